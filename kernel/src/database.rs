@@ -1,0 +1,146 @@
+//! The database revm reads from: overlay over world. What is not known is an error that names it.
+
+use std::{collections::BTreeSet, fmt, sync::Arc};
+
+use revm::{
+    Database,
+    bytecode::Bytecode,
+    database_interface::DBErrorMarker,
+    primitives::{Address, B256, KECCAK_EMPTY, U256, keccak256},
+    state::{AccountId, AccountInfo},
+};
+
+use crate::{overlay::Overlay, world::World};
+
+/// A piece of state that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Miss {
+    Account(Address),
+    Slot(Address, U256),
+    BlockHash(u64),
+}
+
+impl fmt::Display for Miss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Account(address) => write!(f, "state of account {address} is not in this world"),
+            Self::Slot(address, slot) => write!(f, "state of {address} slot {slot:#x} is not in this world"),
+            Self::BlockHash(number) => write!(f, "hash of block {number} is not in this world"),
+        }
+    }
+}
+
+impl std::error::Error for Miss {}
+impl DBErrorMarker for Miss {}
+
+pub struct RowDatabase {
+    pub world: Arc<World>,
+    pub overlay: Overlay,
+    /// In probe mode a miss reads as nothing and is noted, so that one run finds many; its result is never used.
+    pub probe: bool,
+    pub misses: BTreeSet<Miss>,
+}
+
+impl RowDatabase {
+    pub fn new(world: Arc<World>) -> Self {
+        Self { world, overlay: Overlay::default(), probe: false, misses: BTreeSet::new() }
+    }
+
+    #[cold]
+    fn miss<T: Default>(&mut self, miss: Miss) -> Result<T, Miss> {
+        if self.probe {
+            self.misses.insert(miss);
+            Ok(T::default())
+        } else {
+            Err(miss)
+        }
+    }
+
+    /// Read a slot of an account that the overlay does not decide.
+    #[inline]
+    fn slot_below(&mut self, address: Address, key: U256) -> Result<U256, Miss> {
+        let found = self.world.account(&address, |account| match account.slots.get(&key) {
+            Some(value) => Some(*value),
+            None if account.complete => Some(U256::ZERO),
+            None => None,
+        });
+        match found {
+            Some(Some(value)) => Ok(value),
+            Some(None) => self.miss(Miss::Slot(address, key)),
+            None if self.world.closed => Ok(U256::ZERO),
+            None => self.miss(Miss::Slot(address, key)),
+        }
+    }
+
+    #[inline]
+    fn slot_in_overlay(&self, address: &Address, key: &U256) -> Option<U256> {
+        let account = self.overlay.get(address)?;
+        match account.slots.get(key) {
+            Some(value) => Some(*value),
+            None if account.cleared => Some(U256::ZERO),
+            None => None,
+        }
+    }
+}
+
+impl Database for RowDatabase {
+    type Error = Miss;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Miss> {
+        if let Some(account) = self.overlay.get(&address) {
+            return Ok(Some(account.info.clone()));
+        }
+        match self.world.account(&address, |account| account.info.clone()) {
+            Some(info) => Ok(Some(info)),
+            None if self.world.closed => Ok(None),
+            None => self.miss(Miss::Account(address)),
+        }
+    }
+
+    fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, Miss> {
+        // `basic` always hands the code over, so revm asks only for the empty one.
+        debug_assert_eq!(code_hash, KECCAK_EMPTY);
+        Ok(Bytecode::default())
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, Miss> {
+        match self.slot_in_overlay(&address, &key) {
+            Some(value) => Ok(value),
+            None => self.slot_below(address, key),
+        }
+    }
+
+    #[inline]
+    fn storage_by_account_id(&mut self, address: Address, id: AccountId, key: U256) -> Result<U256, Miss> {
+        if let Some(value) = self.slot_in_overlay(&address, &key) {
+            return Ok(value);
+        }
+        // Ids of learnt accounts point into another table: the address decides.
+        if let Some(account) = self.world.base.by_id(id).filter(|account| account.address == address) {
+            return match account.slots.get(&key) {
+                Some(value) => Ok(*value),
+                None if account.complete => Ok(U256::ZERO),
+                None => self.miss(Miss::Slot(address, key)),
+            };
+        }
+        self.slot_below(address, key)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, Miss> {
+        if let Some(hash) = self.world.base.block_hashes.get(&number) {
+            return Ok(*hash);
+        }
+        if self.world.closed {
+            // A replica has no ancestors: their hashes are made up, the same in every run.
+            return Ok(keccak256(number.to_be_bytes()));
+        }
+        let known = {
+            let learnt = self.world.learnt.read().unwrap_or_else(|e| e.into_inner());
+            learnt.block_hashes.get(&number).copied()
+        };
+        match known {
+            Some(hash) => Ok(hash),
+            None => self.miss(Miss::BlockHash(number)),
+        }
+    }
+}

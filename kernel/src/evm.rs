@@ -1,0 +1,614 @@
+//! `State`, `Evm` and `Receipt` as Python sees them.
+
+use std::sync::Arc;
+
+use pyo3::{
+    exceptions::{PyKeyError, PyOverflowError, PyValueError},
+    prelude::*,
+    types::{PyBytes, PyDict, PyList},
+};
+use revm::{
+    context::{
+        BlockEnv, TxEnv,
+        result::{ExecutionResult, Output},
+    },
+    context_interface::block::BlobExcessGasAndPrice,
+    primitives::{Address, B256, Bytes, Log, TxKind, U256, hardfork::SpecId},
+    state::AccountInfo,
+};
+
+use crate::{
+    convert::{AddressArg, Halted, Reverted, WordArg, hash_from_python, logs_to_python, word_to_python},
+    dump, hardfork,
+    inspector::Tracer,
+    machine::{Failure, Machine, Rules, Settings, with_row},
+    overlay::{Overlay, Row},
+    world::{Base, BaseAccount, World, info_with_code},
+};
+
+/// Cancun's blob fee fraction; later ones are given with the block.
+const BLOB_FEE_FRACTION: u64 = 3_338_477;
+/// What a simulated call may spend unless it says otherwise.
+pub const DEFAULT_GAS: u64 = 30_000_000;
+
+/// A frozen world: nothing changes it, everything can stand on it.
+#[pyclass(frozen, module = "mayavi._kernel")]
+pub struct State {
+    pub world: Arc<World>,
+    pub block: BlockEnv,
+    pub spec: SpecId,
+}
+
+#[pymethods]
+impl State {
+    #[staticmethod]
+    fn load(py: Python<'_>, dump: &[u8]) -> PyResult<Self> {
+        let (world, block, spec) = py.detach(|| dump::load(dump)).map_err(PyValueError::new_err)?;
+        Ok(Self { world, block, spec })
+    }
+
+    fn dump<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| dump::dump(&self.world, &self.row(), self.spec));
+        PyBytes::new(py, &bytes)
+    }
+
+    fn digest(&self, py: Python<'_>) -> String {
+        py.detach(|| dump::hex_digest(&dump::dump(&self.world, &self.row(), self.spec)))
+    }
+
+    #[getter]
+    fn chain_id(&self) -> u64 {
+        self.world.chain_id
+    }
+}
+
+impl State {
+    fn row(&self) -> Row {
+        Row { overlay: Overlay::default(), block: self.block.clone() }
+    }
+}
+
+/// What a transaction left behind.
+#[pyclass(frozen, module = "mayavi._kernel")]
+pub struct Receipt {
+    #[pyo3(get)]
+    success: bool,
+    #[pyo3(get)]
+    gas_used: u64,
+    #[pyo3(get)]
+    reason: String,
+    output: Bytes,
+    logs: Vec<Log>,
+    created: Option<Address>,
+}
+
+impl Receipt {
+    pub fn new(result: ExecutionResult) -> Self {
+        let gas_used = result.tx_gas_used();
+        match result {
+            ExecutionResult::Success { output, logs, .. } => {
+                let (output, created) = match output {
+                    Output::Call(data) => (data, None),
+                    Output::Create(data, address) => (data, address),
+                };
+                Self { success: true, gas_used, reason: "success".into(), output, logs, created }
+            }
+            ExecutionResult::Revert { output, .. } => {
+                Self { success: false, gas_used, reason: "revert".into(), output, logs: Vec::new(), created: None }
+            }
+            ExecutionResult::Halt { reason, .. } => Self {
+                success: false,
+                gas_used,
+                reason: format!("{reason:?}"),
+                output: Bytes::new(),
+                logs: Vec::new(),
+                created: None,
+            },
+        }
+    }
+}
+
+#[pymethods]
+impl Receipt {
+    #[getter]
+    fn output<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.output)
+    }
+
+    #[getter]
+    fn logs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        logs_to_python(py, &self.logs)
+    }
+
+    #[getter]
+    fn created<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.created.map(|address| PyBytes::new(py, address.as_slice()))
+    }
+}
+
+/// One world with what was written over it, a block environment and a hard fork.
+#[pyclass(module = "mayavi._kernel")]
+pub struct Evm {
+    pub world: Arc<World>,
+    pub row: Row,
+    pub settings: Settings,
+    /// Collect every miss of a run instead of stopping at the first.
+    #[pyo3(get, set)]
+    pub probe: bool,
+}
+
+/// The transaction of a simulation: no fees, no nonce, unless the caller says so.
+#[allow(clippy::too_many_arguments)]
+fn transaction(
+    kind: TxKind,
+    data: &[u8],
+    sender: Option<AddressArg>,
+    value: U256,
+    gas: Option<u64>,
+    gas_price: u128,
+    priority_fee: Option<u128>,
+    nonce: u64,
+) -> TxEnv {
+    TxEnv {
+        tx_type: if priority_fee.is_some() { 2 } else { 0 },
+        caller: sender.map_or(Address::ZERO, |sender| sender.0),
+        gas_limit: gas.unwrap_or(DEFAULT_GAS),
+        gas_price,
+        kind,
+        value,
+        data: Bytes::copy_from_slice(data),
+        nonce,
+        chain_id: None,
+        access_list: Default::default(),
+        gas_priority_fee: priority_fee,
+        blob_hashes: Vec::new(),
+        max_fee_per_blob_gas: 0,
+        authorization_list: Vec::new(),
+    }
+}
+
+fn target(to: Option<AddressArg>) -> TxKind {
+    to.map_or(TxKind::Create, |to| TxKind::Call(to.0))
+}
+
+impl Evm {
+    pub fn run<R: Send>(
+        &mut self,
+        py: Python<'_>,
+        f: impl FnOnce(&mut Machine, &mut BlockEnv) -> Result<R, Failure> + Send,
+    ) -> PyResult<R> {
+        let Self { world, row, settings, probe } = self;
+        py.detach(|| with_row(world, row, settings, *probe, f)).map_err(|failure| failure.into_python(py))
+    }
+
+    /// The account's info, changed, into the overlay.
+    fn change_info(
+        &mut self,
+        py: Python<'_>,
+        address: Address,
+        f: impl FnOnce(&mut AccountInfo) + Send,
+    ) -> PyResult<()> {
+        self.run(py, |machine, _| {
+            let mut info = machine.read_info(address)?;
+            f(&mut info);
+            machine.overlay().set_info(address, info);
+            Ok(())
+        })
+    }
+
+    fn info(&mut self, py: Python<'_>, address: Address) -> PyResult<AccountInfo> {
+        self.run(py, |machine, _| machine.read_info(address))
+    }
+
+    fn nonce_for(&mut self, py: Python<'_>, sender: &Option<AddressArg>) -> PyResult<u64> {
+        if !self.settings.rules.check_nonce {
+            return Ok(0);
+        }
+        let address = sender.as_ref().map_or(Address::ZERO, |sender| sender.0);
+        Ok(self.info(py, address)?.nonce)
+    }
+}
+
+#[pymethods]
+impl Evm {
+    #[new]
+    #[pyo3(signature = (chain_id, hardfork, *, closed))]
+    fn new(chain_id: u64, hardfork: &str, closed: bool) -> PyResult<Self> {
+        let spec = hardfork::parse(hardfork).map_err(PyValueError::new_err)?;
+        let block = BlockEnv {
+            gas_limit: DEFAULT_GAS,
+            prevrandao: Some(B256::ZERO),
+            blob_excess_gas_and_price: Some(BlobExcessGasAndPrice::new(0, BLOB_FEE_FRACTION)),
+            basefee: 0,
+            ..Default::default()
+        };
+        Ok(Self {
+            world: World::new(chain_id, closed, Base::default()),
+            row: Row { overlay: Overlay::default(), block },
+            settings: Settings { spec, chain_id, rules: Rules::SIMULATION },
+            probe: false,
+        })
+    }
+
+    #[staticmethod]
+    fn from_state(state: &State) -> Self {
+        Self {
+            world: Arc::clone(&state.world),
+            row: state.row(),
+            settings: Settings { spec: state.spec, chain_id: state.world.chain_id, rules: Rules::SIMULATION },
+            probe: false,
+        }
+    }
+
+    /// An independent twin; costs what was written, not what the world holds.
+    fn copy(&self) -> Self {
+        Self { world: Arc::clone(&self.world), row: self.row.clone(), settings: self.settings, probe: self.probe }
+    }
+
+    /// A frozen world of everything that stands now. `closed=True` declares that no other account exists.
+    #[pyo3(signature = (*, closed=None))]
+    fn freeze(&self, py: Python<'_>, closed: Option<bool>) -> State {
+        let closed = closed.unwrap_or(self.world.closed);
+        let world = py.detach(|| dump::freeze(&self.world, &self.row.overlay, closed));
+        State { world, block: self.row.block.clone(), spec: self.settings.spec }
+    }
+
+    fn dump<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| dump::dump(&self.world, &self.row, self.settings.spec));
+        PyBytes::new(py, &bytes)
+    }
+
+    fn digest(&self, py: Python<'_>) -> String {
+        py.detach(|| dump::hex_digest(&dump::dump(&self.world, &self.row, self.settings.spec)))
+    }
+
+    #[getter]
+    fn chain_id(&self) -> u64 {
+        self.settings.chain_id
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.world.closed
+    }
+
+    #[getter]
+    fn hardfork(&self) -> &'static str {
+        hardfork::name(self.settings.spec)
+    }
+
+    #[setter]
+    fn set_hardfork(&mut self, hardfork: &str) -> PyResult<()> {
+        self.settings.spec = hardfork::parse(hardfork).map_err(PyValueError::new_err)?;
+        Ok(())
+    }
+
+    /// Bytes held by what was written here.
+    #[getter]
+    fn memory(&self) -> usize {
+        self.row.overlay.memory()
+    }
+
+    /// Turn the checks of a transaction on or off; the ones not named stay as they are.
+    #[pyo3(signature = (*, charge_fees=None, check_balance=None, check_nonce=None, check_base_fee=None))]
+    fn set_rules(
+        &mut self,
+        charge_fees: Option<bool>,
+        check_balance: Option<bool>,
+        check_nonce: Option<bool>,
+        check_base_fee: Option<bool>,
+    ) {
+        let rules = &mut self.settings.rules;
+        rules.charge_fees = charge_fees.unwrap_or(rules.charge_fees);
+        rules.check_balance = check_balance.unwrap_or(rules.check_balance);
+        rules.check_nonce = check_nonce.unwrap_or(rules.check_nonce);
+        rules.check_base_fee = check_base_fee.unwrap_or(rules.check_base_fee);
+    }
+
+    fn block<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let block = &self.row.block;
+        let dict = PyDict::new(py);
+        dict.set_item("number", word_to_python(py, block.number)?)?;
+        dict.set_item("timestamp", word_to_python(py, block.timestamp)?)?;
+        dict.set_item("coinbase", PyBytes::new(py, block.beneficiary.as_slice()))?;
+        dict.set_item("base_fee", block.basefee)?;
+        dict.set_item("gas_limit", block.gas_limit)?;
+        dict.set_item("difficulty", word_to_python(py, block.difficulty)?)?;
+        dict.set_item("prevrandao", block.prevrandao.map(|hash| PyBytes::new(py, hash.as_slice())))?;
+        dict.set_item("excess_blob_gas", block.blob_excess_gas_and_price.map(|blob| blob.excess_blob_gas))?;
+        Ok(dict)
+    }
+
+    #[pyo3(signature = (*, number=None, timestamp=None, coinbase=None, base_fee=None, gas_limit=None, difficulty=None,
+                        prevrandao=None, excess_blob_gas=None, blob_fee_fraction=BLOB_FEE_FRACTION))]
+    #[allow(clippy::too_many_arguments)]
+    fn set_block(
+        &mut self,
+        number: Option<u64>,
+        timestamp: Option<u64>,
+        coinbase: Option<AddressArg>,
+        base_fee: Option<u64>,
+        gas_limit: Option<u64>,
+        difficulty: Option<WordArg>,
+        prevrandao: Option<&[u8]>,
+        excess_blob_gas: Option<u64>,
+        blob_fee_fraction: u64,
+    ) -> PyResult<()> {
+        let block = &mut self.row.block;
+        if let Some(hash) = prevrandao {
+            block.prevrandao = Some(hash_from_python(hash)?);
+        }
+        if let Some(number) = number {
+            block.number = U256::from(number);
+        }
+        if let Some(timestamp) = timestamp {
+            block.timestamp = U256::from(timestamp);
+        }
+        if let Some(coinbase) = coinbase {
+            block.beneficiary = coinbase.0;
+        }
+        block.basefee = base_fee.unwrap_or(block.basefee);
+        block.gas_limit = gas_limit.unwrap_or(block.gas_limit);
+        if let Some(difficulty) = difficulty {
+            block.difficulty = difficulty.0;
+        }
+        if let Some(excess) = excess_blob_gas {
+            block.blob_excess_gas_and_price = Some(BlobExcessGasAndPrice::new(excess, blob_fee_fraction));
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, blocks: u64, seconds: u64) -> PyResult<()> {
+        let block = &mut self.row.block;
+        let number = block.number.checked_add(U256::from(blocks));
+        let timestamp = block.timestamp.checked_add(U256::from(seconds));
+        let (Some(number), Some(timestamp)) = (number, timestamp) else {
+            return Err(PyOverflowError::new_err("the block number or time does not fit any more"));
+        };
+        (block.number, block.timestamp) = (number, timestamp);
+        Ok(())
+    }
+
+    /// Execute and forget: the output, or why there is none.
+    #[pyo3(signature = (to, data, sender=None, value=WordArg(U256::ZERO), gas=None))]
+    fn call<'py>(
+        &mut self,
+        py: Python<'py>,
+        to: AddressArg,
+        data: &[u8],
+        sender: Option<AddressArg>,
+        value: WordArg,
+        gas: Option<u64>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let tx = transaction(TxKind::Call(to.0), data, sender, value.0, gas, 0, None, 0);
+        // A read needs no nonce, no money for gas and no base fee, whatever the rules of transactions are.
+        let rules = std::mem::replace(&mut self.settings.rules, Rules::SIMULATION);
+        let result = self.run(py, |machine, _| machine.run(tx));
+        self.settings.rules = rules;
+        output(py, result?.0)
+    }
+
+    /// Execute and keep the effects, a failed transaction's nonce and fees included.
+    #[pyo3(signature = (to, data, sender=None, value=WordArg(U256::ZERO), gas=None, gas_price=0, priority_fee=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn transact(
+        &mut self,
+        py: Python<'_>,
+        to: Option<AddressArg>,
+        data: &[u8],
+        sender: Option<AddressArg>,
+        value: WordArg,
+        gas: Option<u64>,
+        gas_price: u128,
+        priority_fee: Option<u128>,
+    ) -> PyResult<Receipt> {
+        let nonce = self.nonce_for(py, &sender)?;
+        let tx = transaction(target(to), data, sender, value.0, gas, gas_price, priority_fee, nonce);
+        self.run(py, |machine, _| machine.run_and_commit(tx)).map(Receipt::new)
+    }
+
+    /// Execute under a tracer: the receipt and the frames in the order they began.
+    #[pyo3(signature = (to, data, sender=None, value=WordArg(U256::ZERO), gas=None, commit=false))]
+    #[allow(clippy::too_many_arguments)]
+    fn trace<'py>(
+        &mut self,
+        py: Python<'py>,
+        to: Option<AddressArg>,
+        data: &[u8],
+        sender: Option<AddressArg>,
+        value: WordArg,
+        gas: Option<u64>,
+        commit: bool,
+    ) -> PyResult<(Receipt, Bound<'py, PyList>)> {
+        let nonce = self.nonce_for(py, &sender)?;
+        let tx = transaction(target(to), data, sender, value.0, gas, 0, None, nonce);
+        let (result, tracer) = self.run(py, |machine, _| machine.trace(tx, commit))?;
+        Ok((Receipt::new(result), frames(py, &tracer)?))
+    }
+
+    /// The accounts and slots a call reads or writes, sorted.
+    #[pyo3(signature = (to, data, sender=None, value=WordArg(U256::ZERO), gas=None))]
+    fn touched<'py>(
+        &mut self,
+        py: Python<'py>,
+        to: AddressArg,
+        data: &[u8],
+        sender: Option<AddressArg>,
+        value: WordArg,
+        gas: Option<u64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let tx = transaction(TxKind::Call(to.0), data, sender, value.0, gas, 0, None, 0);
+        let rules = std::mem::replace(&mut self.settings.rules, Rules::SIMULATION);
+        let result = self.run(py, |machine, _| machine.run(tx));
+        self.settings.rules = rules;
+        let mut accounts: Vec<_> = result?.1.into_iter().collect();
+        accounts.sort_unstable_by_key(|(address, _)| *address);
+        let list = PyList::empty(py);
+        for (address, account) in accounts {
+            let mut keys: Vec<_> = account.storage.into_keys().collect();
+            keys.sort_unstable();
+            let keys: PyResult<Vec<_>> = keys.into_iter().map(|key| word_to_python(py, key)).collect();
+            list.append((PyBytes::new(py, address.as_slice()), keys?))?;
+        }
+        Ok(list)
+    }
+
+    /// Run a constructor; what it returns comes to stand at `address`.
+    #[pyo3(signature = (address, initcode, sender=None, value=WordArg(U256::ZERO), gas=None))]
+    fn create_at(
+        &mut self,
+        py: Python<'_>,
+        address: AddressArg,
+        initcode: &[u8],
+        sender: Option<AddressArg>,
+        value: WordArg,
+        gas: Option<u64>,
+    ) -> PyResult<Receipt> {
+        let nonce = self.nonce_for(py, &sender)?;
+        let tx = transaction(TxKind::Create, initcode, sender, value.0, gas, 0, None, nonce);
+        self.run(py, |machine, _| machine.create_at(tx, address.0)).map(Receipt::new)
+    }
+
+    fn balance<'py>(&mut self, py: Python<'py>, address: AddressArg) -> PyResult<Bound<'py, PyAny>> {
+        let info = self.info(py, address.0)?;
+        word_to_python(py, info.balance)
+    }
+
+    fn nonce(&mut self, py: Python<'_>, address: AddressArg) -> PyResult<u64> {
+        Ok(self.info(py, address.0)?.nonce)
+    }
+
+    fn code<'py>(&mut self, py: Python<'py>, address: AddressArg) -> PyResult<Bound<'py, PyBytes>> {
+        let info = self.info(py, address.0)?;
+        Ok(PyBytes::new(py, info.code.as_ref().map_or(&[], |code| code.original_byte_slice())))
+    }
+
+    fn storage<'py>(&mut self, py: Python<'py>, address: AddressArg, slot: WordArg) -> PyResult<Bound<'py, PyAny>> {
+        let value = self.run(py, |machine, _| machine.read_slot(address.0, slot.0))?;
+        word_to_python(py, value)
+    }
+
+    fn set_balance(&mut self, py: Python<'_>, address: AddressArg, balance: WordArg) -> PyResult<()> {
+        self.change_info(py, address.0, |info| info.balance = balance.0)
+    }
+
+    fn set_nonce(&mut self, py: Python<'_>, address: AddressArg, nonce: u64) -> PyResult<()> {
+        self.change_info(py, address.0, |info| info.nonce = nonce)
+    }
+
+    fn set_code(&mut self, py: Python<'_>, address: AddressArg, code: &[u8]) -> PyResult<()> {
+        let fresh = info_with_code(U256::ZERO, 0, code).map_err(PyValueError::new_err)?;
+        self.change_info(py, address.0, |info| {
+            info.code_hash = fresh.code_hash;
+            info.code = fresh.code;
+        })
+    }
+
+    fn set_storage(&mut self, py: Python<'_>, address: AddressArg, slot: WordArg, value: WordArg) -> PyResult<()> {
+        self.run(py, |machine, _| machine.write_slot(address.0, slot.0, value.0))
+    }
+
+    /// A fact of the forked block: an account whose slots are known only as far as they are learnt.
+    fn learn_account(&self, address: AddressArg, balance: WordArg, nonce: u64, code: &[u8]) -> PyResult<()> {
+        let info = info_with_code(balance.0, nonce, code).map_err(PyValueError::new_err)?;
+        let mut learnt = self.learning()?;
+        let slots = learnt.get(&address.0).map(|known| known.slots.clone()).unwrap_or_default();
+        learnt.insert(BaseAccount { address: address.0, info, complete: false, slots });
+        Ok(())
+    }
+
+    /// Facts of the forked block: slots of an account learnt before.
+    fn learn_slots(&self, address: AddressArg, slots: &Bound<'_, PyDict>) -> PyResult<()> {
+        let mut pairs = Vec::with_capacity(slots.len());
+        for (key, value) in slots.iter() {
+            pairs.push((key.extract::<WordArg>()?.0, value.extract::<WordArg>()?.0));
+        }
+        let mut learnt = self.learning()?;
+        if learnt.get(&address.0).is_none() {
+            return Err(PyKeyError::new_err(format!("account {} is not learnt yet", address.0)));
+        }
+        if let Some(account) = learnt.get_mut(&address.0) {
+            account.slots.extend(pairs);
+        }
+        Ok(())
+    }
+
+    fn learn_block_hash(&self, number: u64, hash: &[u8]) -> PyResult<()> {
+        let hash = hash_from_python(hash)?;
+        self.learning()?.block_hashes.insert(number, hash);
+        Ok(())
+    }
+
+    /// Open a snapshot; snapshots nest.
+    fn snapshot(&mut self) -> u64 {
+        self.row.overlay.snapshot(&self.row.block)
+    }
+
+    /// Back to a snapshot, which is closed with all later ones.
+    fn revert(&mut self, id: u64) -> PyResult<()> {
+        match self.row.overlay.revert(id) {
+            Some(block) => {
+                self.row.block = block;
+                Ok(())
+            }
+            None => Err(PyKeyError::new_err(format!("snapshot {id} is not open"))),
+        }
+    }
+
+    /// Keep what was done since a snapshot; it is closed with all later ones.
+    fn release(&mut self, id: u64) -> PyResult<()> {
+        if self.row.overlay.release(id) {
+            Ok(())
+        } else {
+            Err(PyKeyError::new_err(format!("snapshot {id} is not open")))
+        }
+    }
+
+    fn has_snapshot(&self, id: u64) -> bool {
+        self.row.overlay.has_snapshot(id)
+    }
+}
+
+impl Evm {
+    fn learning(&self) -> PyResult<std::sync::RwLockWriteGuard<'_, Base>> {
+        if self.world.closed {
+            return Err(PyValueError::new_err("a closed world is complete: nothing can be learnt about it"));
+        }
+        Ok(self.world.learnt.write().unwrap_or_else(|e| e.into_inner()))
+    }
+}
+
+fn output(py: Python<'_>, result: ExecutionResult) -> PyResult<Bound<'_, PyBytes>> {
+    let gas_used = result.tx_gas_used();
+    match result {
+        ExecutionResult::Success { output, .. } => Ok(PyBytes::new(py, output.data())),
+        ExecutionResult::Revert { output, .. } => {
+            Err(Reverted::new_err(("the call reverted", PyBytes::new(py, &output).unbind(), gas_used)))
+        }
+        ExecutionResult::Halt { reason, .. } => {
+            let reason = format!("{reason:?}");
+            Err(Halted::new_err((format!("the call halted: {reason}"), reason, gas_used)))
+        }
+    }
+}
+
+fn frames<'py>(py: Python<'py>, tracer: &Tracer) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for frame in &tracer.frames {
+        let dict = PyDict::new(py);
+        dict.set_item("kind", frame.kind)?;
+        dict.set_item("parent", frame.parent)?;
+        dict.set_item("from", PyBytes::new(py, frame.from.as_slice()))?;
+        dict.set_item("to", PyBytes::new(py, frame.to.as_slice()))?;
+        dict.set_item("value", word_to_python(py, frame.value)?)?;
+        dict.set_item("input", PyBytes::new(py, &frame.input))?;
+        dict.set_item("output", PyBytes::new(py, &frame.output))?;
+        dict.set_item("gas_limit", frame.gas_limit)?;
+        dict.set_item("gas_used", frame.gas_used)?;
+        dict.set_item("success", frame.result.is_ok())?;
+        dict.set_item("result", format!("{:?}", frame.result))?;
+        dict.set_item("logs", logs_to_python(py, &frame.logs)?)?;
+        list.append(dict)?;
+    }
+    Ok(list)
+}

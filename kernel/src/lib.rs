@@ -1,0 +1,84 @@
+//! The EVM kernel of Mayavi: revm behind frozen worlds, writes-only overlays and batched programs. No network, no policy.
+
+mod block;
+mod convert;
+mod database;
+mod dump;
+mod evm;
+mod hardfork;
+mod inspector;
+mod machine;
+mod overlay;
+mod world;
+
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
+use revm::primitives::B256;
+
+use convert::{AddressArg, hash_from_python};
+
+#[pyfunction]
+fn keccak256<'py>(py: Python<'py>, data: &[u8]) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, revm::primitives::keccak256(data).as_slice())
+}
+
+#[pyfunction]
+fn checksum_address(address: AddressArg) -> String {
+    address.0.to_checksum(None)
+}
+
+#[pyfunction]
+fn create_address<'py>(py: Python<'py>, sender: AddressArg, nonce: u64) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, sender.0.create(nonce).as_slice())
+}
+
+#[pyfunction]
+fn create2_address<'py>(
+    py: Python<'py>,
+    sender: AddressArg,
+    salt: &[u8],
+    init_code_hash: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let salt: B256 = hash_from_python(salt)?;
+    Ok(PyBytes::new(py, sender.0.create2(salt, hash_from_python(init_code_hash)?).as_slice()))
+}
+
+#[pyfunction]
+fn hardforks() -> Vec<&'static str> {
+    hardfork::names()
+}
+
+#[pyfunction]
+#[pyo3(signature = (data, level=3))]
+fn zstd_compress<'py>(py: Python<'py>, data: &[u8], level: i32) -> PyResult<Bound<'py, PyBytes>> {
+    let packed = py.detach(|| zstd::bulk::compress(data, level))?;
+    Ok(PyBytes::new(py, &packed))
+}
+
+#[pyfunction]
+fn zstd_decompress<'py>(py: Python<'py>, data: &[u8], max_size: usize) -> PyResult<Bound<'py, PyBytes>> {
+    let plain = py
+        .detach(|| zstd::bulk::decompress(data, max_size))
+        .map_err(|error| PyValueError::new_err(format!("zstd: {error}")))?;
+    Ok(PyBytes::new(py, &plain))
+}
+
+#[pymodule]
+fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("MissingState", py.get_type::<convert::MissingState>())?;
+    module.add("Reverted", py.get_type::<convert::Reverted>())?;
+    module.add("Halted", py.get_type::<convert::Halted>())?;
+    module.add("InvalidTransaction", py.get_type::<convert::InvalidTransaction>())?;
+    module.add_class::<block::Block>()?;
+    module.add_class::<evm::State>()?;
+    module.add_class::<evm::Evm>()?;
+    module.add_class::<evm::Receipt>()?;
+    module.add_function(wrap_pyfunction!(keccak256, module)?)?;
+    module.add_function(wrap_pyfunction!(checksum_address, module)?)?;
+    module.add_function(wrap_pyfunction!(create_address, module)?)?;
+    module.add_function(wrap_pyfunction!(create2_address, module)?)?;
+    module.add_function(wrap_pyfunction!(hardforks, module)?)?;
+    module.add_function(wrap_pyfunction!(zstd_compress, module)?)?;
+    module.add_function(wrap_pyfunction!(zstd_decompress, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! What a run has written: only that, so copying or resetting a row costs what it wrote.
+
+use revm::{
+    context::BlockEnv,
+    primitives::{Address, AddressMap, U256, U256Map},
+    state::{AccountInfo, EvmState},
+};
+
+#[derive(Clone, Debug)]
+pub struct OverlayAccount {
+    pub info: AccountInfo,
+    /// Created or destroyed here: nothing of the storage below shows through.
+    pub cleared: bool,
+    pub slots: U256Map<U256>,
+}
+
+/// How to take one write back.
+#[derive(Clone, Debug)]
+enum Undo {
+    /// The account was not in the overlay before.
+    Absent(Address),
+    /// The account's info before the write.
+    Info(Address, AccountInfo),
+    /// One slot before the write; `None` where it was not in the overlay.
+    Slot(Address, U256, Option<U256>),
+    /// The whole storage before it was cleared.
+    Storage(Address, bool, U256Map<U256>),
+}
+
+#[derive(Clone, Debug)]
+struct Mark {
+    id: u64,
+    undo_len: usize,
+    block: BlockEnv,
+}
+
+/// Writes over a world, with a journal while snapshots are open.
+#[derive(Clone, Debug, Default)]
+pub struct Overlay {
+    accounts: AddressMap<OverlayAccount>,
+    undo: Vec<Undo>,
+    marks: Vec<Mark>,
+    next_mark: u64,
+}
+
+impl Overlay {
+    #[inline]
+    pub fn get(&self, address: &Address) -> Option<&OverlayAccount> {
+        // Most reads of a fresh row find nothing here: spare them the hash.
+        if self.accounts.is_empty() { None } else { self.accounts.get(address) }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&Address, &OverlayAccount)> {
+        self.accounts.iter()
+    }
+
+    #[inline]
+    fn journaling(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
+    /// Take over what a transaction left in revm's journal.
+    pub fn apply(&mut self, state: EvmState) {
+        for (address, account) in state {
+            if !account.is_touched() {
+                continue;
+            }
+            if account.is_selfdestructed() {
+                self.clear_storage(address);
+                self.set_info(address, AccountInfo::default());
+                continue;
+            }
+            if account.is_created() {
+                self.set_info(address, account.info);
+                self.clear_storage(address);
+            } else {
+                self.set_info(address, account.info);
+            }
+            for (key, slot) in account.storage {
+                if slot.is_changed() {
+                    self.set_slot(address, key, slot.present_value);
+                }
+            }
+        }
+    }
+
+    pub fn set_info(&mut self, address: Address, info: AccountInfo) {
+        let journaling = self.journaling();
+        match self.accounts.get_mut(&address) {
+            Some(account) => {
+                let before = std::mem::replace(&mut account.info, info);
+                if journaling {
+                    self.undo.push(Undo::Info(address, before));
+                }
+            }
+            None => {
+                self.accounts.insert(address, OverlayAccount { info, cleared: false, slots: U256Map::default() });
+                if journaling {
+                    self.undo.push(Undo::Absent(address));
+                }
+            }
+        }
+    }
+
+    /// The account must be in the overlay: its info is set first.
+    pub fn set_slot(&mut self, address: Address, key: U256, value: U256) {
+        let journaling = self.journaling();
+        if let Some(account) = self.accounts.get_mut(&address) {
+            let before = account.slots.insert(key, value);
+            if journaling {
+                self.undo.push(Undo::Slot(address, key, before));
+            }
+        }
+    }
+
+    /// Forget the storage of an account and whatever lies below it.
+    pub fn clear_storage(&mut self, address: Address) {
+        let journaling = self.journaling();
+        if !self.accounts.contains_key(&address) {
+            self.set_info(address, AccountInfo::default());
+        }
+        if let Some(account) = self.accounts.get_mut(&address) {
+            let cleared = std::mem::replace(&mut account.cleared, true);
+            let slots = std::mem::take(&mut account.slots);
+            if journaling {
+                self.undo.push(Undo::Storage(address, cleared, slots));
+            }
+        }
+    }
+
+    pub fn snapshot(&mut self, block: &BlockEnv) -> u64 {
+        let id = self.next_mark;
+        self.next_mark += 1;
+        self.marks.push(Mark { id, undo_len: self.undo.len(), block: block.clone() });
+        id
+    }
+
+    pub fn has_snapshot(&self, id: u64) -> bool {
+        self.marks.iter().any(|m| m.id == id)
+    }
+
+    /// Go back to a snapshot. It and every later one are closed. Returns the block environment of that moment.
+    pub fn revert(&mut self, id: u64) -> Option<BlockEnv> {
+        let at = self.marks.iter().position(|m| m.id == id)?;
+        let mark = self.marks.swap_remove(at);
+        self.marks.truncate(at);
+        while self.undo.len() > mark.undo_len {
+            match self.undo.pop()? {
+                Undo::Absent(address) => {
+                    self.accounts.remove(&address);
+                }
+                Undo::Info(address, info) => {
+                    if let Some(account) = self.accounts.get_mut(&address) {
+                        account.info = info;
+                    }
+                }
+                Undo::Slot(address, key, before) => {
+                    if let Some(account) = self.accounts.get_mut(&address) {
+                        match before {
+                            Some(value) => account.slots.insert(key, value),
+                            None => account.slots.remove(&key),
+                        };
+                    }
+                }
+                Undo::Storage(address, cleared, slots) => {
+                    if let Some(account) = self.accounts.get_mut(&address) {
+                        account.cleared = cleared;
+                        account.slots = slots;
+                    }
+                }
+            }
+        }
+        Some(mark.block)
+    }
+
+    /// Keep what was written since a snapshot and close it, with every later one.
+    pub fn release(&mut self, id: u64) -> bool {
+        let Some(at) = self.marks.iter().position(|m| m.id == id) else { return false };
+        self.marks.truncate(at);
+        if self.marks.is_empty() {
+            self.undo.clear();
+        }
+        true
+    }
+
+    /// Bytes this overlay holds, counted from the tables' capacities.
+    pub fn memory(&self) -> usize {
+        let account = size_of::<(Address, OverlayAccount)>() + 1;
+        let slot = size_of::<(U256, U256)>() + 1;
+        self.accounts.capacity() * account
+            + self.accounts.values().map(|a| a.slots.capacity() * slot).sum::<usize>()
+            + self.undo.capacity() * size_of::<Undo>()
+            + self.marks.capacity() * size_of::<Mark>()
+    }
+}
+
+/// One independent course of events: plain data over a shared world.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub overlay: Overlay,
+    pub block: BlockEnv,
+}

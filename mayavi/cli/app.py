@@ -1,0 +1,40 @@
+"""The command tree."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from mayavi import __version__
+from mayavi.cli import demo, doctor, snapshot, validate, world
+from mayavi.cli.group import command_group
+
+app = command_group("Economic agents on the real bytecode of DeFi protocols, offline and reproducible.", completion=True)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop, when `--version` was given."""
+    if wanted:
+        print(f"mayavi {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=show_version, is_eager=True)
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks (also MAYAVI_DEBUG=1).")] = False,
+) -> None:
+    """Options that come before the command. `--debug` goes to the environment, where child processes see it too."""
+    if debug:
+        os.environ["MAYAVI_DEBUG"] = "1"
+
+
+app.command("demo")(demo.demo)
+app.add_typer(validate.app, name="validate")
+app.add_typer(world.app, name="world")
+app.add_typer(snapshot.app, name="snapshot")
+app.command("doctor")(doctor.doctor)

@@ -1,0 +1,83 @@
+"""What commands print: Rich tables on a terminal, plain aligned columns in a pipe, colour unless NO_COLOR is set."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TextIO
+
+
+class Column(NamedTuple):
+    """A table column: numbers are set flush right, and `style` is a Rich style used on a terminal alone."""
+
+    title: str
+    right: bool = True
+    style: str = ""
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a person watches `stream`."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """One row a line; in a pipe a row is never wrapped or cut, whatever the width of anything."""
+    if is_terminal(sys.stdout):
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for column in columns:
+            table.add_column(
+                column.title, justify="right" if column.right else "left", style=column.style, overflow="fold"
+            )
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        Console().print(table)
+        return
+    lines = [[column.title for column in columns], *rows]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
+    for line in lines:
+        cells = (
+            cell.rjust(width) if column.right else cell.ljust(width)
+            for cell, width, column in zip(line, widths, columns, strict=True)
+        )
+        print("  ".join(cells).rstrip())
+
+
+def print_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Name and value, one pair a line, values aligned; a value of several lines keeps its indentation."""
+    pairs = list(facts)
+    width = max((len(name) for name, _ in pairs), default=0)
+    for name, value in pairs:
+        first, *rest = value.split("\n")
+        print(f"{paint(name.ljust(width), '2', sys.stdout)}  {first}")
+        for line in rest:
+            print(f"{'':{width}}  {line}")
+
+
+def print_note(text: str) -> None:
+    """A line of less weight than the rest."""
+    print(paint(text, "2", sys.stdout))
+
+
+def print_json(document: object) -> None:
+    """One JSON object on one line, so that the last line of a command's output is always the whole answer."""
+    print(json.dumps(document, ensure_ascii=False))
+
+
+def print_error(message: str, hint: str | None = None) -> None:
+    """`error: message` on standard error, every line of `hint` indented below it."""
+    sys.stdout.flush()
+    sys.stderr.write(f"{paint('error:', '1;31', sys.stderr)} {message}\n")
+    for line in (hint or "").splitlines():
+        sys.stderr.write(f"  {line}\n")
+
+
+def paint(text: str, code: str, stream: TextIO) -> str:
+    """`text` in the ANSI style `code` when a person watches `stream` and did not ask for NO_COLOR."""
+    return f"\x1b[{code}m{text}\x1b[0m" if is_terminal(stream) and not os.environ.get("NO_COLOR") else text

@@ -1,0 +1,73 @@
+"""Addresses: 20 bytes inside, checksummed text at the edges."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from string import hexdigits
+
+from mayavi.errors import BadAddress
+from mayavi.evm.hashing import checksum_address
+
+AddressLike = bytes | str
+"""What a public function takes for an address: 20 bytes, or `0x` and 40 hex digits."""
+
+ZERO_ADDRESS = bytes(20)
+"""The address of nobody; contracts use it for «none»."""
+
+_HEX = frozenset(hexdigits)
+
+
+def to_address(value: AddressLike) -> bytes:
+    """The 20 bytes of `value`, or `BadAddress` saying what is wrong with it.
+
+    Text in one case is taken as it is. Text in mixed case carries an EIP-55 checksum, which must be right.
+    """
+    if type(value) is bytes and len(value) == 20:
+        return value
+    if isinstance(value, str):
+        return _parse(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        if len(value) == 20:
+            return bytes(value)
+        raise BadAddress(f"address 0x{bytes(value[:40]).hex()} has {len(value)} bytes, not 20")
+    raise BadAddress(
+        f"{value!r} is no address but of type {type(value).__name__}",
+        "give 20 bytes, or text of 0x and 40 hex digits",
+    )
+
+
+def checksum(address: AddressLike) -> str:
+    """`address` as text with its EIP-55 checksum, as block explorers show it."""
+    return checksum_address(to_address(address))
+
+
+def shorten(address: AddressLike) -> str:
+    """`address` as `0xA0b8…eB48`, for tables and messages."""
+    text = checksum(address)
+    return f"{text[:6]}…{text[-4:]}"
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> bytes:
+    if text[:2] not in ("0x", "0X"):
+        hint = f"write '0x{text}'" if len(text) == 40 and _HEX.issuperset(text) else None
+        raise BadAddress(f"address '{_cut(text)}' does not start with 0x", hint)
+    digits = text[2:]
+    stray = next((character for character in digits if character not in _HEX), None)
+    if stray is not None:
+        raise BadAddress(f"address '{_cut(text)}' holds '{stray}', which is no hex digit")
+    if len(digits) != 40:
+        raise BadAddress(f"address '{_cut(text)}' has {len(digits)} hex digits, not 40")
+    address = bytes.fromhex(digits)
+    if digits != digits.lower() and digits != digits.upper():
+        right = checksum_address(address)
+        if digits != right[2:]:
+            raise BadAddress(
+                f"address '{text}' has a wrong checksum, so a digit may be mistyped",
+                f"its own checksum would be {right}; in lower case it is taken unchecked",
+            )
+    return address
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "…"

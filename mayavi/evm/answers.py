@@ -1,0 +1,58 @@
+"""Strict reading of what a node sends: each function gives the exact value or raises `BadValue`, never a guess."""
+
+from __future__ import annotations
+
+import re
+
+_HEX_NUMBER = re.compile(r"0x[0-9a-fA-F]{1,64}")
+_HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
+
+MAX_CODE_BYTES = 1 << 20  # far above every chain's limit (24,576 on Ethereum)
+
+
+class BadValue(ValueError):
+    """A value of an answer that is not what the method promises. The client asks again, then raises RpcBadAnswer."""
+
+
+def quantity(value: object, bits: int = 256) -> int:
+    """A hex number such as "0x1f", at most `bits` wide. Leading zeros are accepted, since some nodes pad."""
+    if not isinstance(value, str) or not _HEX_NUMBER.fullmatch(value):
+        raise BadValue(f"{_shown(value)} is no hex number of at most 32 bytes")
+    number = int(value, 16)
+    if number >> bits:
+        raise BadValue(f"{_shown(value)} is wider than {bits} bits")
+    return number
+
+
+def quantity64(value: object) -> int:
+    """A hex number of at most 64 bits: nonces, block numbers, timestamps, gas."""
+    return quantity(value, 64)
+
+
+def data(value: object, length: int | None = None, max_length: int = MAX_CODE_BYTES) -> bytes:
+    """Bytes such as "0x60fe"; of exactly `length` where it is given."""
+    if not isinstance(value, str) or not _HEX_BYTES.fullmatch(value):
+        raise BadValue(f"{_shown(value)} is no hex text of whole bytes")
+    raw = bytes.fromhex(value[2:])
+    if length is not None and len(raw) != length:
+        raise BadValue(f"{_shown(value)} has {len(raw)} bytes, not {length}")
+    if len(raw) > max_length:
+        raise BadValue(f"{len(raw)} bytes are more than the {max_length} expected")
+    return raw
+
+
+def hash32(value: object) -> bytes:
+    """A 32-byte hash."""
+    return data(value, 32)
+
+
+def fields(value: object) -> dict[str, object]:
+    """A JSON object."""
+    if not isinstance(value, dict):
+        raise BadValue(f"{_shown(value)} is no JSON object")
+    return value
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:76] + "…" + text[-1]

@@ -1,0 +1,114 @@
+"""The chains Mayavi knows: identity, pace and hard forks by block and time.
+
+Activation points are facts of the chains: blocks before the merge, times after it. A block's rules follow from its
+chain, number and timestamp alone; a chain that is not here is an error, never a guess.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mayavi.errors import UnknownName
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """One chain: `forks` are (first block, first timestamp, hard fork) in order, `blob_fees` (timestamp, fraction)."""
+
+    name: str
+    chain_id: int
+    block_seconds: int
+    forks: tuple[tuple[int, int, str], ...]
+    blob_fees: tuple[tuple[int, int], ...] = ()
+    dev: bool = False
+
+
+_ETHEREUM = Chain(
+    "ethereum",
+    1,
+    12,
+    (
+        (0, 0, "frontier"),
+        (1_150_000, 0, "homestead"),
+        (2_463_000, 0, "tangerine"),
+        (2_675_000, 0, "spurious_dragon"),
+        (4_370_000, 0, "byzantium"),
+        (7_280_000, 0, "petersburg"),
+        (9_069_000, 0, "istanbul"),
+        (12_244_000, 0, "berlin"),
+        (12_965_000, 0, "london"),
+        (15_537_394, 0, "paris"),
+        (0, 1_681_338_455, "shanghai"),
+        (0, 1_710_338_135, "cancun"),
+        (0, 1_746_612_311, "prague"),
+        (0, 1_764_798_551, "osaka"),
+    ),
+    # The blob schedule moves on its own: Cancun, Prague, then the two parameter-only forks that followed Osaka.
+    (
+        (1_710_338_135, 3_338_477),
+        (1_746_612_311, 5_007_716),
+        (1_765_290_071, 8_346_193),
+        (1_767_747_671, 11_684_671),
+    ),
+)
+
+# On the others only the part since their rules became Ethereum's of a named fork is listed; earlier blocks are an error.
+_OPTIMISM = Chain(
+    "optimism",
+    10,
+    2,
+    (
+        (105_235_063, 0, "paris"),
+        (0, 1_704_992_401, "shanghai"),
+        (0, 1_710_374_401, "cancun"),
+        (0, 1_746_806_401, "prague"),
+    ),
+)
+_BASE = Chain(
+    "base",
+    8453,
+    2,
+    (
+        (0, 0, "paris"),
+        (0, 1_704_992_401, "shanghai"),
+        (0, 1_710_374_401, "cancun"),
+        (0, 1_746_806_401, "prague"),
+    ),
+)
+_ARBITRUM = Chain("arbitrum", 42_161, 1, ((22_207_817, 0, "paris"), (0, 1_708_804_873, "shanghai"), (0, 1_710_424_089, "cancun")))
+_POLYGON = Chain("polygon", 137, 2, ((23_850_000, 0, "london"), (50_523_000, 0, "shanghai"), (54_876_000, 0, "cancun")))
+_AVALANCHE = Chain("avalanche", 43_114, 2, ((0, 1_631_826_000, "london"), (0, 1_709_740_800, "shanghai"), (0, 1_734_368_400, "cancun")))
+_HARDHAT = Chain("hardhat", 31_337, 1, ((0, 0, "shanghai"),), dev=True)
+_GANACHE = Chain("ganache", 1337, 1, ((0, 0, "shanghai"),), dev=True)
+
+_CHAINS = (_ETHEREUM, _ARBITRUM, _OPTIMISM, _POLYGON, _BASE, _AVALANCHE, _HARDHAT, _GANACHE)
+
+
+@lru_cache(maxsize=None)
+def chain(name_or_id: str | int) -> Chain:
+    """The chain of that name or id, or `UnknownName` with the nearest names."""
+    for known in _CHAINS:
+        if name_or_id in (known.name, known.chain_id):
+            return known
+    names = [known.name for known in _CHAINS if not known.dev]
+    known_ids = ", ".join(f"{known.name} ({known.chain_id})" for known in _CHAINS)
+    raise UnknownName.of("chain", str(name_or_id), names, f"known chains: {known_ids}")
+
+
+def hardfork_at(chain_id: int, number: int, timestamp: int) -> str:
+    """The hard fork whose rules block `number` of that chain follows."""
+    known = chain(chain_id)
+    active = [name for block, time, name in known.forks if number >= block and timestamp >= time]
+    if not active:
+        raise UnknownName(
+            f"the rules of {known.name} block {number} are not known",
+            f"blocks from {known.forks[0][0] or 'timestamp ' + str(known.forks[0][1])} on are; or name one with hardfork=",
+        )
+    return active[-1]
+
+
+def blob_fee_fraction_at(chain_id: int, timestamp: int) -> int:
+    """How fast the blob fee moves at that time: the divisor of EIP-4844's exponential."""
+    fractions = [fraction for time, fraction in chain(chain_id).blob_fees if timestamp >= time]
+    return fractions[-1] if fractions else 3_338_477

@@ -1,0 +1,556 @@
+"""`Fork`: the handle everyone holds on a chain, real or replica."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mayavi import _kernel
+from mayavi.errors import (
+    BadInteger,
+    CallHalted,
+    CallReverted,
+    ExecutionError,
+    MissingStateError,
+    NoCode,
+    SetupError,
+    StateError,
+    TransactionInvalid,
+    UnknownName,
+    UsageError,
+)
+from mayavi.evm import chains, token_balance
+from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum, to_address
+from mayavi.evm.hashing import keccak256
+from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
+from mayavi.evm.registry import Snapshot, SnapshotRegistry
+from mayavi.evm.reverts import decode_revert
+
+if TYPE_CHECKING:
+    from mayavi.evm.abi import Contract
+    from mayavi.evm.remote import RemoteState
+
+T = TypeVar("T")
+Missing = tuple[str, bytes, int]
+
+_replica_builder: Callable[[str], Fork] | None = None
+_label_book: Callable[[int], dict[str, str]] | None = None
+
+
+def register_replica_builder(builder: Callable[[str], Fork], labels: Callable[[int], dict[str, str]] | None = None) -> None:
+    """Tell `Fork` who builds replicas and who knows the names of a chain's contracts. `mayavi.worlds` does it."""
+    global _replica_builder, _label_book
+    _replica_builder, _label_book = builder, labels
+
+
+class Fork:
+    """A chain at a block, to read from and to act on. Nothing done here ever reaches a real chain.
+
+    Open one with `Fork.replica("ethereum")` (offline), `Fork.from_rpc(url, block)` (a node, through a cache),
+    `Fork.load_snapshot(path)` or `Fork.empty(...)`. `Fork(rpc_url=..., fork_block=...)` is `from_rpc`.
+
+    Reads (`call`, `balance`, `storage` …) change nothing; `send`, `deploy`, `deal` and the setters do, on this fork alone.
+    Addresses are 20 bytes or checksummed text; amounts are exact integers in the token's smallest unit. A call that
+    fails raises with its decoded reason. State that is not there raises `MissingStateError`, never reads as zero.
+
+        fork = Fork.replica("ethereum")
+        fork.deal("WETH", alice, 10**18)
+        with fork.snapshot():
+            fork.send(pool, calldata, sender=alice)
+    """
+
+    labels: dict[str, str]
+    """Names of contracts and their checksummed addresses: "WETH", "AaveV3.Pool" … Kept in snapshots."""
+    source: dict[str, Any]
+    """Where this world came from: kind, chain, block, block hash, digest."""
+
+    def __init__(self, rpc_url: str | None = None, fork_block: int | str | None = None, **options: Any) -> None:
+        opened = Fork.from_rpc(rpc_url, fork_block, **options)
+        self._adopt(opened._evm, opened._remote, opened.labels, opened.source)
+
+    # -- opening ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def replica(cls, chain: str = "ethereum") -> Fork:
+        """The offline replica of `chain`, with the protocols' own code at their real addresses."""
+        if _replica_builder is None:
+            raise SetupError("no replica builder is registered", "import Fork from `mayavi`, or import `mayavi.worlds` first")
+        return _replica_builder(chain)
+
+    @classmethod
+    def from_rpc(
+        cls,
+        url: str | None = None,
+        block: int | str | None = None,
+        *,
+        chain: str | int | None = None,
+        hardfork: str | None = None,
+        **options: Any,
+    ) -> Fork:
+        """The state behind a node after `block`: a number, a block hash or "latest" (the default).
+
+        Without `url` it is read from `MAYAVI_RPC_URL_<CHAIN>`, `MAYAVI_RPC_URL` or `ALCHEMY_RPC_URL`. `chain` names the
+        chain the node must serve; `hardfork` overrides the rules that follow from chain and block. What is read is kept
+        in a cache, so opening the same block again makes no request. Other `options` go to `RemoteState.open`.
+        """
+        from mayavi.evm.remote import RemoteState, url_from_environment
+
+        expected = chains.chain(chain) if chain is not None else None
+        url = url or url_from_environment(expected.name if expected else None)
+        expected_id = expected.chain_id if expected else None
+        remote = RemoteState.open(url, "latest" if block is None else block, chain_id=expected_id, **options)
+        header = remote.header
+        rules = hardfork or chains.hardfork_at(remote.chain_id, header.number, header.timestamp)
+        evm = _new_evm(remote.chain_id, rules, closed=False)
+        known = {"base_fee": header.base_fee, "excess_blob_gas": header.excess_blob_gas, "prevrandao": header.prevrandao}
+        evm.set_block(
+            number=header.number,
+            timestamp=header.timestamp,
+            coinbase=header.coinbase,
+            gas_limit=header.gas_limit,
+            difficulty=header.difficulty,
+            **{name: value for name, value in known.items() if value is not None},
+        )
+        evm.learn_block_hash(header.number, header.hash)
+        evm.probe = True
+        source = {"kind": "rpc", "chain_id": remote.chain_id, "block": header.number, "block_hash": "0x" + header.hash.hex()}
+        return cls._of(evm, remote, _labels_of(remote.chain_id), source)
+
+    @classmethod
+    def load_snapshot(cls, path: str | Path) -> Fork:
+        """The fork written to `path` by `dump_snapshot`. Opens with no network."""
+        from mayavi.evm.snapshot import read_snapshot
+
+        state, metadata = read_snapshot(Path(path))
+        return cls.from_state(state, labels=metadata.get("labels", {}), source=metadata.get("source", {}))
+
+    @classmethod
+    def from_state(cls, state: _kernel.State, *, labels: dict[str, str], source: dict[str, Any]) -> Fork:
+        """A fork that stands on a frozen world."""
+        return cls._of(_kernel.Evm.from_state(state), None, dict(labels), dict(source))
+
+    @classmethod
+    def empty(cls, *, chain_id: int = 1, hardfork: str = "shanghai") -> Fork:
+        """A chain with nothing on it: every account is empty, and known to be."""
+        source = {"kind": "empty", "chain_id": chain_id}
+        return cls._of(_new_evm(chain_id, hardfork, closed=True), None, {}, source)
+
+    @classmethod
+    def _of(cls, evm: _kernel.Evm, remote: RemoteState | None, labels: dict[str, str], source: dict[str, Any]) -> Fork:
+        fork = object.__new__(cls)
+        fork._adopt(evm, remote, labels, source)
+        return fork
+
+    def _adopt(self, evm: _kernel.Evm, remote: RemoteState | None, labels: dict[str, str], source: dict[str, Any]) -> None:
+        self._evm = evm
+        self._remote = remote
+        self._snapshots = SnapshotRegistry(evm)
+        self.labels = labels
+        self.source = source
+
+    # -- acting -------------------------------------------------------------------------------------------------------
+
+    def call(
+        self, to: AddressLike, data: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None
+    ) -> bytes:
+        """Execute `data` at `to` and return the output; nothing is kept."""
+        # The hot path: bytes in, bytes out, straight through the kernel.
+        if type(to) is bytes and (sender is None or type(sender) is bytes):
+            try:
+                output = self._evm.call(to, data, sender, value, gas)
+            except (_kernel.MissingState, _kernel.Reverted, _kernel.Halted, TypeError, ValueError, OverflowError):
+                pass
+            else:
+                if output:
+                    return output
+        return self._call_checked(to_address(to), data, sender, value, gas)
+
+    def _call_checked(self, to: bytes, data: bytes, sender: AddressLike | None, value: int, gas: int | None) -> bytes:
+        data, origin = _bytes(data), _sender(sender)
+        _amount(value)
+        try:
+            output = self._known(lambda: self._evm.call(to, data, origin, value, gas), (to, data, origin, value))
+        except ExecutionError as error:
+            raise _located(error, f"call of {self.name(to)}", data) from None
+        if not output and data:
+            self._require_code(to, "call of")
+        return output
+
+    def send(
+        self,
+        to: AddressLike,
+        data: bytes = b"",
+        sender: AddressLike | None = None,
+        value: int = 0,
+        gas: int | None = None,
+        *,
+        gas_price: int = 0,
+        priority_fee: int | None = None,
+        check: bool = True,
+    ) -> Receipt:
+        """Execute a transaction and keep its effects.
+
+        A failed one raises, unless `check` is false: then its receipt says so. As on a chain, a failed transaction
+        leaves no trace but the sender's nonce. Fees are charged only after `set_rules(charge_fees=True)`.
+        """
+        to, data, origin = to_address(to), _bytes(data), _sender(sender)
+        _amount(value)
+        if data:
+            self._require_code(to, "transaction to")
+        receipt = Receipt.of(
+            self._known(
+                lambda: self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee), (to, data, origin, value)
+            )
+        )
+        if check and not receipt.success:
+            raise _failure(receipt, f"transaction to {self.name(to)}", data)
+        return receipt
+
+    def _require_code(self, to: bytes, what: str) -> None:
+        # The EVM itself takes such a call for a success. Precompiles live at the lowest addresses and have no code.
+        if not self.code(to) and any(to[:18]):
+            raise NoCode(f"{what} {self.name(to)}: no contract stands there", "check the address and the chain")
+
+    def deploy(self, initcode: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None) -> bytes:
+        """Create a contract and return its address, which follows from the sender and its nonce."""
+        origin, code = _sender(sender), _bytes(initcode)
+        _amount(value)
+        receipt = Receipt.of(self._known(lambda: self._evm.transact(None, code, origin, value, gas)))
+        if not receipt.success or receipt.created is None:
+            raise _failure(receipt, "deployment", b"")
+        return receipt.created
+
+    def create_at(self, address: AddressLike, initcode: bytes, sender: AddressLike | None = None, value: int = 0) -> Receipt:
+        """Run a constructor so that its contract comes to stand at `address`, which must be free."""
+        place, origin, code = to_address(address), _sender(sender), _bytes(initcode)
+        _amount(value)
+        receipt = Receipt.of(self._known(lambda: self._evm.create_at(place, code, origin, value)))
+        if not receipt.success:
+            raise _failure(receipt, f"creation at {checksum(place)}", b"")
+        return receipt
+
+    def trace(
+        self,
+        to: AddressLike | None,
+        data: bytes = b"",
+        sender: AddressLike | None = None,
+        value: int = 0,
+        gas: int | None = None,
+        *,
+        commit: bool = False,
+    ) -> CallFrame:
+        """Execute and return the tree of calls with gas, logs and decoded reverts. A failure does not raise."""
+        place, origin, payload = None if to is None else to_address(to), _sender(sender), _bytes(data)
+        _amount(value)
+        _, frames = self._known(lambda: self._evm.trace(place, payload, origin, value, gas, commit))
+        if not frames:
+            raise TransactionInvalid("the transaction ended before its first call", "give it more gas")
+        return frame_tree(frames)
+
+    def deal(self, token: AddressLike, holder: AddressLike, amount: int) -> None:
+        """Give `holder` exactly `amount` of `token`: a name of `labels`, an address, or "ETH" for the native coin.
+
+        The balance is written into the token's storage and its total supply follows by the difference, so sums stay right.
+        """
+        place = to_address(holder)
+        _amount(amount)
+        if token == "ETH":
+            self.set_balance(place, amount)
+        else:
+            token_balance.deal(self, self.address_of(token), place, amount)
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def balance(self, address: AddressLike) -> int:
+        """Native coins of an account, in wei."""
+        place = to_address(address)
+        return self._known(lambda: self._evm.balance(place))
+
+    def nonce(self, address: AddressLike) -> int:
+        """Transactions sent, or contracts created, by an account."""
+        place = to_address(address)
+        return self._known(lambda: self._evm.nonce(place))
+
+    def code(self, address: AddressLike) -> bytes:
+        """The runtime code of an account; empty where no contract stands."""
+        place = to_address(address)
+        return self._known(lambda: self._evm.code(place))
+
+    def storage(self, address: AddressLike, slot: int) -> int:
+        """One storage slot of a contract."""
+        place = to_address(address)
+        _amount(slot, "slot")
+        return self._known(lambda: self._evm.storage(place, slot))
+
+    def set_balance(self, address: AddressLike, amount: int) -> None:
+        """Set the native coins of an account, in wei."""
+        place = to_address(address)
+        _amount(amount)
+        self._known(lambda: self._evm.set_balance(place, amount))
+
+    def set_nonce(self, address: AddressLike, nonce: int) -> None:
+        """Set the nonce of an account."""
+        place = to_address(address)
+        if not 0 <= nonce < 2**64:
+            raise BadInteger(f"nonce {nonce} is outside 0 … 2**64 - 1")
+        self._known(lambda: self._evm.set_nonce(place, nonce))
+
+    def set_code(self, address: AddressLike, code: bytes) -> None:
+        """Put runtime code at an address; its storage stays."""
+        place, content = to_address(address), _bytes(code)
+        self._known(lambda: self._evm.set_code(place, content))
+
+    def set_storage(self, address: AddressLike, slot: int, value: int) -> None:
+        """Write one storage slot of a contract."""
+        place = to_address(address)
+        _amount(slot, "slot")
+        _amount(value)
+        self._known(lambda: self._evm.set_storage(place, slot, value))
+
+    def touched(self, to: AddressLike, data: bytes, sender: AddressLike | None = None) -> list[tuple[bytes, list[int]]]:
+        """The accounts and slots a call reads, sorted."""
+        place, origin, payload = to_address(to), _sender(sender), _bytes(data)
+        return self._known(lambda: self._evm.touched(place, payload, origin))
+
+    # -- time ---------------------------------------------------------------------------------------------------------
+
+    def mine(self, blocks: int = 1, seconds: int | None = None) -> None:
+        """Move on by `blocks`, and by `seconds` (default: the chain's usual time for so many blocks)."""
+        if blocks < 0 or (seconds is not None and seconds < 0):
+            raise BadInteger(f"time moves on only: blocks {blocks}, seconds {seconds}")
+        self._evm.advance(blocks, blocks * self._block_seconds() if seconds is None else seconds)
+
+    def _block_seconds(self) -> int:
+        try:
+            return chains.chain(self.chain_id).block_seconds
+        except UnknownName as error:
+            raise UsageError(f"the pace of chain {self.chain_id} is not known", "give mine(…, seconds=…)") from error
+
+    def set_block(self, **fields: Any) -> None:
+        """Set fields of the block environment: number, timestamp, coinbase, base_fee, gas_limit, prevrandao …"""
+        self._evm.set_block(**fields)
+
+    def set_rules(self, **switches: bool) -> None:
+        """Switch a transaction's checks: charge_fees, check_balance, check_nonce, check_base_fee. All are off at first."""
+        self._evm.set_rules(**switches)
+
+    @property
+    def block(self) -> dict[str, Any]:
+        """The block environment calls run in."""
+        return self._evm.block()
+
+    @property
+    def block_number(self) -> int:
+        """The number of the current block."""
+        return int(self._evm.block()["number"])
+
+    @property
+    def timestamp(self) -> int:
+        """The time of the current block, in seconds since 1970."""
+        return int(self._evm.block()["timestamp"])
+
+    @property
+    def chain_id(self) -> int:
+        """The chain's id."""
+        return self._evm.chain_id
+
+    @property
+    def hardfork(self) -> str:
+        """The hard fork whose rules apply."""
+        return self._evm.hardfork
+
+    # -- moments and copies -------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """Open a snapshot of this moment; snapshots nest. `with fork.snapshot():` goes back at the end."""
+        return self._snapshots.take()
+
+    def revert(self, snapshot: Snapshot) -> None:
+        """Go back to `snapshot`; it and all later ones are closed."""
+        self._snapshots.revert(snapshot)
+
+    def copy(self) -> Fork:
+        """An independent twin; costs what was written so far, not what the world holds."""
+        twin = Fork._of(self._evm.copy(), self._remote, dict(self.labels), dict(self.source))
+        return twin
+
+    def freeze(self) -> _kernel.State:
+        """Everything that stands now, as a frozen world for `Fleet`s and other forks to stand on."""
+        return self._evm.freeze()
+
+    def digest(self) -> str:
+        """The identity of the state as it stands: SHA-256 of its canonical bytes."""
+        return self._evm.digest()
+
+    def dump_snapshot(self, path: str | Path) -> str:
+        """Write everything this fork has read or written to `path`, and return its digest.
+
+        The file opens with no network and gives the same results, or refuses with the slot it lacks. The old file at
+        `path` stays intact until the new one is complete.
+        """
+        from mayavi import __version__
+        from mayavi.evm.snapshot import write_snapshot
+
+        metadata = {
+            "labels": self.labels,
+            "source": self.source,
+            "chain_id": self.chain_id,
+            "block": self.block_number,
+            "hardfork": self.hardfork,
+            "written_by": __version__,
+        }
+        return write_snapshot(Path(path), self._evm.dump(), metadata)
+
+    # -- names --------------------------------------------------------------------------------------------------------
+
+    def address_of(self, name: AddressLike) -> bytes:
+        """The address of a name of `labels`; addresses pass through."""
+        if isinstance(name, str) and not name.startswith(("0x", "0X")):
+            if name not in self.labels:
+                raise UnknownName.of("contract", name, self.labels, "`fork.labels` lists the names of this world")
+            return to_address(self.labels[name])
+        return to_address(name)
+
+    def name(self, address: AddressLike) -> str:
+        """The name of an address in `labels`, or its checksummed text."""
+        text = checksum(address)
+        for label, known in self.labels.items():
+            if known == text:
+                return label
+        return text
+
+    def contract(self, address: AddressLike, abi: Any) -> Contract:
+        """A contract to call by method names, from its ABI (JSON entries, an artifact, or signatures)."""
+        from mayavi.evm.abi import Contract
+
+        return Contract(self.address_of(address), abi, self)
+
+    @property
+    def requests(self) -> int:
+        """How many requests this fork has made to its node."""
+        return self._remote.requests if self._remote else 0
+
+    def __repr__(self) -> str:
+        return f"<Fork {self.source.get('kind', '?')} chain {self.chain_id} block {self.block_number} {self.hardfork}>"
+
+    # -- state that is not there --------------------------------------------------------------------------------------
+
+    def _known(self, run: Callable[[], T], tx: tuple[bytes, bytes, bytes, int] | None = None) -> T:
+        """Run `run`; fetch what it misses and run it again until it misses nothing."""
+        while True:
+            try:
+                return run()
+            except _kernel.MissingState as error:
+                self._learn(error, tx)
+                tx = None
+            except _kernel.Reverted as error:
+                _, output, gas_used = error.args
+                reason = decode_revert(output)
+                raise CallReverted(f"reverted: {reason}", reason=reason, output=output, gas_used=gas_used) from None
+            except _kernel.Halted as error:
+                message, _, gas_used = error.args
+                raise CallHalted(message, gas_used=gas_used) from None
+            except _kernel.InvalidTransaction as error:
+                raise TransactionInvalid(f"invalid transaction: {error.args[0]}") from None
+
+    def _learn(self, error: _kernel.MissingState, tx: tuple[bytes, bytes, bytes, int] | None) -> None:
+        missing: list[Missing] = error.args[1]
+        remote_items = [item for item in missing if not self._make_up_hash(item)]
+        if not remote_items:
+            return
+        if self._remote is None:
+            raise _missing_state(remote_items[0], self.source) from None
+        if tx is not None:
+            # The node can often tell at once what a call will touch: one round instead of many.
+            listed = self._remote.access_list(tx[2], tx[0], tx[1], tx[3]) or []
+            wanted = set(remote_items)
+            for address, slots in listed:
+                wanted.add(("account", address, 0))
+                wanted.update(("slot", address, slot) for slot in slots)
+            remote_items = sorted(wanted)
+        # A slot comes with its account: the kernel keeps slots only of accounts it knows.
+        unknown = {address for kind, address, _ in remote_items if kind == "slot" and not self._knows(address)}
+        remote_items = [*{("account", address, 0) for address in unknown} | set(remote_items)]
+        facts = self._remote.fetch(sorted(remote_items))
+        for address, (balance, nonce, code) in facts.accounts.items():
+            self._evm.learn_account(address, balance, nonce, code)
+        for address, slots in facts.slots.items():
+            self._evm.learn_slots(address, slots)
+        for number, block_hash in facts.block_hashes.items():
+            self._evm.learn_block_hash(number, block_hash)
+
+    def _knows(self, address: bytes) -> bool:
+        try:
+            self._evm.nonce(address)
+        except _kernel.MissingState:
+            return False
+        return True
+
+    def _make_up_hash(self, item: Missing) -> bool:
+        """Blocks mined here have no hash on any chain: theirs is made up, the same in every run."""
+        kind, _, number = item
+        if kind != "block_hash" or number <= int(self.source.get("block", -1)):
+            return False
+        self._evm.learn_block_hash(number, keccak256(b"mayavi block" + number.to_bytes(32, "big")))
+        return True
+
+
+def _new_evm(chain_id: int, hardfork: str, *, closed: bool) -> _kernel.Evm:
+    if hardfork not in _kernel.hardforks():
+        raise UnknownName.of("hard fork", hardfork, _kernel.hardforks(), f"known: {', '.join(_kernel.hardforks())}")
+    return _kernel.Evm(chain_id, hardfork, closed=closed)
+
+
+def _labels_of(chain_id: int) -> dict[str, str]:
+    return _label_book(chain_id) if _label_book else {}
+
+
+def _sender(sender: AddressLike | None) -> bytes:
+    return ZERO_ADDRESS if sender is None else to_address(sender)
+
+
+def _bytes(data: bytes) -> bytes:
+    if isinstance(data, bytes | bytearray | memoryview):
+        return bytes(data)
+    raise UsageError(f"calldata must be bytes, not {type(data).__name__}", "`bytes.fromhex(…)` reads hex text")
+
+
+def _amount(value: int, what: str = "amount") -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise BadInteger(f"{what} {value!r} is not an integer", "amounts are exact integers in the smallest unit")
+    if not 0 <= value < 2**256:
+        raise BadInteger(f"{what} {value} is outside 0 … 2**256 - 1")
+
+
+def _failure(receipt: Receipt, what: str, data: bytes) -> ExecutionError:
+    if receipt.reason == "revert":
+        reason = decode_revert(receipt.output)
+        error: ExecutionError = CallReverted(
+            f"reverted: {reason}", reason=reason, output=receipt.output, gas_used=receipt.gas_used
+        )
+    else:
+        error = CallHalted(f"halted: {receipt.reason}", gas_used=receipt.gas_used)
+    return _located(error, what, data)
+
+
+def _located(error: ExecutionError, what: str, data: bytes) -> ExecutionError:
+    """The error with the place it happened in front of it."""
+    where = f"{what} ({data[:4].hex()}…)" if len(data) >= 4 else what
+    error.message = f"{where} {error.message}"
+    error.args = (error.message,)
+    return error
+
+
+def _missing_state(item: Missing, source: dict[str, Any]) -> StateError:
+    kind, address, key = item
+    world = {"snapshot": "this snapshot", "rpc": "this snapshot"}.get(str(source.get("kind")), "this world")
+    what = {
+        "account": lambda: f"state of account {checksum(address)}",
+        "slot": lambda: f"state of {checksum(address)} slot {key:#x}",
+        "block_hash": lambda: f"hash of block {key}",
+    }[kind]()
+    return MissingStateError(
+        f"{what} is not in {world}",
+        "the run left the path the snapshot was warmed on; open the fork with its RPC, walk that path, and dump it again",
+    )

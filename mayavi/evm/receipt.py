@@ -1,0 +1,102 @@
+"""What a transaction left behind, and the tree of calls inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from mayavi._kernel import Receipt as KernelReceipt
+from mayavi.evm.address import shorten
+from mayavi.evm.reverts import Reason, decode_revert
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """One event as the chain stores it."""
+
+    address: bytes
+    topics: tuple[bytes, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The outcome of a transaction. `reason` is `success`, `revert` or the name of the halt."""
+
+    success: bool
+    gas_used: int
+    output: bytes
+    logs: tuple[Log, ...]
+    created: bytes | None
+    reason: str
+
+    @classmethod
+    def of(cls, kernel: KernelReceipt) -> Receipt:
+        """The receipt of what the kernel reports."""
+        logs = tuple(Log(address, tuple(topics), data) for address, topics, data in kernel.logs)
+        return cls(kernel.success, kernel.gas_used, kernel.output, logs, kernel.created, kernel.reason)
+
+    @property
+    def revert_reason(self) -> Reason | None:
+        """Why it reverted, decoded; None where it did not revert."""
+        return decode_revert(self.output) if self.reason == "revert" else None
+
+
+@dataclass(slots=True)
+class CallFrame:
+    """One call inside a transaction: who called whom, with what, at what cost, and what it called in turn."""
+
+    kind: str
+    sender: bytes
+    to: bytes
+    value: int
+    input: bytes
+    output: bytes
+    gas_limit: int
+    gas_used: int
+    success: bool
+    result: str
+    logs: tuple[Log, ...]
+    calls: list[CallFrame] = field(default_factory=list)
+
+    @property
+    def revert_reason(self) -> Reason | None:
+        """Why this frame reverted, decoded; None where it did not."""
+        return decode_revert(self.output) if self.result == "Revert" else None
+
+    def walk(self) -> Iterator[CallFrame]:
+        """This frame and all below it, in the order they began."""
+        yield self
+        for call in self.calls:
+            yield from call.walk()
+
+    def render(self, depth: int = 0) -> str:
+        """The tree as indented text, one line a call."""
+        mark = "" if self.success else f"  ✗ {self.revert_reason or self.result}"
+        selector = f".{self.input[:4].hex()}" if len(self.input) >= 4 and not self.kind.startswith("CREATE") else ""
+        line = f"{'  ' * depth}{self.kind} {shorten(self.to)}{selector}  gas {self.gas_used:,}{mark}"
+        return "\n".join([line, *(call.render(depth + 1) for call in self.calls)])
+
+
+def frame_tree(frames: list[dict[str, Any]]) -> CallFrame:
+    """The kernel's flat list of frames as a tree; the first one is the transaction itself."""
+    nodes: list[CallFrame] = []
+    for frame in frames:
+        node = CallFrame(
+            kind=frame["kind"],
+            sender=frame["from"],
+            to=frame["to"],
+            value=frame["value"],
+            input=frame["input"],
+            output=frame["output"],
+            gas_limit=frame["gas_limit"],
+            gas_used=frame["gas_used"],
+            success=frame["success"],
+            result=frame["result"],
+            logs=tuple(Log(address, tuple(topics), data) for address, topics, data in frame["logs"]),
+        )
+        if frame["parent"] is not None:
+            nodes[frame["parent"]].calls.append(node)
+        nodes.append(node)
+    return nodes[0]

@@ -1,0 +1,129 @@
+"""The snapshot file: a world on disk that opens with no network and gives the same results.
+
+Layout (integers big-endian):
+
+| bytes | what |
+|---|---|
+| 8 | `MAYAVISN` |
+| 2 | format version, now 1 |
+| 4 | length of the metadata |
+| 8 | length of the compressed world |
+| 8 | length of the world before compression |
+| 32 | SHA-256 of everything behind this field |
+| … | metadata: JSON with sorted keys (source, labels, chain, block, digest, the version that wrote it) |
+| … | the world: the kernel's canonical dump (sorted accounts, code by hash, slots, block), zstd |
+
+The digest of a snapshot is the SHA-256 of the world before compression: it identifies the state, not the file. A file
+is written beside its place, flushed, and renamed over it, so the old one stays readable until the new one is complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mayavi._kernel import State, zstd_compress, zstd_decompress
+from mayavi.errors import SnapshotCorrupt, SnapshotError, SnapshotFutureVersion, SnapshotTruncated
+
+MAGIC = b"MAYAVISN"
+VERSION = 1
+_HEADER = struct.Struct(">8sHIQQ32s")
+_LIMIT = 1 << 34
+"""No world is larger than this before compression: a damaged length must not allocate the machine away."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotInfo:
+    """What a snapshot file says of itself."""
+
+    metadata: dict[str, Any]
+    file_bytes: int
+    world_bytes: int
+
+    @property
+    def digest(self) -> str:
+        """The identity of the state inside."""
+        return str(self.metadata["digest"])
+
+
+def write_snapshot(path: Path, dump: bytes, metadata: dict[str, Any]) -> str:
+    """Write a snapshot file and return the digest of its world. The old file stays until the new one is complete."""
+    digest = hashlib.sha256(dump).hexdigest()
+    meta = json.dumps({**metadata, "digest": digest}, sort_keys=True, separators=(",", ":")).encode()
+    world = zstd_compress(dump)
+    lengths = struct.pack(">IQQ", len(meta), len(world), len(dump))
+    checksum = hashlib.sha256(lengths + meta + world).digest()
+    header = _HEADER.pack(MAGIC, VERSION, len(meta), len(world), len(dump), checksum)
+    write_atomically(path, header + meta + world)
+    return digest
+
+
+def read_info(path: Path) -> SnapshotInfo:
+    """What the file at `path` says of itself, its checksum verified."""
+    meta, _, size = _read(path)
+    return SnapshotInfo(meta, path.stat().st_size, size)
+
+
+def read_snapshot(path: Path) -> tuple[State, dict[str, Any]]:
+    """The world and the metadata of the file at `path`, or why it cannot be had."""
+    meta, world, size = _read(path)
+    try:
+        dump = zstd_decompress(world, size)
+        if len(dump) != size:
+            raise ValueError(f"unpacks to {len(dump)} bytes instead of {size}")
+        return State.load(dump), meta
+    except ValueError as error:
+        raise SnapshotCorrupt(f"snapshot '{path}' is damaged: {error}", _REMEDY) from error
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Put `content` at `path` in one step: a reader sees the old file or the new one, even after a crash."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+_REMEDY = "write it again from its source; the file is not usable in part"
+
+
+def _read(path: Path) -> tuple[dict[str, Any], bytes, int]:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise SnapshotError(f"there is no snapshot at '{path}'", "`fork.dump_snapshot(path)` writes one") from error
+    except OSError as error:
+        raise SnapshotError(f"snapshot '{path}' cannot be read: {error.strerror}") from error
+    if content[:8] != MAGIC[: len(content[:8])] or not content:
+        raise SnapshotCorrupt(f"'{path}' is not a Mayavi snapshot: it does not start with {MAGIC.decode()}")
+    if len(content) < _HEADER.size:
+        raise SnapshotTruncated(f"snapshot '{path}' ends inside its header, at byte {len(content)}", _REMEDY)
+    _, version, meta_len, world_len, dump_len, checksum = _HEADER.unpack_from(content)
+    if version > VERSION:
+        raise SnapshotFutureVersion(
+            f"snapshot '{path}' has format {version}, this Mayavi reads up to {VERSION}",
+            "`pip install --upgrade mayavi-sim` brings a version that reads it",
+        )
+    if version < 1:
+        raise SnapshotCorrupt(f"snapshot '{path}' claims format {version}, which never existed", _REMEDY)
+    expected = _HEADER.size + meta_len + world_len
+    if len(content) < expected:
+        raise SnapshotTruncated(f"snapshot '{path}' has {len(content)} of {expected} bytes", _REMEDY)
+    body = content[_HEADER.size :]
+    lengths = struct.pack(">IQQ", meta_len, world_len, dump_len)
+    if len(content) != expected or hashlib.sha256(lengths + body).digest() != checksum:
+        raise SnapshotCorrupt(f"snapshot '{path}' is damaged: its checksum does not match", _REMEDY)
+    if dump_len > _LIMIT:
+        raise SnapshotCorrupt(f"snapshot '{path}' claims a world of {dump_len} bytes", _REMEDY)
+    return json.loads(body[:meta_len]), body[meta_len:], dump_len

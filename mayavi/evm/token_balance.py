@@ -1,0 +1,59 @@
+"""Give an account a token balance by writing where the token itself reads it from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mayavi.errors import ExecutionError, StateError
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+
+_BALANCE_OF = bytes.fromhex("70a08231")
+_TOTAL_SUPPLY = bytes.fromhex("18160ddd")
+_SENTINEL = 0x6D61796176690123456789
+"""A value no balance has by chance: where it comes back, the slot is found."""
+
+
+def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
+    """Set `holder`'s balance of `token` to `amount`; the total supply moves by the difference."""
+    query = _BALANCE_OF + holder.rjust(32, b"\0")
+    before = int.from_bytes(fork.call(token, query)[:32], "big")
+    if before == amount:
+        return
+    place = _slot_behind(fork, token, query)
+    if place is None:
+        raise StateError(
+            f"the balances of {fork.name(token)} are not plain storage",
+            "a token that computes balances cannot be dealt: buy, deposit or transfer it instead",
+        )
+    supply = _read(fork, token, _TOTAL_SUPPLY)
+    supply_place = _slot_behind(fork, token, _TOTAL_SUPPLY) if supply is not None else None
+    fork.set_storage(*place, amount)
+    if supply is None:
+        return
+    wanted = supply + amount - before
+    if supply_place is not None:
+        fork.set_storage(*supply_place, max(0, wanted))
+    elif fork.balance(token) == supply:
+        # A wrapper of the native coin: its supply is what it holds.
+        fork.set_balance(token, max(0, wanted))
+
+
+def _slot_behind(fork: Fork, token: bytes, query: bytes) -> tuple[bytes, int] | None:
+    """The slot whose whole value is what `query` returns."""
+    for address, slots in fork.touched(token, query):
+        for slot in slots:
+            with fork.snapshot():
+                fork.set_storage(address, slot, _SENTINEL)
+                if _read(fork, token, query) == _SENTINEL:
+                    return address, slot
+    return None
+
+
+def _read(fork: Fork, token: bytes, query: bytes) -> int | None:
+    """What `query` returns, or None where it fails: not every token tells its supply, and a sentinel may break one."""
+    try:
+        return int.from_bytes(fork.call(token, query)[:32], "big")
+    except ExecutionError:
+        return None

@@ -1,0 +1,232 @@
+"""`mayavi validate blocks`: real mainnet blocks, executed again, compared bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mayavi.errors import MayaviError, UsageError
+from mayavi.evm.chains import blob_fee_fraction_at, hardfork_at
+from mayavi.evm.state import Block
+from mayavi.replay.case import ExpectedReceipt, block_numbers, read_block, read_bytecodes, read_pre_state, read_receipts
+
+MAINNET = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as the chain has it. `transaction` is None for a property of the whole block."""
+
+    field: str
+    expected: str
+    got: str
+    transaction: int | None = None
+    transaction_hash: str | None = None
+
+    def __str__(self) -> str:
+        where = "block" if self.transaction is None else f"transaction {self.transaction} ({self.transaction_hash})"
+        return f"{where}: {self.field}: expected {self.expected}, got {self.got}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The difference as plain data."""
+        return {name: getattr(self, name) for name in ("transaction", "transaction_hash", "field", "expected", "got")}
+
+
+@dataclass(slots=True)
+class BlockReport:
+    """What came out of one block."""
+
+    number: int
+    hardfork: str = "?"
+    transactions: int = 0
+    exact_transactions: int = 0
+    gas_used: int = 0
+    first_difference: Difference | None = None
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    parse_seconds: float = 0.0
+    recover_seconds: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether every transaction and the whole block are as the chain has them."""
+        return self.first_difference is None
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data."""
+        difference = self.first_difference.to_json() if self.first_difference else None
+        return {
+            "block": self.number,
+            "hardfork": self.hardfork,
+            "exact": self.exact,
+            "transactions": self.transactions,
+            "exact_transactions": self.exact_transactions,
+            "gas_used": self.gas_used,
+            "first_difference": difference,
+            "notes": self.notes,
+        }
+
+
+@dataclass(slots=True)
+class Report:
+    """What came out of all blocks."""
+
+    blocks: list[BlockReport]
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing differs anywhere."""
+        return all(block.exact for block in self.blocks)
+
+    def to_json(self) -> dict[str, Any]:
+        """The totals and every block as plain data."""
+        return {
+            "blocks": len(self.blocks),
+            "exact_blocks": sum(block.exact for block in self.blocks),
+            "transactions": sum(block.transactions for block in self.blocks),
+            "exact_transactions": sum(block.exact_transactions for block in self.blocks),
+            "gas_used": sum(block.gas_used for block in self.blocks),
+            "differences": [
+                {"block": block.number, **block.first_difference.to_json()}
+                for block in self.blocks
+                if block.first_difference
+            ],
+            "details": [block.to_json() for block in self.blocks],
+        }
+
+
+Progress = Callable[[BlockReport, int, int], None]
+"""Called after each block with its report, how many are done, and how many there are."""
+
+
+def validate(directory: str | Path, *, only: list[int] | None = None, progress: Progress | None = None) -> Report:
+    """Execute every block case in `directory` and compare what comes out with what the chain says.
+
+    A case that cannot be read counts as a block that differs; only a folder without cases is an error.
+    """
+    folder = Path(directory)
+    numbers = block_numbers(folder)
+    if only:
+        absent = [number for number in only if number not in numbers]
+        if absent:
+            raise UsageError(f"block {absent[0]} has no case in '{folder}'", f"there are {numbers[0]} to {numbers[-1]}")
+        numbers = only
+    # Damaged code makes every block that may use it unprovable, so it is not read block by block.
+    try:
+        codes, damage = read_bytecodes(folder), None
+    except MayaviError as error:
+        codes, damage = {}, error
+    report = Report([])
+    for number in numbers:
+        block_report = BlockReport(number)
+        try:
+            if damage is not None:
+                raise damage
+            _validate_block(folder, block_report, codes)
+        except MayaviError as error:
+            block_report.exact_transactions = 0
+            block_report.first_difference = Difference("case", "readable and consistent", str(error))
+        report.blocks.append(block_report)
+        if progress:
+            progress(block_report, len(report.blocks), len(numbers))
+    return report
+
+
+def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) -> None:
+    block = read_block(folder, report.number)
+    report.transactions = len(block)
+    report.parse_seconds, report.recover_seconds = block.parse_seconds, block.recover_seconds
+    report.hardfork = hardfork_at(MAINNET, block.number, block.timestamp)
+    expected = read_receipts(folder, report.number)
+    claims = block.claims()
+    evm = read_pre_state(folder, report.number, MAINNET, report.hardfork, codes)
+    result = evm.replay(block, blob_fee_fraction_at(MAINNET, block.timestamp))
+    report.gas_used, report.seconds = result["gas_used"], result["seconds"]
+    report.notes = _notes(result, block, expected)
+
+    hashes = ["0x" + each.hex() for each in claims["transaction_hashes"]]
+    wrong = _transaction_differences(result, claims, expected, hashes)
+    whole = _block_differences(result, claims)
+    if expected is None:
+        # Without receipts of its own the block's root vouches for all of its transactions, or for none.
+        report.exact_transactions = 0 if whole or wrong else report.transactions
+    else:
+        report.exact_transactions = report.transactions - len(wrong)
+    found = [wrong[index] for index in sorted(wrong)] + whole
+    report.first_difference = found[0] if found else None
+
+
+def _transaction_differences(
+    result: dict[str, Any], claims: dict[str, Any], expected: list[ExpectedReceipt] | None, hashes: list[str]
+) -> dict[int, Difference]:
+    """The first difference of each transaction that has one."""
+    differences: dict[int, Difference] = {}
+
+    def differs(index: int, what: str, want: object, got: object) -> None:
+        name = hashes[index] if index < len(hashes) else None
+        differences.setdefault(index, Difference(what, str(want), str(got), index, name))
+
+    for index, signer in claims["forged"]:
+        differs(index, "from", "the signer", "0x" + signer.hex())
+    if expected is not None:
+        for index, (want, got) in enumerate(zip(expected, result["receipts"], strict=False)):
+            if index < len(hashes) and "0x" + want.hash.hex() != hashes[index]:
+                differs(index, "hash", "0x" + want.hash.hex(), hashes[index])
+            elif difference := _receipt_difference(want, got):
+                differs(index, *difference)
+        for index in range(min(len(expected), len(result["receipts"])), max(len(expected), len(hashes))):
+            differs(index, "receipt", "one", "none" if index >= len(result["receipts"]) else "one the case does not have")
+    if result["failure"]:
+        index, why = result["failure"]
+        differences.pop(index, None)
+        differs(index, "execution", "a valid transaction", why)
+        for later in range(index + 1, len(hashes)):
+            differs(later, "execution", "a valid transaction", f"not reached: transaction {index} failed")
+    return differences
+
+
+def _receipt_difference(want: ExpectedReceipt, got: tuple[bool, int, list[Any]]) -> tuple[str, object, object] | None:
+    success, gas_used, logs = got
+    if success != want.success:
+        return "status", int(want.success), int(success)
+    if gas_used != want.gas_used:
+        return "gas used", want.gas_used, gas_used
+    if len(logs) != len(want.logs):
+        return "number of logs", len(want.logs), len(logs)
+    for position, ((address, topics, data), log) in enumerate(zip(logs, want.logs, strict=True)):
+        for name, mine, theirs in zip(("address", "topics", "data"), (address, tuple(topics), data), log, strict=True):
+            if mine != theirs:
+                return f"log {position} {name}", _text(theirs), _text(mine)
+    return None
+
+
+def _block_differences(result: dict[str, Any], claims: dict[str, Any]) -> list[Difference]:
+    """What of the whole block is not as its header says, most telling first."""
+    pairs = [
+        ("gas used", claims["gas_used"], result["gas_used"]),
+        ("logs bloom", claims["logs_bloom"], result["logs_bloom"]),
+        ("receipts root", claims["receipts_root"], result["receipts_root"]),
+        ("transactions root", claims["transactions_root"], claims["computed_transactions_root"]),
+        ("withdrawals root", claims["withdrawals_root"], claims["computed_withdrawals_root"]),
+        ("block hash", claims["hash"], claims["computed_hash"]),
+    ]
+    return [Difference(name, _text(want), _text(got)) for name, want, got in pairs if want != got]
+
+
+def _notes(result: dict[str, Any], block: Block, expected: list[ExpectedReceipt] | None) -> list[str]:
+    notes = [f"{name}: {'applied' if done else 'contract not in the pre-state'}" for name, done in result["system_calls"]]
+    if result["withdrawals_applied"]:
+        notes.append(f"withdrawals: {result['withdrawals_applied']} applied to accounts of the pre-state")
+    if expected is None and len(block):
+        notes.append("no receipts beside the block: its receipts root vouches for them")
+    return notes
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return "0x" + value.hex()
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_text(each) for each in value) + "]"
+    return str(value)

@@ -1,0 +1,61 @@
+"""What every test may use: the reference data beside the project, the command line as a process, hypothesis profiles."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# In CI the same examples every time, so that a red build is a fault of the change. Elsewhere fresh ones each run.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("local", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
+
+RunMayavi = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def cases() -> Path:
+    """The folder of real data the proofs run on: MAYAVI_CASES, or `shared` beside the checkout.
+
+    Where it is absent the test is skipped, or fails when MAYAVI_REQUIRE_CASES=1 says that it must be there.
+    """
+    folder = Path(os.environ.get("MAYAVI_CASES") or REPOSITORY.parent / "shared")
+    if not folder.is_dir():
+        message = f"the reference data is not at '{folder}'; MAYAVI_CASES names its folder"
+        if os.environ.get("MAYAVI_REQUIRE_CASES") == "1":
+            pytest.fail(f"{message}, and MAYAVI_REQUIRE_CASES=1 forbids to go on without it")
+        pytest.skip(message)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def run_mayavi() -> RunMayavi:
+    """Run the real `mayavi` in a process of its own, its output captured and its environment free of our settings."""
+
+    def run(*arguments: str, env: Mapping[str, str] | None = None, **more: object) -> subprocess.CompletedProcess[str]:
+        environment = {key: value for key, value in os.environ.items() if key not in {"MAYAVI_DEBUG", "NO_COLOR"}}
+        return subprocess.run(
+            [sys.executable, "-m", "mayavi", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            env=environment | dict(env or {}),
+            **more,  # type: ignore[call-overload]
+        )
+
+    return run

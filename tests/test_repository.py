@@ -1,0 +1,87 @@
+"""What the repository promises to whoever opens it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import mayavi
+from tools.list_requirements import list_requirements
+
+
+def tracked_files(repository: Path) -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [repository / name for name in listed.stdout.splitlines() if (repository / name).is_file()]
+
+
+def test_bare_make_lists_every_target_with_its_purpose(repository: Path) -> None:
+    listing = subprocess.run(["make"], cwd=repository, capture_output=True, text=True, check=True).stdout
+    for target in ["demo", "test", "test-fast", "check", "bench", "setup", "clean"]:
+        assert re.search(rf"^  {target} +\w", listing, re.MULTILINE), target
+
+
+def test_one_version_everywhere(repository: Path) -> None:
+    project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    kernel = tomllib.loads((repository / "kernel/Cargo.toml").read_text(encoding="utf-8"))["package"]
+    assert mayavi.__version__ == project["version"] == kernel["version"]
+
+
+def test_everything_a_development_environment_needs_is_pinned(repository: Path) -> None:
+    lines = (repository / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9.+!]+", pin) for pin in pins)
+    pinned = {re.sub(r"[-_.]+", "-", pin.split("==")[0]).lower() for pin in pins}
+    names = {re.sub(r"[-_.]+", "-", re.split(r"[<>=\[;! ]", line)[0]).lower() for line in list_requirements()}
+    assert names and names <= pinned
+
+
+def test_no_file_is_named_after_nothing(repository: Path) -> None:
+    meaningless = {"utils", "helpers", "misc", "common"}
+    assert [path for path in tracked_files(repository) if path.suffix in {".py", ".rs"} and path.stem in meaningless] == []
+
+
+def test_links_between_documents_lead_somewhere(repository: Path) -> None:
+    dead = [
+        f"{document.relative_to(repository)}: {target}"
+        for document in tracked_files(repository)
+        if document.suffix == ".md"
+        for target in re.findall(r"\]\(([^)#\s]+)", document.read_text(encoding="utf-8"))
+        if "://" not in target and not (document.parent / target).exists()
+    ]
+    assert dead == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "words"),
+    [("python", "Python 3.11 or newer"), ("cargo", "https://rustup.rs"), ("npm", "npm is not on the PATH")],
+)
+def test_a_missing_tool_is_named_with_the_way_to_get_it(
+    repository: Path, tmp_path: Path, tool: str, words: str
+) -> None:
+    for needed in ["bash", "env", "sort", "head", "cut"]:  # a machine with a shell and nothing else
+        (tmp_path / needed).symlink_to(shutil.which(needed) or needed)
+    finished = subprocess.run(
+        [repository / "tools/toolchain", tool],
+        env={"PATH": os.fspath(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 1
+    assert finished.stdout == ""
+    assert finished.stderr.startswith("error: ")
+    assert words in finished.stderr
