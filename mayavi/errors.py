@@ -5,8 +5,6 @@ printed on a line of its own. `exit_code` is what the command line returns: 2 wh
 impossible, 1 when a possible request failed. Errors survive pickling, so a worker process can hand them to its parent.
 """
 
-# ruff: noqa: N818  (a name says what happened, as in CallReverted)
-
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What every test may use: the reference data beside the project, the command line as a process, hypothesis profiles."""
+"""What every test may use: the reference data beside the project, the command as a process, hypothesis profiles."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import pytest
 from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+# Replicas and caches of the tests stay in the checkout, built once and away from the user's own.
+os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
 
 # In CI the same examples every time, so that a red build is a fault of the change. Elsewhere fresh ones each run.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)

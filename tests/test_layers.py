@@ -20,7 +20,11 @@ def imported_modules(source: Path) -> Iterator[str]:
 
 def test_calls_go_down_only(repository: Path) -> None:
     finished = subprocess.run(
-        [Path(sys.executable).parent / "lint-imports", "--no-cache"], cwd=repository, capture_output=True, text=True, check=False
+        [Path(sys.executable).parent / "lint-imports", "--no-cache"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
 

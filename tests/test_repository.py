@@ -46,12 +46,15 @@ def test_everything_a_development_environment_needs_is_pinned(repository: Path) 
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9.+!]+", pin) for pin in pins)
     pinned = {re.sub(r"[-_.]+", "-", pin.split("==")[0]).lower() for pin in pins}
     names = {re.sub(r"[-_.]+", "-", re.split(r"[<>=\[;! ]", line)[0]).lower() for line in list_requirements()}
-    assert names and names <= pinned
+    assert names
+    assert names <= pinned
 
 
 def test_no_file_is_named_after_nothing(repository: Path) -> None:
     meaningless = {"utils", "helpers", "misc", "common"}
-    assert [path for path in tracked_files(repository) if path.suffix in {".py", ".rs"} and path.stem in meaningless] == []
+    assert [
+        path for path in tracked_files(repository) if path.suffix in {".py", ".rs"} and path.stem in meaningless
+    ] == []
 
 
 def test_links_between_documents_lead_somewhere(repository: Path) -> None:
@@ -85,3 +88,15 @@ def test_a_missing_tool_is_named_with_the_way_to_get_it(
     assert finished.stdout == ""
     assert finished.stderr.startswith("error: ")
     assert words in finished.stderr
+
+
+def test_the_readme_shows_what_the_demo_prints(repository: Path, run_mayavi) -> None:
+    readme = (repository / "README.md").read_text(encoding="utf-8")
+    printed = run_mayavi("demo").stdout
+    lasting = printed[: printed.index("\n", printed.index("seed 7 · digest")) + 1]  # what follows tells the time
+    assert f"```\n{lasting}```" in readme, f"README.md shows another output than this:\n\n{lasting}"
+
+
+def test_the_example_of_the_readme_runs(repository: Path) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", (repository / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {})

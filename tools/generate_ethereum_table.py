@@ -26,69 +26,34 @@ from decimal import ROUND_DOWN, Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
+from ethereum_choices import (
+    ADAPTER_BASES,
+    ADAPTERS,
+    ADDRESS_BOOK,
+    BLOCK,
+    BORROWED_SHARE_OF_CAP,
+    CONFIG_TIMESTAMP,
+    DEPLOY_V3,
+    DIFFERENCES,
+    LISTING_ORDER,
+    POOLS,
+    PROFILES,
+    SOURCES,
+    SUPPLIED_SHARE_OF_CAP,
+    UNISWAP,
+    USAGE_SHARE_OF_OPTIMAL,
+)
+
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "mayavi" / "worlds" / "tables" / "ethereum.json"
-ADDRESS_BOOK = "@aave-dao/aave-address-book@4.68.1"
-DEPLOY_V3 = "@aave/deploy-v3@1.56.2"
 AAVE_CONFIG = "AaveV3Ethereum_config_20231031_after.json"
 
-BLOCK_NUMBER = 19_000_000
-BLOCK_TIMESTAMP = 1705173443  # 2024-01-13 19:17:23 UTC
-CONFIG_TIMESTAMP = 1698710400  # 2023-10-31 00:00:00 UTC
 YEAR_SECONDS = 365 * 24 * 3600
 WAD = 10**18
 
-# The order in which mainnet listed them: token proxies are numbered by it, so their addresses depend on it.
-LISTING_ORDER = (
-    "WETH wstETH WBTC USDC DAI LINK AAVE cbETH USDT rETH LUSD CRV MKR SNX BAL UNI LDO ENS 1INCH FRAX GHO RPL sDAI STG KNC"
-).split()
-
-# Tokens that price through an adapter: base feed, and what its rate to the base has grown by a year since the
-# configuration was taken (the staking or savings rate of those months).
-ADAPTERS = {
-    "wstETH": ("ETH/USD", Decimal("0.038")),
-    "rETH": ("ETH/USD", Decimal("0.032")),
-    "cbETH": ("ETH/USD", Decimal("0.033")),
-    "sDAI": ("DAI/USD", Decimal("0.05")),
-    "LDO": ("ETH/USD", None),
-    "WBTC": ("BTC/USD", None),
-}
-
-# How much of each cap the rest of the market uses, see docs/replica.md.
-SUPPLIED_SHARE_OF_CAP = Decimal("0.5")
-USAGE_SHARE_OF_OPTIMAL = Decimal("0.9")
-BORROWED_SHARE_OF_CAP = Decimal("0.9")
-
-UNISWAP = {
-    "factory": "0x1F98431c8aD98523631AE4a59f267346ea31F984",
-    "factory_owner": "0x1a9C8182C09F50C8318d769245beA52c32BE35BC",
-    "swap_router": "0xE592427A0AEce92De3Edee1F18E0157C05861564",
-    "quoter": "0xb27308f9F90D607463bb33eA1BeBb41C27CE5AB6",
-    "quoter_v2": "0x61fFE014bA17989E743c5F6cB21bF9697530B21e",
-    "position_manager": "0xC36442b4a4522E871399CD717aBDD847Ab11FE88",
-    "position_descriptor": "0x91ae842A5Ffd8d12023116943e72A606179294f3",
-    "nft_descriptor": "0x42B24A95702b9986e82d421cC3568932790A48Ec",
-    "tick_lens": "0xbfd8137f7d1516D3ea5cA83523914859ec47F573",
-    "interface_multicall": "0x1F98415757620B543A52E61c46B32eB19261F984",
-}
-
-# (base, quote, fee in millionths, address, assumed value locked in USD, liquidity profile)
-POOLS = (
-    ("WETH", "USDC", 500, "0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640", 150_000_000, "volatile"),
-    ("WETH", "USDC", 3000, "0x8ad599c3A0ff1De082011EFDDc58f1908eb6e6D8", 90_000_000, "volatile"),
-    ("WBTC", "WETH", 3000, "0xCBCdF9626bC03E24f779434178A73a0B4bad62eD", 150_000_000, "volatile"),
-    ("DAI", "USDC", 100, "0x5777d92f208679DB4b9778590Fa3CAB3aC9e2168", 60_000_000, "pegged"),
-    ("wstETH", "WETH", 100, "0x109830a1AAaD605BbF02a9dFA7B0B92EC2FB7dAa", 60_000_000, "pegged"),
-)
-
-# Shares of a pool's value, each spread over the price times or divided by (1 + width); null is the whole range.
-PROFILES = {
-    "volatile": [[None, "0.05"], ["1.00", "0.25"], ["0.35", "0.30"], ["0.12", "0.25"], ["0.04", "0.15"]],
-    "pegged": [[None, "0.01"], ["0.05", "0.09"], ["0.01", "0.30"], ["0.002", "0.60"]],
-}
-
 
 def main() -> int:
+    """Write the table, or compare it with its sources."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cases", type=Path, default=ROOT.parent / "shared", help="folder with aave/ and market/")
     parser.add_argument("--packages", type=Path, help="folder with the two npm packages, unpacked under their names")
@@ -108,6 +73,7 @@ def main() -> int:
 
 
 def fetch_packages(folder: Path) -> Path:
+    """Unpack the two npm packages below `folder`, under their names."""
     for package in (ADDRESS_BOOK, DEPLOY_V3):
         command = ["npm", "pack", "--silent", package]
         archive = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.split()[-1]
@@ -120,6 +86,7 @@ def fetch_packages(folder: Path) -> Path:
 
 
 def make_table(cases: Path, packages: Path) -> dict[str, Any]:
+    """The whole table, in the form `mayavi.worlds.table.ChainTable` reads."""
     config = json.loads((cases / "aave" / AAVE_CONFIG).read_text())
     book = packages / "@aave-dao" / "aave-address-book"
     reserves = {reserve["symbol"]: reserve for reserve in config["reserves"].values()}
@@ -132,14 +99,9 @@ def make_table(cases: Path, packages: Path) -> dict[str, Any]:
         "hardfork": "shanghai",
         "native": "ETH",
         "wrapped_native": "WETH",
-        "block": {
-            "number": BLOCK_NUMBER,
-            "timestamp": BLOCK_TIMESTAMP,
-            "seconds": 12,
-            "gas_limit": 30_000_000,
-            "base_fee_wei": 20 * 10**9,
-        },
-        "sources": sources(),
+        "block": BLOCK,
+        "sources": SOURCES,
+        "differences": [{"subject": subject, "text": text} for subject, text in DIFFERENCES.items()],
         "tokens": make_tokens(reserves, book),
         "feeds": feeds,
         "aave": make_aave(config, reserves, book, packages / "@aave" / "deploy-v3"),
@@ -147,24 +109,8 @@ def make_table(cases: Path, packages: Path) -> dict[str, Any]:
     }
 
 
-def sources() -> list[dict[str, str]]:
-    return [
-        {"what": "Aave V3 parameters and addresses", "from": "configuration of Aave V3 Ethereum", "date": "2023-10-31"},
-        {"what": "Aave treasury, administrator, registry; token names; Chainlink addresses", "from": ADDRESS_BOOK},
-        {"what": "flash loan premiums", "from": DEPLOY_V3},
-        {
-            "what": "ETH/USD, stETH/ETH",
-            "from": "the Chainlink rounds that stood at the block",
-            "date": "2024-01-13",
-        },
-        {"what": "BTC/USD", "from": "BTCUSDT, open of the hour 19:00 UTC", "date": "2024-01-13"},
-        {"what": "all other prices", "from": "the oracle answers in the configuration of Aave", "date": "2023-10-31"},
-        {"what": "block timestamp", "from": "Ethereum mainnet, block 19,000,000", "date": "2024-01-13"},
-        {"what": "Uniswap V3 addresses", "from": "Uniswap's deployment documentation and the pools' creation"},
-    ]
-
-
 def make_tokens(reserves: dict[str, Any], book: Path) -> dict[str, Any]:
+    """Every reserve's underlying token."""
     listed = json.loads((book / "tokenlist.json").read_text())["tokens"]
     names = {token["address"]: token["name"] for token in listed if token["chainId"] == 1}
     tokens: dict[str, Any] = {}
@@ -183,8 +129,9 @@ def make_tokens(reserves: dict[str, Any], book: Path) -> dict[str, Any]:
 
 
 def make_feeds(reserves: dict[str, Any], market: Path, chainlink: dict[str, str]) -> dict[str, Any]:
-    eth_round = round_at(market / "chainlink_ETH_USD_2023-04_2024-01.csv", BLOCK_TIMESTAMP)
-    steth_round = round_at(market / "chainlink_STETH_ETH_2022-01_2024-01.csv", BLOCK_TIMESTAMP)
+    """Chainlink's feeds, then the adapters that read them."""
+    eth_round = round_at(market / "chainlink_ETH_USD_2023-04_2024-01.csv", BLOCK["timestamp"])
+    steth_round = round_at(market / "chainlink_STETH_ETH_2022-01_2024-01.csv", BLOCK["timestamp"])
     chainlink_8 = {"operator": "Chainlink", "decimals": 8}
     feeds: dict[str, Any] = {
         "ETH/USD": {"address": chainlink["ETH__USD"], "description": "ETH / USD", **chainlink_8, **eth_round},
@@ -220,7 +167,8 @@ def make_feeds(reserves: dict[str, Any], market: Path, chainlink: dict[str, str]
         default_name = f"{symbol}/{base}"
         feeds[f"{symbol}/USD"] = {
             "address": reserves[symbol]["oracle"],
-            "description": reserves[symbol].get("oracleName") or reserves[symbol].get("oracleDescription", default_name),
+            "description": reserves[symbol].get("oracleName")
+            or reserves[symbol].get("oracleDescription", default_name),
             "operator": "Aave",
             "base": base,
             "ratio_e18": ratio,
@@ -236,13 +184,13 @@ def ratio_e18(symbol: str, reserves: dict[str, Any], base_answer: int, growth: D
     with localcontext(prec=60):
         if growth is None:  # its price in USD stays what it was
             return int(answer * WAD / base_answer)
-        base_symbol = {"wstETH": "WETH", "rETH": "WETH", "cbETH": "WETH", "sDAI": "DAI"}[symbol]
-        base_then = Decimal(reserves[base_symbol]["oracleLatestAnswer"])
-        elapsed = Decimal(BLOCK_TIMESTAMP - CONFIG_TIMESTAMP) / YEAR_SECONDS
+        base_then = Decimal(reserves[ADAPTER_BASES[ADAPTERS[symbol][0]]]["oracleLatestAnswer"])
+        elapsed = Decimal(BLOCK["timestamp"] - CONFIG_TIMESTAMP) / YEAR_SECONDS
         return int(answer / base_then * (1 + growth * elapsed) * WAD)
 
 
 def make_aave(config: dict[str, Any], reserves: dict[str, Any], book: Path, deploy: Path) -> dict[str, Any]:
+    """Aave's contracts, curves and reserves."""
     constants = solidity_constants(book / "src" / "AaveV3Ethereum.sol")
     pool = config["poolConfig"]
     for ours, theirs in (("pool", "POOL"), ("oracle", "ORACLE"), ("poolConfigurator", "POOL_CONFIGURATOR")):
@@ -290,6 +238,7 @@ def make_aave(config: dict[str, Any], reserves: dict[str, Any], book: Path, depl
 
 
 def make_strategy(strategy: dict[str, int]) -> dict[str, int]:
+    """One interest rate curve."""
     return {
         "optimal_usage_ray": strategy["optimalUsageRatio"],
         "base_variable_rate_ray": strategy["baseVariableBorrowRate"],
@@ -303,6 +252,7 @@ def make_strategy(strategy: dict[str, int]) -> dict[str, int]:
 
 
 def make_reserve(reserve: dict[str, Any], strategies: dict[str, dict[str, int]]) -> dict[str, Any]:
+    """One reserve, with what the rest of the market holds of it."""
     optimal = Decimal(strategies[reserve["interestRateStrategy"]]["optimalUsageRatio"]) / 10**27
     borrow_cap = Decimal(reserve["borrowCap"])
     if reserve["supplyCap"]:
@@ -352,8 +302,9 @@ def make_reserve(reserve: dict[str, Any], strategies: dict[str, dict[str, int]])
 
 
 def make_uniswap(feeds: dict[str, Any]) -> dict[str, Any]:
-    prices = {"WETH": usd_e8("ETH/USD", feeds)}
-    prices |= {symbol: usd_e8(f"{symbol}/USD", feeds) for symbol in ("USDC", "DAI", "WBTC", "wstETH")}
+    """Uniswap's contracts, and its pools at the prices of the feeds."""
+    prices = {"WETH": price_of("ETH/USD", feeds)}
+    prices |= {symbol: price_of(f"{symbol}/USD", feeds) for symbol in ("USDC", "DAI", "WBTC", "wstETH")}
     # On the market wstETH trades at its rate times the price of stETH in ETH; Aave's oracle takes the rate alone.
     prices["wstETH"] = prices["wstETH"] * feeds["stETH/ETH"]["answer"] / WAD
     pools = []
@@ -375,11 +326,12 @@ def make_uniswap(feeds: dict[str, Any]) -> dict[str, Any]:
     return {"addresses": UNISWAP, "profiles": PROFILES, "pools": pools}
 
 
-def usd_e8(name: str, feeds: dict[str, Any]) -> Decimal:
+def price_of(name: str, feeds: dict[str, Any]) -> Decimal:
+    """The answer of a feed, adapters resolved."""
     feed = feeds[name]
     if "base" in feed:
-        return usd_e8(feed["base"], feeds) * feed["ratio_e18"] / WAD
-    return Decimal(feed["answer"]) / 10 ** feed["decimals"]
+        return price_of(feed["base"], feeds) * int(feed["ratio_e18"]) / WAD
+    return Decimal(feed["answer"]).scaleb(-int(feed["decimals"]))
 
 
 def round_at(path: Path, timestamp: int) -> dict[str, int]:
@@ -391,6 +343,7 @@ def round_at(path: Path, timestamp: int) -> dict[str, int]:
 
 
 def hourly_open_e8(path: Path, hour: str) -> int:
+    """The opening price of an hour, with eight decimals."""
     with path.open(newline="") as lines:
         for row in csv.reader(lines):
             if row[0] == hour:

@@ -92,7 +92,12 @@ impl Block {
         Ok(Self { inner, transactions, kinds, forged, parse_seconds, recover_seconds })
     }
 
-    fn block_env(&self, spec: SpecId, blob_fee_fraction: u64) -> BlockEnv {
+    #[cfg(feature = "bench")]
+    pub fn transactions(&self) -> &[TxEnv] {
+        &self.transactions
+    }
+
+    pub fn block_env(&self, spec: SpecId, blob_fee_fraction: u64) -> BlockEnv {
         let header = &self.inner.header.inner;
         let merged = spec.is_enabled_in(SpecId::MERGE);
         BlockEnv {

@@ -242,7 +242,7 @@ impl Evm {
 
     /// An independent twin; costs what was written, not what the world holds.
     fn copy(&self) -> Self {
-        Self { world: Arc::clone(&self.world), row: self.row.clone(), settings: self.settings, probe: self.probe }
+        Self { world: Arc::clone(&self.world), row: self.row.twin(), settings: self.settings, probe: self.probe }
     }
 
     /// A frozen world of everything that stands now. `closed=True` declares that no other account exists.
@@ -481,6 +481,11 @@ impl Evm {
     fn code<'py>(&mut self, py: Python<'py>, address: AddressArg) -> PyResult<Bound<'py, PyBytes>> {
         let info = self.info(py, address.0)?;
         Ok(PyBytes::new(py, info.code.as_ref().map_or(&[], |code| code.original_byte_slice())))
+    }
+
+    /// Whether a contract stands at the address; cheaper than its code.
+    fn has_code(&mut self, py: Python<'_>, address: AddressArg) -> PyResult<bool> {
+        Ok(!self.info(py, address.0)?.is_empty_code_hash())
     }
 
     fn storage<'py>(&mut self, py: Python<'py>, address: AddressArg, slot: WordArg) -> PyResult<Bound<'py, PyAny>> {

@@ -1,14 +1,18 @@
 //! The EVM kernel of Mayavi: revm behind frozen worlds, writes-only overlays and batched programs. No network, no policy.
 
+#[cfg(feature = "bench")]
+mod bare;
 mod block;
 mod convert;
 mod database;
 mod dump;
 mod evm;
+mod fleet;
 mod hardfork;
 mod inspector;
 mod machine;
 mod overlay;
+mod program;
 mod world;
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
@@ -73,6 +77,10 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<evm::State>()?;
     module.add_class::<evm::Evm>()?;
     module.add_class::<evm::Receipt>()?;
+    module.add_class::<fleet::Fleet>()?;
+    module.add_class::<program::Program>()?;
+    module.add_class::<program::PyTemplate>()?;
+    module.add_class::<program::Word>()?;
     module.add_function(wrap_pyfunction!(keccak256, module)?)?;
     module.add_function(wrap_pyfunction!(checksum_address, module)?)?;
     module.add_function(wrap_pyfunction!(create_address, module)?)?;
@@ -80,5 +88,10 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hardforks, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_compress, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_decompress, module)?)?;
+    #[cfg(feature = "bench")]
+    {
+        module.add_function(wrap_pyfunction!(bare::bare_calls, module)?)?;
+        module.add_function(wrap_pyfunction!(bare::bare_replay, module)?)?;
+    }
     Ok(())
 }

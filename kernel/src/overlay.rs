@@ -135,6 +135,10 @@ impl Overlay {
         id
     }
 
+    pub fn last_snapshot(&self) -> Option<u64> {
+        self.marks.last().map(|mark| mark.id)
+    }
+
     pub fn has_snapshot(&self, id: u64) -> bool {
         self.marks.iter().any(|m| m.id == id)
     }
@@ -183,6 +187,11 @@ impl Overlay {
         true
     }
 
+    /// The same writes without the snapshots: those belong to whoever took them.
+    pub fn without_snapshots(&self) -> Self {
+        Self { accounts: self.accounts.clone(), ..Default::default() }
+    }
+
     /// Bytes this overlay holds, counted from the tables' capacities.
     pub fn memory(&self) -> usize {
         let account = size_of::<(Address, OverlayAccount)>() + 1;
@@ -199,4 +208,11 @@ impl Overlay {
 pub struct Row {
     pub overlay: Overlay,
     pub block: BlockEnv,
+}
+
+impl Row {
+    /// An independent twin.
+    pub fn twin(&self) -> Self {
+        Self { overlay: self.overlay.without_snapshots(), block: self.block.clone() }
+    }
 }

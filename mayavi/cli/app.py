@@ -11,7 +11,9 @@ from mayavi import __version__
 from mayavi.cli import demo, doctor, snapshot, validate, world
 from mayavi.cli.group import command_group
 
-app = command_group("Economic agents on the real bytecode of DeFi protocols, offline and reproducible.", completion=True)
+app = command_group(
+    "Economic agents on the real bytecode of DeFi protocols, offline and reproducible.", completion=True
+)
 
 
 def show_version(wanted: bool) -> None:
@@ -33,8 +35,8 @@ def root(
         os.environ["MAYAVI_DEBUG"] = "1"
 
 
-app.command("demo")(demo.demo)
+app.command("demo", short_help="A borrower on the real Aave V3 contracts, offline.")(demo.demo)
 app.add_typer(validate.app, name="validate")
 app.add_typer(world.app, name="world")
 app.add_typer(snapshot.app, name="snapshot")
-app.command("doctor")(doctor.doctor)
+app.command("doctor", short_help="What is missing here, and what mends it.")(doctor.doctor)

@@ -36,7 +36,9 @@ class Row:
 
 
 def demo(
-    seed: Annotated[int, typer.Option("--seed", help="Drives the price of ETH; the same seed gives the same digest.")] = 7,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Drives the price of ETH; the same seed gives the same digest.")
+    ] = 7,
     steps: Annotated[int, typer.Option("--steps", min=0, max=1_000, help="Steps of 18,000 blocks.")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> None:
@@ -62,7 +64,9 @@ def demo(
         print("below a health factor of 1 anyone may liquidate the position")
     print(f"seed {seed} · digest {digest}")
     print_note(f"{time.perf_counter() - began:.2f} s · the same seed gives the same digest on every machine")
-    print_note(f"next: `mayavi demo --seed {seed + 1}` another price path · `mayavi world info {CHAIN}` what this world holds")
+    print_note(
+        f"next: `mayavi demo --seed {seed + 1}` another price path · `mayavi world info {CHAIN}` what this world holds"
+    )
 
 
 def play(fork: Fork, seed: int, steps: int) -> Iterator[Row]:

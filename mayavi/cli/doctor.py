@@ -15,7 +15,6 @@ from typing import Annotated, Literal
 import typer
 
 from mayavi.cli.output import Column, print_json, print_table
-from mayavi.errors import MayaviError
 
 ROOT = Path(__file__).resolve().parents[2]
 SET_UP = "make setup"
@@ -28,10 +27,14 @@ INSTALLERS = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. `missing` is needed and not there; `absent` is not there and not needed for everything."""
+    """One thing looked at.
+
+    `missing` is needed and not there, `stale` is there but older than what it is made from, `absent` is not there and
+    not needed by most commands.
+    """
 
     name: str
-    status: Literal["ok", "missing", "absent"]
+    status: Literal["ok", "stale", "missing", "absent"]
     detail: str
     mend: str = ""
 
@@ -54,12 +57,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
 
 
 def look_at_python() -> Iterator[Finding]:
-    """The interpreter is new enough."""
-    found = f"{sys.version.split()[0]} at {sys.executable}"
-    if sys.version_info >= (3, 11):
-        yield Finding("Python", "ok", found)
-    else:
-        yield Finding("Python", "missing", f"{found}, 3.11 or newer is needed", "install Python 3.11")
+    """Which interpreter runs this; one that is too old would not have come here."""
+    yield Finding("Python", "ok", f"{sys.version.split()[0]} at {sys.executable}")
 
 
 def look_at_kernel() -> Iterator[Finding]:
@@ -77,7 +76,7 @@ def look_at_kernel() -> Iterator[Finding]:
     built = max((path.stat().st_mtime for path in (ROOT / "mayavi").glob("_kernel*.so")), default=0.0)
     newer = [path.name for path in (ROOT / "kernel" / "src").rglob("*.rs") if path.stat().st_mtime > built > 0]
     if newer:
-        yield Finding("kernel", "absent", f"built before the last change of {', '.join(sorted(newer)[:3])}", SET_UP)
+        yield Finding("kernel", "stale", f"built before the last change of {', '.join(sorted(newer)[:3])}", SET_UP)
     else:
         yield Finding("kernel", "ok", "the Rust extension loads and computes")
 
@@ -119,11 +118,25 @@ def installed_version(root: Path, package: str) -> str | None:
 
 def look_at_replicas() -> Iterator[Finding]:
     """Replicas that are built already open at once; the others are built when first asked for."""
+    try:
+        from mayavi.worlds import describe_world, world_names
+    except ImportError:
+        return  # the kernel's finding says why
+    for name in world_names():
+        snapshot = describe_world(name).snapshot
+        if snapshot:
+            yield Finding(f"replica {name}", "ok", f"{snapshot.stat().st_size:,} bytes in {snapshot.parent}")
+        else:
+            yield Finding(f"replica {name}", "absent", "built when first used", f"mayavi world build {name}")
 
 
 def look_at_tools() -> Iterator[Finding]:
     """Compilers and package managers: needed to build, not to run what is built."""
-    for tool, purpose in [("cargo", "to rebuild the kernel"), ("node", "for tests against a node"), ("npm", "to install contracts")]:
+    for tool, purpose in [
+        ("cargo", "to rebuild the kernel"),
+        ("node", "for tests against a node"),
+        ("npm", "to install contracts"),
+    ]:
         version = version_of(tool)
         if version:
             yield Finding(tool, "ok", version)
@@ -145,7 +158,9 @@ def look_at_data() -> Iterator[Finding]:
     if (cases / "mainnet" / "blocks").is_dir():
         yield Finding("reference data", "ok", f"{cases}")
     else:
-        yield Finding("reference data", "absent", "no recorded mainnet blocks; some tests are skipped", "set MAYAVI_CASES")
+        yield Finding(
+            "reference data", "absent", "no recorded mainnet blocks; some tests are skipped", "set MAYAVI_CASES"
+        )
     named = [name for name in ("MAYAVI_RPC_URL", "ALCHEMY_RPC_URL") if os.environ.get(name)]
     named += sorted(name for name in os.environ if name.startswith("MAYAVI_RPC_URL_"))
     if named:

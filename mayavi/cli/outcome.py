@@ -65,12 +65,21 @@ def explain_misuse(error: typer.TyperException) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         sys.stderr.write(f"{message.rstrip()}\n")
         return MISUSE
-    message, _, suggestion = message.partition(" Did you mean ")
-    hints = [f"did you mean {suggestion.strip()}"] if suggestion else []
+    message, suggestion = split_suggestion(message)
+    hints = [suggestion] if suggestion else []
     if context is not None:
         hints.append(f"`{context.command_path} --help` shows how it is called")
     print_error(message[:1].lower() + message[1:].strip().rstrip("."), "  ".join(hints) or None)
     return error.exit_code
+
+
+def split_suggestion(message: str) -> tuple[str, str]:
+    """The framework puts near names behind the message in two ways; here they are a hint."""
+    head, _, names = message.partition(" (Possible options: ")
+    if names:
+        return head, f"did you mean {names.rstrip(')').replace(', ', ' or ')}?"
+    head, _, names = message.partition(" Did you mean ")
+    return head, f"did you mean {names}" if names else ""
 
 
 def hush_stdout() -> None:

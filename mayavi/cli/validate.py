@@ -62,7 +62,9 @@ def print_report(report: Report) -> None:
             print(f"block {block.number}, {block.first_difference}")
     totals = report.to_json()
     print(f"{totals['exact_blocks']} of {totals['blocks']} blocks exact")
-    print(f"{totals['exact_transactions']:,} of {totals['transactions']:,} transactions exact, {totals['gas_used']:,} gas")
+    print(
+        f"{totals['exact_transactions']:,} of {totals['transactions']:,} transactions exact, {totals['gas_used']:,} gas"
+    )
 
 
 def cells(block: BlockReport) -> list[str]:

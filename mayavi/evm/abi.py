@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from mayavi.errors import AmbiguousName, BadArgument, CallReverted, UnknownAttribute, UnknownName, UsageError
@@ -19,11 +20,13 @@ __all__ = ["BoundFunction", "Chain", "Contract", "Error", "Event", "EventLog", "
 class Chain(Protocol):
     """What a contract is called on; `mayavi.evm.fork.Fork` is one."""
 
-    def call(self, to: bytes, data: bytes, /, **options: Any) -> bytes:
-        """The output of a call that leaves no trace; `CallReverted` when it reverts."""
+    @property
+    def call(self) -> Callable[..., bytes]:
+        """`call(to, data, **options)`: the output of a call that leaves no trace; `CallReverted` when it reverts."""
 
-    def send(self, to: bytes, data: bytes, /, **options: Any) -> Any:
-        """The receipt of a transaction; `CallReverted` when it reverts."""
+    @property
+    def send(self) -> Callable[..., Any]:
+        """`send(to, data, **options)`: the receipt of a transaction; `CallReverted` when it reverts."""
 
     def name(self, address: bytes, /) -> str:
         """What people call `address`."""
@@ -46,7 +49,7 @@ class Contract:
         self.name = name or self.interface.name
 
     def __getattr__(self, name: str) -> BoundFunction:
-        if name.startswith("__"):
+        if name.startswith("__") or "interface" not in self.__dict__:  # half made, as while unpickling
             raise AttributeError(name)
         try:
             bound = self[name]

@@ -10,57 +10,13 @@ from __future__ import annotations
 
 from binascii import unhexlify
 from collections.abc import Mapping, Sequence, Sized
-from typing import Any, Final, SupportsIndex, cast
+from typing import Any, SupportsIndex, cast
 
-from mayavi.errors import BadAddress, BadArgument, BadCalldata, BadInteger, UsageError
+from mayavi.errors import BadAddress, BadArgument, BadCalldata, BadInteger
 from mayavi.evm.address import checksum, to_address
 from mayavi.evm.record import record_type
 from mayavi.evm.units import as_integer
-
-WORD: Final = 32
-
-
-class Fault(Exception):  # noqa: N818
-    """What is wrong with a value, and the path to it, filled in from the inside out."""
-
-    def __init__(self, kind: type[UsageError], abi_type: str, text: str, hint: str | None = None) -> None:
-        super().__init__(text)
-        self.kind, self.abi_type, self.text, self.hint = kind, abi_type, text, hint
-        self.path: list[str] = []
-
-    def error(self, role: str, subject: str = "") -> UsageError:
-        """This fault as the error to raise: `role` says what the value is, `subject` whose it is."""
-        place = "".join(reversed(self.path)).lstrip(".")
-        label = f"{role} '{place}' " if place else ""
-        return self.kind(f"{subject + ': ' if subject else ''}{label}({self.abi_type}) {self.text}", self.hint)
-
-
-class Source:
-    """Bytes being decoded. Each is read once at most, so that hostile offsets cannot multiply the work."""
-
-    __slots__ = ("data", "left")
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.left = len(data)
-
-    def take(self, at: int, size: int, abi_type: AbiType) -> bytes:
-        """The `size` bytes at `at`."""
-        end = at + size
-        if end > len(self.data):
-            raise Fault(
-                BadCalldata,
-                abi_type.canonical,
-                f"needs {size} bytes at byte {_show(at)}, but the data ends at byte {len(self.data)}",
-            )
-        self.left -= size
-        if self.left < 0:
-            raise Fault(BadCalldata, abi_type.canonical, f"at byte {at} overlaps another value")
-        return self.data[at:end]
-
-    def number(self, at: int, abi_type: AbiType) -> int:
-        """The word at `at`, an offset or a length."""
-        return int.from_bytes(self.take(at, WORD, abi_type))
+from mayavi.evm.wire import WORD, Fault, Source, quoted
 
 
 class AbiType:
@@ -121,14 +77,14 @@ class Integer(AbiType):
             number = as_integer(value)
         except TypeError:
             raise Fault(
-                BadInteger, self.canonical, f"is {_show(value)} of type {type(value).__name__}", "give an int"
+                BadInteger, self.canonical, f"is {quoted(value)} of type {type(value).__name__}", "give an int"
             ) from None
         if not self.low <= number <= self.high:
             raise Fault(BadInteger, self.canonical, f"is {number}, outside {self.range_text}")
         return number.to_bytes(WORD, signed=self.signed)
 
     def decode(self, source: Source, at: int) -> int:
-        number = int.from_bytes(source.take(at, WORD, self), signed=self.signed)
+        number = int.from_bytes(source.take(at, WORD, self.canonical), signed=self.signed)
         if not self.low <= number <= self.high:
             raise Fault(BadCalldata, self.canonical, f"at byte {at} is {number}, outside {self.range_text}")
         return number
@@ -149,7 +105,7 @@ class Address(AbiType):
             raise Fault(BadAddress, self.canonical, f"is wrong: {error.message}", error.hint) from None
 
     def decode(self, source: Source, at: int) -> bytes:
-        word = source.take(at, WORD, self)
+        word = source.take(at, WORD, self.canonical)
         if any(word[:12]):
             raise Fault(BadCalldata, self.canonical, f"at byte {at} has non-zero padding: 0x{word.hex()}")
         return word[12:]
@@ -169,14 +125,14 @@ class Bool(AbiType):
     def encode(self, value: bool) -> bytes:
         if not isinstance(value, bool):
             raise Fault(
-                BadArgument, self.canonical, f"is {_show(value)} of type {type(value).__name__}", "give True or False"
+                BadArgument, self.canonical, f"is {quoted(value)} of type {type(value).__name__}", "give True or False"
             )
         return value.to_bytes(WORD)
 
     def decode(self, source: Source, at: int) -> bool:
-        number = source.number(at, self)
+        number = source.number(at, self.canonical)
         if number > 1:
-            raise Fault(BadCalldata, self.canonical, f"at byte {at} is {_show(number)}, not 0 or 1")
+            raise Fault(BadCalldata, self.canonical, f"at byte {at} is {quoted(number)}, not 0 or 1")
         return number == 1
 
 
@@ -192,11 +148,11 @@ class FixedBytes(AbiType):
     def encode(self, value: bytes | str) -> bytes:
         raw = _octets(value, self)
         if len(raw) != self.length:
-            raise Fault(BadArgument, self.canonical, f"has {len(raw)} bytes, not {self.length}: {_show(value)}")
+            raise Fault(BadArgument, self.canonical, f"has {len(raw)} bytes, not {self.length}: {quoted(value)}")
         return raw.ljust(WORD, b"\0")
 
     def decode(self, source: Source, at: int) -> bytes:
-        word = source.take(at, WORD, self)
+        word = source.take(at, WORD, self.canonical)
         if any(word[self.length :]):
             raise Fault(BadCalldata, self.canonical, f"at byte {at} has non-zero padding: 0x{word.hex()}")
         return word[: self.length]
@@ -215,8 +171,9 @@ class Bytes(AbiType):
         return len(raw).to_bytes(WORD) + raw + bytes(-len(raw) % WORD)
 
     def decode(self, source: Source, at: int) -> Any:
-        length = source.number(at, self)
-        padded = source.take(at + WORD, length + -length % WORD, self)
+        length = source.number(at, self.canonical)
+        padding = -length % WORD if source.strict else 0
+        padded = source.take(at + WORD, length + padding, self.canonical)
         if any(padded[length:]):
             raise Fault(BadCalldata, self.canonical, f"at byte {at} has non-zero padding after its {length} bytes")
         return padded[:length]
@@ -232,11 +189,11 @@ class String(Bytes):
 
     def encode(self, value: str) -> bytes:
         if not isinstance(value, str):
-            raise Fault(BadArgument, self.canonical, f"is {_show(value)} of type {type(value).__name__}", "give text")
+            raise Fault(BadArgument, self.canonical, f"is {quoted(value)} of type {type(value).__name__}", "give text")
         try:
             return super().encode(value.encode())
         except UnicodeEncodeError:
-            raise Fault(BadArgument, self.canonical, f"is {_show(value)}, which UTF-8 cannot hold") from None
+            raise Fault(BadArgument, self.canonical, f"is {quoted(value)}, which UTF-8 cannot hold") from None
 
     def decode(self, source: Source, at: int) -> str:
         raw: bytes = super().decode(source, at)
@@ -281,6 +238,9 @@ class Tuple(AbiType):
         named = (f"{name}={text}" if name else text for name, text in zip(self.fields, shown, strict=True))
         return f"({', '.join(named)})"
 
+    def __reduce__(self) -> tuple[Any, ...]:  # the class of its records is made, not imported
+        return Tuple, (self.parts, self.fields)
+
     def _in_order(self, value: Any) -> Sequence[Any]:
         if isinstance(value, Mapping):
             if not all(self.fields):
@@ -317,13 +277,13 @@ class Array(AbiType):
     def decode(self, source: Source, at: int) -> list[Any]:
         length = self.length
         if length is None:
-            length = source.number(at, self)
+            length = source.number(at, self.canonical)
             at += WORD
         if length * self.element.size > source.left:
             raise Fault(
                 BadCalldata,
                 self.canonical,
-                f"at byte {at} needs {_show(length)} elements, more than the {len(source.data)} bytes of data hold",
+                f"at byte {at} needs {quoted(length)} elements, more than the {len(source.data)} bytes of data hold",
             )
         return _decode_parts((self.element,) * length, source, at)
 
@@ -354,10 +314,12 @@ def _encode_parts(parts: Sequence[AbiType], values: Sequence[Any], fields: Seque
 def _decode_parts(parts: Sequence[AbiType], source: Source, at: int, fields: Sequence[str] | None = None) -> list[Any]:
     values: list[Any] = []
     head_at = at
+    head_size = sum(part.size for part in parts)
+    source.reached = max(source.reached, at + head_size)
     try:
         for part in parts:
             if part.dynamic:
-                values.append(part.decode(source, at + source.number(head_at, part)))
+                values.append(part.decode(source, source.follow(head_at, at, head_size, part.canonical)))
             else:
                 values.append(part.decode(source, head_at))
             head_at += part.size
@@ -374,7 +336,7 @@ def _step(place: int, fields: Sequence[str] | None) -> str:
 def _elements(value: Any, abi_type: AbiType, count: int | None) -> Sequence[Any]:
     if isinstance(value, str | bytes | bytearray | Mapping | set | frozenset) or not isinstance(value, Sized):
         hint = "give a list" if isinstance(abi_type, Array) else "give a tuple"
-        raise Fault(BadArgument, abi_type.canonical, f"is {_show(value)} of type {type(value).__name__}", hint)
+        raise Fault(BadArgument, abi_type.canonical, f"is {quoted(value)} of type {type(value).__name__}", hint)
     if count is not None and len(value) != count:
         raise Fault(BadArgument, abi_type.canonical, f"takes {count} values, got {len(value)}")
     return cast(Sequence[Any], value)
@@ -387,15 +349,10 @@ def _octets(value: Any, abi_type: AbiType) -> bytes:
         try:
             return unhexlify(value[2:])
         except ValueError:
-            raise Fault(BadArgument, abi_type.canonical, f"is {_show(value)}, which is no hex text") from None
+            raise Fault(BadArgument, abi_type.canonical, f"is {quoted(value)}, which is no hex text") from None
     raise Fault(
         BadArgument,
         abi_type.canonical,
-        f"is {_show(value)} of type {type(value).__name__}",
+        f"is {quoted(value)} of type {type(value).__name__}",
         "give bytes, or text of 0x and hex digits",
     )
-
-
-def _show(value: object) -> str:
-    text = repr(value) if not isinstance(value, bytes) else f"0x{value.hex()}"
-    return text if len(text) <= 80 else text[:77] + "…"

@@ -10,7 +10,7 @@ _HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 MAX_CODE_BYTES = 1 << 20  # far above every chain's limit (24,576 on Ethereum)
 
 
-class BadValue(ValueError):
+class BadValue(ValueError):  # noqa: N818  (a name says what happened)
     """A value of an answer that is not what the method promises. The client asks again, then raises RpcBadAnswer."""
 
 

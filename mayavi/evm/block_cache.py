@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from sqlite3 import Connection
 
 from mayavi.evm.cache import Cache, seal, unseal
 from mayavi.evm.hashing import keccak256
@@ -53,35 +54,35 @@ class BlockCache:
     ) -> None:
         """Keep facts of this block, all or none of them. Its header must have been kept before."""
         codes: dict[bytes, bytes] = {}
-        account_rows = []
+        account_rows: list[tuple[object, ...]] = []
         for address, (balance, nonce, code) in accounts.items():
             code_hash = keccak256(code)
             if code:
                 codes[code_hash] = code
             state = balance.to_bytes(32, "big") + nonce.to_bytes(8, "big") + code_hash
             account_rows.append((address, seal(self._hash + address, state)))
-        slot_rows = []
+        slot_rows: list[tuple[object, ...]] = []
         for (address, number), value in slots.items():
             slot = number.to_bytes(32, "big")
             slot_rows.append((address, slot, seal(self._hash + address + slot, value.to_bytes(32, "big"))))
-        ancestor_rows = [(n, seal(self._hash + b"%d" % n, ancestor)) for n, ancestor in block_hashes.items()]
-        with self._cache.writing() as connection:
-            found = connection.execute(
-                "SELECT id FROM blocks WHERE chain_id = ? AND hash = ?", (self._chain_id, self._hash)
-            ).fetchone()
+        ancestor_rows: list[tuple[object, ...]] = [
+            (n, seal(self._hash + b"%d" % n, ancestor)) for n, ancestor in block_hashes.items()
+        ]
+
+        def work(connection: Connection) -> None:
+            find = "SELECT id FROM blocks WHERE chain_id = ? AND hash = ?"
+            found = connection.execute(find, (self._chain_id, self._hash)).fetchone()
             if found is None:
                 return
-            block = found[0]
+            for statement, rows in (
+                ("INSERT OR REPLACE INTO accounts VALUES (?, ?, ?)", account_rows),
+                ("INSERT OR REPLACE INTO slots VALUES (?, ?, ?, ?)", slot_rows),
+                ("INSERT OR REPLACE INTO ancestors VALUES (?, ?, ?)", ancestor_rows),
+            ):
+                connection.executemany(statement, ((found[0], *row) for row in rows))
             connection.executemany("INSERT OR REPLACE INTO code VALUES (?, ?)", codes.items())
-            connection.executemany(
-                "INSERT OR REPLACE INTO accounts VALUES (?, ?, ?)", ((block, *row) for row in account_rows)
-            )
-            connection.executemany(
-                "INSERT OR REPLACE INTO slots VALUES (?, ?, ?, ?)", ((block, *row) for row in slot_rows)
-            )
-            connection.executemany(
-                "INSERT OR REPLACE INTO ancestors VALUES (?, ?, ?)", ((block, *row) for row in ancestor_rows)
-            )
+
+        self._cache.write(work)
 
     def _rows(self, query: str, keys: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
         with self._cache.reading() as connection:

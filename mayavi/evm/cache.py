@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from zlib import crc32
@@ -133,8 +133,8 @@ class Cache:
 
     def remember_chain(self, url_hash: bytes, chain_id: int, seen_at: float) -> None:
         """Keep that the node with this address serves `chain_id`."""
-        with self.writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?)", (url_hash, chain_id, seen_at))
+        row = (url_hash, chain_id, seen_at)
+        self.write(lambda connection: connection.execute("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?)", row))
 
     def canonical(self, chain_id: int, number: int) -> tuple[bytes, float] | None:
         """The hash of block `number` and when a node said so, if it was kept."""
@@ -147,15 +147,13 @@ class Cache:
 
     def remember_canonical(self, chain_id: int, number: int, block_hash: bytes, seen_at: float) -> None:
         """Keep the hash of block `number`. Only for blocks that will not be reorganised away."""
-        sealed = seal(b"%d/%d" % (chain_id, number), block_hash)
-        with self.writing() as connection:
-            row = (chain_id, number, sealed, seen_at)
-            connection.execute("INSERT OR REPLACE INTO canonical VALUES (?, ?, ?, ?)", row)
+        row = (chain_id, number, seal(b"%d/%d" % (chain_id, number), block_hash), seen_at)
+        self.write(lambda connection: connection.execute("INSERT OR REPLACE INTO canonical VALUES (?, ?, ?, ?)", row))
 
     def forget_canonical(self, chain_id: int, number: int) -> None:
         """Drop the hash kept for block `number`, so that the node is asked for it the next time."""
-        with self.writing() as connection:
-            connection.execute("DELETE FROM canonical WHERE chain_id = ? AND number = ?", (chain_id, number))
+        statement = "DELETE FROM canonical WHERE chain_id = ? AND number = ?"
+        self.write(lambda connection: connection.execute(statement, (chain_id, number)))
 
     def header(self, chain_id: int, block_hash: bytes) -> dict[str, object] | None:
         """The header fields kept for a block, as the node sent them. The caller checks them against the hash."""
@@ -168,13 +166,12 @@ class Cache:
 
     def remember_header(self, chain_id: int, block_hash: bytes, header: Mapping[str, object]) -> None:
         """Keep a block's header fields."""
-        text = json.dumps(header, sort_keys=True, separators=(",", ":"))
-        with self.writing() as connection:
-            connection.execute(
-                "INSERT INTO blocks (chain_id, hash, header) VALUES (?, ?, ?)"
-                " ON CONFLICT (chain_id, hash) DO UPDATE SET header = excluded.header",
-                (chain_id, block_hash, text),
-            )
+        row = (chain_id, block_hash, json.dumps(header, sort_keys=True, separators=(",", ":")))
+        statement = (
+            "INSERT INTO blocks (chain_id, hash, header) VALUES (?, ?, ?)"
+            " ON CONFLICT (chain_id, hash) DO UPDATE SET header = excluded.header"
+        )
+        self.write(lambda connection: connection.execute(statement, row))
 
     # How the file is used.
 
@@ -234,15 +231,14 @@ class Cache:
             except sqlite3.Error as error:
                 raise self._explained(error) from None
 
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction. What the disk or another process prevents is logged and dropped, damage is raised."""
+    def write(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        """Do `work` in one transaction. What the disk or another process prevents is logged and dropped."""
         with self._lock:
             connection = self._connection
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 try:
-                    yield connection
+                    work(connection)
                     connection.execute("COMMIT")
                 except BaseException:
                     if connection.in_transaction:

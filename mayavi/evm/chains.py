@@ -7,7 +7,7 @@ chain, number and timestamp alone; a chain that is not here is an error, never a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from mayavi.errors import UnknownName
 
@@ -76,16 +76,20 @@ _BASE = Chain(
         (0, 1_746_806_401, "prague"),
     ),
 )
-_ARBITRUM = Chain("arbitrum", 42_161, 1, ((22_207_817, 0, "paris"), (0, 1_708_804_873, "shanghai"), (0, 1_710_424_089, "cancun")))
+_ARBITRUM = Chain(
+    "arbitrum", 42_161, 1, ((22_207_817, 0, "paris"), (0, 1_708_804_873, "shanghai"), (0, 1_710_424_089, "cancun"))
+)
 _POLYGON = Chain("polygon", 137, 2, ((23_850_000, 0, "london"), (50_523_000, 0, "shanghai"), (54_876_000, 0, "cancun")))
-_AVALANCHE = Chain("avalanche", 43_114, 2, ((0, 1_631_826_000, "london"), (0, 1_709_740_800, "shanghai"), (0, 1_734_368_400, "cancun")))
+_AVALANCHE = Chain(
+    "avalanche", 43_114, 2, ((0, 1_631_826_000, "london"), (0, 1_709_740_800, "shanghai"), (0, 1_734_368_400, "cancun"))
+)
 _HARDHAT = Chain("hardhat", 31_337, 1, ((0, 0, "shanghai"),), dev=True)
 _GANACHE = Chain("ganache", 1337, 1, ((0, 0, "shanghai"),), dev=True)
 
 _CHAINS = (_ETHEREUM, _ARBITRUM, _OPTIMISM, _POLYGON, _BASE, _AVALANCHE, _HARDHAT, _GANACHE)
 
 
-@lru_cache(maxsize=None)
+@cache
 def chain(name_or_id: str | int) -> Chain:
     """The chain of that name or id, or `UnknownName` with the nearest names."""
     for known in _CHAINS:

@@ -8,9 +8,10 @@ Values: integers are `int`, addresses 20 `bytes` (text is taken too), `bytes` an
 taken too), arrays decode to lists, tuples to tuples that know their field names. Nothing is rounded, truncated, padded
 or guessed: what does not fit is a `BadInteger`, `BadAddress` or `BadArgument` naming the argument, its type and range.
 
-Decoding is strict, `BadCalldata` says where it failed: data too short, an offset or length that points outside, values
-that overlap, padding that is not zero, a bool that is not 0 or 1, text that is not UTF-8, and bytes that belong to no
-value. The last can be waived with `allow_trailing=True`, since Solidity itself ignores such bytes.
+Decoding is strict: it takes exactly what `encode` gives, and `BadCalldata` says where the data differs: too short,
+bytes left over, an offset or length that points elsewhere, padding that is not zero, a number outside its range, a bool
+that is not 0 or 1, text that is not UTF-8. With `strict=False` the layout is as free as Solidity allows (bytes left
+over, gaps, values in any order, bytes without clean padding); the values themselves are checked all the same.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from functools import cache
 from typing import Any
 
 from mayavi.errors import BadArgument, BadCalldata
-from mayavi.evm.abitype import AbiType, Fault, Source, Tuple
+from mayavi.evm.abitype import AbiType, Tuple
 from mayavi.evm.signature import as_tuple, parse_parameters
 from mayavi.evm.specialise import make_decoder, make_encoder, words_of
+from mayavi.evm.wire import Fault, Source
 
 
 class Codec:
@@ -48,10 +50,10 @@ class Codec:
             encode = self._encode = self.encoder()
         return encode(values)
 
-    def decode(self, data: bytes, *, allow_trailing: bool = False) -> tuple[Any, ...]:
-        """The values encoded in `data`, which must hold them and nothing else."""
-        if allow_trailing:
-            return self.decode_checked(data, allow_trailing=True)
+    def decode(self, data: bytes, *, strict: bool = True) -> tuple[Any, ...]:
+        """The values encoded in `data`, which must hold them and nothing else unless `strict` is false."""
+        if not strict:
+            return self.decode_checked(data, strict=False)
         decode = self._decode
         if decode is None:
             decode = self._decode = self.decoder()
@@ -87,25 +89,28 @@ class Codec:
         except Fault as fault:
             raise fault.error("argument", subject) from None
 
-    def decode_checked(self, data: bytes, *, allow_trailing: bool = False, subject: str = "") -> tuple[Any, ...]:
+    def decode_checked(self, data: bytes, *, strict: bool = True, subject: str = "") -> tuple[Any, ...]:
         """`decode` without generated code; `subject` is named in errors."""
-        source = Source(bytes(data))
+        source = Source(bytes(data), strict=strict)
         lead = f"{subject}: " if subject else ""
         if len(source.data) < self.root.head_size:
             raise BadCalldata(
                 f"{lead}{self.root.canonical} needs at least {self.root.head_size} bytes, got {len(source.data)}",
-                "no contract may stand at that address" if not source.data else None,
+                "perhaps no contract stands there, or it has no such function" if not source.data else None,
             )
         try:
             values = self.root.decode(source, 0)
         except Fault as fault:
             raise fault.error("value", subject) from None
-        if source.left and not allow_trailing:
+        if source.left and strict:
             raise BadCalldata(
                 f"{lead}{self.root.canonical} takes {len(source.data) - source.left} bytes, got {len(source.data)}",
-                "the types may not be those of the data; `decode(data, allow_trailing=True)` ignores the rest",
+                "the types may not be those of the data; `Codec.decode(data, strict=False)` ignores the rest",
             )
         return values
+
+    def __reduce__(self) -> tuple[Any, ...]:  # generated code is made anew on the other side
+        return shared_codec, (self.root,)
 
     def __repr__(self) -> str:
         return f"Codec.of({self.root.spelling[1:-1]!r})"

@@ -105,7 +105,9 @@ def _account_differences(
         yield from _unequal(address, "slot", slot, _slot_of(before, slot), _slot_of(after, slot))
 
 
-def _unequal(address: bytes | None, field: str, slot: int | None, before: object, after: object) -> Iterator[Difference]:
+def _unequal(
+    address: bytes | None, field: str, slot: int | None, before: object, after: object
+) -> Iterator[Difference]:
     if before != after:
         yield Difference(address, field, slot, before, after)
 

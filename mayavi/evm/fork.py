@@ -9,36 +9,33 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mayavi import _kernel
 from mayavi.errors import (
     BadInteger,
-    CallHalted,
-    CallReverted,
     ExecutionError,
-    MissingStateError,
     NoCode,
     SetupError,
-    StateError,
     TransactionInvalid,
     UnknownName,
     UsageError,
 )
-from mayavi.evm import chains, token_balance
+from mayavi.evm import chains, failures, token_balance
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum, to_address
+from mayavi.evm.failures import Missing
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
 from mayavi.evm.registry import Snapshot, SnapshotRegistry
-from mayavi.evm.reverts import decode_revert
 
 if TYPE_CHECKING:
     from mayavi.evm.abi import Contract
     from mayavi.evm.remote import RemoteState
 
 T = TypeVar("T")
-Missing = tuple[str, bytes, int]
 
 _replica_builder: Callable[[str], Fork] | None = None
 _label_book: Callable[[int], dict[str, str]] | None = None
 
 
-def register_replica_builder(builder: Callable[[str], Fork], labels: Callable[[int], dict[str, str]] | None = None) -> None:
+def register_replica_builder(
+    builder: Callable[[str], Fork], labels: Callable[[int], dict[str, str]] | None = None
+) -> None:
     """Tell `Fork` who builds replicas and who knows the names of a chain's contracts. `mayavi.worlds` does it."""
     global _replica_builder, _label_book
     _replica_builder, _label_book = builder, labels
@@ -75,7 +72,9 @@ class Fork:
     def replica(cls, chain: str = "ethereum") -> Fork:
         """The offline replica of `chain`, with the protocols' own code at their real addresses."""
         if _replica_builder is None:
-            raise SetupError("no replica builder is registered", "import Fork from `mayavi`, or import `mayavi.worlds` first")
+            raise SetupError(
+                "no replica builder is registered", "import Fork from `mayavi`, or import `mayavi.worlds` first"
+            )
         return _replica_builder(chain)
 
     @classmethod
@@ -103,18 +102,24 @@ class Fork:
         header = remote.header
         rules = hardfork or chains.hardfork_at(remote.chain_id, header.number, header.timestamp)
         evm = _new_evm(remote.chain_id, rules, closed=False)
-        known = {"base_fee": header.base_fee, "excess_blob_gas": header.excess_blob_gas, "prevrandao": header.prevrandao}
         evm.set_block(
             number=header.number,
             timestamp=header.timestamp,
             coinbase=header.coinbase,
             gas_limit=header.gas_limit,
             difficulty=header.difficulty,
-            **{name: value for name, value in known.items() if value is not None},
+            base_fee=header.base_fee,
+            prevrandao=header.prevrandao,
+            excess_blob_gas=header.excess_blob_gas,
         )
         evm.learn_block_hash(header.number, header.hash)
         evm.probe = True
-        source = {"kind": "rpc", "chain_id": remote.chain_id, "block": header.number, "block_hash": "0x" + header.hash.hex()}
+        source = {
+            "kind": "rpc",
+            "chain_id": remote.chain_id,
+            "block": header.number,
+            "block_hash": "0x" + header.hash.hex(),
+        }
         return cls._of(evm, remote, _labels_of(remote.chain_id), source)
 
     @classmethod
@@ -142,7 +147,9 @@ class Fork:
         fork._adopt(evm, remote, labels, source)
         return fork
 
-    def _adopt(self, evm: _kernel.Evm, remote: RemoteState | None, labels: dict[str, str], source: dict[str, Any]) -> None:
+    def _adopt(
+        self, evm: _kernel.Evm, remote: RemoteState | None, labels: dict[str, str], source: dict[str, Any]
+    ) -> None:
         self._evm = evm
         self._remote = remote
         self._snapshots = SnapshotRegistry(evm)
@@ -155,14 +162,16 @@ class Fork:
         self, to: AddressLike, data: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None
     ) -> bytes:
         """Execute `data` at `to` and return the output; nothing is kept."""
-        # The hot path: bytes in, bytes out, straight through the kernel.
+        # The hot path: bytes in, bytes out, straight through the kernel. What fails is looked at more closely below.
         if type(to) is bytes and (sender is None or type(sender) is bytes):
             try:
                 output = self._evm.call(to, data, sender, value, gas)
-            except (_kernel.MissingState, _kernel.Reverted, _kernel.Halted, TypeError, ValueError, OverflowError):
+            except (_kernel.Reverted, _kernel.Halted) as error:
+                raise failures.located(failures.explained(error), f"call of {self.name(to)}", data) from None
+            except (_kernel.MissingState, _kernel.InvalidTransaction, TypeError, ValueError, OverflowError):
                 pass
             else:
-                if output:
+                if output or (data and self._evm.has_code(to)):
                     return output
         return self._call_checked(to_address(to), data, sender, value, gas)
 
@@ -172,7 +181,7 @@ class Fork:
         try:
             output = self._known(lambda: self._evm.call(to, data, origin, value, gas), (to, data, origin, value))
         except ExecutionError as error:
-            raise _located(error, f"call of {self.name(to)}", data) from None
+            raise failures.located(error, f"call of {self.name(to)}", data) from None
         if not output and data:
             self._require_code(to, "call of")
         return output
@@ -200,34 +209,39 @@ class Fork:
             self._require_code(to, "transaction to")
         receipt = Receipt.of(
             self._known(
-                lambda: self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee), (to, data, origin, value)
+                lambda: self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee),
+                (to, data, origin, value),
             )
         )
         if check and not receipt.success:
-            raise _failure(receipt, f"transaction to {self.name(to)}", data)
+            raise failures.failure(receipt, f"transaction to {self.name(to)}", data)
         return receipt
 
     def _require_code(self, to: bytes, what: str) -> None:
         # The EVM itself takes such a call for a success. Precompiles live at the lowest addresses and have no code.
-        if not self.code(to) and any(to[:18]):
+        if not self._known(lambda: self._evm.has_code(to)) and any(to[:18]):
             raise NoCode(f"{what} {self.name(to)}: no contract stands there", "check the address and the chain")
 
-    def deploy(self, initcode: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None) -> bytes:
+    def deploy(
+        self, initcode: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None
+    ) -> bytes:
         """Create a contract and return its address, which follows from the sender and its nonce."""
         origin, code = _sender(sender), _bytes(initcode)
         _amount(value)
         receipt = Receipt.of(self._known(lambda: self._evm.transact(None, code, origin, value, gas)))
         if not receipt.success or receipt.created is None:
-            raise _failure(receipt, "deployment", b"")
+            raise failures.failure(receipt, "deployment", b"")
         return receipt.created
 
-    def create_at(self, address: AddressLike, initcode: bytes, sender: AddressLike | None = None, value: int = 0) -> Receipt:
+    def create_at(
+        self, address: AddressLike, initcode: bytes, sender: AddressLike | None = None, value: int = 0
+    ) -> Receipt:
         """Run a constructor so that its contract comes to stand at `address`, which must be free."""
         place, origin, code = to_address(address), _sender(sender), _bytes(initcode)
         _amount(value)
         receipt = Receipt.of(self._known(lambda: self._evm.create_at(place, code, origin, value)))
         if not receipt.success:
-            raise _failure(receipt, f"creation at {checksum(place)}", b"")
+            raise failures.failure(receipt, f"creation at {checksum(place)}", b"")
         return receipt
 
     def trace(
@@ -444,13 +458,8 @@ class Fork:
             except _kernel.MissingState as error:
                 self._learn(error, tx)
                 tx = None
-            except _kernel.Reverted as error:
-                _, output, gas_used = error.args
-                reason = decode_revert(output)
-                raise CallReverted(f"reverted: {reason}", reason=reason, output=output, gas_used=gas_used) from None
-            except _kernel.Halted as error:
-                message, _, gas_used = error.args
-                raise CallHalted(message, gas_used=gas_used) from None
+            except (_kernel.Reverted, _kernel.Halted) as error:
+                raise failures.explained(error) from None
             except _kernel.InvalidTransaction as error:
                 raise TransactionInvalid(f"invalid transaction: {error.args[0]}") from None
 
@@ -460,7 +469,7 @@ class Fork:
         if not remote_items:
             return
         if self._remote is None:
-            raise _missing_state(remote_items[0], self.source) from None
+            raise failures.missing_state(remote_items[0], self.source) from None
         if tx is not None:
             # The node can often tell at once what a call will touch: one round instead of many.
             listed = self._remote.access_list(tx[2], tx[0], tx[1], tx[3]) or []
@@ -475,8 +484,8 @@ class Fork:
         facts = self._remote.fetch(sorted(remote_items))
         for address, (balance, nonce, code) in facts.accounts.items():
             self._evm.learn_account(address, balance, nonce, code)
-        for address, slots in facts.slots.items():
-            self._evm.learn_slots(address, slots)
+        for address, values in facts.slots.items():
+            self._evm.learn_slots(address, values)
         for number, block_hash in facts.block_hashes.items():
             self._evm.learn_block_hash(number, block_hash)
 
@@ -517,40 +526,7 @@ def _bytes(data: bytes) -> bytes:
 
 
 def _amount(value: int, what: str = "amount") -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
+    if type(value) is not int:
         raise BadInteger(f"{what} {value!r} is not an integer", "amounts are exact integers in the smallest unit")
     if not 0 <= value < 2**256:
         raise BadInteger(f"{what} {value} is outside 0 … 2**256 - 1")
-
-
-def _failure(receipt: Receipt, what: str, data: bytes) -> ExecutionError:
-    if receipt.reason == "revert":
-        reason = decode_revert(receipt.output)
-        error: ExecutionError = CallReverted(
-            f"reverted: {reason}", reason=reason, output=receipt.output, gas_used=receipt.gas_used
-        )
-    else:
-        error = CallHalted(f"halted: {receipt.reason}", gas_used=receipt.gas_used)
-    return _located(error, what, data)
-
-
-def _located(error: ExecutionError, what: str, data: bytes) -> ExecutionError:
-    """The error with the place it happened in front of it."""
-    where = f"{what} ({data[:4].hex()}…)" if len(data) >= 4 else what
-    error.message = f"{where} {error.message}"
-    error.args = (error.message,)
-    return error
-
-
-def _missing_state(item: Missing, source: dict[str, Any]) -> StateError:
-    kind, address, key = item
-    world = {"snapshot": "this snapshot", "rpc": "this snapshot"}.get(str(source.get("kind")), "this world")
-    what = {
-        "account": lambda: f"state of account {checksum(address)}",
-        "slot": lambda: f"state of {checksum(address)} slot {key:#x}",
-        "block_hash": lambda: f"hash of block {key}",
-    }[kind]()
-    return MissingStateError(
-        f"{what} is not in {world}",
-        "the run left the path the snapshot was warmed on; open the fork with its RPC, walk that path, and dump it again",
-    )

@@ -95,7 +95,7 @@ class Function:
 
     @property
     def _subject(self) -> str:
-        return self.text or f"constructor{self.signature.input_tuple.canonical}"
+        return self.text if self.name else f"constructor{self.text}"
 
     def __repr__(self) -> str:
         return f"<function {self._subject} {self.signature.mutability}>"
@@ -105,7 +105,7 @@ class Function:
 
 
 class Error:
-    """One custom error: `decode(output)` gives its arguments from revert data."""
+    """One custom error: `decode(output)` gives its arguments from revert data, however loosely laid out."""
 
     def __init__(self, signature: Signature) -> None:
         self.signature = signature
@@ -127,10 +127,13 @@ class Error:
         """The arguments in revert data, which must start with this error's selector."""
         if output[:4] != self.selector:
             raise BadCalldata(f"revert data starts with 0x{output[:4].hex()}, but {self.text} is not that")
-        return self.inputs.decode_checked(output[4:], subject=self.text)
+        return self.inputs.decode_checked(output[4:], strict=False, subject=self.text)
 
     def __repr__(self) -> str:
         return f"<error {self.text}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.signature,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,10 @@ class EventLog:
 
 
 class Event:
-    """One event. `decode(log)` gives its fields; an indexed field of dynamic type is there as its hash only."""
+    """One event. `decode(log)` gives its fields; an indexed field of dynamic type is there as its hash only.
+
+    Old compilers logged data with unclean padding, so its layout is read as freely as Solidity allows.
+    """
 
     def __init__(self, signature: Signature) -> None:
         self.signature = signature
@@ -194,7 +200,7 @@ class Event:
             raise BadCalldata(f"log of {shorten(log.address)} with {len(log.topics)} topics is no {self.text}")
         topic_codec, data_codec = self._codecs
         indexed = iter(topic_codec.decode(b"".join(log.topics[self.topic is not None :])))
-        plain = iter(data_codec.decode(log.data))
+        plain = iter(data_codec.decode(log.data, strict=False))
         values = [next(indexed if parameter.indexed else plain) for parameter in self.signature.inputs]
         return EventLog(self, log.address, record_type(self.shape.fields)(values))
 

@@ -33,7 +33,7 @@ _TRANSIENT_WORDS = re.compile(
 _PRUNED_WORDS = re.compile(r"missing trie node|pruned|archive|historical state|state.*not available", re.I)
 
 
-class NodeRefused(RpcError):
+class NodeRefused(RpcError):  # noqa: N818  (a name says what happened)
     """The node answered a call with a JSON-RPC error. `unsupported`: it lacks the method or a parameter form."""
 
     def __init__(self, message: str = "", hint: str | None = None, *, code: int = 0, unsupported: bool = False) -> None:

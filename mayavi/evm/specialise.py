@@ -12,7 +12,8 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final
 
-from mayavi.evm.abitype import WORD, AbiType, Address, Array, Bool, FixedBytes, Integer, Tuple
+from mayavi.evm.abitype import AbiType, Address, Array, Bool, FixedBytes, Integer, Tuple
+from mayavi.evm.wire import WORD
 
 _MOST_WORDS: Final = 128  # beyond, the time goes into the values themselves and generated code only grows
 _STRUCT_CODES: Final = {8: "B", 16: "H", 32: "I", 64: "Q"}

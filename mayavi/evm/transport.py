@@ -23,7 +23,7 @@ _IDLE_S = 4.0  # nodes close idle connections, the quickest (Node.js) after 5 s:
 _READ_BYTES = 1 << 16
 
 
-class AnswerTooLarge(Exception):
+class AnswerTooLarge(Exception):  # noqa: N818  (a name says what happened)
     """The body is longer than the cap."""
 
 

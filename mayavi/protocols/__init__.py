@@ -1,1 +1,1 @@
-"""Adapters over `Fork`: a protocol in its own words, with amounts as exact integers. They know the contracts' selectors."""
+"""Adapters over `Fork`: each protocol in its own words. They know contracts and selectors, and keep no state."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mayavi.evm.address import AddressLike, to_address
 
@@ -15,8 +15,8 @@ _POOL = [
     "borrow(address asset, uint256 amount, uint256 interestRateMode, uint16 referralCode, address onBehalfOf)",
     "getUserAccountData(address user) view returns (uint256 collateral, uint256 debt, uint256 available,"
     " uint256 threshold, uint256 ltv, uint256 healthFactor)",
-    "getReserveData(address asset) view returns (((uint256), uint128, uint128, uint128, uint128, uint128, uint40, uint16,"
-    " address, address, address, address, uint128, uint128, uint128))",
+    "getReserveData(address asset) view returns (((uint256), uint128, uint128, uint128, uint128, uint128, uint40,"
+    " uint16, address, address, address, address, uint128, uint128, uint128))",
 ]
 _ORACLE = ["getAssetPrice(address asset) view returns (uint256)"]
 _TOKEN = ["approve(address spender, uint256 amount)", "balanceOf(address owner) view returns (uint256)"]
@@ -50,7 +50,7 @@ class AaveV3:
         self.oracle = fork.contract("AaveV3.Oracle", _ORACLE)
 
     def supply(self, asset: AddressLike, amount: int, user: AddressLike) -> Receipt:
-        """Approve and supply `amount` of `asset` from `user`'s balance; it counts as collateral where Aave allows it."""
+        """Approve and supply `amount` of `asset` from `user`'s balance; it becomes collateral where Aave allows."""
         token = self.fork.contract(asset, _TOKEN)
         token.approve(self.pool.address, amount, sender=user)
         receipt: Receipt = self.pool.supply(token.address, amount, to_address(user), 0, sender=user)
@@ -82,6 +82,6 @@ class AaveV3:
         price: int = self.oracle.getAssetPrice(self.fork.address_of(asset))
         return price
 
-    def _reserve(self, asset: AddressLike) -> tuple[int, ...]:
-        reserve: tuple[int, ...] = self.pool.getReserveData(self.fork.address_of(asset))
+    def _reserve(self, asset: AddressLike) -> tuple[Any, ...]:
+        reserve: tuple[Any, ...] = self.pool.getReserveData(self.fork.address_of(asset))
         return reserve

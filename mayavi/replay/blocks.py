@@ -177,7 +177,9 @@ def _transaction_differences(
             elif difference := _receipt_difference(want, got):
                 differs(index, *difference)
         for index in range(min(len(expected), len(result["receipts"])), max(len(expected), len(hashes))):
-            differs(index, "receipt", "one", "none" if index >= len(result["receipts"]) else "one the case does not have")
+            differs(
+                index, "receipt", "one", "none" if index >= len(result["receipts"]) else "one the case does not have"
+            )
     if result["failure"]:
         index, why = result["failure"]
         differences.pop(index, None)
@@ -216,7 +218,9 @@ def _block_differences(result: dict[str, Any], claims: dict[str, Any]) -> list[D
 
 
 def _notes(result: dict[str, Any], block: Block, expected: list[ExpectedReceipt] | None) -> list[str]:
-    notes = [f"{name}: {'applied' if done else 'contract not in the pre-state'}" for name, done in result["system_calls"]]
+    notes = [
+        f"{name}: {'applied' if done else 'contract not in the pre-state'}" for name, done in result["system_calls"]
+    ]
     if result["withdrawals_applied"]:
         notes.append(f"withdrawals: {result['withdrawals_applied']} applied to accounts of the pre-state")
     if expected is None and len(block):

@@ -199,7 +199,7 @@ def list_reserve(deployment: Deployment, reserve: Reserve, *, admin: bytes, trea
 
 
 def configure_reserve(deployment: Deployment, reserve: Reserve, *, admin: bytes) -> None:
-    """Set the risk parameters of a reserve that has just been listed; what a listing leaves at zero is not set again."""
+    """Set the risk parameters of a reserve just listed; what a listing leaves at zero is not set again."""
     asset = deployment[reserve.symbol]
 
     def configure(function: str, *values: object) -> None:
@@ -246,7 +246,9 @@ def _deploy_libraries(deployment: Deployment, names: Iterable[str]) -> dict[str,
     placed: dict[str, bytes] = {}
     for name in names:
         links = deployment.artifacts.get(name).links
-        placed[name] = deployment.place(f"AaveV3.Library.{name}", name, libraries={link: placed[link] for link in links})
+        placed[name] = deployment.place(
+            f"AaveV3.Library.{name}", name, libraries={link: placed[link] for link in links}
+        )
     return placed
 
 

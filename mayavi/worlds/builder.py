@@ -45,7 +45,10 @@ def build_replica(table: ChainTable, artifacts: ArtifactStore | None = None, pro
 
     steps: list[tuple[str, Callable[[], None]]] = [
         (f"{len(table.tokens)} tokens", lambda: deploy_tokens(deployment, table.tokens)),
-        (f"{len(table.feeds)} price feeds", lambda: deploy_feeds(deployment, table.feeds, timestamp=table.block.timestamp)),
+        (
+            f"{len(table.feeds)} price feeds",
+            lambda: deploy_feeds(deployment, table.feeds, timestamp=table.block.timestamp),
+        ),
         (f"Aave V3 with {len(aave.reserves)} reserves", aave_contracts),
         ("Aave V3 liquidity", aave_liquidity),
         ("Uniswap V3", uniswap_contracts),

@@ -8,7 +8,7 @@ addresses ordinary creation gives them, and everything else stays the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any, Protocol
 
 from mayavi.errors import StateError, UnknownName
@@ -18,18 +18,27 @@ from mayavi.evm.interface import Function
 from mayavi.worlds.artifacts import ArtifactStore
 
 
-class ReplicaMismatch(StateError):
+class ReplicaMismatchError(StateError):
     """A contract came to stand elsewhere than on the real chain."""
 
 
 class Chain(Protocol):
     """What a deployment needs of a chain; `mayavi.evm.fork.Fork` has it."""
 
-    def call(self, to: bytes, data: bytes, /) -> bytes: ...
-    def send(self, to: bytes, data: bytes, /, *, sender: bytes, value: int = 0) -> object: ...
-    def deploy(self, initcode: bytes, /, *, sender: bytes) -> bytes: ...
-    def create_at(self, address: bytes, initcode: bytes, /, *, sender: bytes) -> object: ...
-    def set_balance(self, address: bytes, amount: int, /) -> None: ...
+    def call(self, to: bytes, data: bytes, /) -> bytes:
+        """Execute without effect and return the output."""
+
+    def send(self, to: bytes, data: bytes, /, *, sender: bytes, value: int = 0) -> object:
+        """Execute a transaction; raise when it fails."""
+
+    def deploy(self, initcode: bytes, /, *, sender: bytes) -> bytes:
+        """Create a contract and return its address."""
+
+    def create_at(self, address: bytes, initcode: bytes, /, *, sender: bytes) -> object:
+        """Create a contract at an address of choice; needed for `real_addresses` only."""
+
+    def set_balance(self, address: bytes, amount: int, /) -> None:
+        """Set the native coins of an account."""
 
 
 def named_account(name: str) -> bytes:
@@ -93,11 +102,13 @@ class Deployment:
     def label(self, label: str, address: bytes, *, expected: str | None = None) -> bytes:
         """Label what another contract created; where real addresses are wanted it must stand at `expected`."""
         if self.real_addresses and expected is not None and address != to_address(expected):
-            raise ReplicaMismatch(f"{label} came to stand at {checksum(address)} instead of {expected}")
+            raise ReplicaMismatchError(f"{label} came to stand at {checksum(address)} instead of {expected}")
         self.labels[label] = address
         return address
 
-    def send(self, to: str | bytes, function: str, *arguments: object, sender: bytes | None = None, value: int = 0) -> None:
+    def send(
+        self, to: str | bytes, function: str, *arguments: object, sender: bytes | None = None, value: int = 0
+    ) -> None:
         """Send a transaction to a label or an address; `function` is a signature such as `approve(address,uint256)`."""
         data = _function(function).encode(*arguments)
         self.chain.send(self._resolve(to), data, sender=sender or self.deployer, value=value)
@@ -119,6 +130,6 @@ class Deployment:
         return self[to] if isinstance(to, str) else to
 
 
-@lru_cache(maxsize=None)
+@cache
 def _function(text: str) -> Function:
     return Function.parse(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -24,6 +24,7 @@ class _FromJson:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
+        """The object `data` describes."""
         return cls(**data)
 
 
@@ -47,8 +48,16 @@ class Source(_FromJson):
     date: str | None = None
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
+    def from_json(cls, data: dict[str, Any]) -> Self:  # noqa: D102
         return cls(data["what"], data["from"], data.get("date"))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(_FromJson):
+    """Where a replica is not like the real chain."""
+
+    subject: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +192,7 @@ class Aave(_FromJson):
     reserves: tuple[Reserve, ...]
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
+    def from_json(cls, data: dict[str, Any]) -> Self:  # noqa: D102
         return cls(
             **{
                 **data,
@@ -223,14 +232,14 @@ class Pool(_FromJson):
 
 @dataclass(frozen=True, slots=True)
 class Uniswap(_FromJson):
-    """A Uniswap V3 deployment. A profile lists (width, share of the value) of its liquidity bands, see `liquidity.py`."""
+    """A Uniswap V3 deployment. A profile lists (width, share of the value) of its bands, see `liquidity.py`."""
 
     addresses: dict[str, str]
     profiles: dict[str, list[tuple[str | None, str]]]
     pools: tuple[Pool, ...]
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
+    def from_json(cls, data: dict[str, Any]) -> Self:  # noqa: D102
         profiles = {name: [(width, share) for width, share in bands] for name, bands in data["profiles"].items()}
         return cls(data["addresses"], profiles, tuple(map(Pool.from_json, data["pools"])))
 
@@ -247,18 +256,20 @@ class ChainTable(_FromJson):
     wrapped_native: str
     block: Block
     sources: tuple[Source, ...]
+    differences: tuple[Difference, ...]
     tokens: dict[str, Token]
     feeds: dict[str, Feed]
     aave: Aave
     uniswap: Uniswap
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
+    def from_json(cls, data: dict[str, Any]) -> Self:  # noqa: D102
         return cls(
             **{
                 **{field.name: data[field.name] for field in fields(cls)},
                 "block": Block.from_json(data["block"]),
                 "sources": tuple(map(Source.from_json, data["sources"])),
+                "differences": tuple(map(Difference.from_json, data["differences"])),
                 "tokens": {symbol: Token.from_json(token) for symbol, token in data["tokens"].items()},
                 "feeds": {name: Feed.from_json(feed) for name, feed in data["feeds"].items()},
                 "aave": Aave.from_json(data["aave"]),
@@ -280,7 +291,7 @@ def table_path(chain: str) -> Path:
     return _TABLES / f"{chain}.json"
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_table(chain: str) -> ChainTable:
     """The table of `chain`, read once a process."""
     return ChainTable.from_json(json.loads(table_path(chain).read_bytes()))

@@ -51,7 +51,10 @@ def deploy_uniswap(deployment: Deployment, uniswap: Uniswap, *, wrapped_native: 
 def create_pool(
     deployment: Deployment, uniswap: Uniswap, pool: Pool, tokens: Mapping[str, Token], *, holder: bytes
 ) -> None:
-    """Create one pool at its price, with the liquidity of its profile held by `holder`. Label: `UniswapV3.WETH/USDC.500`."""
+    """Create one pool at its price, with the liquidity of its profile held by `holder`.
+
+    Its label is `UniswapV3.WETH/USDC.500`, the fee in millionths.
+    """
     symbol0, symbol1 = sorted((pool.base, pool.quote), key=lambda symbol: deployment[symbol])
     token0, token1 = deployment[symbol0], deployment[symbol1]
     price, value1 = _price_and_value(pool, tokens, base_is_token0=symbol0 == pool.base)
@@ -64,9 +67,7 @@ def create_pool(
         pool.fee,
         sqrt_price_x96(price),
     )
-    address = deployment.view(
-        "UniswapV3.Factory", "getPool(address,address,uint24)(address)", token0, token1, pool.fee
-    )
+    address = deployment.view("UniswapV3.Factory", "getPool(address,address,uint24)(address)", token0, token1, pool.fee)
     assert address != ZERO_ADDRESS
     deployment.label(f"UniswapV3.{pool.name}", address, expected=pool.address)
 

@@ -8,7 +8,18 @@ import sys
 
 import pytest
 
-HEAVY = ["numpy", "mayavi._kernel", "mayavi.evm", "mayavi.worlds", "rich", "httpx", "pydantic", "sqlite3", "vyper", "eth_abi"]
+HEAVY = [
+    "numpy",
+    "mayavi._kernel",
+    "mayavi.evm",
+    "mayavi.worlds",
+    "rich",
+    "httpx",
+    "pydantic",
+    "sqlite3",
+    "vyper",
+    "eth_abi",
+]
 
 REPORT = "; import json, sys; print(); print(json.dumps(sorted(sys.modules)))"
 

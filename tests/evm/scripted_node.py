@@ -1,99 +1,17 @@
-"""A JSON-RPC node on loopback that serves a small invented chain and misbehaves on command.
-
-Every HTTP request takes the next fault off `ScriptedNode.faults`; without one it is answered as a good node would.
-"""
+"""A node on loopback that serves a small invented chain."""
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from mayavi.evm.header import header_hash
-from mayavi.evm.rpc import Clock
+from tests.evm.faulty_server import FaultyServer
 
-KEY = "s3cret-key-0123456789abcdef"
 ALICE = bytes.fromhex("a11ce00000000000000000000000000000000001")
 POOL = bytes.fromhex("9001000000000000000000000000000000000002")
 POOL_CODE = bytes.fromhex("60016002600355")
-
-
-@dataclass
-class Reply:
-    """An answer about to be sent; a fault changes it."""
-
-    status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
-    content: Any = None
-    body: bytes | None = None
-    announced: int | None = None  # Content-Length, if it shall differ from the body's
-    hang: bool = False
-    hang_up: bool = False
-
-
-Fault = Callable[[Reply], None]
-
-
-def status(code: int, **headers: str) -> Fault:
-    def change(reply: Reply) -> None:
-        reply.status, reply.body = code, b"not today"
-        reply.headers = {name.replace("_", "-"): value for name, value in headers.items()}
-
-    return change
-
-
-def hang(reply: Reply) -> None:
-    reply.hang = True
-
-
-def hang_up(reply: Reply) -> None:
-    reply.hang_up = True
-
-
-def truncated(reply: Reply) -> None:
-    """The body stops in the middle although the header announced all of it."""
-    whole = json.dumps(reply.content).encode()
-    reply.body, reply.announced = whole[: len(whole) // 2], len(whole)
-
-
-def cut_json(reply: Reply) -> None:
-    """A complete HTTP answer with half of a JSON text."""
-    whole = json.dumps(reply.content).encode()
-    reply.body = whole[: len(whole) // 2]
-
-
-def body(raw: bytes) -> Fault:
-    def change(reply: Reply) -> None:
-        reply.body = raw
-
-    return change
-
-
-def items(change_items: Callable[[list[dict[str, Any]]], list[Any]]) -> Fault:
-    """Change the list of answers of a batch (a single answer is a list of one)."""
-
-    def change(reply: Reply) -> None:
-        answers = reply.content if isinstance(reply.content, list) else [reply.content]
-        changed = change_items(answers)
-        reply.content = changed if isinstance(reply.content, list) else changed[0]
-
-    return change
-
-
-def every(**members: Any) -> Fault:
-    """Set members of every answer, such as result= or error=."""
-
-    def change(answers: list[dict[str, Any]]) -> list[Any]:
-        for answer in answers:
-            answer.pop("result", None)
-            answer.update(members)
-        return answers
-
-    return items(change)
 
 
 def invented_block(number: int, parent: bytes = bytes(32), **changes: str) -> dict[str, Any]:
@@ -125,14 +43,11 @@ def invented_block(number: int, parent: bytes = bytes(32), **changes: str) -> di
     return block
 
 
-class ScriptedNode:
-    """The node. `requests` holds the calls of every HTTP request it got."""
+class ScriptedNode(FaultyServer):
+    """A node whose chain is invented, so that a test knows every value of it."""
 
     def __init__(self, chain_id: int = 1, height: int = 100) -> None:
         self.chain_id = chain_id
-        self.faults: list[Fault | None] = []
-        self.requests: list[list[dict[str, Any]]] = []
-        self.request_headers: list[dict[str, str]] = []
         self.batch_limit: int | None = None
         self.eip1898 = True
         self.methods: dict[str, Callable[..., Any]] = {
@@ -150,11 +65,7 @@ class ScriptedNode:
         self.accounts = {_hex(ALICE): (5 * 10**18, 7, b""), _hex(POOL): (0, 1, POOL_CODE)}
         self.storage = {(_hex(POOL), slot): slot * 1000 + 1 for slot in range(2000)}
         self.rebuild(height)
-        self.released = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = False
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
-        self._thread.start()
+        super().__init__()
 
     def rebuild(self, height: int, **changes: str) -> None:
         """Replace the chain, as a restarted or reorganised node would."""
@@ -164,36 +75,12 @@ class ScriptedNode:
             self.blocks.append(invented_block(number, parent, **changes))
             parent = bytes.fromhex(self.blocks[-1]["hash"][2:])
 
-    @property
-    def host(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    @property
-    def url(self) -> str:
-        return f"{self.host}/v2/{KEY}?token={KEY}"
-
-    def asked(self, method: str) -> int:
-        return sum(call["method"] == method for request in self.requests for call in request)
-
-    def close(self) -> None:
-        self.released.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(timeout=10)
-
-    def reply(self, question: Any) -> Reply:
+    def answer(self, question: Any) -> Any:
         calls = question if isinstance(question, list) else [question]
-        self.requests.append(calls)
         if isinstance(question, list) and self.batch_limit is not None and len(calls) > self.batch_limit:
-            content: Any = [_refused(calls[0]["id"], -32600, "batch too large")]
-        else:
-            answers = [self._answer(call) for call in calls]
-            content = answers if isinstance(question, list) else answers[0]
-        reply = Reply(content=content)
-        fault = self.faults.pop(0) if self.faults else None
-        if fault is not None:
-            fault(reply)
-        return reply
+            return [_refused(calls[0]["id"], -32600, "batch too large")]
+        answers = [self._answer(call) for call in calls]
+        return answers if isinstance(question, list) else answers[0]
 
     def _answer(self, call: dict[str, Any]) -> dict[str, Any]:
         method = self.methods.get(call["method"])
@@ -231,57 +118,9 @@ def scripted_node(chain_id: int = 1, height: int = 100) -> Iterator[ScriptedNode
         node.close()
 
 
-class SteppedClock:
-    """A clock that a sleep moves at once, and that remembers the sleeps."""
-
-    def __init__(self, now: float = 1_800_000_000.0) -> None:
-        self.now = now
-        self.sleeps: list[float] = []
-
-    def clock(self) -> Clock:
-        return Clock(wall=lambda: self.now, sleep=self.sleep, jitter=lambda: 0.0)
-
-    def sleep(self, seconds: float) -> None:
-        self.sleeps.append(seconds)
-        self.now += seconds
-
-
 def _hex(address: bytes) -> str:
     return "0x" + address.hex()
 
 
 def _refused(key: Any, code: int, message: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": key, "error": {"code": code, "message": message}}
-
-
-def _handler(node: ScriptedNode) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        timeout = 10
-        disable_nagle_algorithm = True
-
-        def do_POST(self) -> None:
-            question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            node.request_headers.append(dict(self.headers))
-            reply = node.reply(question)
-            if reply.hang:
-                node.released.wait(timeout=10)
-                self.close_connection = True
-                return
-            if reply.hang_up:
-                self.close_connection = True
-                return
-            raw = reply.body if reply.body is not None else json.dumps(reply.content).encode()
-            if reply.announced is not None:
-                self.close_connection = True
-            self.send_response(reply.status)
-            for name, value in reply.headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(raw) if reply.announced is None else reply.announced))
-            self.end_headers()
-            self.wfile.write(raw)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    return Handler

@@ -15,23 +15,21 @@ from mayavi.evm.answers import quantity
 from mayavi.evm.endpoint import Endpoint, url_from_environment
 from mayavi.evm.refusals import NodeRefused, Refusal, retry_after_s
 from mayavi.evm.rpc import Call, RpcClient
-from tests.evm.scripted_node import (
-    ALICE,
+from tests.evm.faulty_server import (
     KEY,
-    POOL,
     Fault,
-    ScriptedNode,
     SteppedClock,
     body,
     cut_json,
+    drip,
     every,
     hang,
     hang_up,
     items,
-    scripted_node,
     status,
     truncated,
 )
+from tests.evm.scripted_node import ALICE, POOL, ScriptedNode, scripted_node
 
 
 @pytest.fixture
@@ -248,6 +246,12 @@ def test_a_node_that_does_not_answer_is_a_timeout(node: ScriptedNode, clock: Ste
         RpcClient(node.url, timeout_s=0.05, max_attempts=2, clock=clock.clock()) as client,
         pytest.raises(RpcTimeout, match=r"did not answer within 0.05 s \(2 attempts\)"),
     ):
+        client.batch([balance()])
+
+
+def test_a_node_that_drips_is_held_to_the_same_deadline(node: ScriptedNode, clock: SteppedClock) -> None:
+    node.faults = [drip]
+    with RpcClient(node.url, timeout_s=0.2, max_attempts=1, clock=clock.clock()) as client, pytest.raises(RpcTimeout):
         client.batch([balance()])
 
 

@@ -1,0 +1,210 @@
+//! Many rows over one frozen world, stepped in one call on all cores.
+
+use std::sync::Arc;
+
+use numpy::{PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
+use pyo3::{
+    exceptions::{PyIndexError, PyRuntimeError, PyValueError},
+    prelude::*,
+};
+use rayon::prelude::*;
+
+use crate::{
+    evm::Evm,
+    machine::{Failure, Settings, with_row},
+    overlay::Row,
+    program::Program,
+    world::World,
+};
+
+/// Rows a thread takes at a time: few enough to balance, enough to not matter.
+const CHUNK: usize = 4;
+
+/// N independent courses of events over one world.
+#[pyclass(module = "mayavi._kernel")]
+pub struct Fleet {
+    world: Arc<World>,
+    settings: Settings,
+    initial: Row,
+    rows: Vec<Row>,
+    pool: Option<(usize, rayon::ThreadPool)>,
+}
+
+impl Fleet {
+    fn check(&self, row: usize) -> PyResult<()> {
+        if row < self.rows.len() {
+            return Ok(());
+        }
+        Err(PyIndexError::new_err(format!("row {row} is not one of {}", self.rows.len())))
+    }
+
+    fn prepare_pool(&mut self, threads: usize) -> PyResult<()> {
+        if self.pool.as_ref().is_some_and(|(count, _)| *count == threads) {
+            return Ok(());
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("mayavi-{i}"))
+            .build()
+            .map_err(|error| PyRuntimeError::new_err(format!("no threads: {error}")))?;
+        self.pool = Some((threads, pool));
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Fleet {
+    /// Rows that all begin where `evm` stands now. Later changes of `evm` do not reach them.
+    #[new]
+    fn new(evm: &Evm, rows: usize) -> PyResult<Self> {
+        if rows == 0 {
+            return Err(PyValueError::new_err("a fleet has at least one row"));
+        }
+        let initial = evm.row.twin();
+        let rows = vec![initial.clone(); rows];
+        Ok(Self { world: Arc::clone(&evm.world), settings: evm.settings, initial, rows, pool: None })
+    }
+
+    fn __len__(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Run a program on every row. `inputs` is (rows, inputs, 32) bytes; the result is (rows, outputs, 32).
+    ///
+    /// All or nothing: where one row misses state or gets an impossible input, every row is put back as it was.
+    #[pyo3(signature = (program, inputs, threads=1))]
+    fn run<'py>(
+        &mut self,
+        py: Python<'py>,
+        program: PyRef<'py, Program>,
+        inputs: PyReadonlyArray3<'py, u8>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray3<u8>>> {
+        let (rows, wanted) = (self.rows.len(), program.input_count());
+        if inputs.shape() != [rows, wanted, 32] {
+            return Err(PyValueError::new_err(format!(
+                "inputs have shape {:?}, the program wants ({rows}, {wanted}, 32)",
+                inputs.shape()
+            )));
+        }
+        if threads == 0 {
+            return Err(PyValueError::new_err("at least one thread is needed"));
+        }
+        let threads = threads.min(rows);
+        if threads > 1 {
+            self.prepare_pool(threads)?;
+        }
+        let given = inputs.as_slice().map_err(|_| PyValueError::new_err("inputs must be contiguous"))?;
+        let outputs = PyArray3::<u8>::zeros(py, [rows, program.output_count(), 32], false);
+        // SAFETY: the array was made a line above and nobody else has seen it.
+        let taken = unsafe { outputs.as_slice_mut() }.map_err(|_| PyRuntimeError::new_err("outputs not contiguous"))?;
+
+        let program = &*program;
+        let (in_width, out_width) = (wanted * 32, program.output_count() * 32);
+        let Self { world, settings, rows, pool, .. } = self;
+        let chunks = rows.len().div_ceil(CHUNK);
+        let failed = py.detach(|| {
+            let mut jobs: Vec<_> = rows
+                .chunks_mut(CHUNK)
+                .enumerate()
+                .zip(split_mut(taken, CHUNK * out_width, chunks))
+                .map(|((chunk, rows), taken)| (chunk * CHUNK, rows, taken))
+                .collect();
+            let step = |(first, rows, taken): &mut (usize, &mut [Row], &mut [u8])| -> Vec<(usize, Failure)> {
+                let mut registers = Vec::new();
+                let mut failures = Vec::new();
+                for (i, row) in rows.iter_mut().enumerate() {
+                    let at = *first + i;
+                    let inputs = &given[at * in_width..(at + 1) * in_width];
+                    let outputs = &mut taken[i * out_width..(i + 1) * out_width];
+                    row.overlay.snapshot(&row.block);
+                    let result = with_row(world, row, settings, false, |machine, block| {
+                        program.run(machine, block, inputs, &mut registers, outputs)
+                    });
+                    if let Err(failure) = result {
+                        failures.push((at, failure));
+                    }
+                }
+                failures
+            };
+            let mut failures: Vec<(usize, Failure)> = match pool {
+                Some((count, pool)) if *count == threads && threads > 1 => {
+                    pool.install(|| jobs.par_iter_mut().flat_map_iter(step).collect())
+                }
+                _ => jobs.iter_mut().flat_map(step).collect(),
+            };
+            drop(jobs);
+            failures.sort_unstable_by_key(|(row, _)| *row);
+            let failed = failures.into_iter().next();
+            for row in rows.iter_mut() {
+                let Some(mark) = row.overlay.last_snapshot() else { continue };
+                if failed.is_none() {
+                    row.overlay.release(mark);
+                } else if let Some(block) = row.overlay.revert(mark) {
+                    row.block = block;
+                }
+            }
+            failed
+        });
+        match failed {
+            None => Ok(outputs),
+            Some((row, failure)) => {
+                let error = failure.into_python(py);
+                let _ = error.value(py).call_method1("add_note", (format!("in row {row}; all rows are as before"),));
+                Err(error)
+            }
+        }
+    }
+
+    /// Put rows back to where they began; all of them where none are named.
+    #[pyo3(signature = (rows=None))]
+    fn reset(&mut self, rows: Option<Vec<usize>>) -> PyResult<()> {
+        match rows {
+            None => self.rows.iter_mut().for_each(|row| row.clone_from(&self.initial)),
+            Some(rows) => {
+                rows.iter().try_for_each(|row| self.check(*row))?;
+                for row in rows {
+                    self.rows[row].clone_from(&self.initial);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An `Evm` that stands where the row stands.
+    fn evm(&self, row: usize) -> PyResult<Evm> {
+        self.check(row)?;
+        Ok(Evm { world: Arc::clone(&self.world), row: self.rows[row].twin(), settings: self.settings, probe: false })
+    }
+
+    /// Put a row where `evm` stands; it must be over the same world.
+    fn set_row(&mut self, row: usize, evm: &Evm) -> PyResult<()> {
+        self.check(row)?;
+        if !Arc::ptr_eq(&self.world, &evm.world) {
+            return Err(PyValueError::new_err("the evm stands on another world than this fleet"));
+        }
+        self.rows[row] = evm.row.twin();
+        Ok(())
+    }
+
+    /// Put row `to` where row `source` stands.
+    fn copy_row(&mut self, source: usize, to: usize) -> PyResult<()> {
+        self.check(source)?;
+        self.check(to)?;
+        self.rows[to] = self.rows[source].twin();
+        Ok(())
+    }
+
+    /// Bytes held by each row.
+    fn memory(&self) -> Vec<usize> {
+        self.rows.iter().map(|row| size_of::<Row>() + row.overlay.memory()).collect()
+    }
+}
+
+/// As many mutable pieces as there are chunks of rows, empty ones where a program has no outputs.
+fn split_mut<'a>(whole: &'a mut [u8], size: usize, chunks: usize) -> Vec<&'a mut [u8]> {
+    if size == 0 {
+        return (0..chunks).map(|_| Default::default()).collect();
+    }
+    whole.chunks_mut(size).collect()
+}

@@ -1,0 +1,480 @@
+//! A step compiled once and run on many rows: calls with holes, slot reads and writes, time.
+//!
+//! A program works on 256-bit words. Inputs are words given per row, every operation writes registers, outputs name the
+//! registers that are handed back. Nothing in it is a Python object, so a row runs from end to end without Python.
+
+use pyo3::{
+    exceptions::{PyIndexError, PyTypeError, PyValueError},
+    prelude::*,
+    types::{PyBytes, PyDict, PyList},
+};
+use revm::{
+    context::{BlockEnv, TxEnv, result::ExecutionResult},
+    primitives::{Address, B256, Bytes, TxKind, U256},
+};
+
+use crate::{
+    convert::WordArg,
+    evm::DEFAULT_GAS,
+    machine::{Failure, Machine},
+};
+
+/// Where a word comes from when a row runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Source {
+    Constant(U256),
+    Input(usize),
+    Register(usize),
+}
+
+/// A word of a program: an input, a result of an earlier operation, or a constant.
+#[pyclass(frozen, module = "mayavi._kernel", skip_from_py_object)]
+#[derive(Clone, Copy)]
+pub struct Word {
+    source: Source,
+    /// Words belong to the program that made them; constants to all.
+    program: Option<u64>,
+}
+
+#[pymethods]
+impl Word {
+    fn __repr__(&self) -> String {
+        match self.source {
+            Source::Constant(value) => format!("Word({value})"),
+            Source::Input(index) => format!("Word(input {index})"),
+            Source::Register(index) => format!("Word(register {index})"),
+        }
+    }
+}
+
+/// What Python may give for a word: a `Word`, an integer, or the 20 bytes of an address.
+pub struct SourceArg(Word);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for SourceArg {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(word) = object.cast::<Word>() {
+            return Ok(Self(*word.get()));
+        }
+        let constant = |value| Ok(Self(Word { source: Source::Constant(value), program: None }));
+        if let Ok(bytes) = object.cast::<PyBytes>() {
+            let bytes = bytes.as_bytes();
+            return match bytes.len() {
+                20 => constant(U256::from_be_slice(bytes)),
+                other => Err(PyValueError::new_err(format!("bytes given for a word must be an address, got {other}"))),
+            };
+        }
+        match object.extract::<WordArg>() {
+            Ok(word) => constant(word.0),
+            Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(object.py()) => Err(error),
+            Err(_) => Err(PyTypeError::new_err("a word is a Word, an integer or the 20 bytes of an address")),
+        }
+    }
+}
+
+/// A call with holes in its data, and where to send it.
+#[derive(Clone, Debug)]
+struct Template {
+    to: Source,
+    sender: Source,
+    value: Source,
+    data: Vec<u8>,
+    holes: Vec<(usize, Source)>,
+    gas: u64,
+}
+
+/// A call of a program: who, what, and which words of the data come from elsewhere.
+#[pyclass(frozen, module = "mayavi._kernel", name = "Template")]
+pub struct PyTemplate {
+    inner: Template,
+    program: Option<u64>,
+}
+
+#[pymethods]
+impl PyTemplate {
+    #[new]
+    #[pyo3(signature = (to, data, holes=None, *, sender=SourceArg(ZERO), value=SourceArg(ZERO), gas=DEFAULT_GAS))]
+    fn new(
+        to: SourceArg,
+        data: &[u8],
+        holes: Option<&Bound<'_, PyDict>>,
+        sender: SourceArg,
+        value: SourceArg,
+        gas: u64,
+    ) -> PyResult<Self> {
+        let mut owner = Owner::default();
+        let mut filled = Vec::new();
+        for (offset, word) in holes.iter().flat_map(|holes| holes.iter()) {
+            let offset: usize = offset.extract()?;
+            if offset.checked_add(32).is_none_or(|end| end > data.len()) {
+                return Err(PyIndexError::new_err(format!(
+                    "a hole at byte {offset} does not fit into {} bytes of data",
+                    data.len()
+                )));
+            }
+            filled.push((offset, owner.take(word.extract::<SourceArg>()?)?));
+        }
+        filled.sort_unstable_by_key(|(offset, _)| *offset);
+        if let Some(pair) = filled.windows(2).find(|pair| pair[0].0 + 32 > pair[1].0) {
+            return Err(PyValueError::new_err(format!("holes at bytes {} and {} overlap", pair[0].0, pair[1].0)));
+        }
+        let inner = Template {
+            to: owner.take(to)?,
+            sender: owner.take(sender)?,
+            value: owner.take(value)?,
+            data: data.to_vec(),
+            holes: filled,
+            gas,
+        };
+        Ok(Self { inner, program: owner.0 })
+    }
+}
+
+const ZERO: Word = Word { source: Source::Constant(U256::ZERO), program: None };
+
+/// Which program the words of one operation belong to: one, or none yet.
+#[derive(Default)]
+struct Owner(Option<u64>);
+
+impl Owner {
+    fn take(&mut self, word: SourceArg) -> PyResult<Source> {
+        self.join(word.0.program)?;
+        Ok(word.0.source)
+    }
+
+    fn join(&mut self, program: Option<u64>) -> PyResult<()> {
+        match (self.0, program) {
+            (Some(mine), Some(other)) if mine != other => {
+                Err(PyValueError::new_err("a word of one program cannot be used in another"))
+            }
+            (None, Some(_)) => {
+                self.0 = program;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Call {
+        templates: Vec<Template>,
+        choice: Source,
+        mask: Source,
+        commit: bool,
+        /// Registers: status, gas used, then the words of the output.
+        first: usize,
+        words: usize,
+    },
+    Load {
+        address: Source,
+        slot: Source,
+        into: usize,
+    },
+    Store {
+        address: Source,
+        slot: Source,
+        value: Source,
+        mask: Source,
+    },
+    Advance {
+        blocks: Source,
+        seconds: Source,
+    },
+    Time {
+        number: usize,
+        timestamp: usize,
+    },
+}
+
+const SKIPPED: u64 = 0;
+const SUCCESS: u64 = 1;
+const REVERTED: u64 = 2;
+const HALTED: u64 = 3;
+const SHORT: u64 = 4;
+
+/// A step: built once, run on every row of a `Fleet` in one call.
+#[pyclass(module = "mayavi._kernel")]
+pub struct Program {
+    id: u64,
+    operations: Vec<Operation>,
+    inputs: Vec<String>,
+    outputs: Vec<(String, Source)>,
+    registers: usize,
+}
+
+impl Program {
+    fn register(&mut self) -> usize {
+        self.registers += 1;
+        self.registers - 1
+    }
+
+    fn word(&self, register: usize) -> Word {
+        Word { source: Source::Register(register), program: Some(self.id) }
+    }
+
+    fn owner(&self) -> Owner {
+        Owner(Some(self.id))
+    }
+
+    pub fn input_count(&self) -> usize {
+        self.inputs.len()
+    }
+
+    pub fn output_count(&self) -> usize {
+        self.outputs.len()
+    }
+}
+
+fn next_id() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+#[pymethods]
+impl Program {
+    #[new]
+    fn new() -> Self {
+        Self { id: next_id(), operations: Vec::new(), inputs: Vec::new(), outputs: Vec::new(), registers: 0 }
+    }
+
+    #[getter]
+    fn inputs(&self) -> Vec<String> {
+        self.inputs.clone()
+    }
+
+    #[getter]
+    fn outputs(&self) -> Vec<String> {
+        self.outputs.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// A word given for each row when the program runs.
+    fn input(&mut self, name: String) -> PyResult<Word> {
+        if self.inputs.contains(&name) {
+            return Err(PyValueError::new_err(format!("input '{name}' is there already")));
+        }
+        self.inputs.push(name);
+        Ok(Word { source: Source::Input(self.inputs.len() - 1), program: Some(self.id) })
+    }
+
+    /// A transaction. Of several templates `choice` picks one per row; where `mask` is zero the row skips it.
+    ///
+    /// Returns (status, gas used, words of the output). Status: 0 skipped, 1 success, 2 reverted, 3 halted,
+    /// 4 success with an output shorter than asked. Without `commit` it leaves no trace.
+    #[pyo3(signature = (templates, *, choice=SourceArg(ZERO), mask=SourceArg(ONE), returns=0, commit=true))]
+    fn call(
+        &mut self,
+        templates: &Bound<'_, PyAny>,
+        choice: SourceArg,
+        mask: SourceArg,
+        returns: usize,
+        commit: bool,
+    ) -> PyResult<(Word, Word, Vec<Word>)> {
+        let mut owner = self.owner();
+        let mut chosen = Vec::new();
+        let mut add = |object: &Bound<'_, PyAny>| -> PyResult<()> {
+            let template = object.cast::<PyTemplate>()?.get();
+            owner.join(template.program)?;
+            chosen.push(template.inner.clone());
+            Ok(())
+        };
+        match templates.cast::<PyList>() {
+            Ok(list) => list.iter().try_for_each(|object| add(&object))?,
+            Err(_) => add(templates)?,
+        }
+        if chosen.is_empty() {
+            return Err(PyValueError::new_err("a call needs a template"));
+        }
+        let (choice, mask) = (owner.take(choice)?, owner.take(mask)?);
+        let first = self.registers;
+        self.registers += 2 + returns;
+        self.operations.push(Operation::Call { templates: chosen, choice, mask, commit, first, words: returns });
+        let words = (0..returns).map(|i| self.word(first + 2 + i)).collect();
+        Ok((self.word(first), self.word(first + 1), words))
+    }
+
+    /// Read a storage slot.
+    fn load(&mut self, address: SourceArg, slot: SourceArg) -> PyResult<Word> {
+        let mut owner = self.owner();
+        let (address, slot) = (owner.take(address)?, owner.take(slot)?);
+        let into = self.register();
+        self.operations.push(Operation::Load { address, slot, into });
+        Ok(self.word(into))
+    }
+
+    /// Write a storage slot, unless `mask` is zero.
+    #[pyo3(signature = (address, slot, value, *, mask=SourceArg(ONE)))]
+    fn store(&mut self, address: SourceArg, slot: SourceArg, value: SourceArg, mask: SourceArg) -> PyResult<()> {
+        let mut owner = self.owner();
+        let (address, slot) = (owner.take(address)?, owner.take(slot)?);
+        let (value, mask) = (owner.take(value)?, owner.take(mask)?);
+        self.operations.push(Operation::Store { address, slot, value, mask });
+        Ok(())
+    }
+
+    /// Move the row's block number and time on.
+    fn advance(&mut self, blocks: SourceArg, seconds: SourceArg) -> PyResult<()> {
+        let mut owner = self.owner();
+        let (blocks, seconds) = (owner.take(blocks)?, owner.take(seconds)?);
+        self.operations.push(Operation::Advance { blocks, seconds });
+        Ok(())
+    }
+
+    /// The row's block number and time at this point.
+    fn time(&mut self) -> (Word, Word) {
+        let (number, timestamp) = (self.register(), self.register());
+        self.operations.push(Operation::Time { number, timestamp });
+        (self.word(number), self.word(timestamp))
+    }
+
+    /// Hand a word back under a name.
+    fn output(&mut self, name: String, word: SourceArg) -> PyResult<()> {
+        if self.outputs.iter().any(|(known, _)| *known == name) {
+            return Err(PyValueError::new_err(format!("output '{name}' is there already")));
+        }
+        let source = self.owner().take(word)?;
+        self.outputs.push((name, source));
+        Ok(())
+    }
+}
+
+const ONE: Word = Word { source: Source::Constant(U256::ONE), program: None };
+
+/// One row's words while it runs.
+struct Words<'a> {
+    inputs: &'a [u8],
+    registers: &'a mut [U256],
+}
+
+impl Words<'_> {
+    #[inline]
+    fn get(&self, source: Source) -> U256 {
+        match source {
+            Source::Constant(value) => value,
+            Source::Input(index) => U256::from_be_slice(&self.inputs[index * 32..index * 32 + 32]),
+            Source::Register(index) => self.registers[index],
+        }
+    }
+
+    fn address(&self, source: Source) -> Result<Address, Failure> {
+        let word = self.get(source);
+        if word >> 160 != U256::ZERO {
+            return Err(Failure::Invalid(format!("{word:#x} is not an address")));
+        }
+        Ok(Address::from_word(B256::from(word)))
+    }
+
+    fn u64(&self, source: Source, what: &str) -> Result<u64, Failure> {
+        let word = self.get(source);
+        u64::try_from(word).map_err(|_| Failure::Invalid(format!("{what} {word} does not fit into 64 bits")))
+    }
+}
+
+impl Template {
+    fn transaction(&self, words: &Words<'_>) -> Result<TxEnv, Failure> {
+        let mut data = self.data.clone();
+        for (offset, source) in &self.holes {
+            data[*offset..*offset + 32].copy_from_slice(&words.get(*source).to_be_bytes::<32>());
+        }
+        Ok(TxEnv {
+            tx_type: 0,
+            caller: words.address(self.sender)?,
+            gas_limit: self.gas,
+            gas_price: 0,
+            kind: TxKind::Call(words.address(self.to)?),
+            value: words.get(self.value),
+            data: Bytes::from(data),
+            nonce: 0,
+            chain_id: None,
+            access_list: Default::default(),
+            gas_priority_fee: None,
+            blob_hashes: Vec::new(),
+            max_fee_per_blob_gas: 0,
+            authorization_list: Vec::new(),
+        })
+    }
+}
+
+impl Program {
+    /// Run on one row: `inputs` and `outputs` are its words, big-endian.
+    pub fn run(
+        &self,
+        machine: &mut Machine,
+        block: &mut BlockEnv,
+        inputs: &[u8],
+        registers: &mut Vec<U256>,
+        outputs: &mut [u8],
+    ) -> Result<(), Failure> {
+        registers.clear();
+        registers.resize(self.registers, U256::ZERO);
+        let mut words = Words { inputs, registers };
+        for operation in &self.operations {
+            self.step(operation, machine, block, &mut words)?;
+        }
+        for (place, (_, source)) in outputs.chunks_exact_mut(32).zip(&self.outputs) {
+            place.copy_from_slice(&words.get(*source).to_be_bytes::<32>());
+        }
+        Ok(())
+    }
+
+    fn step(
+        &self,
+        operation: &Operation,
+        machine: &mut Machine,
+        block: &mut BlockEnv,
+        words: &mut Words<'_>,
+    ) -> Result<(), Failure> {
+        match operation {
+            Operation::Call { templates, choice, mask, commit, first, words: wanted } => {
+                if words.get(*mask).is_zero() {
+                    words.registers[*first] = U256::from(SKIPPED);
+                    return Ok(());
+                }
+                let choice = words.get(*choice);
+                let template =
+                    usize::try_from(choice).ok().and_then(|choice| templates.get(choice)).ok_or_else(|| {
+                        Failure::Invalid(format!("choice {choice} is not one of {} templates", templates.len()))
+                    })?;
+                let tx = template.transaction(words)?;
+                let result = if *commit { machine.run_and_commit(tx)? } else { machine.run(tx)?.0 };
+                words.registers[*first + 1] = U256::from(result.tx_gas_used());
+                let status = match &result {
+                    ExecutionResult::Success { output, .. } => {
+                        let data = output.data();
+                        for (i, chunk) in data.chunks_exact(32).take(*wanted).enumerate() {
+                            words.registers[*first + 2 + i] = U256::from_be_slice(chunk);
+                        }
+                        if data.len() / 32 < *wanted { SHORT } else { SUCCESS }
+                    }
+                    ExecutionResult::Revert { .. } => REVERTED,
+                    ExecutionResult::Halt { .. } => HALTED,
+                };
+                words.registers[*first] = U256::from(status);
+            }
+            Operation::Load { address, slot, into } => {
+                words.registers[*into] = machine.read_slot(words.address(*address)?, words.get(*slot))?;
+            }
+            Operation::Store { address, slot, value, mask } => {
+                if !words.get(*mask).is_zero() {
+                    machine.write_slot(words.address(*address)?, words.get(*slot), words.get(*value))?;
+                }
+            }
+            Operation::Advance { blocks, seconds } => {
+                let blocks = words.u64(*blocks, "a number of blocks")?;
+                let seconds = words.u64(*seconds, "a number of seconds")?;
+                let overflow = || Failure::Invalid("the block number or time does not fit any more".into());
+                block.number = block.number.checked_add(U256::from(blocks)).ok_or_else(overflow)?;
+                block.timestamp = block.timestamp.checked_add(U256::from(seconds)).ok_or_else(overflow)?;
+                machine.set_block(block);
+            }
+            Operation::Time { number, timestamp } => {
+                words.registers[*number] = block.number;
+                words.registers[*timestamp] = block.timestamp;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+"""`mayavi world`: the offline replicas."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mayavi.cli.group import command_group
+from mayavi.cli.output import Column, print_facts, print_json, print_table
+from mayavi.cli.progress import counted
+
+if TYPE_CHECKING:
+    from mayavi.worlds.description import WorldDescription
+
+app = command_group("Build and look at offline replicas.")
+
+Chain = Annotated[str, typer.Argument(metavar="CHAIN", help="A chain of `mayavi world list`.")]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@app.command("list")
+def list_worlds(as_json: JsonFlag = False) -> None:
+    """List the chains there is a replica of, and whether each is built already."""
+    from mayavi.worlds import describe_world, world_names
+
+    worlds = [describe_world(name) for name in world_names()]
+    if as_json:
+        print_json({"worlds": [summary(world) for world in worlds]})
+        return
+    columns = [Column("chain", right=False, style="bold"), Column("block"), Column("what", right=False)]
+    columns.append(Column("built", right=False))
+    rows = [(each.chain, f"{each.block.number:,}", each.title, "yes" if each.snapshot else "no") for each in worlds]
+    print_table(columns, rows)
+
+
+@app.command("info")
+def info(
+    chain: Chain = "ethereum",
+    names: Annotated[bool, typer.Option("--names", help="List every named contract with its address.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Say what stands on a replica, where its facts come from, and where it differs from the real chain."""
+    from mayavi.worlds import describe_world
+
+    world = describe_world(chain)
+    if as_json:
+        print_json(
+            {
+                **summary(world),
+                "contents": list(world.contents),
+                "sources": [{"what": each.what, "from": each.origin, "date": each.date} for each in world.sources],
+                "differences": [{"subject": each.subject, "text": each.text} for each in world.differences],
+                "names": world.labels,
+            }
+        )
+        return
+    if names:
+        print_table([Column("name", right=False), Column("address", right=False)], list(world.labels.items()))
+        return
+    print_facts(
+        [
+            ("chain", f"{world.chain} ({world.chain_id}), {world.title}"),
+            ("block", f"{world.block.number:,}, rules of {world.hardfork}"),
+            ("built", str(world.snapshot) if world.snapshot else f"not yet; `mayavi world build {chain}` does it"),
+            ("names", f"{len(world.labels)} contracts have one; `mayavi world info {chain} --names` lists them"),
+        ]
+    )
+    print_section("what stands on it", world.contents)
+    dated = [f"{each.what}: {each.origin}" + (f", {each.date}" if each.date else "") for each in world.sources]
+    print_section("where its facts come from", dated)
+    print_section(
+        f"where it differs from {world.chain}", [f"{each.subject}: {each.text}" for each in world.differences]
+    )
+
+
+@app.command("build")
+def build(
+    chain: Chain = "ethereum",
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Build it even if it is built already.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the world to this snapshot file.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Build the replica of a chain, or open it where it is built already, and print its digest.
+
+    The digest is the same on every machine: it depends on the contracts, the parameters and nothing else.
+    """
+    from mayavi.worlds import describe_world, open_world
+
+    began = time.perf_counter()
+    was_built = describe_world(chain).snapshot is not None and not rebuild
+    with counted(f"building {chain}", "steps") as advance:
+        fork = open_world(chain, rebuild=rebuild, progress=lambda _, done, total: advance(done, total))
+    if output is not None:
+        fork.dump_snapshot(output)
+    digest = fork.digest()
+    snapshot = describe_world(chain).snapshot
+    took_s = time.perf_counter() - began
+    if as_json:
+        place = str(snapshot) if snapshot else None
+        print_json(
+            {"chain": chain, "digest": digest, "built": not was_built, "seconds": round(took_s, 3), "snapshot": place}
+        )
+        return
+    facts = [
+        (chain, f"{'opened' if was_built else 'built'} in {took_s:.2f} s"),
+        ("digest", digest),
+        ("kept in", str(snapshot) if snapshot else "nowhere: the cache could not be written"),
+    ]
+    if output is not None:
+        facts.append(("written to", str(output)))
+    print_facts(facts)
+
+
+def summary(world: WorldDescription) -> dict[str, object]:
+    """What a list says of a world, for programs."""
+    return {
+        "chain": world.chain,
+        "title": world.title,
+        "chain_id": world.chain_id,
+        "hardfork": world.hardfork,
+        "block": world.block.number,
+        "timestamp": world.block.timestamp,
+        "built": world.snapshot is not None,
+        "snapshot": str(world.snapshot) if world.snapshot else None,
+    }
+
+
+def print_section(title: str, lines: Sequence[str]) -> None:
+    """A heading and its points, wrapped to the width of the terminal."""
+    from shutil import get_terminal_size
+    from textwrap import wrap
+
+    print(f"\n{title}")
+    for line in lines:
+        width = min(get_terminal_size((120, 24)).columns, 120)
+        print("\n".join(wrap(line, width, initial_indent="  - ", subsequent_indent="    ")))

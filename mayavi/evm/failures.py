@@ -1,0 +1,59 @@
+"""Why something on a fork failed: what the kernel reports, as errors that name the place, the reason and the next step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mayavi import _kernel
+from mayavi.errors import CallHalted, CallReverted, ExecutionError, MissingStateError
+from mayavi.evm.address import checksum
+from mayavi.evm.receipt import Receipt
+from mayavi.evm.reverts import decode_revert
+
+Missing = tuple[str, bytes, int]
+"""A piece of state that is not there: kind (`account`, `slot` or `block_hash`), address, slot or number."""
+
+
+def explained(error: _kernel.Reverted | _kernel.Halted) -> ExecutionError:
+    """The error for a call that reverted or halted, its reason decoded."""
+    _, detail, gas_used = error.args
+    if isinstance(error, _kernel.Halted):
+        return CallHalted(f"halted: {detail}", gas_used=gas_used)
+    return _reverted(detail, gas_used)
+
+
+def _reverted(output: bytes, gas_used: int) -> CallReverted:
+    reason = decode_revert(output)
+    return CallReverted(f"reverted: {reason}", reason=reason, output=output, gas_used=gas_used)
+
+
+def failure(receipt: Receipt, what: str, data: bytes) -> ExecutionError:
+    """The error for a transaction that failed."""
+    if receipt.reason == "revert":
+        error: ExecutionError = _reverted(receipt.output, receipt.gas_used)
+    else:
+        error = CallHalted(f"halted: {receipt.reason}", gas_used=receipt.gas_used)
+    return located(error, what, data)
+
+
+def located(error: ExecutionError, what: str, data: bytes) -> ExecutionError:
+    """The error with the place it happened in front of it."""
+    where = f"{what} ({data[:4].hex()}…)" if len(data) >= 4 else what
+    error.message = f"{where} {error.message}"
+    error.args = (error.message,)
+    return error
+
+
+def missing_state(item: Missing, source: dict[str, Any]) -> MissingStateError:
+    """The error for state that nobody can fetch: names the account, slot or block."""
+    kind, address, key = item
+    world = {"snapshot": "this snapshot", "rpc": "this snapshot"}.get(str(source.get("kind")), "this world")
+    what = {
+        "account": lambda: f"state of account {checksum(address)}",
+        "slot": lambda: f"state of {checksum(address)} slot {key:#x}",
+        "block_hash": lambda: f"hash of block {key}",
+    }[kind]()
+    return MissingStateError(
+        f"{what} is not in {world}",
+        "the run left the path the snapshot was warmed on; open the fork with its RPC, walk that path, and dump it again",
+    )

@@ -1,0 +1,196 @@
+"""`Fleet`: many courses of events over one world, stepped in one call.
+
+    program = Program()
+    amount = program.input("amount")
+    repay = Template(pool, calldata, {36: amount}, sender=alice)     # byte 36 of the calldata is filled per row
+    status, gas, _ = program.call(repay)
+    program.output("status", status)
+
+    fleet = Fleet(fork, rows=1024)
+    result = fleet.run(program, amount=amounts, threads=2)
+    result["status"].uint64()
+
+A row is plain data in the kernel: resetting or copying one costs what it wrote. Results do not depend on the number of
+threads. A run is all or nothing: if a row misses state or gets an impossible input, every row is as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi import _kernel
+from mayavi._kernel import Program as Program
+from mayavi._kernel import Template as Template
+from mayavi._kernel import Word as Word
+from mayavi.errors import BadInteger, MissingStateError, UnknownName, UsageError
+from mayavi.evm.fork import Fork
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT = range(5)
+"""The status of a call in a row."""
+
+
+class Words:
+    """One 256-bit word for each row: exact as bytes or integers, and as floats for plots and observations."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, words: NDArray[np.uint8]) -> None:
+        self.words = words
+        """The words as (rows, 32) bytes, big-endian."""
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, row: int) -> int:
+        return int.from_bytes(self.words[row].tobytes(), "big")
+
+    def ints(self) -> list[int]:
+        """The words as exact integers."""
+        raw = np.ascontiguousarray(self.words).tobytes()
+        return [int.from_bytes(raw[at : at + 32], "big") for at in range(0, len(raw), 32)]
+
+    def limbs(self) -> NDArray[np.uint64]:
+        """The words as (rows, 4) 64-bit limbs, most significant first."""
+        return np.ascontiguousarray(self.words).view(">u8").astype(np.uint64)
+
+    def uint64(self) -> NDArray[np.uint64]:
+        """The words as 64-bit integers; one that does not fit is an error, never cut."""
+        limbs = self.limbs()
+        if limbs[:, :3].any():
+            row = int(np.flatnonzero(limbs[:, :3].any(axis=1))[0])
+            raise BadInteger(f"row {row} holds {self[row]}, which does not fit into 64 bits", "`ints()` is exact")
+        return limbs[:, 3]
+
+    def float64(self, scale: float = 1.0) -> NDArray[np.float64]:
+        """The words as floats, divided by `scale`: rounded to 53 bits, for plots and observations only."""
+        powers = np.array([2.0**192, 2.0**128, 2.0**64, 1.0])
+        return np.asarray((self.limbs().astype(np.float64) * powers).sum(axis=1) / scale)
+
+    def addresses(self) -> list[bytes]:
+        """The words as addresses."""
+        return [row.tobytes() for row in self.words[:, 12:]]
+
+
+class Outcome(Mapping[str, Words]):
+    """What a run handed back: the program's outputs by name."""
+
+    def __init__(self, names: list[str], words: NDArray[np.uint8]) -> None:
+        self._columns = {name: index for index, name in enumerate(names)}
+        self.words = words
+        """All outputs as (rows, outputs, 32) bytes."""
+
+    def __getitem__(self, name: str) -> Words:
+        if name not in self._columns:
+            raise UnknownName.of("output", name, self._columns)
+        return Words(self.words[:, self._columns[name]])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+class Fleet:
+    """`rows` independent twins of `fork` as it stands now; later changes of `fork` do not reach them."""
+
+    def __init__(self, fork: Fork, rows: int) -> None:
+        if rows < 1:
+            raise UsageError(f"a fleet of {rows} rows does nothing", "give at least one row")
+        self._origin = fork
+        self._fleet = _kernel.Fleet(fork._evm, rows)
+
+    def __len__(self) -> int:
+        return len(self._fleet)
+
+    def run(self, program: Program, *, threads: int = 1, **inputs: Any) -> Outcome:
+        """Run `program` on every row, with one array (or one integer for all rows) for each of its inputs."""
+        if threads < 1:
+            raise UsageError(f"{threads} threads do nothing", "give at least one thread")
+        words = self._words(program, inputs)
+        try:
+            return Outcome(program.outputs, self._fleet.run(program, words, threads))
+        except _kernel.MissingState as error:
+            notes = " ".join(getattr(error, "__notes__", []))
+            raise MissingStateError(
+                f"{error.args[0]} ({notes})", "walk the path on a fork first, then freeze it"
+            ) from None
+        except _kernel.InvalidTransaction as error:
+            raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
+
+    def reset(self, rows: Iterable[int] | None = None) -> None:
+        """Put rows back to where they began; all of them where none are named."""
+        self._fleet.reset(None if rows is None else list(rows))
+
+    def copy_row(self, source: int, to: int) -> None:
+        """Put row `to` where row `source` stands."""
+        self._fleet.copy_row(source, to)
+
+    def set_row(self, row: int, fork: Fork) -> None:
+        """Put a row where `fork`, a twin over the same world, stands."""
+        self._fleet.set_row(row, fork._evm)
+
+    def fork(self, row: int) -> Fork:
+        """A `Fork` that stands where the row stands, to look at with every tool there is."""
+        return Fork._of(self._fleet.evm(row), None, dict(self._origin.labels), dict(self._origin.source))
+
+    def memory(self) -> list[int]:
+        """Bytes held by each row."""
+        return self._fleet.memory()
+
+    def _words(self, program: Program, inputs: dict[str, Any]) -> NDArray[np.uint8]:
+        names = program.inputs
+        for name in inputs:
+            if name not in names:
+                raise UnknownName.of("input", name, names)
+        missing = [name for name in names if name not in inputs]
+        if missing:
+            raise UsageError(f"input '{missing[0]}' is not given", f"the program takes: {', '.join(names)}")
+        words = np.zeros((len(self), len(names), 32), dtype=np.uint8)
+        for column, name in enumerate(names):
+            words[:, column] = to_words(inputs[name], len(self), name)
+        return words
+
+
+def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:
+    """`values` as (rows, 32) big-endian bytes: an integer for all rows, integers, words, or addresses."""
+    if isinstance(values, Words):
+        values = values.words
+    if isinstance(values, int) and not isinstance(values, bool):
+        return np.broadcast_to(np.frombuffer(_word(values, name), dtype=np.uint8), (rows, 32))
+    if isinstance(values, bytes) and len(values) == 20:
+        return np.broadcast_to(np.frombuffer(values.rjust(32, b"\0"), dtype=np.uint8), (rows, 32))
+    if isinstance(values, np.ndarray) and values.dtype == np.uint8 and values.shape == (rows, 32):
+        return values
+    if len(values) != rows:
+        raise UsageError(f"input '{name}' has {len(values)} values for {rows} rows")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "ub":
+        words = np.zeros((rows, 32), dtype=np.uint8)
+        words[:, 24:] = values.astype(">u8").view(np.uint8).reshape(rows, 8)
+        return words
+    if isinstance(values, np.ndarray) and values.dtype.kind == "i":
+        if (values < 0).any():
+            raise BadInteger(f"input '{name}' holds {values.min()}, which is negative")
+        return to_words(values.astype(np.uint64), rows, name)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        raise BadInteger(
+            f"input '{name}' holds floats", "amounts are exact integers; convert them where you round them"
+        )
+    return np.frombuffer(b"".join(_word(value, name) for value in values), dtype=np.uint8).reshape(rows, 32)
+
+
+def _word(value: Any, name: str) -> bytes:
+    if isinstance(value, bytes) and len(value) == 20:
+        return value.rjust(32, b"\0")
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        if not 0 <= int(value) < 2**256:
+            raise BadInteger(f"input '{name}' holds {value}, which is outside 0 … 2**256 - 1")
+        return int(value).to_bytes(32, "big")
+    raise BadInteger(f"input '{name}' holds {value!r}, which is neither an integer nor an address")

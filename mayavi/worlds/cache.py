@@ -1,0 +1,75 @@
+"""Built replicas, kept as snapshot files so that a world is built once and opened many times.
+
+The file's name holds a hash of everything the world depends on: its table, the pinned packages, our contract sources
+and the code of this package. When any of them changes the name changes, and the world is built anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from mayavi.errors import SnapshotError
+from mayavi.evm.cache import default_cache_dir
+from mayavi.evm.fork import Fork
+from mayavi.worlds.artifacts import contracts_root
+from mayavi.worlds.table import load_table, table_path
+
+_log = logging.getLogger("mayavi.worlds")
+_KEPT_PER_CHAIN = 4
+
+
+def open_replica(
+    chain: str,
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+    cache_dir: Path | None = None,
+    rebuild: bool = False,
+) -> Fork:
+    """See `mayavi.worlds.open_world`."""
+    path = replica_path(chain, cache_dir)
+    if not rebuild and path.exists():
+        try:
+            return Fork.load_snapshot(path)
+        except SnapshotError as error:
+            _log.warning("the cached replica of %s is built anew: %s", chain, error)
+    from mayavi.worlds.builder import build_replica
+
+    built = build_replica(load_table(chain), progress=progress)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        built.dump_snapshot(path)
+        _drop_old(path.parent, chain)
+    except OSError as error:
+        # A replica that cannot be kept is still a replica.
+        _log.warning("the replica of %s could not be cached in '%s': %s", chain, path.parent, error)
+    # On a frozen base, like one that was loaded: copies then cost what they write and not the whole world.
+    return Fork.from_state(built.freeze(), labels=built.labels, source=built.source)
+
+
+def replica_path(chain: str, cache_dir: Path | None = None) -> Path:
+    """Where the replica of `chain`, as it would be built now, is kept."""
+    return (cache_dir or default_cache_dir()) / "replicas" / f"{chain}-{_key(chain)}.snapshot"
+
+
+def _key(chain: str) -> str:
+    root = contracts_root()
+    inputs = [
+        table_path(chain),
+        root / "package-lock.json",
+        *sorted((root / "vyper").glob("*.vy")),
+        *sorted(Path(__file__).parent.glob("*.py")),
+    ]
+    digest = hashlib.sha256()
+    for path in inputs:
+        content = path.read_bytes() if path.exists() else b""
+        digest.update(f"{path.name}:{len(content)}:".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def _drop_old(folder: Path, chain: str) -> None:
+    kept = sorted(folder.glob(f"{chain}-*.snapshot"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in kept[_KEPT_PER_CHAIN:]:
+        path.unlink(missing_ok=True)

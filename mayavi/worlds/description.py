@@ -1,0 +1,95 @@
+"""What a replica is and is not: the content of `mayavi world list` and `mayavi world info`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mayavi.worlds.cache import replica_path
+from mayavi.worlds.labels import chain_labels
+from mayavi.worlds.table import Block, Difference, Source, load_table
+
+
+@dataclass(frozen=True, slots=True)
+class WorldDescription:
+    """A replica in words. `labels` names what stands on it; `snapshot` is its cached file, None when not built yet."""
+
+    chain: str
+    title: str
+    chain_id: int
+    hardfork: str
+    block: Block
+    contents: tuple[str, ...]
+    labels: dict[str, str]
+    sources: tuple[Source, ...]
+    differences: tuple[Difference, ...]
+    snapshot: Path | None
+
+
+def describe(chain: str) -> WorldDescription:
+    """The description of the replica of `chain`; nothing is built for it."""
+    table = load_table(chain)
+    path = replica_path(chain)
+    reserves = ", ".join(reserve.symbol for reserve in table.aave.reserves)
+    pools = ", ".join(f"{pool.base}/{pool.quote} {pool.fee / 10_000:g} %" for pool in table.uniswap.pools)
+    contents = (
+        f"Aave V3: {len(table.aave.reserves)} reserves ({reserves})",
+        f"Uniswap V3: {pools}",
+        f"{len(table.tokens)} tokens, {len(table.feeds)} price feeds",
+    )
+    return WorldDescription(
+        chain=table.chain,
+        title=table.title,
+        chain_id=table.chain_id,
+        hardfork=table.hardfork,
+        block=table.block,
+        contents=contents,
+        labels=chain_labels(table),
+        sources=table.sources,
+        differences=(*table.differences, *_EVERYWHERE),
+        snapshot=path if path.exists() else None,
+    )
+
+
+_EVERYWHERE = (
+    Difference(
+        "tokens",
+        "the wrapped native token is the canonical source under a newer compiler; every other token is our own ERC-20 "
+        "with the real address, name, symbol and decimals: no proxy, no blacklist, no wrapping, staking or redeeming. "
+        "Behaviour is the same where ERC-20 says so, gas is not",
+    ),
+    Difference(
+        "token balances",
+        "nobody holds anything but the replica's own accounts 'Mayavi.Market' and the contracts they used",
+    ),
+    Difference(
+        "price feeds",
+        "one contract of ours in the place of Chainlink's proxy and aggregator; its owner 'Mayavi.Deployer' posts "
+        "answers. Price adapters multiply their base feed by a ratio that the owner sets, instead of asking the token "
+        "for it",
+    ),
+    Difference(
+        "Aave code",
+        "@aave/core-v3 1.19.3, pool revision 1; the real chain had been upgraded within version 3.0 by then. Libraries "
+        "stand at other addresses. No incentives controller, gateway, adapters or UI helpers; administrator and "
+        "treasury are addresses without code",
+    ),
+    Difference(
+        "Aave positions",
+        "one account stands for everybody: half of each supply cap is supplied, and 90 % of optimal usage or of the "
+        "borrow cap, whichever is less, is borrowed. These amounts are assumptions",
+    ),
+    Difference(
+        "Uniswap liquidity",
+        "assumed values locked, in bands around the price (the table lists them); one account owns all positions, "
+        "whose numbers start at 1. No past observations, so no time-weighted price until the pool has been used",
+    ),
+    Difference(
+        "Uniswap routers", "SwapRouter02, UniversalRouter and Permit2 are not published on a registry and absent"
+    ),
+    Difference(
+        "blocks",
+        "base fee and coinbase are not the real block's; block hashes are made up, the same in every run",
+    ),
+    Difference("everything else", "no other contract or account of the real chain is there; their addresses are empty"),
+)

@@ -1,0 +1,52 @@
+"""`mayavi doctor`: what is here, what is missing, and the command that mends it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+
+def findings(finished) -> dict[str, dict]:
+    return {each["name"]: each for each in json.loads(finished.stdout)["findings"]}
+
+
+def test_a_working_checkout_is_healthy(run_mayavi) -> None:
+    finished = run_mayavi("doctor", "--json")
+    assert finished.returncode == 0, finished.stdout
+    assert json.loads(finished.stdout)["healthy"] is True
+    found = findings(finished)
+    for needed in ["Python", "contracts", "Vyper contracts"]:
+        assert found[needed]["status"] == "ok", found[needed]
+    assert found["kernel"]["status"] in {"ok", "stale"}  # stale while somebody works on its sources
+
+
+def test_missing_contract_packages_are_named_with_the_command_that_installs_them(
+    run_mayavi, repository: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "package.json").write_bytes((repository / "contracts/package.json").read_bytes())
+    (tmp_path / "vyper").symlink_to(repository / "contracts/vyper")
+    finished = run_mayavi("doctor", "--json", env={"MAYAVI_CONTRACTS": str(tmp_path)})
+    assert finished.returncode == 1
+    found = findings(finished)
+    assert found["contracts"]["status"] == "missing"
+    assert "@aave/core-v3@" in found["contracts"]["detail"]
+    assert found["Vyper contracts"]["status"] == "missing"
+    assert {found[name]["mend"] for name in ("contracts", "Vyper contracts")} == {"make setup"}
+
+    plain = run_mayavi("doctor", env={"MAYAVI_CONTRACTS": str(tmp_path)})
+    assert plain.returncode == 1
+    assert "make setup" in plain.stdout
+
+
+def test_tools_and_a_replica_that_are_absent_do_no_harm(run_mayavi, tmp_path: Path) -> None:
+    finished = run_mayavi("doctor", "--json", env={"PATH": str(tmp_path), "MAYAVI_CACHE_DIR": str(tmp_path)})
+    assert finished.returncode == 0
+    found = findings(finished)
+    assert {found[tool]["status"] for tool in ("cargo", "node", "npm")} == {"absent"}
+    assert found["replica ethereum"]["mend"] == "mayavi world build ethereum"
+
+
+def test_the_key_in_an_rpc_address_is_never_shown(run_mayavi) -> None:
+    finished = run_mayavi("doctor", env={"MAYAVI_RPC_URL": "https://node.example/v2/very-secret-key"})
+    assert "MAYAVI_RPC_URL" in finished.stdout
+    assert "secret" not in finished.stdout + finished.stderr

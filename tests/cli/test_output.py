@@ -1,0 +1,71 @@
+"""Rich on a terminal, plain in a pipe, no colour under NO_COLOR."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from mayavi.cli.output import Column, print_facts, print_json, print_table
+
+ESCAPE = "\x1b["
+
+
+def run_on_terminal(*arguments: str, **environment: str) -> str:
+    """What a person sees: the command's output on a pseudo-terminal."""
+    controller, terminal = pty.openpty()
+    base = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "CI", "FORCE_COLOR"}}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mayavi", *arguments],
+        stdout=terminal,
+        stderr=terminal,
+        stdin=subprocess.DEVNULL,
+        env=base | {"TERM": "xterm-256color", "COLUMNS": "120"} | environment,
+    )
+    os.close(terminal)
+    shown = b""
+    while True:
+        try:
+            part = os.read(controller, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(controller)
+    process.wait(timeout=60)
+    return shown.decode()
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["--help"], ["nonsense"]])
+def test_a_terminal_gets_colour_and_a_pipe_none(run_mayavi, arguments: list[str]) -> None:
+    assert ESCAPE in run_on_terminal(*arguments)
+    piped = run_mayavi(*arguments)
+    assert ESCAPE not in piped.stdout + piped.stderr
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["nonsense"]])
+def test_no_color_is_honoured(arguments: list[str]) -> None:
+    import re
+
+    colours = re.findall(r"\x1b\[[0-9;]*3[0-7][0-9;]*m", run_on_terminal(*arguments, NO_COLOR="1"))
+    assert colours == []
+
+
+def test_columns_are_aligned_and_never_cut(capsys) -> None:
+    long = "x" * 300
+    print_table([Column("n"), Column("text", right=False)], [("1", "a"), ("1,000", long)])
+    assert capsys.readouterr().out == f"    n  text\n    1  a\n1,000  {long}\n"
+
+
+def test_facts_keep_their_second_lines_below_the_first(capsys) -> None:
+    print_facts([("a", "one"), ("long name", "two\nlines")])
+    assert capsys.readouterr().out == "a          one\nlong name  two\n           lines\n"
+
+
+def test_json_is_one_line(capsys) -> None:
+    print_json({"a": [1, "é"]})
+    assert capsys.readouterr().out == '{"a": [1, "é"]}\n'
