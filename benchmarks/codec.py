@@ -2,7 +2,7 @@
 
     python benchmarks/codec.py [--json]
 
-Each figure is the fastest of several rounds, in microseconds; the spread is (slowest - fastest) / fastest.
+Each figure is the fastest of several rounds, in microseconds; the spread is how much slower our slowest round was.
 """
 
 from __future__ import annotations
@@ -47,19 +47,16 @@ class Row:
         return self.eth_abi_us / self.ours_us
 
 
-def fastest_us(action: Callable[[], object]) -> tuple[float, float]:
-    """Microseconds a call of the fastest round, and the spread of the rounds."""
-    timer = Timer(action)
-    number, _ = timer.autorange()
-    number = max(1, number // 4)
-    rounds = [seconds / number * 1e6 for seconds in timer.repeat(ROUNDS, number)]
-    return min(rounds), max(rounds) / min(rounds) - 1
-
-
 def compare(what: str, ours: Callable[[], object], theirs: Callable[[], object]) -> Row:
-    """Both timed; they must give results of the same length, or the comparison would mean nothing."""
-    ours_us, spread = fastest_us(ours)
-    return Row(what, ours_us, fastest_us(theirs)[0], spread)
+    """Both timed in alternating rounds, so that a busy machine slows both."""
+    timers = [Timer(ours), Timer(theirs)]
+    numbers = [max(1, timer.autorange()[0] // 4) for timer in timers]
+    rounds = [
+        [timer.timeit(number) / number * 1e6 for timer, number in zip(timers, numbers, strict=True)]
+        for _ in range(ROUNDS)
+    ]
+    ours_us, theirs_us = map(list, zip(*rounds, strict=True))
+    return Row(what, min(ours_us), min(theirs_us), max(ours_us) / min(ours_us) - 1)
 
 
 def measure() -> list[Row]:

@@ -1,9 +1,9 @@
 """Mayavi: economic agents on the real bytecode of DeFi protocols, in an in-process EVM.
 
-    from mayavi import Fork
+    from mayavi import Fork, ether
 
-    fork = Fork.replica("ethereum")        # offline; built once, in seconds
-    fork.deal("WETH", holder, 10**18)
+    fork = Fork.replica("ethereum")        # offline; built at first use
+    fork.deal("WETH", holder, ether(1))
 
 Importing this package imports nothing else: each name below is loaded when it is first used.
 """
@@ -15,27 +15,62 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mayavi import errors as errors
+    from mayavi.evm.abi import Contract as Contract
+    from mayavi.evm.address import checksum as checksum
+    from mayavi.evm.address import to_address as to_address
     from mayavi.evm.fork import Fork as Fork
+    from mayavi.evm.receipt import CallFrame as CallFrame
+    from mayavi.evm.receipt import Receipt as Receipt
+    from mayavi.evm.registry import Snapshot as Snapshot
+    from mayavi.evm.registry import SnapshotRegistry as SnapshotRegistry
+    from mayavi.evm.units import ether as ether
+    from mayavi.evm.units import format_units as format_units
+    from mayavi.evm.units import gwei as gwei
+    from mayavi.evm.units import to_units as to_units
 
 __version__ = "0.1.0"
 
-# Where each public name lives. A name mapped to its own module is that module.
 _HOMES = {
+    "CallFrame": "mayavi.evm.receipt",
+    "Contract": "mayavi.evm.abi",
     "Fork": "mayavi.evm.fork",
-    "errors": "mayavi.errors",
+    "Receipt": "mayavi.evm.receipt",
+    "Snapshot": "mayavi.evm.registry",
+    "SnapshotRegistry": "mayavi.evm.registry",
+    "checksum": "mayavi.evm.address",
+    "ether": "mayavi.evm.units",
+    "format_units": "mayavi.evm.units",
+    "gwei": "mayavi.evm.units",
+    "to_address": "mayavi.evm.address",
+    "to_units": "mayavi.evm.units",
 }
 
-__all__ = ["Fork", "__version__", "errors"]
+__all__ = [
+    "CallFrame",
+    "Contract",
+    "Fork",
+    "Receipt",
+    "Snapshot",
+    "SnapshotRegistry",
+    "__version__",
+    "checksum",
+    "errors",
+    "ether",
+    "format_units",
+    "gwei",
+    "to_address",
+    "to_units",
+]
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
+    if name == "errors":
+        return import_module("mayavi.errors")
+    if name not in _HOMES:
         raise AttributeError(f"module 'mayavi' has no attribute '{name}'")
-    module = import_module(home)
+    value: object = getattr(import_module(_HOMES[name]), name)
     if name == "Fork":
         import_module("mayavi.worlds")  # teaches `Fork.replica` to build worlds
-    value = module if home == f"mayavi.{name}" else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -5,10 +5,11 @@ printed on a line of its own. `exit_code` is what the command line returns: 2 wh
 impossible, 1 when a possible request failed. Errors survive pickling, so a worker process can hand them to its parent.
 """
 
+# ruff: noqa: N818  (a name says what happened, as in CallReverted)
+
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import ClassVar, Protocol, Self
 
 
@@ -178,6 +179,8 @@ class SetupError(MayaviError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """The hint `did you mean 'x'?` with up to three names of `known` close to `name`, or None when none is close."""
+    from difflib import get_close_matches  # only a mistake pays for it
+
     by_folded: dict[str, str] = {}
     for candidate in known:
         by_folded.setdefault(candidate.casefold(), candidate)

@@ -9,7 +9,22 @@ import pytest
 
 import mayavi
 
-EXPORTED = ["Fork", "__version__", "errors"]
+EXPORTED = [
+    "CallFrame",
+    "Contract",
+    "Fork",
+    "Receipt",
+    "Snapshot",
+    "SnapshotRegistry",
+    "__version__",
+    "checksum",
+    "errors",
+    "ether",
+    "format_units",
+    "gwei",
+    "to_address",
+    "to_units",
+]
 
 
 def test_exported_members_are_these() -> None:

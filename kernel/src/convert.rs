@@ -2,10 +2,10 @@
 
 use pyo3::{
     create_exception,
-    exceptions::{PyException, PyOverflowError, PyRuntimeError, PyValueError},
+    exceptions::{PyException, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError},
     intern,
     prelude::*,
-    types::{PyBytes, PyList, PyTuple},
+    types::{PyBytes, PyInt, PyList, PyTuple},
 };
 use revm::primitives::{Address, B256, Log, U256};
 
@@ -42,6 +42,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for WordArg {
             return Ok(Self(U256::from(small)));
         }
         let py = object.py();
+        if !object.is_instance_of::<PyInt>() {
+            return Err(PyTypeError::new_err(format!("an integer is needed, not {}", object.get_type().name()?)));
+        }
         let bytes = object.call_method1(intern!(py, "to_bytes"), (32, intern!(py, "big"))).map_err(|error| {
             if error.is_instance_of::<PyOverflowError>(py) {
                 PyOverflowError::new_err(format!("{} does not fit into 256 unsigned bits", *object))
@@ -58,7 +61,7 @@ pub fn word_to_python(py: Python<'_>, word: U256) -> PyResult<Bound<'_, PyAny>> 
         return Ok(small.into_pyobject(py)?.into_any());
     }
     let bytes = PyBytes::new(py, &word.to_be_bytes::<32>());
-    py.get_type::<pyo3::types::PyInt>().call_method1(intern!(py, "from_bytes"), (bytes, intern!(py, "big")))
+    py.get_type::<PyInt>().call_method1(intern!(py, "from_bytes"), (bytes, intern!(py, "big")))
 }
 
 pub fn hash_from_python(bytes: &[u8]) -> PyResult<B256> {

@@ -110,9 +110,9 @@ def print_rows(rows: list[Row]) -> None:
         Column("block"),
         Column("ETH price"),
         Column("health factor", style="bold"),
-        Column("debt"),
-        Column("WETH supply rate"),
-        Column("USDC borrow rate"),
+        Column("debt, USDC"),
+        Column("supply APR"),
+        Column("borrow APR"),
     ]
     print_table(
         columns,
@@ -122,7 +122,7 @@ def print_rows(rows: list[Row]) -> None:
                 f"{row.block:,}",
                 f"${format_units(row.price_usd_e8, 8, 2)}",
                 format_units(row.health_factor_wad, 18, 4),
-                f"{format_units(row.debt_usdc_e6, 6, 6)} USDC",
+                format_units(row.debt_usdc_e6, 6, 4),
                 f"{format_units(row.supply_rate_ray * 100, 27, 2)} %",
                 f"{format_units(row.borrow_rate_ray * 100, 27, 2)} %",
             )

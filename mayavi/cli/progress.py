@@ -62,7 +62,7 @@ def counted(message: str, unit: str) -> Iterator[Callable[[int, int], None]]:
         if not bar:
             shown = (TextColumn(message), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeElapsedColumn())
             bar.append(Progress(*shown, console=Console(stderr=True), transient=True))
-            bar[0].add_task(message)
+            bar[0].add_task(message, total=total)
             bar[0].start()
         bar[0].update(bar[0].task_ids[0], completed=done, total=total)
 

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from mayavi.errors import AmbiguousName, BadArgument, CallReverted, UnknownAttribute, UnknownName, UsageError

@@ -16,7 +16,6 @@ import json
 import logging
 import os
 import sqlite3
-import sys
 import threading
 import time
 import weakref
@@ -26,6 +25,7 @@ from pathlib import Path
 from zlib import crc32
 
 from mayavi.errors import StateError
+from mayavi.evm.cache_directory import default_cache_dir as default_cache_dir
 
 _log = logging.getLogger("mayavi.cache")
 
@@ -51,20 +51,6 @@ _SCHEMA = (
 
 class CacheError(StateError):
     """The cache file cannot be used; the message names it and the hint says what to do."""
-
-
-def default_cache_dir() -> Path:
-    """`MAYAVI_CACHE_DIR`, else `mayavi` in the user's cache directory (`~/.cache` on Linux)."""
-    named = os.environ.get("MAYAVI_CACHE_DIR", "").strip()
-    if named:
-        return Path(named).expanduser()
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "mayavi"
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA", "").strip()
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "mayavi" / "Cache"
-    xdg = os.environ.get("XDG_CACHE_HOME", "").strip()
-    return (Path(xdg) if xdg else Path.home() / ".cache") / "mayavi"
 
 
 class Cache:
@@ -177,17 +163,9 @@ class Cache:
 
     def _prepare(self) -> None:
         with self.reading() as connection:
-            # the busy timeout does not cover every lock that the change to WAL takes: ask a few times
-            for attempt in range(50):
-                try:
-                    connection.execute("PRAGMA journal_mode = WAL")
-                    break
-                except sqlite3.OperationalError as error:
-                    if not _is_busy(error) or attempt == 49:
-                        raise
-                    time.sleep(0.02)
-            connection.execute("PRAGMA synchronous = NORMAL")
-            if self._version(connection) == SCHEMA_VERSION:
+            version = self._version(connection)  # before anything is changed: the file may not be ours
+            self._use_wal(connection)
+            if version == SCHEMA_VERSION:
                 return
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -200,6 +178,18 @@ class Cache:
             except BaseException:
                 connection.execute("ROLLBACK")
                 raise
+
+    def _use_wal(self, connection: sqlite3.Connection) -> None:
+        # the busy timeout does not cover every lock that the change to WAL takes: ask a few times
+        for attempt in range(50):
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                break
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error) or attempt == 49:
+                    raise
+                time.sleep(0.02)
+        connection.execute("PRAGMA synchronous = NORMAL")
 
     def _version(self, connection: sqlite3.Connection) -> int:
         application_id = connection.execute("PRAGMA application_id").fetchone()[0]

@@ -53,7 +53,7 @@ _ETHEREUM = Chain(
     ),
 )
 
-# On the others only the part since their rules became Ethereum's of a named fork is listed; earlier blocks are an error.
+# Of the others only the part since their rules became those of a named fork is listed; earlier blocks are an error.
 _OPTIMISM = Chain(
     "optimism",
     10,
@@ -105,9 +105,11 @@ def hardfork_at(chain_id: int, number: int, timestamp: int) -> str:
     known = chain(chain_id)
     active = [name for block, time, name in known.forks if number >= block and timestamp >= time]
     if not active:
+        block, time, _ = known.forks[0]
+        since = f"block {block:,}" if block else f"timestamp {time}"
         raise UnknownName(
             f"the rules of {known.name} block {number} are not known",
-            f"blocks from {known.forks[0][0] or 'timestamp ' + str(known.forks[0][1])} on are; or name one with hardfork=",
+            f"they are from {since} on; or name a hard fork with hardfork=",
         )
     return active[-1]
 

@@ -1,4 +1,4 @@
-"""Why something on a fork failed: what the kernel reports, as errors that name the place, the reason and the next step."""
+"""Why something on a fork failed: what the kernel reports, as errors with the place, the reason and the next step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def explained(error: _kernel.Reverted | _kernel.Halted) -> ExecutionError:
 
 def _reverted(output: bytes, gas_used: int) -> CallReverted:
     reason = decode_revert(output)
-    return CallReverted(f"reverted: {reason}", reason=reason, output=output, gas_used=gas_used)
+    return CallReverted(f"reverted: {reason}", reason.hint, reason=reason, output=output, gas_used=gas_used)
 
 
 def failure(receipt: Receipt, what: str, data: bytes) -> ExecutionError:
@@ -55,5 +55,5 @@ def missing_state(item: Missing, source: dict[str, Any]) -> MissingStateError:
     }[kind]()
     return MissingStateError(
         f"{what} is not in {world}",
-        "the run left the path the snapshot was warmed on; open the fork with its RPC, walk that path, and dump it again",
+        "the run left the path that was read before; open the fork with its RPC, walk that path, and dump it again",
     )

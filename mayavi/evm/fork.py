@@ -18,8 +18,7 @@ from mayavi.errors import (
 )
 from mayavi.evm import chains, failures, token_balance
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum, to_address
-from mayavi.evm.failures import Missing
-from mayavi.evm.hashing import keccak256
+from mayavi.evm.learning import Learner
 from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
 from mayavi.evm.registry import Snapshot, SnapshotRegistry
 
@@ -64,7 +63,7 @@ class Fork:
 
     def __init__(self, rpc_url: str | None = None, fork_block: int | str | None = None, **options: Any) -> None:
         opened = Fork.from_rpc(rpc_url, fork_block, **options)
-        self._adopt(opened._evm, opened._remote, opened.labels, opened.source)
+        self._adopt(opened._evm, opened._learner.remote, opened.labels, opened.source)
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
@@ -151,7 +150,7 @@ class Fork:
         self, evm: _kernel.Evm, remote: RemoteState | None, labels: dict[str, str], source: dict[str, Any]
     ) -> None:
         self._evm = evm
-        self._remote = remote
+        self._learner = Learner(evm, remote, source)
         self._snapshots = SnapshotRegistry(evm)
         self.labels = labels
         self.source = source
@@ -179,7 +178,7 @@ class Fork:
         data, origin = _bytes(data), _sender(sender)
         _amount(value)
         try:
-            output = self._known(lambda: self._evm.call(to, data, origin, value, gas), (to, data, origin, value))
+            output = self._learner.run(lambda: self._evm.call(to, data, origin, value, gas), (to, data, origin, value))
         except ExecutionError as error:
             raise failures.located(error, f"call of {self.name(to)}", data) from None
         if not output and data:
@@ -208,7 +207,7 @@ class Fork:
         if data:
             self._require_code(to, "transaction to")
         receipt = Receipt.of(
-            self._known(
+            self._learner.run(
                 lambda: self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee),
                 (to, data, origin, value),
             )
@@ -219,7 +218,7 @@ class Fork:
 
     def _require_code(self, to: bytes, what: str) -> None:
         # The EVM itself takes such a call for a success. Precompiles live at the lowest addresses and have no code.
-        if not self._known(lambda: self._evm.has_code(to)) and any(to[:18]):
+        if not self._learner.run(lambda: self._evm.has_code(to)) and any(to[:18]):
             raise NoCode(f"{what} {self.name(to)}: no contract stands there", "check the address and the chain")
 
     def deploy(
@@ -228,7 +227,7 @@ class Fork:
         """Create a contract and return its address, which follows from the sender and its nonce."""
         origin, code = _sender(sender), _bytes(initcode)
         _amount(value)
-        receipt = Receipt.of(self._known(lambda: self._evm.transact(None, code, origin, value, gas)))
+        receipt = Receipt.of(self._learner.run(lambda: self._evm.transact(None, code, origin, value, gas)))
         if not receipt.success or receipt.created is None:
             raise failures.failure(receipt, "deployment", b"")
         return receipt.created
@@ -239,7 +238,7 @@ class Fork:
         """Run a constructor so that its contract comes to stand at `address`, which must be free."""
         place, origin, code = to_address(address), _sender(sender), _bytes(initcode)
         _amount(value)
-        receipt = Receipt.of(self._known(lambda: self._evm.create_at(place, code, origin, value)))
+        receipt = Receipt.of(self._learner.run(lambda: self._evm.create_at(place, code, origin, value)))
         if not receipt.success:
             raise failures.failure(receipt, f"creation at {checksum(place)}", b"")
         return receipt
@@ -257,7 +256,7 @@ class Fork:
         """Execute and return the tree of calls with gas, logs and decoded reverts. A failure does not raise."""
         place, origin, payload = None if to is None else to_address(to), _sender(sender), _bytes(data)
         _amount(value)
-        _, frames = self._known(lambda: self._evm.trace(place, payload, origin, value, gas, commit))
+        _, frames = self._learner.run(lambda: self._evm.trace(place, payload, origin, value, gas, commit))
         if not frames:
             raise TransactionInvalid("the transaction ended before its first call", "give it more gas")
         return frame_tree(frames)
@@ -279,53 +278,53 @@ class Fork:
     def balance(self, address: AddressLike) -> int:
         """Native coins of an account, in wei."""
         place = to_address(address)
-        return self._known(lambda: self._evm.balance(place))
+        return self._learner.run(lambda: self._evm.balance(place))
 
     def nonce(self, address: AddressLike) -> int:
         """Transactions sent, or contracts created, by an account."""
         place = to_address(address)
-        return self._known(lambda: self._evm.nonce(place))
+        return self._learner.run(lambda: self._evm.nonce(place))
 
     def code(self, address: AddressLike) -> bytes:
         """The runtime code of an account; empty where no contract stands."""
         place = to_address(address)
-        return self._known(lambda: self._evm.code(place))
+        return self._learner.run(lambda: self._evm.code(place))
 
     def storage(self, address: AddressLike, slot: int) -> int:
         """One storage slot of a contract."""
         place = to_address(address)
         _amount(slot, "slot")
-        return self._known(lambda: self._evm.storage(place, slot))
+        return self._learner.run(lambda: self._evm.storage(place, slot))
 
     def set_balance(self, address: AddressLike, amount: int) -> None:
         """Set the native coins of an account, in wei."""
         place = to_address(address)
         _amount(amount)
-        self._known(lambda: self._evm.set_balance(place, amount))
+        self._learner.run(lambda: self._evm.set_balance(place, amount))
 
     def set_nonce(self, address: AddressLike, nonce: int) -> None:
         """Set the nonce of an account."""
         place = to_address(address)
         if not 0 <= nonce < 2**64:
             raise BadInteger(f"nonce {nonce} is outside 0 … 2**64 - 1")
-        self._known(lambda: self._evm.set_nonce(place, nonce))
+        self._learner.run(lambda: self._evm.set_nonce(place, nonce))
 
     def set_code(self, address: AddressLike, code: bytes) -> None:
         """Put runtime code at an address; its storage stays."""
         place, content = to_address(address), _bytes(code)
-        self._known(lambda: self._evm.set_code(place, content))
+        self._learner.run(lambda: self._evm.set_code(place, content))
 
     def set_storage(self, address: AddressLike, slot: int, value: int) -> None:
         """Write one storage slot of a contract."""
         place = to_address(address)
         _amount(slot, "slot")
         _amount(value)
-        self._known(lambda: self._evm.set_storage(place, slot, value))
+        self._learner.run(lambda: self._evm.set_storage(place, slot, value))
 
     def touched(self, to: AddressLike, data: bytes, sender: AddressLike | None = None) -> list[tuple[bytes, list[int]]]:
         """The accounts and slots a call reads, sorted."""
         place, origin, payload = to_address(to), _sender(sender), _bytes(data)
-        return self._known(lambda: self._evm.touched(place, payload, origin))
+        return self._learner.run(lambda: self._evm.touched(place, payload, origin))
 
     # -- time ---------------------------------------------------------------------------------------------------------
 
@@ -386,8 +385,7 @@ class Fork:
 
     def copy(self) -> Fork:
         """An independent twin; costs what was written so far, not what the world holds."""
-        twin = Fork._of(self._evm.copy(), self._remote, dict(self.labels), dict(self.source))
-        return twin
+        return Fork._of(self._evm.copy(), self._learner.remote, dict(self.labels), dict(self.source))
 
     def freeze(self) -> _kernel.State:
         """Everything that stands now, as a frozen world for `Fleet`s and other forks to stand on."""
@@ -443,66 +441,10 @@ class Fork:
     @property
     def requests(self) -> int:
         """How many requests this fork has made to its node."""
-        return self._remote.requests if self._remote else 0
+        return self._learner.remote.requests if self._learner.remote else 0
 
     def __repr__(self) -> str:
         return f"<Fork {self.source.get('kind', '?')} chain {self.chain_id} block {self.block_number} {self.hardfork}>"
-
-    # -- state that is not there --------------------------------------------------------------------------------------
-
-    def _known(self, run: Callable[[], T], tx: tuple[bytes, bytes, bytes, int] | None = None) -> T:
-        """Run `run`; fetch what it misses and run it again until it misses nothing."""
-        while True:
-            try:
-                return run()
-            except _kernel.MissingState as error:
-                self._learn(error, tx)
-                tx = None
-            except (_kernel.Reverted, _kernel.Halted) as error:
-                raise failures.explained(error) from None
-            except _kernel.InvalidTransaction as error:
-                raise TransactionInvalid(f"invalid transaction: {error.args[0]}") from None
-
-    def _learn(self, error: _kernel.MissingState, tx: tuple[bytes, bytes, bytes, int] | None) -> None:
-        missing: list[Missing] = error.args[1]
-        remote_items = [item for item in missing if not self._make_up_hash(item)]
-        if not remote_items:
-            return
-        if self._remote is None:
-            raise failures.missing_state(remote_items[0], self.source) from None
-        if tx is not None:
-            # The node can often tell at once what a call will touch: one round instead of many.
-            listed = self._remote.access_list(tx[2], tx[0], tx[1], tx[3]) or []
-            wanted = set(remote_items)
-            for address, slots in listed:
-                wanted.add(("account", address, 0))
-                wanted.update(("slot", address, slot) for slot in slots)
-            remote_items = sorted(wanted)
-        # A slot comes with its account: the kernel keeps slots only of accounts it knows.
-        unknown = {address for kind, address, _ in remote_items if kind == "slot" and not self._knows(address)}
-        remote_items = [*{("account", address, 0) for address in unknown} | set(remote_items)]
-        facts = self._remote.fetch(sorted(remote_items))
-        for address, (balance, nonce, code) in facts.accounts.items():
-            self._evm.learn_account(address, balance, nonce, code)
-        for address, values in facts.slots.items():
-            self._evm.learn_slots(address, values)
-        for number, block_hash in facts.block_hashes.items():
-            self._evm.learn_block_hash(number, block_hash)
-
-    def _knows(self, address: bytes) -> bool:
-        try:
-            self._evm.nonce(address)
-        except _kernel.MissingState:
-            return False
-        return True
-
-    def _make_up_hash(self, item: Missing) -> bool:
-        """Blocks mined here have no hash on any chain: theirs is made up, the same in every run."""
-        kind, _, number = item
-        if kind != "block_hash" or number <= int(self.source.get("block", -1)):
-            return False
-        self._evm.learn_block_hash(number, keccak256(b"mayavi block" + number.to_bytes(32, "big")))
-        return True
 
 
 def _new_evm(chain_id: int, hardfork: str, *, closed: bool) -> _kernel.Evm:

@@ -161,7 +161,7 @@ def _proxy_for(endpoint: Endpoint) -> _Proxy | None:
     if parts.username is not None:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         headers["Proxy-Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
-    return _Proxy(parts.hostname, parts.port or 8080, headers)
+    return _Proxy(parts.hostname, parts.port or 80, headers)
 
 
 def _left(deadline: float) -> float:

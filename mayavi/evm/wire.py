@@ -13,7 +13,7 @@ WORD: Final = 32
 """The bytes of a word; everything in the ABI takes a multiple of it."""
 
 
-class Fault(Exception):
+class Fault(Exception):  # noqa: N818 (it is never raised to a caller)
     """What is wrong with a value, and the path to it, filled in from the inside out."""
 
     def __init__(self, kind: type[UsageError], abi_type: str, text: str, hint: str | None = None) -> None:

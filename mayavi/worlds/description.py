@@ -60,7 +60,7 @@ _EVERYWHERE = (
     ),
     Difference(
         "token balances",
-        "nobody holds anything but the replica's own accounts 'Mayavi.Market' and the contracts they used",
+        "nobody holds anything but the replica's own account 'Mayavi.Market' and the contracts it used",
     ),
     Difference(
         "price feeds",

@@ -21,7 +21,7 @@ def played(run_mayavi) -> dict:
 def test_the_table_shows_the_opening_and_four_steps(run_mayavi) -> None:
     finished = run_mayavi("demo")
     assert (finished.returncode, finished.stderr) == (0, "")
-    steps = re.findall(r"^ +(\d)  ([\d,]+)  \$([\d,.]+) +([\d.]+)  ([\d,.]+) USDC", finished.stdout, re.MULTILINE)
+    steps = re.findall(r"^ +(\d)  ([\d,]+)  \$([\d,.]+) +([\d.]+)  ([\d,.]+) +[\d.]+ %", finished.stdout, re.MULTILINE)
     assert [(step, block) for step, block, *_ in steps] == [
         ("0", "19,000,000"),
         ("1", "19,018,000"),
@@ -29,7 +29,7 @@ def test_the_table_shows_the_opening_and_four_steps(run_mayavi) -> None:
         ("3", "19,054,000"),
         ("4", "19,072,000"),
     ]
-    assert steps[0][4] == "1,700.000000"
+    assert steps[0][4] == "1,700.0000"
     assert re.search(r"^seed 7 · digest [0-9a-f]{64}$", finished.stdout, re.MULTILINE)
     assert "mayavi demo --seed 8" in finished.stdout
 

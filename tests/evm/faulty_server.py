@@ -92,6 +92,7 @@ def every(**members: Any) -> Fault:
     def change(answers: list[dict[str, Any]]) -> list[Any]:
         for answer in answers:
             answer.pop("result", None)
+            answer.pop("error", None)
             answer.update(members)
         return answers
 
@@ -164,7 +165,7 @@ def _handler(server: FaultyServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            server.request_headers.append(dict(self.headers))
+            server.request_headers.append({**self.headers, ":path": self.path})
             reply = server.reply(question)
             if reply.hang:
                 server.released.wait(timeout=10)

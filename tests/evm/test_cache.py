@@ -195,8 +195,10 @@ def test_the_database_of_another_program_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / FILE_NAME)
     connection.execute("CREATE TABLE cookies (name TEXT)")
     connection.close()
+    content = (tmp_path / FILE_NAME).read_bytes()
     with pytest.raises(CacheError, match="no mayavi cache"):
         Cache.open(tmp_path)
+    assert (tmp_path / FILE_NAME).read_bytes() == content
 
 
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:

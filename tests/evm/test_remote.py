@@ -325,6 +325,14 @@ def test_opening_again_and_reading_the_same_makes_no_request(node: ScriptedNode,
     assert (again.requests, node.requests) == (0, [])
 
 
+def test_a_warm_cache_needs_no_node_and_no_budget(node: ScriptedNode, opened: Opened) -> None:
+    opened(20).fetch(WANTED)
+    offline = opened(20, budget=0)
+    assert offline.fetch(WANTED) == FACTS
+    with pytest.raises(RpcBudgetExceeded, match="budget of 0 requests"):
+        offline.fetch([("slot", POOL, 9)])
+
+
 def test_opening_by_hash_again_makes_no_request(node: ScriptedNode, opened: Opened) -> None:
     name = block_hash(node, 99)
     opened(name)

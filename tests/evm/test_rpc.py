@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from mayavi.evm.rpc import Call, RpcClient
 from tests.evm.faulty_server import (
     KEY,
     Fault,
+    Reply,
     SteppedClock,
     body,
     cut_json,
@@ -271,6 +273,22 @@ def test_only_the_bad_item_of_a_batch_is_asked_again(client: RpcClient, node: Sc
     assert [len(request) for request in node.requests] == [5, 1]
 
 
+def test_an_answer_cut_anywhere_is_never_taken_for_a_value(node: ScriptedNode, clock: SteppedClock) -> None:
+    def cut_at(length: int) -> Fault:
+        def change(reply: Reply) -> None:
+            reply.body = json.dumps(reply.content).encode()[:length]
+
+        return change
+
+    with RpcClient(node.url, clock=clock.clock()) as client:
+        client.batch(slots(2))
+        whole = len(json.dumps(node.answer(node.requests[-1])))
+        for length in range(whole - 8):  # ids grow, so an answer may be a few bytes longer than the first
+            node.faults = [cut_at(length)]
+            assert client.batch(slots(2)) == slot_values(2)
+        assert client.requests == 1 + 2 * (whole - 8)
+
+
 def test_waits_grow_and_are_spread(node: ScriptedNode, clock: SteppedClock) -> None:
     node.faults = [status(503)] * 9
     with RpcClient(node.url, clock=clock.clock(), max_attempts=10) as client:
@@ -418,6 +436,15 @@ def test_user_and_password_are_sent_and_not_shown(node: ScriptedNode) -> None:
         client.batch([balance()])
         assert "opensesame" not in repr(client) + repr(client.endpoint) + str(client.endpoint)
     assert node.request_headers[0]["Authorization"] == "Basic YW5uYTpvcGVuc2VzYW1l"
+
+
+def test_a_proxy_the_environment_names_is_used(node: ScriptedNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", node.host.replace("http://", "http://anna:opensesame@"))
+    monkeypatch.delenv("no_proxy", raising=False)
+    with RpcClient(f"http://node.invalid/v2/{KEY}", max_attempts=1) as client:
+        assert client.batch([balance()]) == [5 * 10**18]
+    assert node.request_headers[0][":path"] == f"http://node.invalid/v2/{KEY}"
+    assert node.request_headers[0]["Proxy-Authorization"] == "Basic YW5uYTpvcGVuc2VzYW1l"
 
 
 # Addresses

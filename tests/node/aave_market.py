@@ -1,4 +1,4 @@
-"""Aave V3 on a real node, deployed by the same code that builds the replica, and the reads and acts to compare it by."""
+"""Aave V3 on a real node, deployed by the code that builds the replica; the acts and reads to compare a fork by."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class AaveMarket:
     labels: dict[str, bytes]
     block: int
 
-    def act(self, seconds: int, to: str, function: str, *arguments: object, sender: bytes = ALICE, value: int = 0) -> Act:
+    def act(
+        self, seconds: int, to: str, function: str, *arguments: object, sender: bytes = ALICE, value: int = 0
+    ) -> Act:
         values = [self.labels.get(each, each) if isinstance(each, str) else each for each in arguments]
         return Act(seconds, sender, self.labels[to], Function.parse(function).encode(*values), value)
 
@@ -117,7 +119,6 @@ def act_on_node(node: Hardhat, acts: list[Act]) -> list[tuple[int, list[Any]]]:
     """Gas used and logs of each act, executed on the node in a block of its own."""
     outcomes = []
     for act in acts:
-        node.rpc("evm_increaseTime", hex(0))
         node.rpc("evm_setNextBlockTimestamp", hex(int(node.head["timestamp"], 16) + act.seconds))
         receipt = node.send(act.to, act.data, sender=act.sender, value=act.value)
         logs = [(log["address"], tuple(log["topics"]), log["data"]) for log in receipt["logs"]]

@@ -1,6 +1,42 @@
+"""One real node a test session, Aave on it, and a proxy in front of it."""
+
 from __future__ import annotations
 
-from tests.node.fixtures import deployed_market as deployed_market
-from tests.node.fixtures import hardhat as hardhat
-from tests.node.fixtures import market as market
-from tests.node.fixtures import proxy as proxy
+from collections.abc import Iterator
+
+import pytest
+
+from tests.node.aave_market import AaveMarket, deploy_market
+from tests.node.faulty_proxy import FaultyProxy, faulty_proxy
+from tests.node.hardhat import Hardhat
+
+
+@pytest.fixture(scope="session")
+def hardhat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hardhat]:
+    """A node of chain 31337 under Shanghai's rules, ended with the session."""
+    node = Hardhat.start(tmp_path_factory.mktemp("hardhat"))
+    try:
+        yield node
+    finally:
+        node.stop()
+
+
+@pytest.fixture(scope="session")
+def deployed_market(hardhat: Hardhat) -> AaveMarket:
+    """Aave V3 on the node, deployed once; tests take `market`."""
+    return deploy_market(hardhat)
+
+
+@pytest.fixture
+def market(deployed_market: AaveMarket) -> Iterator[AaveMarket]:
+    """The market as it was deployed: whatever a test does to the node is undone."""
+    moment = deployed_market.node.rpc("evm_snapshot")
+    yield deployed_market
+    assert deployed_market.node.rpc("evm_revert", moment) is True
+
+
+@pytest.fixture
+def proxy(hardhat: Hardhat) -> Iterator[FaultyProxy]:
+    """A proxy in front of the node that counts and misbehaves."""
+    with faulty_proxy(hardhat) as running:
+        yield running

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from mayavi.evm.abi import Contract
 from mayavi.evm.fork import Fork
 from mayavi.worlds.artifacts import ArtifactStore
 from mayavi.worlds.builder import build_replica
 from mayavi.worlds.table import ChainTable, load_table
-
-ContractOf = Callable[[str, str], Contract]
+from tests.worlds.contract_of import ContractOf
 
 
 @pytest.fixture(scope="session")

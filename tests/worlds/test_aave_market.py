@@ -12,7 +12,7 @@ from mayavi.worlds.deployment import DEPLOYER, Deployment, named_account
 from mayavi.worlds.feeds import deploy_feeds
 from mayavi.worlds.table import ChainTable
 from mayavi.worlds.tokens import deploy_tokens, fund
-from tests.worlds.conftest import ContractOf
+from tests.worlds.contract_of import ContractOf
 
 ALICE, BOB = named_account("alice"), named_account("bob")
 WAD, RAY, UNLIMITED = 10**18, 10**27, 2**256 - 1

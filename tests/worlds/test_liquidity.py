@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
 from math import isqrt
 
 import pytest
@@ -24,13 +26,14 @@ def test_the_square_root_is_exact_to_the_last_bit(price: Decimal) -> None:
 @given(PRICES, st.integers(10**9, 10**30), st.sampled_from([1, 10, 60, 200]))
 def test_bands_hold_the_price_and_the_whole_value(price: Decimal, value: int, spacing: int) -> None:
     positions = bands(price, Decimal(value), PROFILE, spacing)
-    worth = sum(Decimal(band.amount0) * price + band.amount1 for band in positions)
+    exact_price = Fraction(price)
+    worth = sum((band.amount0 * exact_price + band.amount1 for band in positions), Fraction())
     # Each band loses less than one unit of each token to rounding.
-    assert abs(worth - value) <= len(positions) * (price + 1) + 1
+    assert 0 <= value - worth <= len(positions) * (exact_price + 1)
     for band in positions:
         assert -MAX_TICK <= band.lower_tick < band.upper_tick <= MAX_TICK
         assert band.lower_tick % spacing == band.upper_tick % spacing == 0
-    for outer, inner in zip(positions, positions[1:], strict=False):
+    for outer, inner in pairwise(positions):
         assert outer.lower_tick <= inner.lower_tick
         assert inner.upper_tick <= outer.upper_tick
 

@@ -11,7 +11,7 @@ from mayavi.evm.address import to_address
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import RAY
 from mayavi.worlds.table import ChainTable
-from tests.worlds.conftest import ContractOf
+from tests.worlds.contract_of import ContractOf
 
 SYMBOLS = (
     *("WETH", "wstETH", "WBTC", "USDC", "DAI", "LINK", "AAVE", "cbETH", "USDT", "rETH", "LUSD", "CRV", "MKR", "SNX"),

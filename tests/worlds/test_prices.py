@@ -10,7 +10,7 @@ import pytest
 from mayavi.errors import CallReverted
 from mayavi.evm.fork import Fork
 from mayavi.worlds.table import ChainTable
-from tests.worlds.conftest import ContractOf
+from tests.worlds.contract_of import ContractOf
 
 ETH_USD_E8 = 2562_92441874
 ETH_ROUND, ETH_UPDATED_AT = 110680464442257320174, 1705172135

@@ -10,7 +10,7 @@ from mayavi.evm.fork import Fork
 from mayavi.evm.hashing import keccak256, keccak_text
 from mayavi.worlds.deployment import DEPLOYER, named_account
 from mayavi.worlds.table import ChainTable
-from tests.worlds.conftest import ContractOf
+from tests.worlds.contract_of import ContractOf
 from tests.worlds.signing import address_of_key, sign
 
 BOB, CAROL = named_account("bob"), named_account("carol")

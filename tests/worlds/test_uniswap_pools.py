@@ -7,22 +7,17 @@ import pytest
 from mayavi.evm.fork import Fork
 from mayavi.worlds.deployment import named_account
 from mayavi.worlds.table import ChainTable, Pool, load_table
-from tests.worlds.conftest import ContractOf
+from tests.worlds.contract_of import ContractOf
 
 TRADER = named_account("trader")
 POOLS = [pytest.param(pool, id=pool.name) for pool in load_table("ethereum").uniswap.pools]
-SIGNATURES = [
-    "slot0() view returns (uint160 sqrtPriceX96, int24 tick, uint16 index, uint16 cardinality, uint16 next, uint8 fee, bool free)",
-    "token0() view returns (address)",
-    "liquidity() view returns (uint128)",
-]
 # What each pair should trade at, give or take: ETH 2,563 and BTC 42,808 USD, wstETH at its rate.
 PLAUSIBLE = {"WETH/USDC": 2_563, "WBTC/WETH": 16.70, "DAI/USDC": 1.0, "wstETH/WETH": 1.153}
 
 
-def mid_price(fork: Fork, table: ChainTable, pool: Pool) -> float:
+def mid_price(contract: ContractOf, fork: Fork, table: ChainTable, pool: Pool) -> float:
     """How many quote one base costs, in whole tokens."""
-    live = fork.contract(f"UniswapV3.{pool.name}", SIGNATURES)
+    live = contract(f"UniswapV3.{pool.name}", "UniswapV3Pool")
     raw = (live.slot0().sqrtPriceX96 / 2**96) ** 2
     if live.token0() != fork.address_of(pool.base):
         raw = 1 / raw
@@ -30,10 +25,12 @@ def mid_price(fork: Fork, table: ChainTable, pool: Pool) -> float:
 
 
 @pytest.mark.parametrize("pool", POOLS)
-def test_a_pool_stands_at_the_price_of_the_table(fork: Fork, table: ChainTable, pool: Pool) -> None:
-    assert mid_price(fork, table, pool) == pytest.approx(float(pool.price), rel=1e-9)
+def test_a_pool_stands_at_the_price_of_the_table(
+    contract: ContractOf, fork: Fork, table: ChainTable, pool: Pool
+) -> None:
+    assert mid_price(contract, fork, table, pool) == pytest.approx(float(pool.price), rel=1e-9)
     assert float(pool.price) == pytest.approx(PLAUSIBLE[f"{pool.base}/{pool.quote}"], rel=1e-3)
-    assert fork.contract(f"UniswapV3.{pool.name}", SIGNATURES).liquidity() > 0
+    assert contract(f"UniswapV3.{pool.name}", "UniswapV3Pool").liquidity() > 0
 
 
 @pytest.mark.parametrize("pool", POOLS)

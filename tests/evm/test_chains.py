@@ -1,0 +1,54 @@
+"""A block's rules follow from its chain, number and time."""
+
+from __future__ import annotations
+
+import pytest
+
+from mayavi._kernel import hardforks
+from mayavi.errors import UnknownName
+from mayavi.evm.chains import blob_fee_fraction_at, chain, hardfork_at
+
+
+@pytest.mark.parametrize(
+    ("number", "timestamp", "expected"),
+    [
+        (7_279_999, 1_551_383_501, "byzantium"),
+        (7_280_000, 1_551_383_524, "petersburg"),
+        (9_068_999, 1_575_764_708, "petersburg"),
+        (9_069_000, 1_575_764_709, "istanbul"),
+        (12_243_999, 1_618_481_214, "istanbul"),
+        (12_244_000, 1_618_481_223, "berlin"),
+        (12_965_000, 1_628_166_822, "london"),
+        (15_537_393, 1_663_224_162, "london"),
+        (15_537_394, 1_663_224_179, "paris"),
+        (17_034_869, 1_681_338_443, "paris"),
+        (17_034_870, 1_681_338_455, "shanghai"),
+        (19_426_586, 1_710_338_123, "shanghai"),
+        (19_426_587, 1_710_338_135, "cancun"),
+        (22_431_084, 1_746_612_311, "prague"),
+        (23_935_694, 1_764_798_551, "osaka"),
+    ],
+)
+def test_mainnet_changes_its_rules_at_the_right_block(number: int, timestamp: int, expected: str) -> None:
+    assert hardfork_at(1, number, timestamp) == expected
+
+
+def test_every_fork_named_is_one_the_kernel_knows() -> None:
+    for name in ("ethereum", "arbitrum", "optimism", "polygon", "base", "avalanche", "hardhat"):
+        assert {fork for _, _, fork in chain(name).forks} <= set(hardforks())
+
+
+def test_the_blob_fee_moves_at_its_own_times() -> None:
+    assert blob_fee_fraction_at(1, 1_710_338_135) == 3_338_477
+    assert blob_fee_fraction_at(1, 1_746_612_311) == 5_007_716
+    assert blob_fee_fraction_at(1, 1_767_747_671) == 11_684_671
+
+
+def test_an_unknown_chain_or_age_is_an_error() -> None:
+    with pytest.raises(UnknownName, match="unknown chain 'etherium'") as failure:
+        chain("etherium")
+    assert "did you mean 'ethereum'?" in str(failure.value.hint)
+    with pytest.raises(UnknownName, match="unknown chain '999'"):
+        hardfork_at(999, 1, 1)
+    with pytest.raises(UnknownName, match="the rules of polygon block 1 are not known"):
+        hardfork_at(137, 1, 1)

@@ -1,0 +1,232 @@
+"""A fleet's rows are independent EVMs: the same results one by one, in a batch, and on any number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mayavi._kernel import Evm
+from mayavi.errors import BadInteger, MissingStateError, UnknownName, UsageError
+from mayavi.evm.fleet import (
+    HALTED,
+    REVERTED,
+    SHORT_OUTPUT,
+    SKIPPED,
+    SUCCESS,
+    Fleet,
+    Program,
+    Template,
+    Words,
+)
+from mayavi.evm.fork import Fork
+from tests.evm.bytecode import CALLER_REVERTS, INVALID, LOAD, RETURN_42, STORE, TIMESTAMP_NUMBER, initcode, word
+
+ALICE = b"\xa1" * 20
+STORER, LOADER, ANSWER, REVERTER, HALTER, CLOCK = (bytes([n]) * 20 for n in range(0x31, 0x37))
+RUNTIMES = {
+    STORER: STORE,
+    LOADER: LOAD,
+    ANSWER: RETURN_42,
+    REVERTER: CALLER_REVERTS,
+    HALTER: INVALID,
+    CLOCK: TIMESTAMP_NUMBER,
+}
+
+
+@pytest.fixture(scope="module")
+def fork() -> Fork:
+    fork = Fork.empty()
+    fork.set_block(number=1_000, timestamp=50_000)
+    for place, runtime in RUNTIMES.items():
+        fork.create_at(place, initcode(runtime), sender=ALICE)
+    return Fork.from_state(fork.freeze(), labels={}, source={})
+
+
+def storing_program() -> Program:
+    """Store, wait, read the clock, and choose between contracts: every kind of operation in one step."""
+    program = Program()
+    slot, value, which, act, pause = (program.input(name) for name in ("slot", "value", "which", "act", "pause"))
+    stored, gas, _ = program.call(Template(STORER, bytes(64), {0: slot, 32: value}, sender=ALICE), mask=act)
+    program.advance(1, pause)
+    _, _, clock = program.call(Template(CLOCK, b"\1"), returns=2, commit=False)
+    back = program.load(STORER, slot)
+    choices = [Template(ANSWER, b"\1"), Template(REVERTER, b"\1"), Template(HALTER, b"\1", gas=50_000)]
+    status, _, words = program.call(choices, choice=which, returns=1)
+    program.store(STORER, 77, back)
+    for name, each in {
+        "stored": stored,
+        "gas": gas,
+        "time": clock[0],
+        "number": clock[1],
+        "back": back,
+        "status": status,
+        "answer": words[0],
+    }.items():
+        program.output(name, each)
+    return program
+
+
+rows = st.lists(
+    st.tuples(
+        st.integers(0, 2**256 - 1),
+        st.integers(0, 2**256 - 1),
+        st.integers(0, 2),
+        st.integers(0, 1),
+        st.integers(0, 1_000),
+    ),
+    min_size=1,
+    max_size=23,
+)
+
+
+@given(rows, st.integers(1, 3))
+def test_rows_equal_single_evms_and_threads_change_nothing(
+    fork: Fork, given_rows: list[tuple[int, int, int, int, int]], steps: int
+) -> None:
+    program = storing_program()
+    names = ("slot", "value", "which", "act", "pause")
+    columns = {name: [row[i] for row in given_rows] for i, name in enumerate(names)}
+    one, two = Fleet(fork, len(given_rows)), Fleet(fork, len(given_rows))
+    for _ in range(steps):
+        result = one.run(program, threads=1, **columns)
+        assert two.run(program, threads=2, **columns).words.tobytes() == result.words.tobytes()
+
+    for index, (slot, value, which, act, pause) in enumerate(given_rows):
+        single = fork.copy()
+        for _ in range(steps):
+            gas = single.send(STORER, word(slot) + word(value), sender=ALICE).gas_used if act else 0
+            single.mine(1, pause)
+            clock = single.call(CLOCK, b"\1")
+            back = single.storage(STORER, slot)
+            place = (ANSWER, REVERTER, HALTER)[which]
+            receipt = single.send(place, b"\1", check=False, gas=50_000 if which == 2 else None)
+            single.set_storage(STORER, 77, back)
+        assert result["stored"][index] == (SUCCESS if act else SKIPPED)
+        assert result["gas"][index] == gas
+        assert word(result["time"][index]) + word(result["number"][index]) == clock
+        assert result["back"][index] == back
+        assert result["status"][index] == (SUCCESS, REVERTED, HALTED)[which]
+        assert result["answer"][index] == (int.from_bytes(receipt.output, "big") if which == 0 else 0)
+        assert one.fork(index).digest() == two.fork(index).digest() == single.digest()
+
+
+def test_reset_and_copy_move_single_rows(fork: Fork) -> None:
+    program = Program()
+    value = program.input("value")
+    program.store(STORER, 1, value)
+    program.output("now", program.load(STORER, 1))
+    fleet = Fleet(fork, 4)
+    assert fleet.run(program, value=[10, 20, 30, 40])["now"].ints() == [10, 20, 30, 40]
+    fleet.reset([1, 3])
+    fleet.copy_row(2, 0)
+    assert [fleet.fork(row).storage(STORER, 1) for row in range(4)] == [30, 0, 30, 0]
+    fleet.reset()
+    assert {fleet.fork(row).digest() for row in range(4)} == {fork.digest()}
+
+
+def test_a_row_can_be_set_from_a_twin_and_only_from_a_twin(fork: Fork) -> None:
+    fleet = Fleet(fork, 2)
+    twin = fork.copy()
+    twin.set_storage(STORER, 1, 99)
+    fleet.set_row(1, twin)
+    assert [fleet.fork(row).storage(STORER, 1) for row in range(2)] == [0, 99]
+    with pytest.raises(ValueError, match="another world"):
+        fleet.set_row(0, Fork.empty())
+
+
+def test_a_fleet_of_a_fork_that_has_written_starts_there(fork: Fork) -> None:
+    moved = fork.copy()
+    with moved.snapshot():
+        moved.set_storage(STORER, 1, 5)
+        fleet = Fleet(moved, 2)
+    assert moved.storage(STORER, 1) == 0
+    assert fleet.fork(1).storage(STORER, 1) == 5
+
+
+def test_a_step_is_all_or_nothing() -> None:
+    evm = Evm(1, "shanghai", closed=False)
+    evm.learn_account(STORER, 0, 1, STORE)
+    evm.learn_account(ALICE, 0, 0, b"")
+    evm.learn_slots(STORER, {1: 0, 2: 0})
+    fork = Fork.from_state(evm.freeze(), labels={}, source={})
+    program = Program()
+    slot = program.input("slot")
+    program.call(Template(STORER, bytes(31) + b"\1" + bytes(31) + b"\7", sender=ALICE))
+    program.output("read", program.load(STORER, slot))
+    fleet = Fleet(fork, 3)
+    with pytest.raises(MissingStateError, match=r"slot 0x9 .*in row 1; all rows are as before"):
+        fleet.run(program, slot=[1, 9, 2], threads=2)
+    assert [fleet.fork(row).storage(STORER, 1) for row in range(3)] == [0, 0, 0]
+    assert fleet.run(program, slot=[1, 1, 2])["read"].ints() == [7, 7, 0]
+
+
+def test_an_output_shorter_than_asked_is_not_a_success(fork: Fork) -> None:
+    program = Program()
+    status, _, words = program.call(Template(ANSWER, b"\1"), returns=2)
+    program.output("status", status)
+    program.output("first", words[0])
+    result = Fleet(fork, 1).run(program)
+    assert (result["status"][0], result["first"][0]) == (SHORT_OUTPUT, 42)
+
+
+def test_impossible_inputs_are_refused_and_change_nothing(fork: Fork) -> None:
+    program = Program()
+    which = program.input("which")
+    program.call([Template(ANSWER, b"\1")], choice=which)
+    fleet = Fleet(fork, 2)
+    with pytest.raises(UsageError, match=r"choice 3 is not one of 1 templates .*row 1"):
+        fleet.run(program, which=[0, 3])
+    with pytest.raises(UsageError, match="input 'which' is not given"):
+        fleet.run(program)
+    with pytest.raises(UnknownName, match="unknown input 'witch'"):
+        fleet.run(program, witch=[0, 0])
+    with pytest.raises(UsageError, match="has 3 values for 2 rows"):
+        fleet.run(program, which=[0, 0, 0])
+    for bad in ([0, -1], [0, 2**256], [0, 0.5], np.array([0.0, 1.0]), np.array([0, -1])):
+        with pytest.raises(BadInteger):
+            fleet.run(program, which=bad)
+    with pytest.raises(UsageError, match="0 threads"):
+        fleet.run(program, which=0, threads=0)
+    with pytest.raises(UsageError, match="0 rows"):
+        Fleet(fork, 0)
+
+
+def test_a_program_refuses_what_cannot_work() -> None:
+    program, other = Program(), Program()
+    foreign = other.input("x")
+    with pytest.raises(IndexError, match="a hole at byte 33 does not fit into 64 bytes"):
+        Template(STORER, bytes(64), {33: 0})
+    with pytest.raises(ValueError, match="overlap"):
+        Template(STORER, bytes(64), {0: 0, 31: 0})
+    with pytest.raises(ValueError, match="another"):
+        program.load(STORER, foreign)
+    with pytest.raises(ValueError, match="needs a template"):
+        program.call([])
+    with pytest.raises(TypeError, match="a word is"):
+        program.load(STORER, "slot")  # type: ignore[arg-type]
+    program.input("x")
+    with pytest.raises(ValueError, match="input 'x' is there already"):
+        program.input("x")
+
+
+def test_words_are_exact_and_say_when_they_do_not_fit() -> None:
+    values = [0, 1, 2**64 - 1, 2**255 + 12345]
+    words = Words(np.frombuffer(b"".join(word(value) for value in values), dtype=np.uint8).reshape(4, 32))
+    assert words.ints() == values
+    assert words[3] == values[3]
+    assert words.float64() == pytest.approx([float(value) for value in values], rel=1e-15)
+    with pytest.raises(BadInteger, match="row 3 holds"):
+        words.uint64()
+    assert Words(words.words[:3]).uint64().tolist() == values[:3]
+
+
+def test_every_way_to_give_words_means_the_same(fork: Fork) -> None:
+    program = Program()
+    program.output("same", program.input("x"))
+    fleet = Fleet(fork, 2)
+    as_bytes = np.frombuffer(word(7) + word(7), dtype=np.uint8).reshape(2, 32)
+    for given_value in (7, [7, 7], np.array([7, 7]), np.array([7, 7], dtype=np.uint8), as_bytes, Words(as_bytes)):
+        assert fleet.run(program, x=given_value)["same"].ints() == [7, 7]
+    assert fleet.run(program, x=ALICE)["same"].addresses() == [ALICE, ALICE]

@@ -1,0 +1,322 @@
+"""A fork is a chain one can act on: real transaction semantics, nothing silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from mayavi._kernel import Evm, create_address
+from mayavi.errors import (
+    BadAddress,
+    BadInteger,
+    CallHalted,
+    CallReverted,
+    ExecutionError,
+    MissingStateError,
+    NoCode,
+    TransactionInvalid,
+    UnknownName,
+    UsageError,
+)
+from mayavi.evm.address import checksum
+from mayavi.evm.fork import Fork
+from tests.evm.bytecode import (
+    BLOCK_HASH,
+    CALLER_REVERTS,
+    EXTERNAL_CODE_SIZE,
+    INVALID,
+    LOAD,
+    LOGS,
+    RETURN_42,
+    STORE,
+    TIMESTAMP_NUMBER,
+    TRANSIENT,
+    forwarder,
+    initcode,
+    word,
+)
+
+ALICE = b"\xa1" * 20
+BOB = b"\xb0" * 20
+
+
+@pytest.fixture
+def fork() -> Fork:
+    return Fork.empty(chain_id=1, hardfork="shanghai")
+
+
+def deployed(fork: Fork, runtime: bytes) -> bytes:
+    return fork.deploy(initcode(runtime), sender=ALICE)
+
+
+def test_a_call_returns_the_output_and_changes_nothing(fork: Fork) -> None:
+    contract = deployed(fork, STORE)
+    before = fork.digest()
+    fork.call(contract, word(1) + word(7), sender=ALICE)
+    assert fork.digest() == before
+    assert fork.storage(contract, 1) == 0
+
+
+def test_a_transaction_stays(fork: Fork) -> None:
+    contract = deployed(fork, STORE)
+    receipt = fork.send(contract, word(1) + word(7), sender=ALICE)
+    assert receipt.success
+    assert fork.storage(contract, 1) == 7
+    assert fork.nonce(ALICE) == 2
+
+
+def test_addresses_may_be_text_in_any_place(fork: Fork) -> None:
+    contract = deployed(fork, RETURN_42)
+    assert fork.call(checksum(contract), b"", sender=checksum(ALICE)) == word(42)
+    assert fork.call("0x" + contract.hex(), b"") == word(42)
+
+
+def test_every_transaction_starts_with_cold_slots_and_pays_for_them(fork: Fork) -> None:
+    contract = deployed(fork, LOAD)
+    first = fork.send(contract, word(5), sender=ALICE).gas_used
+    second = fork.send(contract, word(5), sender=ALICE).gas_used
+    assert first == second == 21_000 + 31 * 4 + 16 + 2_100 + 3 * 7
+
+
+def test_transient_storage_ends_with_the_transaction() -> None:
+    fork = Fork.empty(hardfork="cancun")
+    contract = deployed(fork, TRANSIENT)
+    outputs = [fork.send(contract, b"", sender=ALICE).output for _ in range(2)]
+    assert outputs == [word(0), word(0)]
+
+
+def test_an_opcode_of_a_later_hard_fork_halts() -> None:
+    fork = Fork.empty(hardfork="shanghai")
+    with pytest.raises(CallHalted, match="halted: (OpcodeNotFound|NotActivated)"):
+        fork.call(deployed(fork, TRANSIENT), b"\x01")
+
+
+def test_create_at_runs_the_constructor_at_the_chosen_place(fork: Fork) -> None:
+    place = b"\x42" * 20
+    receipt = fork.create_at(place, initcode(EXTERNAL_CODE_SIZE), sender=ALICE)
+    assert receipt.created == place
+    assert fork.code(place) == EXTERNAL_CODE_SIZE
+    assert fork.nonce(place) == 1, "a contract begins with nonce 1, so what it creates has its mainnet address"
+
+
+def test_in_a_constructor_there_is_no_code_yet(fork: Fork) -> None:
+    # initcode that returns EXTCODESIZE(this) as its one-word runtime
+    place = b"\x43" * 20
+    fork.create_at(place, bytes.fromhex("303b60005260206000f3"), sender=ALICE)
+    assert fork.code(place) == word(0)
+
+
+def test_create_at_refuses_an_occupied_place(fork: Fork) -> None:
+    contract = deployed(fork, RETURN_42)
+    with pytest.raises(CallHalted, match="CreateCollision"):
+        fork.create_at(contract, initcode(LOAD), sender=ALICE)
+    assert fork.code(contract) == RETURN_42
+
+
+def test_a_revert_raises_with_its_data_and_leaves_only_the_nonce(fork: Fork) -> None:
+    contract = deployed(fork, CALLER_REVERTS)
+    nonce = fork.nonce(ALICE)
+    with pytest.raises(CallReverted) as failure:
+        fork.send(contract, b"\1", sender=ALICE)
+    assert failure.value.output == word(0xAA)
+    assert failure.value.gas_used > 21_000
+    assert fork.nonce(ALICE) == nonce + 1
+    assert fork.send(contract, b"\1", sender=ALICE, check=False).reason == "revert"
+
+
+def test_a_halt_is_an_error_and_the_fork_goes_on(fork: Fork) -> None:
+    contract = deployed(fork, INVALID)
+    with pytest.raises(CallHalted, match="InvalidFEOpcode"):
+        fork.call(contract, b"\1")
+    with pytest.raises(CallHalted, match="InvalidFEOpcode"):
+        fork.send(contract, b"\1", sender=ALICE)
+    assert fork.call(deployed(fork, RETURN_42), b"") == word(42)
+
+
+def test_out_of_gas_is_an_error_with_its_name(fork: Fork) -> None:
+    contract = deployed(fork, LOAD)
+    with pytest.raises(CallHalted, match="OutOfGas"):
+        fork.call(contract, word(1), gas=21_200)
+    with pytest.raises(TransactionInvalid, match="gas"):
+        fork.call(contract, word(1), gas=20_000)
+
+
+def test_value_must_be_there(fork: Fork) -> None:
+    with pytest.raises(ExecutionError, match=r"OutOfFunds|lack of funds"):
+        fork.send(BOB, b"", sender=ALICE, value=1)
+    fork.set_balance(ALICE, 10)
+    fork.send(BOB, b"", sender=ALICE, value=3)
+    assert (fork.balance(ALICE), fork.balance(BOB)) == (7, 3)
+
+
+def test_fees_are_charged_when_they_are_switched_on(fork: Fork) -> None:
+    fork.set_block(base_fee=10, coinbase=b"\xcc" * 20)
+    fork.set_rules(charge_fees=True, check_balance=True, check_nonce=True, check_base_fee=True)
+    with pytest.raises(TransactionInvalid, match="gas price"):
+        fork.send(BOB, b"", sender=ALICE, gas=21_000, gas_price=9)
+    with pytest.raises(TransactionInvalid, match="lack of funds"):
+        fork.send(BOB, b"", sender=ALICE, gas=21_000, gas_price=12)
+    fork.set_balance(ALICE, 21_000 * 12 + 5)
+    fork.send(BOB, b"", sender=ALICE, gas=21_000, gas_price=12, value=5)
+    assert fork.balance(ALICE) == 0
+    assert fork.balance(b"\xcc" * 20) == 21_000 * 2, "the base fee burns, the tip goes to the coinbase"
+
+
+def test_a_read_needs_no_money_whatever_the_rules(fork: Fork) -> None:
+    contract = deployed(fork, RETURN_42)
+    fork.set_block(base_fee=10)
+    fork.set_rules(charge_fees=True, check_balance=True, check_base_fee=True)
+    assert fork.call(contract, b"", sender=ALICE) == word(42)
+
+
+def test_logs_are_in_the_receipt(fork: Fork) -> None:
+    contract = deployed(fork, LOGS)
+    receipt = fork.send(contract, b"\1", sender=ALICE)
+    assert [(log.address, log.topics, log.data) for log in receipt.logs] == [(contract, (word(7),), word(42))]
+
+
+def test_time_moves_by_the_pace_of_the_chain(fork: Fork) -> None:
+    fork.set_block(number=100, timestamp=1_000)
+    fork.mine()
+    assert (fork.block_number, fork.timestamp) == (101, 1_012)
+    fork.mine(blocks=10, seconds=5)
+    assert (fork.block_number, fork.timestamp) == (111, 1_017)
+    contract = deployed(fork, TIMESTAMP_NUMBER)
+    assert fork.call(contract, b"\1") == word(1_017) + word(111)
+    with pytest.raises(BadInteger, match="time moves on only"):
+        fork.mine(-1)
+    with pytest.raises(UsageError, match="pace of chain 777"):
+        Fork.empty(chain_id=777).mine()
+
+
+def test_block_hashes_of_a_world_without_ancestors_are_the_same_in_every_run() -> None:
+    def hashes() -> bytes:
+        fork = Fork.empty()
+        fork.set_block(number=1_000)
+        contract = deployed(fork, BLOCK_HASH)
+        return fork.call(contract, word(999)) + fork.call(contract, word(1_000)) + fork.call(contract, word(1))
+
+    assert hashes() == hashes()
+    assert hashes()[:32] != bytes(32)
+    assert hashes()[32:] == bytes(64), "the current block and those too far back have none"
+
+
+def test_a_trace_shows_the_tree_with_gas_and_reverts(fork: Fork) -> None:
+    failing = deployed(fork, CALLER_REVERTS)
+    outer = deployed(fork, forwarder(failing))
+    tree = fork.trace(outer, b"\1", sender=ALICE)
+    assert not tree.success
+    assert [(frame.kind, frame.to, frame.success) for frame in tree.walk()] == [
+        ("CALL", outer, False),
+        ("CALL", failing, False),
+    ]
+    inner = tree.calls[0]
+    assert inner.output == word(0xAA)
+    assert 0 < inner.gas_used < tree.gas_used
+    assert "CALL" in tree.render()
+    assert fork.nonce(outer) == 1
+
+
+def test_a_trace_keeps_logs_with_the_frame_that_emitted_them(fork: Fork) -> None:
+    logger = deployed(fork, LOGS)
+    outer = deployed(fork, forwarder(logger))
+    tree = fork.trace(outer, b"\1", sender=ALICE, commit=True)
+    assert tree.logs == ()
+    assert tree.calls[0].logs[0].topics == (word(7),)
+    assert fork.nonce(ALICE) == 3
+
+
+def test_copies_are_independent(fork: Fork) -> None:
+    contract = deployed(fork, STORE)
+    twin = fork.copy()
+    twin.send(contract, word(1) + word(9), sender=ALICE)
+    assert fork.storage(contract, 1) == 0
+    assert twin.storage(contract, 1) == 9
+    assert twin.digest() != fork.digest()
+
+
+def test_the_digest_depends_on_the_state_alone(fork: Fork) -> None:
+    one, other = fork.copy(), fork.copy()
+    for each, order in ((one, (1, 2, 3)), (other, (3, 1, 2))):
+        for slot in order:
+            each.set_storage(BOB, slot, slot * 10)
+    other.set_storage(BOB, 4, 1)
+    other.set_storage(BOB, 4, 0)
+    assert one.digest() == other.digest()
+    other.set_storage(BOB, 4, 1)
+    assert one.digest() != other.digest()
+
+
+# -- bad input --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["0x12", "hello", "0x" + "g" * 40, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB49", b"\1" * 19])
+def test_malformed_addresses_are_refused(fork: Fork, text: str | bytes) -> None:
+    if isinstance(text, str) and not text.startswith("0x"):
+        with pytest.raises(UnknownName):
+            fork.address_of(text)
+    for use in (lambda: fork.balance(text), lambda: fork.call(text, b""), lambda: fork.send(text, b"", sender=ALICE)):
+        with pytest.raises(BadAddress):
+            use()
+
+
+@pytest.mark.parametrize("value", [-1, 2**256, 1.5, "7"])
+def test_integers_out_of_range_are_refused(fork: Fork, value: object) -> None:
+    for use in (
+        lambda: fork.set_balance(ALICE, value),  # type: ignore[arg-type]
+        lambda: fork.set_storage(ALICE, 0, value),  # type: ignore[arg-type]
+        lambda: fork.storage(ALICE, value),  # type: ignore[arg-type]
+        lambda: fork.send(BOB, b"", sender=ALICE, value=value),  # type: ignore[arg-type]
+        lambda: fork.call(BOB, b"", sender=ALICE, value=value),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(BadInteger):
+            use()
+
+
+def test_calldata_that_is_not_bytes_is_refused(fork: Fork) -> None:
+    with pytest.raises(UsageError, match="calldata must be bytes, not str"):
+        fork.call(ALICE, "0x1234")  # type: ignore[arg-type]
+
+
+def test_a_call_where_no_contract_stands_is_refused(fork: Fork) -> None:
+    with pytest.raises(NoCode, match="no contract stands there"):
+        fork.call(BOB, b"\1\2\3\4")
+    with pytest.raises(NoCode, match="no contract stands there"):
+        fork.send(BOB, b"\1\2\3\4", sender=ALICE)
+    assert fork.nonce(ALICE) == 0, "refused before it happened"
+
+
+def test_precompiles_can_be_called(fork: Fork) -> None:
+    assert fork.call(bytes(19) + b"\4", b"echo") == b"echo"
+
+
+def test_an_unknown_hard_fork_or_chain_is_an_error_with_near_names() -> None:
+    with pytest.raises(UnknownName, match="unknown hard fork 'shangai'") as failure:
+        Fork.empty(hardfork="shangai")
+    assert "did you mean 'shanghai'?" in str(failure.value.hint)
+
+
+def test_missing_state_names_address_and_slot_and_fresh_slots_read_zero() -> None:
+    evm = Evm(1, "shanghai", closed=False)
+    evm.learn_account(BOB, 5, 1, LOAD)
+    evm.learn_slots(BOB, {3: 33})
+    fork = Fork.from_state(evm.freeze(), labels={}, source={"kind": "snapshot"})
+    assert fork.storage(BOB, 3) == 33
+    with pytest.raises(MissingStateError, match=f"state of {checksum(BOB)} slot 0x4 is not in this snapshot"):
+        fork.call(BOB, word(4), sender=BOB)
+    with pytest.raises(MissingStateError, match=f"state of account {checksum(ALICE)}"):
+        fork.balance(ALICE)
+
+    closed = Fork.empty()
+    contract = deployed(closed, LOAD)
+    assert closed.call(contract, word(4)) == word(0), "a contract made here is known in full"
+
+
+def test_what_a_fork_created_is_complete_even_where_the_rest_is_partial() -> None:
+    evm = Evm(1, "shanghai", closed=False)
+    evm.learn_account(ALICE, 0, 0, b"")
+    evm.learn_account(create_address(ALICE, 0), 0, 0, b"")
+    fork = Fork.from_state(evm.freeze(), labels={}, source={"kind": "snapshot"})
+    contract = deployed(fork, LOAD)
+    assert fork.call(contract, word(123), sender=ALICE) == word(0)
+    reopened = Fork.from_state(fork.freeze(), labels={}, source={"kind": "snapshot"})
+    assert reopened.call(contract, word(123), sender=ALICE) == word(0), "the mark survives freezing"

@@ -1,0 +1,191 @@
+"""A snapshot file holds a world exactly, or is refused with the reason."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mayavi._kernel import Evm, State
+from mayavi.errors import MissingStateError, SnapshotCorrupt, SnapshotError, SnapshotFutureVersion, SnapshotTruncated
+from mayavi.evm.fork import Fork
+from mayavi.evm.snapshot import read_info, read_snapshot
+from tests.evm.bytecode import LOAD, RETURN_42, STORE, initcode, word
+
+ALICE = b"\xa1" * 20
+
+addresses = st.binary(min_size=20, max_size=20)
+words = st.integers(0, 2**256 - 1)
+accounts = st.dictionaries(
+    addresses,
+    st.tuples(words, st.integers(0, 2**64 - 1), st.binary(max_size=40), st.dictionaries(words, words, max_size=5)),
+    max_size=6,
+)
+
+
+def world(facts: dict[bytes, tuple[int, int, bytes, dict[int, int]]], *, closed: bool) -> Evm:
+    evm = Evm(10, "cancun", closed=closed)
+    for address, (balance, nonce, code, slots) in facts.items():
+        if code[:1] == b"\xef":
+            code = b"\x00" + code  # 0xef starts formats that real chains refuse to deploy
+        if closed:
+            evm.set_balance(address, balance)
+            evm.set_nonce(address, nonce)
+            evm.set_code(address, code)
+            for slot, value in slots.items():
+                evm.set_storage(address, slot, value)
+        else:
+            evm.learn_account(address, balance, nonce, code)
+            evm.learn_slots(address, slots)
+    return evm
+
+
+@given(accounts, st.booleans(), st.integers(0, 2**64 - 1))
+def test_dump_load_dump_is_the_identity(
+    facts: dict[bytes, tuple[int, int, bytes, dict[int, int]]], closed: bool, number: int
+) -> None:
+    evm = world(facts, closed=closed)
+    evm.set_block(number=number, timestamp=7, base_fee=9, prevrandao=b"\x05" * 32, excess_blob_gas=11)
+    dump = evm.dump()
+    state = State.load(dump)
+    assert state.dump() == dump
+    assert Evm.from_state(state).dump() == dump
+    assert evm.freeze().dump() == dump
+    assert state.digest() == evm.digest()
+
+
+@given(accounts)
+def test_a_loaded_world_answers_like_the_one_dumped(facts: dict[bytes, tuple[int, int, bytes, dict[int, int]]]) -> None:
+    loaded = Evm.from_state(State.load(world(facts, closed=False).dump()))
+    for address, (balance, nonce, _, slots) in facts.items():
+        assert (loaded.balance(address), loaded.nonce(address)) == (balance, nonce)
+        for slot, value in slots.items():
+            assert loaded.storage(address, slot) == value
+
+
+@given(st.data())
+def test_no_damage_to_the_dump_goes_unnoticed_or_crashes(data: st.DataObject) -> None:
+    dump = world({ALICE: (5, 6, RETURN_42, {1: 2, 3: 4})}, closed=True).dump()
+    at = data.draw(st.integers(0, len(dump) - 1))
+    damaged = dump[:at] + bytes([data.draw(st.integers(0, 255).filter(lambda byte: byte != dump[at]))]) + dump[at + 1 :]
+    try:
+        state = State.load(damaged)
+    except ValueError:
+        return
+    assert state.digest() != world({ALICE: (5, 6, RETURN_42, {1: 2, 3: 4})}, closed=True).digest()
+
+
+@pytest.fixture
+def fork() -> Fork:
+    fork = Fork.empty()
+    fork.set_block(number=19_000_000, timestamp=1_700_000_000)
+    fork.create_at(b"\x11" * 20, initcode(STORE), sender=ALICE)
+    fork.send(b"\x11" * 20, word(5) + word(55), sender=ALICE)
+    fork.labels["Store"] = "0x" + "11" * 20
+    return fork
+
+
+def test_a_fork_comes_back_from_its_file(fork: Fork, tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "world.mayavi"
+    digest = fork.dump_snapshot(path)
+    again = Fork.load_snapshot(path)
+    assert digest == fork.digest() == again.digest()
+    assert again.storage("0x" + "11" * 20, 5) == 55
+    assert again.labels == fork.labels
+    assert again.block == fork.block
+    info = read_info(path)
+    assert info.digest == digest
+    assert info.metadata["block"] == 19_000_000
+    assert again.dump_snapshot(tmp_path / "again") == digest
+    assert (tmp_path / "again").read_bytes() == path.read_bytes(), "the file itself is deterministic"
+
+
+def test_a_snapshot_of_a_partial_world_stays_partial(tmp_path: Path) -> None:
+    evm = Evm(1, "shanghai", closed=False)
+    evm.learn_account(ALICE, 0, 0, LOAD)
+    evm.learn_slots(ALICE, {1: 0})
+    Fork.from_state(evm.freeze(), labels={}, source={"kind": "rpc"}).dump_snapshot(tmp_path / "partial")
+    again = Fork.load_snapshot(tmp_path / "partial")
+    assert again.call(ALICE, word(1), sender=ALICE) == word(0)
+    with pytest.raises(MissingStateError, match="slot 0x2 is not in this snapshot"):
+        again.call(ALICE, word(2), sender=ALICE)
+
+
+def test_a_missing_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SnapshotError, match="there is no snapshot at"):
+        Fork.load_snapshot(tmp_path / "nothing")
+
+
+def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+    for content in (b"", b"PK\x03\x04 something else entirely", b"MAYAVI but not quite"):
+        (tmp_path / "file").write_bytes(content)
+        with pytest.raises(SnapshotCorrupt, match="not a Mayavi snapshot"):
+            Fork.load_snapshot(tmp_path / "file")
+
+
+def test_a_truncated_file_is_refused_at_any_length(fork: Fork, tmp_path: Path) -> None:
+    fork.dump_snapshot(tmp_path / "whole")
+    content = (tmp_path / "whole").read_bytes()
+    for length in {8, 9, 30, 61, 62, 63, len(content) // 2, len(content) - 1}:
+        (tmp_path / "part").write_bytes(content[:length])
+        with pytest.raises(SnapshotTruncated):
+            Fork.load_snapshot(tmp_path / "part")
+
+
+def test_a_wrong_byte_anywhere_is_noticed(fork: Fork, tmp_path: Path) -> None:
+    fork.dump_snapshot(tmp_path / "whole")
+    content = (tmp_path / "whole").read_bytes()
+    for at in range(len(content)):
+        damaged = bytearray(content)
+        damaged[at] ^= 0x20
+        (tmp_path / "damaged").write_bytes(damaged)
+        with pytest.raises(SnapshotError):
+            read_snapshot(tmp_path / "damaged")
+
+
+def test_a_file_of_a_later_version_is_refused_with_the_way_out(fork: Fork, tmp_path: Path) -> None:
+    fork.dump_snapshot(tmp_path / "whole")
+    content = bytearray((tmp_path / "whole").read_bytes())
+    content[8:10] = struct.pack(">H", 2)
+    (tmp_path / "later").write_bytes(content)
+    with pytest.raises(SnapshotFutureVersion, match="format 2, this Mayavi reads up to 1") as failure:
+        Fork.load_snapshot(tmp_path / "later")
+    assert "upgrade" in str(failure.value.hint)
+
+
+_WRITER = """
+import sys
+from mayavi.evm.fork import Fork
+fork = Fork.empty()
+for slot in range(20_000):
+    fork.set_storage(b"\\x11" * 20, slot, slot + 1)
+print("ready", flush=True)
+while True:
+    fork.dump_snapshot(sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+def test_kill_9_while_writing_leaves_a_readable_file(fork: Fork, tmp_path: Path, repository: Path) -> None:
+    path = tmp_path / "world"
+    fork.dump_snapshot(path)
+    for _ in range(5):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE, cwd=repository, text=True
+        )
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+        deadline = 200_000
+        while not list(tmp_path.glob(".world.*.part")) and deadline:
+            deadline -= 1
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.wait(timeout=30)
+        writer.stdout.close()
+        Fork.load_snapshot(path)

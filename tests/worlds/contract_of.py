@@ -1,0 +1,9 @@
+"""The type of the fixture `contract`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mayavi.evm.abi import Contract
+
+ContractOf = Callable[[str, str], Contract]
