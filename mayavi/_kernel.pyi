@@ -5,6 +5,28 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Block",
+    "Evm",
+    "Fleet",
+    "Halted",
+    "InvalidTransaction",
+    "MissingState",
+    "Program",
+    "Receipt",
+    "Reverted",
+    "State",
+    "Template",
+    "Word",
+    "checksum_address",
+    "create2_address",
+    "create_address",
+    "hardforks",
+    "keccak256",
+    "zstd_compress",
+    "zstd_decompress",
+]
+
 class MissingState(Exception):
     """State that is not in this world: `args` is (message, [(kind, address, key)])."""
 

@@ -246,9 +246,13 @@ pub fn with_row<R>(
     MACHINE.with(|cell| {
         let mut place = cell.borrow_mut();
         let machine = match &mut *place {
-            Some(machine) if machine.settings == *settings => machine,
+            Some(machine) if machine.settings.spec == settings.spec => machine,
             other => other.insert(Box::new(Machine::new(settings))),
         };
+        if machine.settings != *settings {
+            machine.evm.ctx.cfg = configuration(settings);
+            machine.settings = *settings;
+        }
         machine.evm.ctx.block = row.block.clone();
         let database = machine.database();
         database.probe = probe;

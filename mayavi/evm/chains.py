@@ -114,7 +114,14 @@ def hardfork_at(chain_id: int, number: int, timestamp: int) -> str:
     return active[-1]
 
 
-def blob_fee_fraction_at(chain_id: int, timestamp: int) -> int:
-    """How fast the blob fee moves at that time: the divisor of EIP-4844's exponential."""
-    fractions = [fraction for time, fraction in chain(chain_id).blob_fees if timestamp >= time]
-    return fractions[-1] if fractions else 3_338_477
+def blob_fee_fraction_at(chain_id: int, timestamp: int, hardfork: str = "cancun") -> int:
+    """How fast the blob fee moves at that time: the divisor of EIP-4844's exponential.
+
+    On a chain without a schedule of its own it is the one its hard fork came with on Ethereum.
+    """
+    schedule = next((known.blob_fees for known in _CHAINS if known.chain_id == chain_id), ())
+    active = [fraction for time, fraction in schedule if timestamp >= time]
+    return active[-1] if active else _FRACTION_OF_FORK.get(hardfork, _FRACTION_OF_FORK["cancun"])
+
+
+_FRACTION_OF_FORK = {"cancun": 3_338_477, "prague": 5_007_716, "osaka": 5_007_716}

@@ -46,7 +46,7 @@ class Fork:
     Open one with `Fork.replica("ethereum")` (offline), `Fork.from_rpc(url, block)` (a node, through a cache),
     `Fork.load_snapshot(path)` or `Fork.empty(...)`. `Fork(rpc_url=..., fork_block=...)` is `from_rpc`.
 
-    Reads (`call`, `balance`, `storage` …) change nothing; `send`, `deploy`, `deal` and the setters do, on this fork alone.
+    Reads (`call`, `balance`, `storage` …) change nothing; `send`, `deploy`, `deal` and setters do, on this fork alone.
     Addresses are 20 bytes or checksummed text; amounts are exact integers in the token's smallest unit. A call that
     fails raises with its decoded reason. State that is not there raises `MissingStateError`, never reads as zero.
 
@@ -110,6 +110,7 @@ class Fork:
             base_fee=header.base_fee,
             prevrandao=header.prevrandao,
             excess_blob_gas=header.excess_blob_gas,
+            blob_fee_fraction=chains.blob_fee_fraction_at(remote.chain_id, header.timestamp, rules),
         )
         evm.learn_block_hash(header.number, header.hash)
         evm.probe = True
@@ -264,7 +265,7 @@ class Fork:
     def deal(self, token: AddressLike, holder: AddressLike, amount: int) -> None:
         """Give `holder` exactly `amount` of `token`: a name of `labels`, an address, or "ETH" for the native coin.
 
-        The balance is written into the token's storage and its total supply follows by the difference, so sums stay right.
+        The balance is written into the token's storage; its total supply moves by the difference, so sums stay right.
         """
         place = to_address(holder)
         _amount(amount)
@@ -340,13 +341,47 @@ class Fork:
         except UnknownName as error:
             raise UsageError(f"the pace of chain {self.chain_id} is not known", "give mine(…, seconds=…)") from error
 
-    def set_block(self, **fields: Any) -> None:
-        """Set fields of the block environment: number, timestamp, coinbase, base_fee, gas_limit, prevrandao …"""
-        self._evm.set_block(**fields)
+    def set_block(
+        self,
+        *,
+        number: int | None = None,
+        timestamp: int | None = None,
+        coinbase: AddressLike | None = None,
+        base_fee: int | None = None,
+        gas_limit: int | None = None,
+        prevrandao: bytes | None = None,
+        excess_blob_gas: int | None = None,
+    ) -> None:
+        """Set fields of the block environment; the ones not named stay as they are."""
+        fields = {"number": number, "timestamp": timestamp, "base_fee": base_fee, "gas_limit": gas_limit}
+        for name, value in {**fields, "excess_blob_gas": excess_blob_gas}.items():
+            if value is not None and not (type(value) is int and 0 <= value < 2**64):
+                raise BadInteger(f"{name} {value!r} is outside 0 … 2**64 - 1")
+        if prevrandao is not None and len(prevrandao) != 32:
+            raise UsageError(f"prevrandao has {len(prevrandao)} bytes, not 32")
+        self._evm.set_block(
+            number=number,
+            timestamp=timestamp,
+            coinbase=None if coinbase is None else to_address(coinbase),
+            base_fee=base_fee,
+            gas_limit=gas_limit,
+            prevrandao=prevrandao,
+            excess_blob_gas=excess_blob_gas,
+            blob_fee_fraction=chains.blob_fee_fraction_at(self.chain_id, timestamp or self.timestamp, self.hardfork),
+        )
 
-    def set_rules(self, **switches: bool) -> None:
-        """Switch a transaction's checks: charge_fees, check_balance, check_nonce, check_base_fee. All are off at first."""
-        self._evm.set_rules(**switches)
+    def set_rules(
+        self,
+        *,
+        charge_fees: bool | None = None,
+        check_balance: bool | None = None,
+        check_nonce: bool | None = None,
+        check_base_fee: bool | None = None,
+    ) -> None:
+        """Switch a transaction's checks on or off; the ones not named stay as they are. All are off at first."""
+        self._evm.set_rules(
+            charge_fees=charge_fees, check_balance=check_balance, check_nonce=check_nonce, check_base_fee=check_base_fee
+        )
 
     @property
     def block(self) -> dict[str, Any]:

@@ -42,6 +42,7 @@ def test_the_blob_fee_moves_at_its_own_times() -> None:
     assert blob_fee_fraction_at(1, 1_710_338_135) == 3_338_477
     assert blob_fee_fraction_at(1, 1_746_612_311) == 5_007_716
     assert blob_fee_fraction_at(1, 1_767_747_671) == 11_684_671
+    assert blob_fee_fraction_at(777, 0, "prague") == 5_007_716
 
 
 def test_an_unknown_chain_or_age_is_an_error() -> None:

@@ -86,7 +86,7 @@ def test_transient_storage_ends_with_the_transaction() -> None:
 
 def test_an_opcode_of_a_later_hard_fork_halts() -> None:
     fork = Fork.empty(hardfork="shanghai")
-    with pytest.raises(CallHalted, match="halted: (OpcodeNotFound|NotActivated)"):
+    with pytest.raises(CallHalted, match=r"halted: (OpcodeNotFound|NotActivated)"):
         fork.call(deployed(fork, TRANSIENT), b"\x01")
 
 
@@ -249,7 +249,9 @@ def test_the_digest_depends_on_the_state_alone(fork: Fork) -> None:
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["0x12", "hello", "0x" + "g" * 40, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB49", b"\1" * 19])
+@pytest.mark.parametrize(
+    "text", ["0x12", "hello", "0x" + "g" * 40, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB49", b"\1" * 19]
+)
 def test_malformed_addresses_are_refused(fork: Fork, text: str | bytes) -> None:
     if isinstance(text, str) and not text.startswith("0x"):
         with pytest.raises(UnknownName):
