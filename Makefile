@@ -59,7 +59,7 @@ check-kernel: $(STAMPS)/python
 	$(call say,cargo fmt and clippy)
 	@tools/toolchain cargo >/dev/null
 	@$(CARGO) fmt --manifest-path kernel/Cargo.toml --check
-	@$(CARGO) clippy --quiet --manifest-path kernel/Cargo.toml --all-targets --locked -- -D warnings
+	@$(CARGO) clippy --quiet --manifest-path kernel/Cargo.toml --all-targets --features bench --locked -- -D warnings
 
 format: $(STAMPS)/python  ## rewrite Python and Rust sources in the house format
 	@$(BIN)/ruff check --fix .
@@ -93,7 +93,8 @@ $(STAMPS)/python: pyproject.toml constraints.txt | $(STAMPS)/venv
 $(STAMPS)/kernel: $(KERNEL_SOURCES) pyproject.toml | $(STAMPS)/python
 	@tools/toolchain cargo >/dev/null
 	$(call say,the Rust kernel (the first build takes some minutes))
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --locked --quiet
+	@PIP_CONSTRAINT=constraints.txt PIP_QUIET=2 $(BIN)/maturin develop --release --locked --quiet >$(STAMPS)/kernel.log 2>&1 \
+		|| { cat $(STAMPS)/kernel.log; exit 1; }
 	@touch $@
 
 $(STAMPS)/contracts: contracts/package.json contracts/package-lock.json | $(STAMPS)/npm

@@ -88,7 +88,7 @@ impl Database for RowDatabase {
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Miss> {
         if let Some(account) = self.overlay.get(&address) {
-            return Ok(Some(account.info.clone()));
+            return Ok((!account.destroyed).then(|| account.info.clone()));
         }
         match self.world.account(&address, |account| account.info.clone()) {
             Some(info) => Ok(Some(info)),

@@ -202,7 +202,7 @@ impl Fleet {
 }
 
 /// As many mutable pieces as there are chunks of rows, empty ones where a program has no outputs.
-fn split_mut<'a>(whole: &'a mut [u8], size: usize, chunks: usize) -> Vec<&'a mut [u8]> {
+fn split_mut(whole: &mut [u8], size: usize, chunks: usize) -> Vec<&mut [u8]> {
     if size == 0 {
         return (0..chunks).map(|_| Default::default()).collect();
     }

@@ -9,6 +9,8 @@ use revm::{
 #[derive(Clone, Debug)]
 pub struct OverlayAccount {
     pub info: AccountInfo,
+    /// Destroyed: before EIP-161 that is not the same as empty.
+    pub destroyed: bool,
     /// Created or destroyed here: nothing of the storage below shows through.
     pub cleared: bool,
     pub slots: U256Map<U256>,
@@ -19,8 +21,8 @@ pub struct OverlayAccount {
 enum Undo {
     /// The account was not in the overlay before.
     Absent(Address),
-    /// The account's info before the write.
-    Info(Address, AccountInfo),
+    /// The account's info before the write, and whether it was destroyed.
+    Info(Address, AccountInfo, bool),
     /// One slot before the write; `None` where it was not in the overlay.
     Slot(Address, U256, Option<U256>),
     /// The whole storage before it was cleared.
@@ -67,7 +69,7 @@ impl Overlay {
             }
             if account.is_selfdestructed() {
                 self.clear_storage(address);
-                self.set_info(address, AccountInfo::default());
+                self.put(address, AccountInfo::default(), true);
                 continue;
             }
             if account.is_created() {
@@ -85,16 +87,22 @@ impl Overlay {
     }
 
     pub fn set_info(&mut self, address: Address, info: AccountInfo) {
+        self.put(address, info, false);
+    }
+
+    fn put(&mut self, address: Address, info: AccountInfo, destroyed: bool) {
         let journaling = self.journaling();
         match self.accounts.get_mut(&address) {
             Some(account) => {
-                let before = std::mem::replace(&mut account.info, info);
+                let info = std::mem::replace(&mut account.info, info);
+                let destroyed = std::mem::replace(&mut account.destroyed, destroyed);
                 if journaling {
-                    self.undo.push(Undo::Info(address, before));
+                    self.undo.push(Undo::Info(address, info, destroyed));
                 }
             }
             None => {
-                self.accounts.insert(address, OverlayAccount { info, cleared: false, slots: U256Map::default() });
+                self.accounts
+                    .insert(address, OverlayAccount { info, destroyed, cleared: false, slots: U256Map::default() });
                 if journaling {
                     self.undo.push(Undo::Absent(address));
                 }
@@ -153,9 +161,10 @@ impl Overlay {
                 Undo::Absent(address) => {
                     self.accounts.remove(&address);
                 }
-                Undo::Info(address, info) => {
+                Undo::Info(address, info, destroyed) => {
                     if let Some(account) = self.accounts.get_mut(&address) {
                         account.info = info;
+                        account.destroyed = destroyed;
                     }
                 }
                 Undo::Slot(address, key, before) => {

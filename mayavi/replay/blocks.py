@@ -13,6 +13,8 @@ from mayavi.evm.state import Block
 from mayavi.replay.case import ExpectedReceipt, block_numbers, read_block, read_bytecodes, read_pre_state, read_receipts
 
 MAINNET = 1
+BEFORE_STATUS = ("frontier", "homestead", "tangerine", "spurious_dragon")
+"""Hard forks before Byzantium gave receipts a status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,10 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
     hashes = ["0x" + each.hex() for each in claims["transaction_hashes"]]
     wrong = _transaction_differences(result, claims, expected, hashes)
     whole = _block_differences(result, claims)
+    if report.hardfork in BEFORE_STATUS:
+        # Receipts of that age hold the state root after each transaction, which a partial pre-state cannot give.
+        whole = [difference for difference in whole if difference.field != "receipts root"]
+        report.notes.append("receipts root: not checkable before Byzantium")
     if expected is None:
         # Without receipts of its own the block's root vouches for all of its transactions, or for none.
         report.exact_transactions = 0 if whole or wrong else report.transactions
@@ -191,7 +197,7 @@ def _transaction_differences(
 
 def _receipt_difference(want: ExpectedReceipt, got: tuple[bool, int, list[Any]]) -> tuple[str, object, object] | None:
     success, gas_used, logs = got
-    if success != want.success:
+    if want.success is not None and success != want.success:
         return "status", int(want.success), int(success)
     if gas_used != want.gas_used:
         return "gas used", want.gas_used, gas_used

@@ -29,7 +29,8 @@ class ExpectedReceipt:
     """What the chain says of one transaction."""
 
     hash: bytes
-    success: bool
+    success: bool | None
+    """None before Byzantium, when receipts held a state root instead of a status."""
     gas_used: int
     logs: tuple[tuple[bytes, tuple[bytes, ...], bytes], ...]
 
@@ -107,8 +108,9 @@ def read_receipts(directory: Path, number: int) -> list[ExpectedReceipt] | None:
                 )
                 for log in entry["logs"]
             )
-            status, gas_used = _number(entry["status"]), _number(entry["gasUsed"])
-            receipts.append(ExpectedReceipt(_hex(entry["hash"], path, "hash"), status == 1, gas_used, logs))
+            status = entry.get("status")
+            success = None if status is None else _number(status) == 1
+            receipts.append(ExpectedReceipt(_hex(entry["hash"], path, "hash"), success, _number(entry["gasUsed"]), logs))
         except (KeyError, TypeError, ValueError) as error:
             raise CaseError(f"'{path}': receipt {len(receipts)}: {error}") from error
     return receipts

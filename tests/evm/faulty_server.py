@@ -52,7 +52,7 @@ def hang_up(reply: Reply) -> None:
 
 
 def drip(reply: Reply) -> None:
-    """The body comes byte by byte, each soon after the one before, and does not end."""
+    """The body comes byte by byte, each soon after the one before, and goes on for seconds."""
     reply.drip, reply.announced = True, 1_000_000
 
 
@@ -87,12 +87,13 @@ def items(change_items: Callable[[list[dict[str, Any]]], list[Any]]) -> Fault:
 
 
 def every(**members: Any) -> Fault:
-    """Set members of every answer, such as result= or error=."""
+    """Set members of every answer: result= or error= replace what it says, others such as id= leave that as it is."""
 
     def change(answers: list[dict[str, Any]]) -> list[Any]:
         for answer in answers:
-            answer.pop("result", None)
-            answer.pop("error", None)
+            if members.keys() & {"result", "error"}:
+                answer.pop("result", None)
+                answer.pop("error", None)
             answer.update(members)
         return answers
 
@@ -186,7 +187,9 @@ def _handler(server: FaultyServer) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(raw)
                 return
             with suppress(OSError):
-                while not server.released.wait(timeout=0.01):
+                for _ in range(300):  # three seconds, far beyond the deadline of any test
+                    if server.released.wait(timeout=0.01):
+                        break
                     self.wfile.write(b" ")
 
         def log_message(self, *_: object) -> None:

@@ -90,6 +90,17 @@ def test_an_opcode_of_a_later_hard_fork_halts() -> None:
         fork.call(deployed(fork, TRANSIENT), b"\x01")
 
 
+@pytest.mark.parametrize(("hardfork", "new_account"), [("tangerine", 25_000), ("spurious_dragon", 0)])
+def test_before_eip_161_a_destroyed_account_is_gone_and_not_just_empty(hardfork: str, new_account: int) -> None:
+    fork = Fork.empty(hardfork=hardfork)
+    doomed = fork.deploy(initcode(bytes.fromhex("33ff")), sender=ALICE)
+    caller = fork.deploy(initcode(forwarder(doomed)), sender=ALICE)
+    fork.send(caller, b"\1", sender=ALICE)
+    gone, touched = (fork.send(caller, b"\1", sender=ALICE).gas_used for _ in range(2))
+    # Calling nobody pays for a new account once: the call itself leaves an empty one there.
+    assert gone - touched == new_account
+
+
 def test_create_at_runs_the_constructor_at_the_chosen_place(fork: Fork) -> None:
     place = b"\x42" * 20
     receipt = fork.create_at(place, initcode(EXTERNAL_CODE_SIZE), sender=ALICE)

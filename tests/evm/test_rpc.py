@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from mayavi.errors import RpcBadAnswer, RpcBudgetExceeded, RpcError, RpcHttpError, RpcTimeout, UsageError
+from mayavi.errors import RpcBadAnswer, RpcBudgetExceeded, RpcError, RpcHttpError, RpcTimeout
 from mayavi.evm.answers import quantity
-from mayavi.evm.endpoint import Endpoint, url_from_environment
 from mayavi.evm.refusals import NodeRefused, Refusal, retry_after_s
 from mayavi.evm.rpc import Call, RpcClient
 from tests.evm.faulty_server import (
@@ -156,7 +155,7 @@ def test_an_answer_too_large_for_the_node_is_split(client: RpcClient, node: Scri
 
     node.faults = [items(too_large)]
     assert client.batch(slots(10)) == slot_values(10)
-    assert [len(request) for request in node.requests] == [10, 5, 1]
+    assert sorted(len(request) for request in node.requests) == [1, 5, 10]
     assert clock.sleeps == []
 
 
@@ -445,54 +444,3 @@ def test_a_proxy_the_environment_names_is_used(node: ScriptedNode, monkeypatch: 
         assert client.batch([balance()]) == [5 * 10**18]
     assert node.request_headers[0][":path"] == f"http://node.invalid/v2/{KEY}"
     assert node.request_headers[0]["Proxy-Authorization"] == "Basic YW5uYTpvcGVuc2VzYW1l"
-
-
-# Addresses
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["", "  ", "ftp://host/x", "file:///etc/passwd", "host.example/v2/x", "http://", "https:///path", "http://h:99999/",
-     "http://[::1/", "http://host /x", "http://host/\nx", "ws://host/x", "wss://host/x"],
-)  # fmt: skip
-def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(UsageError):
-        Endpoint.parse(url)
-
-
-def test_a_refused_address_is_not_repeated() -> None:
-    for url in (f"wss://host/{KEY}", f"{KEY}://host", f"host:{KEY}", f"https://:x/{KEY}"):
-        with pytest.raises(UsageError) as caught:
-            Endpoint.parse(url)
-        assert KEY not in str(caught.value)
-
-
-def test_an_endpoint_shows_scheme_and_host() -> None:
-    endpoint = Endpoint.parse(f"https://Node.Example:8443/v2/{KEY}?a={KEY}")
-    assert str(endpoint) == "https://node.example:8443"
-    assert (endpoint.host, endpoint.port, endpoint.target) == ("node.example", 8443, f"/v2/{KEY}?a={KEY}")
-    assert str(Endpoint.parse("http://[::1]/")) == "http://[::1]"
-
-
-def test_the_environment_names_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MAYAVI_RPC_URL", "MAYAVI_RPC_URL_ETHEREUM", "ALCHEMY_RPC_URL"):
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises(UsageError, match="no RPC address is set") as caught:
-        url_from_environment("ethereum")
-    assert "MAYAVI_RPC_URL_ETHEREUM or MAYAVI_RPC_URL or ALCHEMY_RPC_URL" in str(caught.value.hint)
-    monkeypatch.setenv("ALCHEMY_RPC_URL", "https://alchemy.example/k")
-    assert url_from_environment("ethereum") == "https://alchemy.example/k"
-    monkeypatch.setenv("MAYAVI_RPC_URL", "https://any.example/k")
-    assert url_from_environment("ethereum") == url_from_environment(None) == "https://any.example/k"
-    monkeypatch.setenv("MAYAVI_RPC_URL_ETHEREUM", "https://ethereum.example/k")
-    assert url_from_environment("ethereum") == "https://ethereum.example/k"
-    assert url_from_environment("base") == url_from_environment(None) == "https://any.example/k"
-    monkeypatch.setenv("MAYAVI_RPC_URL_ETHEREUM", "")
-    assert url_from_environment("ethereum") == "https://any.example/k"
-
-
-def test_an_address_in_the_environment_must_be_http(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MAYAVI_RPC_URL_BASE", f"wss://node.example/{KEY}")
-    with pytest.raises(UsageError, match=r"^MAYAVI_RPC_URL_BASE: the RPC address has scheme 'wss'") as caught:
-        url_from_environment("base")
-    assert KEY not in str(caught.value)

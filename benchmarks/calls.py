@@ -1,0 +1,104 @@
+"""One call through `Fork` with calldata encoded beforehand, against the same call in a loop of bare revm.
+
+Both execute the same transaction on the same world and keep nothing. What is more on our side is what Mayavi adds:
+crossing from Python, moving the row in and out, reading through overlay and base.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+from eth_abi import abi as eth_abi
+
+from benchmarks.position import BORROWER, Call, Position, open_position
+from benchmarks.report import Effort, Quantity, Section, Target, timed
+from benchmarks.timing import Timing, count_for, in_turns, seconds_each
+from benchmarks.yardstick import Yardstick, load_yardstick
+from mayavi import Fork
+
+ROUNDS = 21
+SHORT_CALL_MORE_US = 3.0
+LONG_CALL_MORE = 0.05
+BARE = "bare revm"
+KINDS = {"frozen": "Fork on a frozen world", "written": "Fork with writes"}
+
+
+def measure(effort: Effort) -> Section:
+    """Every call, on a frozen world and on one with writes, and what codecs add to it."""
+    section = Section("calls", "one call through Fork, calldata encoded beforehand, against bare revm")
+    yardstick = load_yardstick()
+    position = open_position()
+    for call in position.calls:
+        timings = time_call(call, position, yardstick, effort)
+        bare = timings[BARE]
+        section.rows.append(timed(f"{call.name}, {BARE}", bare, "µs"))
+        for kind, words in KINDS.items():
+            ours = timings[kind]
+            more = Quantity(ours.more(bare) * 1e6, "µs")
+            section.rows.append(
+                timed(f"{call.name}, {words}", ours, "µs", more=more, ratio=Quantity(ours.ratio(bare), "×"))
+            )
+            section.targets.append(target_of(call, words, ours, bare))
+        for codec, timing in time_codecs(call, position.frozen, effort).items():
+            section.rows.append(timed(f"{call.name}, encode + decode by {codec}", timing, "µs"))
+    return section
+
+
+def time_call(call: Call, position: Position, yardstick: Yardstick, effort: Effort) -> dict[str, Timing]:
+    """Bare revm and both forks in turns."""
+    count = count_for(lambda: position.frozen.call(call.to, call.data, BORROWER), effort.round_seconds)
+
+    def bare() -> float:
+        # As on our side, the first round only warms what the second finds.
+        return yardstick.bare_calls(position.dump, call.to, call.data, BORROWER, count, 2)[1] / count
+
+    contestants = {BARE: bare, "frozen": caller(position.frozen, call, count)}
+    contestants["written"] = caller(position.written, call, count)
+    return in_turns(contestants, effort.rounds(ROUNDS))
+
+
+def caller(fork: Fork, call: Call, count: int) -> Callable[[], float]:
+    """`count` calls through `fork`, as a user would write them."""
+
+    def loop() -> float:
+        make, to, data = fork.call, call.to, call.data
+        for _ in range(count):
+            make(to, data, BORROWER)
+        began = time.perf_counter()
+        for _ in range(count):
+            make(to, data, BORROWER)
+        return (time.perf_counter() - began) / count
+
+    return loop
+
+
+def target_of(call: Call, words: str, ours: Timing, bare: Timing) -> Target:
+    """A short call is judged by what it adds, a long one by the share of it."""
+    if call.name == "balanceOf":
+        more = Quantity(ours.more(bare) * 1e6, "µs")
+        return Target(f"{call.name}, {words}: more than {BARE}", Quantity(SHORT_CALL_MORE_US, "µs"), more)
+    share = Quantity(ours.ratio(bare) - 1, "%")
+    return Target(f"{call.name}, {words}: more than {BARE}", Quantity(LONG_CALL_MORE, "%"), share)
+
+
+def time_codecs(call: Call, fork: Fork, effort: Effort) -> dict[str, Timing]:
+    """What encoding the arguments and decoding the output adds to a call: ours, and eth-abi's."""
+    function, arguments = call.function, call.arguments
+    inputs = [each.type.canonical for each in function.signature.inputs]
+    outputs = [each.type.canonical for each in function.signature.outputs]
+    output = fork.call(call.to, call.data, BORROWER)
+
+    def ours() -> object:
+        return function.encode(*arguments), function.decode(output)
+
+    def theirs() -> object:
+        return function.selector + eth_abi.encode(inputs, arguments), eth_abi.decode(outputs, output)
+
+    contestants = {"ours": ours, "eth-abi": theirs}
+    counts = {name: count_for(each, effort.round_seconds / 4) for name, each in contestants.items()}
+    return in_turns(
+        {name: partial(seconds_each, each, counts[name]) for name, each in contestants.items()},
+        effort.rounds(7),
+    )

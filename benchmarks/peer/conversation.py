@@ -1,0 +1,107 @@
+"""How a runner talks to the benchmark that started it: one JSON object a line.
+
+The world comes as a file. Then each line asks for `count` calls of one name, and the answer says how many seconds they
+took, the output of the last one and the gas the peer reports for it. Asked in turns, peer and Mayavi meet the same
+machine.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Account:
+    """One account of the world."""
+
+    balance: int
+    nonce: int
+    code: bytes
+    code_hash: bytes
+    slots: dict[int, int]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One of the calls to time. A call that `writes` must leave no trace."""
+
+    to: bytes
+    data: bytes
+    sender: bytes
+    writes: bool
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything a peer is given."""
+
+    number: int
+    timestamp: int
+    accounts: dict[bytes, Account]
+    calls: dict[str, Call]
+
+    def codes(self) -> list[bytes]:
+        """Every code once, none of them empty."""
+        return sorted({account.code for account in self.accounts.values() if account.code})
+
+
+Answer = tuple[bytes, int]
+"""The output of a call and the gas the peer reports for it."""
+
+Repeat = Callable[[Call, int], Answer]
+"""Makes a call so many times, undoing what it writes, and gives the last answer."""
+
+
+def read_world(path: Path) -> World:
+    """The world the benchmark wrote."""
+    told = json.loads(path.read_text(encoding="utf-8"))
+    accounts = {
+        bytes.fromhex(address): Account(
+            int(account["balance"], 16),
+            account["nonce"],
+            bytes.fromhex(account["code"]),
+            bytes.fromhex(account["code_hash"]),
+            {int(slot, 16): int(value, 16) for slot, value in account["slots"].items()},
+        )
+        for address, account in told["accounts"].items()
+    }
+    calls = {
+        name: Call(bytes.fromhex(c["to"]), bytes.fromhex(c["data"]), bytes.fromhex(c["sender"]), c["writes"])
+        for name, c in told["calls"].items()
+    }
+    return World(told["number"], told["timestamp"], accounts, calls)
+
+
+def creation_code(code: bytes) -> bytes:
+    """Init code that leaves exactly `code`: a peer looks for jump destinations when it creates a contract, not before.
+
+    revm 8 takes code that was put straight into its state for unanalysed, and analyses it again at every frame: two to
+    three times slower. Created once and then put in place by its hash, it runs as after a real deployment.
+    """
+    # PUSH3 size, PUSH1 16, PUSH1 0, CODECOPY, PUSH3 size, PUSH1 0, RETURN: 16 bytes, then the code.
+    size = len(code).to_bytes(3, "big")
+    return b"\x62" + size + b"\x60\x10\x60\x00\x39\x62" + size + b"\x60\x00\xf3" + code
+
+
+def converse(prepare: Callable[[World], Repeat]) -> None:
+    """Prepare the world named on the command line, then answer until the benchmark hangs up."""
+    world = read_world(Path(sys.argv[1]))
+    repeat = prepare(world)
+    say({"ready": True})
+    for line in sys.stdin:
+        asked = json.loads(line)
+        call, count = world.calls[asked["call"]], asked["count"]
+        began = time.perf_counter()
+        output, gas = repeat(call, count)
+        say({"seconds": time.perf_counter() - began, "output": output.hex(), "gas": gas})
+
+
+def say(answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()

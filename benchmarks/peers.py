@@ -1,0 +1,205 @@
+"""The peers, pyrevm and verbs: the same world, the same calldata, the same rounds.
+
+Each is built from its source package into an environment of its own under `.cache/bench`, and runs there as a process
+that answers one round at a time. The first build takes minutes; where it fails the section says why and goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.position import BENCH_CACHE, BORROWER, REPOSITORY, Call, Position, open_position
+from benchmarks.report import Effort, Quantity, Row, Section, Unavailable, timed
+from benchmarks.timing import count_for, in_turns, seconds_each
+from mayavi.evm.contents import WorldContents
+from mayavi.evm.hashing import keccak256
+
+ROUNDS = 11
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another Python EVM."""
+
+    name: str
+    version: str
+    runner: str
+
+    @property
+    def python(self) -> Path:
+        """The interpreter of its own environment."""
+        return BENCH_CACHE / self.name / "bin" / "python"
+
+
+PEERS = [
+    Peer("pyrevm", "0.3.7", "benchmarks.peer.run_pyrevm"),
+    Peer("verbs", "0.4.1", "benchmarks.peer.run_verbs"),
+]
+
+
+def measure(effort: Effort) -> Section:
+    """Ours and every peer that builds here, call by call; gas as each reports it for its first and for a later call."""
+    section = Section("peers", "one call, calldata encoded beforehand: Mayavi and its peers")
+    position = open_position()
+    with ExitStack() as stack:
+        world = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "world.json"
+        world.write_text(json.dumps(export(position)), encoding="utf-8")
+        runners: dict[str, Runner] = {}
+        for peer in PEERS:
+            try:
+                prepare(peer)
+                runners[f"{peer.name} {peer.version}"] = stack.enter_context(Runner(peer, world))
+            except Unavailable as error:
+                section.notes.append(str(error))
+        for call in position.calls:
+            section.rows += compare(call, position, runners, effort, section.notes)
+    if not runners:
+        section.skipped = "no peer builds here"
+    return section
+
+
+def compare(call: Call, position: Position, runners: dict[str, Runner], effort: Effort, notes: list[str]) -> list[Row]:
+    """One call by everyone. A peer whose output is not ours is named in `notes`."""
+    fork = position.frozen
+    gas = fork.copy().send(call.to, call.data, BORROWER).gas_used
+    output = fork.call(call.to, call.data, BORROWER)
+    count = count_for(lambda: fork.call(call.to, call.data, BORROWER), effort.round_seconds)
+    first = {name: runner.ask(call.name, 1) for name, runner in runners.items()}
+    notes += [
+        f"{name} gives another output for {call.name}: 0x{answer.output.hex()}"
+        for name, answer in first.items()
+        if answer.output != output
+    ]
+
+    def asking(runner: Runner) -> Callable[[], float]:
+        return lambda: runner.ask(call.name, count).seconds / count
+
+    contestants = {"mayavi": lambda: seconds_each(lambda: fork.call(call.to, call.data, BORROWER), count)}
+    contestants |= {name: asking(runner) for name, runner in runners.items()}
+    timings = in_turns(contestants, effort.rounds(ROUNDS))
+    later = {name: runner.ask(call.name, 1) for name, runner in runners.items()}
+    rows = [timed(f"{call.name}, mayavi", timings["mayavi"], "µs", gas_first=Quantity(gas, "gas"))]
+    rows[0].figures["gas_later"] = Quantity(gas, "gas")
+    for name in runners:
+        beside = {
+            "gas_first": Quantity(first[name].gas, "gas"),
+            "gas_later": Quantity(later[name].gas, "gas"),
+            "ratio": Quantity(timings[name].ratio(timings["mayavi"]), "×"),
+        }
+        rows.append(timed(f"{call.name}, {name}", timings[name], "µs", **beside))
+    return rows
+
+
+def export(position: Position) -> dict[str, Any]:
+    """The world and the calls as the runners read them."""
+    contents = WorldContents.of(position.dump)
+    accounts = {
+        address.hex(): {
+            "balance": hex(account.balance),
+            "nonce": account.nonce,
+            "code": account.code.hex(),
+            "code_hash": keccak256(account.code).hex(),
+            "slots": {hex(slot): hex(value) for slot, value in account.slots.items()},
+        }
+        for address, account in contents.accounts.items()
+    }
+    calls = {
+        call.name: {"to": call.to.hex(), "data": call.data.hex(), "sender": BORROWER.hex(), "writes": call.writes}
+        for call in position.calls
+    }
+    block = contents.block
+    return {"number": block["number"], "timestamp": block["timestamp"], "accounts": accounts, "calls": calls}
+
+
+# -- environments of their own ----------------------------------------------------------------------------------------
+
+
+def prepare(peer: Peer) -> None:
+    """Build the peer from its source package, unless that is done; `Unavailable` says why it cannot be."""
+    if installed_version(peer) == peer.version:
+        return
+    sys.stderr.write(f"building {peer.name} {peer.version} from its source package (this takes some minutes)\n")
+    home = BENCH_CACHE / peer.name
+    requirement = f"{peer.name}=={peer.version}"
+    install = ["-m", "pip", "install", "--no-deps", "--no-binary", peer.name, "--progress-bar", "off", requirement]
+    log = BENCH_CACHE / f"{peer.name}.log"
+    BENCH_CACHE.mkdir(parents=True, exist_ok=True)
+    with open(log, "w", encoding="utf-8") as file:
+        for command in ([sys.executable, "-m", "venv", "--clear", str(home)], [str(peer.python), *install]):
+            if subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False).returncode:
+                raise Unavailable(f"{peer.name} {peer.version} does not build here: {reason(log)}")
+
+
+def reason(log: Path) -> str:
+    """The line of a build's log that says most: the first error of the compiler, or else the last line."""
+    lines = [line.strip() for line in log.read_text(encoding="utf-8").splitlines() if line.strip()]
+    errors = [line for line in lines if line.lower().startswith("error")]
+    return f"{(errors or lines or ['no output'])[0]} (all of it: {log.relative_to(REPOSITORY)})"
+
+
+def installed_version(peer: Peer) -> str | None:
+    """The version in the peer's environment; None where it is not built."""
+    if not peer.python.exists():
+        return None
+    asked = f"from importlib.metadata import version; print(version({peer.name!r}))"
+    answer = subprocess.run([str(peer.python), "-c", asked], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or None
+
+
+# -- conversation -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a runner says of so many calls."""
+
+    seconds: float
+    output: bytes
+    gas: int
+
+
+class Runner:
+    """A peer's process, asked for one round at a time. See `benchmarks/peer/conversation.py`."""
+
+    def __init__(self, peer: Peer, world: Path) -> None:
+        self.peer = peer
+        self.process = subprocess.Popen(
+            [str(peer.python), "-m", peer.runner, str(world)],
+            cwd=REPOSITORY,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Runner:
+        self._hear()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.communicate()
+
+    def ask(self, call: str, count: int) -> Answer:
+        """Make `count` calls."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"call": call, "count": count}) + "\n")
+        self.process.stdin.flush()
+        heard = self._hear()
+        return Answer(heard["seconds"], bytes.fromhex(heard["output"]), heard["gas"])
+
+    def _hear(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.communicate()
+            name = f"{self.peer.name} {self.peer.version}"
+            raise Unavailable(f"{name} ended with code {self.process.returncode}; its message stands above")
+        answer: dict[str, Any] = json.loads(line)
+        return answer

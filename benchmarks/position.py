@@ -1,0 +1,82 @@
+"""The borrower everything is timed on: 1 WETH supplied, 1,000 USDC borrowed on the Aave V3 of the Ethereum replica."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from mayavi import Fork
+from mayavi.evm.abi import Function
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+BENCH_CACHE = REPOSITORY / ".cache" / "bench"
+
+BORROWER = bytes.fromhex("b0220e2000000000000000000000000000000001")
+VARIABLE_RATE = 2
+USDC_E6 = 10**6
+
+APPROVE = Function.parse("approve(address spender, uint256 amount) returns (bool)")
+BALANCE_OF = Function.parse("balanceOf(address owner) view returns (uint256)")
+SUPPLY = Function.parse("supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode)")
+ACCOUNT_DATA = Function.parse(
+    "getUserAccountData(address user) view returns (uint256,uint256,uint256,uint256,uint256,uint256)"
+)
+BORROW = Function.parse(
+    "borrow(address asset, uint256 amount, uint256 interestRateMode, uint16 referralCode, address onBehalfOf)"
+)
+REPAY = Function.parse(
+    "repay(address asset, uint256 amount, uint256 interestRateMode, address onBehalfOf) returns (uint256)"
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call with its calldata encoded beforehand, and what it was encoded from."""
+
+    name: str
+    to: bytes
+    function: Function
+    arguments: tuple[object, ...]
+    writes: bool
+
+    @cached_property
+    def data(self) -> bytes:
+        """The calldata."""
+        return self.function.encode(*self.arguments)
+
+
+@dataclass(frozen=True)
+class Position:
+    """The borrower's world, as it was written and frozen, and the calls that are timed on it."""
+
+    written: Fork
+    frozen: Fork
+    dump: bytes
+    pool: bytes
+    usdc: bytes
+    calls: list[Call]
+
+
+def open_position() -> Position:
+    """The replica with the position open and ten blocks of interest on it."""
+    # The replica stays in the checkout, as in the tests.
+    os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
+    fork = Fork.replica("ethereum")
+    pool, weth, usdc = (fork.address_of(name) for name in ("AaveV3.Pool", "WETH", "USDC"))
+    fork.deal("WETH", BORROWER, 10**18)
+    for token in (weth, usdc):
+        fork.send(token, APPROVE.encode(pool, 2**256 - 1), BORROWER)
+    fork.send(pool, SUPPLY.encode(weth, 10**18, BORROWER, 0), BORROWER)
+    fork.send(pool, BORROW.encode(usdc, 1_000 * USDC_E6, VARIABLE_RATE, 0, BORROWER), BORROWER)
+    fork.mine(10)
+    state = fork.freeze()
+    frozen = Fork.from_state(state, labels=fork.labels, source=fork.source)
+    calls = [
+        Call("balanceOf", usdc, BALANCE_OF, (BORROWER,), writes=False),
+        Call("getUserAccountData", pool, ACCOUNT_DATA, (BORROWER,), writes=False),
+        Call("repay", pool, REPAY, (usdc, USDC_E6, VARIABLE_RATE, BORROWER), writes=True),
+        Call("borrow", pool, BORROW, (usdc, USDC_E6, VARIABLE_RATE, 0, BORROWER), writes=True),
+    ]
+    return Position(fork, frozen, state.dump(), pool, usdc, calls)

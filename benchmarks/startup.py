@@ -1,0 +1,83 @@
+"""What a person waits for: the first import, help, the demo, building the replica and opening it.
+
+Whole processes are timed from the outside, the interpreter's own start included.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.position import open_position
+from benchmarks.report import Effort, Quantity, Section, Target, timed
+from benchmarks.timing import in_turns, seconds_each
+from mayavi import Fork
+from mayavi.worlds.cache import replica_path
+
+PROCESS_ROUNDS = 11
+BUILD_ROUNDS = 7
+LOAD_ROUNDS = 21
+
+
+def measure(effort: Effort) -> Section:
+    """Processes in turns on warm disks; every replica is built into a folder of its own."""
+    section = Section("startup", "what a person waits for (whole processes, warm disk)")
+    open_position()  # the replica is built before anything that only opens it
+    python, mayavi = sys.executable, command()
+    processes = {
+        "python -c pass": run([python, "-c", "pass"]),
+        "python -c 'import mayavi'": run([python, "-c", "import mayavi"]),
+        "mayavi --help": run([*mayavi, "--help"]),
+        "mayavi demo": run([*mayavi, "demo"]),
+    }
+    limits_ms = {"python -c 'import mayavi'": 150, "mayavi --help": 300, "mayavi demo": 700}
+    for process in processes.values():
+        process()
+    for what, timing in in_turns(processes, effort.rounds(PROCESS_ROUNDS)).items():
+        section.rows.append(timed(what, timing, "ms"))
+        if what in limits_ms:
+            limit = Quantity(limits_ms[what], "ms")
+            section.targets.append(Target(what, limit, Quantity(timing.median * 1e3, "ms")))
+
+    path = replica_path("ethereum")
+    loading = in_turns({"load": lambda: seconds_each(lambda: Fork.load_snapshot(path), 1)}, effort.rounds(LOAD_ROUNDS))[
+        "load"
+    ]
+    section.rows.append(timed("loading the replica's snapshot", loading, "ms"))
+    section.targets.append(
+        Target("loading the replica's snapshot", Quantity(100, "ms"), Quantity(loading.median * 1e3, "ms"))
+    )
+    building = in_turns({"build": lambda: build(mayavi)}, effort.rounds(BUILD_ROUNDS))["build"]
+    section.rows.append(timed("mayavi world build ethereum", building, "ms"))
+    section.targets.append(
+        Target("mayavi world build ethereum, nothing cached", Quantity(3, "s"), Quantity(building.median, "s"))
+    )
+    return section
+
+
+def command() -> list[str]:
+    """The `mayavi` of this environment."""
+    script = Path(sys.executable).with_name("mayavi")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "mayavi"]
+
+
+def run(arguments: list[str], **environment: str) -> Callable[[], float]:
+    """Seconds from the start of a process to its end."""
+
+    def once() -> float:
+        began = time.perf_counter()
+        subprocess.run(arguments, check=True, capture_output=True, env=os.environ | environment)
+        return time.perf_counter() - began
+
+    return once
+
+
+def build(mayavi: list[str]) -> float:
+    """Seconds of building the replica where nothing is cached."""
+    with tempfile.TemporaryDirectory() as fresh:
+        return run([*mayavi, "world", "build", "ethereum"], MAYAVI_CACHE_DIR=fresh)()

@@ -1,0 +1,67 @@
+"""Timing in turns: everything that is compared runs in the same rounds, so that a busy machine slows all of it."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What one operation took in each round, in seconds."""
+
+    rounds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The round in the middle: what to expect."""
+        return statistics.median(self.rounds)
+
+    @property
+    def fastest(self) -> float:
+        """The round that was disturbed least."""
+        return min(self.rounds)
+
+    @property
+    def spread(self) -> float:
+        """How much slower the slowest round was than the fastest, as a fraction."""
+        return max(self.rounds) / min(self.rounds) - 1
+
+    def ratio(self, other: Timing) -> float:
+        """How many times as long as `other` it took: the median of the rounds, each against its own neighbour."""
+        return statistics.median(a / b for a, b in zip(self.rounds, other.rounds, strict=True))
+
+    def more(self, other: Timing) -> float:
+        """How many seconds longer than `other` it took: the median of the rounds, each against its own neighbour."""
+        return statistics.median(a - b for a, b in zip(self.rounds, other.rounds, strict=True))
+
+
+def in_turns(contestants: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Timing]:
+    """`rounds` rounds in which each contestant measures itself once, in an order that turns around every time.
+
+    A contestant returns the seconds one operation took.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    names = list(contestants)
+    for turn in range(rounds):
+        for name in names if turn % 2 == 0 else reversed(names):
+            seconds[name].append(contestants[name]())
+    return {name: Timing(tuple(each)) for name, each in seconds.items()}
+
+
+def seconds_each(operation: Callable[[], object], count: int) -> float:
+    """Seconds one `operation` takes, from `count` in a row; a few before them warm the caches."""
+    for _ in range(max(1, count // 10)):
+        operation()
+    began = time.perf_counter()
+    for _ in range(count):
+        operation()
+    return (time.perf_counter() - began) / count
+
+
+def count_for(operation: Callable[[], object], round_seconds: float) -> int:
+    """How many operations fill a round of `round_seconds`."""
+    once = min(seconds_each(operation, 1) for _ in range(3))
+    return max(1, round(round_seconds / once))
