@@ -478,6 +478,11 @@ class Fork:
         """How many requests this fork has made to its node."""
         return self._learner.remote.requests if self._learner.remote else 0
 
+    def close(self) -> None:
+        """Let go of the connection to the node and of the cache. What was read can still be used."""
+        if self._learner.remote is not None:
+            self._learner.remote.close()
+
     def __repr__(self) -> str:
         return f"<Fork {self.source.get('kind', '?')} chain {self.chain_id} block {self.block_number} {self.hardfork}>"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mayavi import _kernel
-from mayavi.errors import TransactionInvalid
+from mayavi.errors import RpcBadAnswer, TransactionInvalid
 from mayavi.evm import failures
 from mayavi.evm.failures import Missing
 from mayavi.evm.hashing import keccak256
@@ -31,11 +31,15 @@ class Learner:
 
     def run(self, action: Callable[[], T], transaction: Transaction | None = None) -> T:
         """The result of `action`, run again after each miss with what it missed; its failures explained."""
+        missed: list[Missing] = []
         while True:
             try:
                 return action()
             except _kernel.MissingState as error:
-                self._learn(error.args[1], transaction)
+                if error.args[1] == missed:
+                    raise RpcBadAnswer(f"the node was asked and still {error.args[0]}") from None
+                missed = error.args[1]
+                self._learn(missed, transaction)
                 transaction = None
             except (_kernel.Reverted, _kernel.Halted) as error:
                 raise failures.explained(error) from None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mayavi.errors import SnapshotError
-from mayavi.evm.cache import default_cache_dir
+from mayavi.evm.cache_directory import default_cache_dir
 from mayavi.evm.fork import Fork
 from mayavi.worlds.artifacts import contracts_root
 from mayavi.worlds.table import load_table, table_path
