@@ -12,6 +12,7 @@ from importlib import import_module
 from benchmarks.machine import describe_machine, describe_versions
 from benchmarks.report import Effort, Quantity, Section, Unavailable
 from mayavi.cli.output import Column, paint, print_facts, print_table
+from mayavi.errors import SetupError
 
 SECTIONS = ["startup", "calls", "peers", "codec", "fleet", "blocks"]
 
@@ -59,8 +60,8 @@ def run(name: str, effort: Effort) -> Section:
     measure: Callable[[Effort], Section] = import_module(f"benchmarks.{name}").measure
     try:
         section = measure(effort)
-    except Unavailable as error:
-        section = Section(name, name, skipped=str(error))
+    except (Unavailable, SetupError) as error:
+        section = Section(name, name, skipped="; ".join(filter(None, [error.message, error.hint])))
     sys.stderr.write(f"measured: {name}, {time.perf_counter() - began:.0f} s\n")
     return section
 

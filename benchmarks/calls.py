@@ -6,19 +6,17 @@ crossing from Python, moving the row in and out, reading through overlay and bas
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
 
 from eth_abi import abi as eth_abi
 
-from benchmarks.position import BORROWER, Call, Position, open_position
+from benchmarks.position import BORROWER, Call, Position, open_position, seconds_a_call
 from benchmarks.report import Effort, Quantity, Section, Target, timed
 from benchmarks.timing import Timing, count_for, in_turns, seconds_each
 from benchmarks.yardstick import Yardstick, load_yardstick
 from mayavi import Fork
 
-ROUNDS = 21
+ROUNDS = 61
 SHORT_CALL_MORE_US = 3.0
 LONG_CALL_MORE = 0.05
 BARE = "bare revm"
@@ -54,24 +52,12 @@ def time_call(call: Call, position: Position, yardstick: Yardstick, effort: Effo
         # As on our side, the first round only warms what the second finds.
         return yardstick.bare_calls(position.dump, call.to, call.data, BORROWER, count, 2)[1] / count
 
-    contestants = {BARE: bare, "frozen": caller(position.frozen, call, count)}
-    contestants["written"] = caller(position.written, call, count)
+    contestants = {
+        BARE: bare,
+        "frozen": lambda: seconds_a_call(position.frozen, call, count),
+        "written": lambda: seconds_a_call(position.written, call, count),
+    }
     return in_turns(contestants, effort.rounds(ROUNDS))
-
-
-def caller(fork: Fork, call: Call, count: int) -> Callable[[], float]:
-    """`count` calls through `fork`, as a user would write them."""
-
-    def loop() -> float:
-        make, to, data = fork.call, call.to, call.data
-        for _ in range(count):
-            make(to, data, BORROWER)
-        began = time.perf_counter()
-        for _ in range(count):
-            make(to, data, BORROWER)
-        return (time.perf_counter() - began) / count
-
-    return loop
 
 
 def target_of(call: Call, words: str, ours: Timing, bare: Timing) -> Target:
@@ -97,8 +83,8 @@ def time_codecs(call: Call, fork: Fork, effort: Effort) -> dict[str, Timing]:
         return function.selector + eth_abi.encode(inputs, arguments), eth_abi.decode(outputs, output)
 
     contestants = {"ours": ours, "eth-abi": theirs}
-    counts = {name: count_for(each, effort.round_seconds / 4) for name, each in contestants.items()}
+    counts = {name: count_for(each, effort.round_seconds) for name, each in contestants.items()}
     return in_turns(
         {name: partial(seconds_each, each, counts[name]) for name, each in contestants.items()},
-        effort.rounds(7),
+        effort.rounds(ROUNDS // 3),
     )

@@ -11,7 +11,7 @@ from benchmarks.report import Effort, Quantity, Row, Section, timed
 from benchmarks.timing import count_for, in_turns, seconds_each
 from mayavi.evm.abi import Function
 
-ROUNDS = 7
+ROUNDS = 21
 RESERVES_LIST = Function.parse("getReservesList() view returns (address[])")
 EXACT_INPUT = Function.parse(
     "exactInput((bytes path, address to, uint256 deadline, uint256 amountIn, uint256 least) p)"
@@ -63,7 +63,7 @@ def measure(effort: Effort) -> Section:
 
 def compare(what: str, ours: Callable[[], object], theirs: Callable[[], object], effort: Effort) -> list[Row]:
     """A row for each, and how many times as long eth-abi takes."""
-    mine, other = (count_for(each, effort.round_seconds / 2) for each in (ours, theirs))
+    mine, other = (count_for(each, effort.round_seconds) for each in (ours, theirs))
     timings = in_turns(
         {"ours": lambda: seconds_each(ours, mine), "eth-abi": lambda: seconds_each(theirs, other)},
         effort.rounds(ROUNDS),

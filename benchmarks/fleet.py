@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from mayavi.evm.fleet import SUCCESS, Fleet, Outcome, Program, Template
 ROWS = 1_024
 QUICK_ROWS = 64
 ROUNDS = 9
+THREADS = {"one thread": 1, "two threads": 2}
 AMOUNT_AT = 36
 """Where both calls have their amount: behind the selector and the asset."""
 SPEEDUP = 1.8
@@ -51,27 +53,30 @@ def measure(effort: Effort) -> Section:
     section = Section("fleet", f"a fleet of {rows:,} rows, each repay + borrow + account data")
     position = open_position()
     step = prepare(position, rows)
-    fleets = {threads: Fleet(position.frozen, rows) for threads in (1, 2)}
+    fleets = {threads: Fleet(position.frozen, rows) for threads in THREADS.values()}
     outcomes = {threads: step.run(fleet, threads) for threads, fleet in fleets.items()}
     check(outcomes)
 
     rounds = effort.rounds(ROUNDS)
-    timings = in_turns({str(n): stepper(step, fleet, n) for n, fleet in fleets.items()}, rounds)
-    single, double = timings["1"], timings["2"]
+    steppers = {name: Stepper(step, fleets[threads], threads) for name, threads in THREADS.items()}
+    contestants = {name: stepper.run for name, stepper in steppers.items()}
+    with Processes(rows) as processes:
+        timings = in_turns(contestants | processes.contestants(), rounds)
+    for name, stepper in steppers.items():
+        a_row = Quantity(timings[name].median / rows * 1e6, "µs")
+        processor = Quantity(statistics.median(stepper.processor_seconds) * 1e3, "ms")
+        section.rows.append(timed(f"a step of all rows, {name}", timings[name], "ms", a_row=a_row, processor=processor))
+    gain = timings["one thread"].ratio(timings["two threads"])
+    ceiling = timings["one process"].ratio(timings["two processes"])
     section.rows += [
-        timed("a step of all rows, one thread", single, "ms", a_row=Quantity(single.median / rows * 1e6, "µs")),
-        timed("a step of all rows, two threads", double, "ms", a_row=Quantity(double.median / rows * 1e6, "µs")),
+        Row("two threads, times as fast as one", {"gain": Quantity(gain, "×")}),
+        Row("two processes, times as fast as one", {"gain": Quantity(ceiling, "×")}),
     ]
     if (os.cpu_count() or 1) < 2:
         section.notes.append("this machine has one core: the gain of a second thread is not judged")
     else:
-        section.targets.append(
-            Target(
-                "two threads, times as fast as one", Quantity(SPEEDUP, "×"), Quantity(single.ratio(double), "×"), False
-            )
-        )
-        ceiling = processes_gain(rows, rounds)
-        section.rows.append(Row("two processes, times the work of one", {"ratio": Quantity(ceiling, "×")}))
+        speedup = Quantity(SPEEDUP, "×")
+        section.targets.append(Target("two threads, times as fast as one", speedup, Quantity(gain, "×"), at_most=False))
 
     kibibytes = max(max(fleet.memory()) for fleet in fleets.values()) / 1024
     section.rows.append(Row("the largest row, after all steps", {"held": Quantity(kibibytes, "KiB")}))
@@ -112,15 +117,19 @@ def check(outcomes: dict[int, Outcome]) -> None:
     assert all(each == first for each in others), "the number of threads changed the result"
 
 
-def stepper(step: Step, fleet: Fleet, threads: int) -> Callable[[], float]:
-    """Seconds of one step."""
+class Stepper:
+    """Steps a fleet and notes the processor time of all its threads. Threads that hinder each other need more of it."""
 
-    def run() -> float:
-        began = time.perf_counter()
-        step.run(fleet, threads)
+    def __init__(self, step: Step, fleet: Fleet, threads: int) -> None:
+        self.step, self.fleet, self.threads = step, fleet, threads
+        self.processor_seconds: list[float] = []
+
+    def run(self) -> float:
+        """Seconds of one step."""
+        began, spent = time.perf_counter(), time.process_time()
+        self.step.run(self.fleet, self.threads)
+        self.processor_seconds.append(time.process_time() - spent)
         return time.perf_counter() - began
-
-    return run
 
 
 def resetters(step: Step, fleet: Fleet, rows: int) -> dict[str, Callable[[], float]]:
@@ -142,38 +151,47 @@ def resetters(step: Step, fleet: Fleet, rows: int) -> dict[str, Callable[[], flo
     return {"resetting a row, all rows in one call": together, "resetting a row, one row a call": alone}
 
 
-def processes_gain(rows: int, rounds: int) -> float:
-    """How much more two processes get done than one: what the machine allows, whatever the kernel does."""
-    context: Any = multiprocessing.get_context("spawn")
-    workers = []
-    for _ in range(2):
-        ours, theirs = context.Pipe()
-        worker = context.Process(target=serve, args=(theirs, rows), daemon=True)
-        worker.start()
-        workers.append((worker, ours))
-    for _, line in workers:
-        line.recv()
+class Processes:
+    """Two processes with a fleet each: how much more two get done than one is what the machine allows any two threads."""
 
-    def work(count: int) -> Callable[[], float]:
-        def run() -> float:
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self.workers: list[Any] = []
+        self.lines: list[Connection] = []
+
+    def __enter__(self) -> Processes:
+        context: Any = multiprocessing.get_context("spawn")
+        for _ in range(2):
+            ours, theirs = context.Pipe()
+            worker = context.Process(target=serve, args=(theirs, self.rows), daemon=True)
+            worker.start()
+            self.workers.append(worker)
+            self.lines.append(ours)
+        for line in self.lines:
+            line.recv()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker, line in zip(self.workers, self.lines, strict=True):
+            line.send("end")
+            worker.join()
+
+    def contestants(self) -> dict[str, Callable[[], float]]:
+        """Seconds of a step when one process works, and when both do."""
+
+        def work(lines: list[Connection]) -> float:
             began = time.perf_counter()
-            for _, line in workers[:count]:
+            for line in lines:
                 line.send("step")
-            for _, line in workers[:count]:
+            for line in lines:
                 line.recv()
-            return (time.perf_counter() - began) / count
+            return (time.perf_counter() - began) / len(lines)
 
-        return run
-
-    timings = in_turns({"one": work(1), "two": work(2)}, rounds)
-    for worker, line in workers:
-        line.send("end")
-        worker.join()
-    return timings["one"].ratio(timings["two"])
+        return {"one process": lambda: work(self.lines[:1]), "two processes": lambda: work(self.lines)}
 
 
 def serve(line: Connection, rows: int) -> None:
-    """One process of `processes_gain`: a fleet of its own, a step for each message."""
+    """One of the `Processes`: a step for each message."""
     position = open_position()
     step, fleet = prepare(position, rows), Fleet(position.frozen, rows)
     step.run(fleet, 1)

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.position import BENCH_CACHE, BORROWER, REPOSITORY, Call, Position, open_position
+from benchmarks.position import BENCH_CACHE, BORROWER, REPOSITORY, Call, Position, open_position, seconds_a_call
 from benchmarks.report import Effort, Quantity, Row, Section, Unavailable, timed
-from benchmarks.timing import count_for, in_turns, seconds_each
+from benchmarks.timing import count_for, in_turns
 from mayavi.evm.contents import WorldContents
 from mayavi.evm.hashing import keccak256
 
-ROUNDS = 11
+ROUNDS = 31
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def compare(call: Call, position: Position, runners: dict[str, Runner], effort: 
     def asking(runner: Runner) -> Callable[[], float]:
         return lambda: runner.ask(call.name, count).seconds / count
 
-    contestants = {"mayavi": lambda: seconds_each(lambda: fork.call(call.to, call.data, BORROWER), count)}
+    contestants = {"mayavi": lambda: seconds_a_call(fork, call, count)}
     contestants |= {name: asking(runner) for name, runner in runners.items()}
     timings = in_turns(contestants, effort.rounds(ROUNDS))
     later = {name: runner.ask(call.name, 1) for name, runner in runners.items()}

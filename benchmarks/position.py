@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -57,6 +58,20 @@ class Position:
     pool: bytes
     usdc: bytes
     calls: list[Call]
+
+
+def seconds_a_call(fork: Fork, call: Call, count: int) -> float:
+    """Seconds one call through `fork` takes, from `count` in a row as a user would write them.
+
+    The loop stands here in full: a function around each call would be timed with it.
+    """
+    make, to, data = fork.call, call.to, call.data
+    for _ in range(count):
+        make(to, data, BORROWER)
+    began = time.perf_counter()
+    for _ in range(count):
+        make(to, data, BORROWER)
+    return (time.perf_counter() - began) / count
 
 
 def open_position() -> Position:

@@ -1,7 +1,7 @@
 """The yardstick: revm in a loop in Rust with nothing around it, compiled with the flags of the product.
 
 It is the kernel itself built with the cargo feature `bench`, which adds two functions (`kernel/src/bare.rs`). The
-library is copied to `.cache/bench` and loaded as a module of its own, so that it and the product run in one process.
+library is put into `.cache/bench` and is loaded as a module of its own, so that it and the product run in one process.
 Objects of one are strangers to the other: the yardstick reads blocks with its own `Block`.
 """
 
@@ -13,22 +13,14 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from benchmarks.position import BENCH_CACHE, REPOSITORY
 from benchmarks.report import Unavailable
 
-BUILD = [
-    "build",
-    "--release",
-    "--locked",
-    "--features",
-    "extension-module,bench",
-    "--manifest-path",
-    "kernel/Cargo.toml",
-]
-LIBRARIES = {"linux": "lib_kernel.so", "darwin": "lib_kernel.dylib", "win32": "_kernel.dll"}
+BUILD = ["build", "--release", "--locked", "--features", "extension-module,bench", "--compatibility", "off"]
 
 
 class BlockReader(Protocol):
@@ -53,11 +45,7 @@ class Yardstick(Protocol):
 @functools.cache
 def load_yardstick() -> Yardstick:
     """Build the yardstick where it is out of date, and load it; `Unavailable` where it cannot be built."""
-    place = BENCH_CACHE / "_kernel.abi3.so"
-    built = build()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(built, place)
-    spec = importlib.util.spec_from_file_location("_kernel", place)
+    spec = importlib.util.spec_from_file_location("_kernel", build())
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -66,14 +54,19 @@ def load_yardstick() -> Yardstick:
 
 
 def build() -> Path:
-    """The library as cargo makes it. Cargo's own messages show how far it is."""
-    cargo = shutil.which("cargo")
-    if cargo is None:
+    """The yardstick's library, made as `make` makes the product's, so that cargo compiles again only what differs."""
+    if shutil.which("cargo") is None:
         raise Unavailable("bare revm is not built: cargo is not on the PATH; install Rust from https://rustup.rs")
-    sys.stderr.write("building the yardstick, bare revm (the first build takes some minutes)\n")
-    # The interpreter the Makefile names, so that cargo finds what it compiled for the product.
+    sys.stderr.write("building the yardstick, bare revm (the first build takes a minute or more)\n")
+    wheels = BENCH_CACHE / "yardstick"
+    shutil.rmtree(wheels, ignore_errors=True)
+    command = [sys.executable, "-m", "maturin", *BUILD, "--out", str(wheels)]
     environment = {"PYO3_PYTHON": sys.executable, **os.environ}
-    finished = subprocess.run([cargo, *BUILD], cwd=REPOSITORY, env=environment, check=False, stdout=subprocess.DEVNULL)
-    if finished.returncode:
-        raise Unavailable(f"bare revm is not built: `cargo {' '.join(BUILD)}` failed, its messages stand above")
-    return REPOSITORY / "kernel" / "target" / "release" / LIBRARIES.get(sys.platform, "lib_kernel.so")
+    if subprocess.run(command, cwd=REPOSITORY, env=environment, check=False, stdout=subprocess.DEVNULL).returncode:
+        raise Unavailable(f"bare revm is not built: `maturin {' '.join(BUILD)}` failed, its messages stand above")
+    (wheel,) = wheels.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (library,) = [
+            name for name in archive.namelist() if name.startswith("mayavi/_kernel.") and not name.endswith(".pyi")
+        ]
+        return Path(archive.extract(library, wheels))

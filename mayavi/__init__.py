@@ -16,8 +16,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mayavi import errors as errors
     from mayavi.evm.abi import Contract as Contract
+    from mayavi.evm.abi import Function as Function
     from mayavi.evm.address import checksum as checksum
     from mayavi.evm.address import to_address as to_address
+    from mayavi.evm.fleet import Fleet as Fleet
+    from mayavi.evm.fleet import Program as Program
+    from mayavi.evm.fleet import Template as Template
     from mayavi.evm.fork import Fork as Fork
     from mayavi.evm.receipt import CallFrame as CallFrame
     from mayavi.evm.receipt import Receipt as Receipt
@@ -33,10 +37,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "CallFrame": "mayavi.evm.receipt",
     "Contract": "mayavi.evm.abi",
+    "Fleet": "mayavi.evm.fleet",
     "Fork": "mayavi.evm.fork",
+    "Function": "mayavi.evm.abi",
+    "Program": "mayavi.evm.fleet",
     "Receipt": "mayavi.evm.receipt",
     "Snapshot": "mayavi.evm.registry",
     "SnapshotRegistry": "mayavi.evm.registry",
+    "Template": "mayavi.evm.fleet",
     "checksum": "mayavi.evm.address",
     "ether": "mayavi.evm.units",
     "format_units": "mayavi.evm.units",
@@ -48,10 +56,14 @@ _HOMES = {
 __all__ = [
     "CallFrame",
     "Contract",
+    "Fleet",
     "Fork",
+    "Function",
+    "Program",
     "Receipt",
     "Snapshot",
     "SnapshotRegistry",
+    "Template",
     "__version__",
     "checksum",
     "errors",

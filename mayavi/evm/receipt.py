@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,12 +71,16 @@ class CallFrame:
         for call in self.calls:
             yield from call.walk()
 
-    def render(self, depth: int = 0) -> str:
-        """The tree as indented text, one line a call."""
-        mark = "" if self.success else f"  ✗ {self.revert_reason or self.result}"
+    def render(self, name: Callable[[bytes], str] = shorten, depth: int = 0) -> str:
+        """The tree as indented text, one line a call; `name` says what to call an address, `fork.name` for instance."""
+        mark = "" if self.success else f"  ✗ {_cut(str(self.revert_reason or self.result))}"
         selector = f".{self.input[:4].hex()}" if len(self.input) >= 4 and not self.kind.startswith("CREATE") else ""
-        line = f"{'  ' * depth}{self.kind} {shorten(self.to)}{selector}  gas {self.gas_used:,}{mark}"
-        return "\n".join([line, *(call.render(depth + 1) for call in self.calls)])
+        line = f"{'  ' * depth}{self.kind} {name(self.to)}{selector}  gas {self.gas_used:,}{mark}"
+        return "\n".join([line, *(call.render(name, depth + 1) for call in self.calls)])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def frame_tree(frames: list[dict[str, Any]]) -> CallFrame:

@@ -110,7 +110,9 @@ def read_receipts(directory: Path, number: int) -> list[ExpectedReceipt] | None:
             )
             status = entry.get("status")
             success = None if status is None else _number(status) == 1
-            receipts.append(ExpectedReceipt(_hex(entry["hash"], path, "hash"), success, _number(entry["gasUsed"]), logs))
+            receipts.append(
+                ExpectedReceipt(_hex(entry["hash"], path, "hash"), success, _number(entry["gasUsed"]), logs)
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise CaseError(f"'{path}': receipt {len(receipts)}: {error}") from error
     return receipts
