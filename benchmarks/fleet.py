@@ -25,7 +25,7 @@ from mayavi.evm.fleet import SUCCESS, Fleet, Outcome, Program, Template
 
 ROWS = 1_024
 QUICK_ROWS = 64
-ROUNDS = 9
+ROUNDS = 15
 THREADS = {"one thread": 1, "two threads": 2}
 AMOUNT_AT = 36
 """Where both calls have their amount: behind the selector and the asset."""
@@ -152,7 +152,7 @@ def resetters(step: Step, fleet: Fleet, rows: int) -> dict[str, Callable[[], flo
 
 
 class Processes:
-    """Two processes with a fleet each: how much more two get done than one is what the machine allows any two threads."""
+    """Two processes with a fleet each: what two get done more than one is what the machine allows any two threads."""
 
     def __init__(self, rows: int) -> None:
         self.rows = rows

@@ -233,8 +233,12 @@ pub fn load(bytes: &[u8]) -> Result<(Arc<World>, BlockEnv, SpecId), String> {
         let count = r.u32()? as usize;
         // 64 bytes each: a count beyond the rest of the bytes is a lie, not a reason to allocate.
         let mut slots = U256Map::with_capacity_and_hasher(count.min(bytes.len() / 64), Default::default());
+        let mut last_key = None;
         for _ in 0..count {
             let key = r.u256()?;
+            if last_key.replace(key).is_some_and(|last| last >= key) {
+                return Err(format!("slot {key:#x} of account {address} is out of order"));
+            }
             slots.insert(key, r.u256()?);
         }
         base.insert(BaseAccount { address, info, complete, slots });

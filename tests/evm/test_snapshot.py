@@ -82,6 +82,17 @@ def test_no_damage_to_the_dump_goes_unnoticed_or_crashes(data: st.DataObject) ->
     assert state.digest() != world({ALICE: (5, 6, RETURN_42, {1: 2, 3: 4})}, closed=True).digest()
 
 
+def test_a_dump_that_is_not_canonical_is_refused() -> None:
+    dump = world({ALICE: (5, 6, RETURN_42, {1: 2, 3: 4})}, closed=True).dump()
+    slots = word(1) + word(2) + word(3) + word(4)
+    assert slots in dump
+    for wrong in (word(3) + word(4) + word(1) + word(2), word(1) + word(2) + word(1) + word(4)):
+        with pytest.raises(ValueError, match="out of order"):
+            State.load(dump.replace(slots, wrong))
+    with pytest.raises(ValueError, match="bytes too many"):
+        State.load(dump + b"\0")
+
+
 @pytest.fixture
 def fork() -> Fork:
     fork = Fork.empty()

@@ -1,0 +1,159 @@
+"""What `make bench` computes and prints. How fast anything is, is not tested: that depends on the machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.peer.conversation import creation_code, read_world
+from benchmarks.peers import export
+from benchmarks.position import BORROWER, USDC_E6, open_position
+from benchmarks.report import Quantity, Target, timed
+from benchmarks.timing import Timing, in_turns
+from mayavi import Fork
+from mayavi.evm.hashing import keccak256
+
+
+def run_benchmarks(repository: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *arguments],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+class TestTimings:
+    def test_rounds_are_compared_with_their_neighbours(self) -> None:
+        # The machine was ten times slower in the second round, for both: that is no difference between them.
+        ours, theirs = Timing((1.1, 22.0, 1.1)), Timing((1.0, 10.0, 1.0))
+        assert ours.ratio(theirs) == pytest.approx(1.1)
+        assert ours.more(theirs) == pytest.approx(0.1)
+
+    def test_spread_is_how_much_slower_the_slowest_round_was(self) -> None:
+        timing = Timing((2.0, 3.0, 2.5))
+        assert (timing.median, timing.fastest, timing.spread) == (2.5, 2.0, 0.5)
+
+    def test_contestants_take_turns_and_the_order_turns_around(self) -> None:
+        order: list[str] = []
+
+        def contestant(name: str, seconds: float) -> float:
+            order.append(name)
+            return seconds
+
+        timings = in_turns({"a": lambda: contestant("a", 1.0), "b": lambda: contestant("b", 2.0)}, rounds=3)
+        assert order == ["a", "b", "b", "a", "a", "b"]
+        assert timings == {"a": Timing((1.0,) * 3), "b": Timing((2.0,) * 3)}
+
+
+class TestTargets:
+    @pytest.mark.parametrize(("measured", "met"), [(2.9, True), (3.0, True), (3.1, False)])
+    def test_at_most(self, measured: float, met: bool) -> None:
+        target = Target("more", Quantity(3, "µs"), Quantity(measured, "µs"))
+        assert (target.met, target.wanted) == (met, "≤ 3.00 µs")
+
+    @pytest.mark.parametrize(("measured", "met"), [(1.79, False), (1.8, True), (1.9, True)])
+    def test_at_least(self, measured: float, met: bool) -> None:
+        target = Target("gain", Quantity(1.8, "×"), Quantity(measured, "×"), at_most=False)
+        assert (target.met, target.wanted) == (met, "≥ 1.800×")
+
+    def test_figures_are_printed_with_their_unit(self) -> None:
+        figures = [Quantity(0.051, "%"), Quantity(2_345.6, "Mgas/s"), Quantity(130_514, "gas"), Quantity(-0.5, "µs")]
+        assert [str(figure) for figure in figures] == ["5.1 %", "2,346 Mgas/s", "130,514", "-0.50 µs"]
+
+    def test_a_timing_becomes_a_row_in_the_unit_asked_for(self) -> None:
+        row = timed("a call", Timing((2e-6, 3e-6, 4e-6)), "µs")
+        assert {name: str(figure) for name, figure in row.figures.items()} == {
+            "median": "3.00 µs",
+            "fastest": "2.00 µs",
+            "spread": "100.0 %",
+        }
+
+
+class TestPosition:
+    def test_every_timed_call_succeeds_alike_on_both_forks(self) -> None:
+        position = open_position()
+        for call in position.calls:
+            outputs = {fork.call(call.to, call.data, BORROWER) for fork in (position.frozen, position.written)}
+            assert len(outputs) == 1, call.name
+        balance_of = position.calls[0]
+        assert balance_of.function.decode(position.frozen.call(balance_of.to, balance_of.data)) == 1_000 * USDC_E6
+
+
+class TestWhatPeersAreGiven:
+    def test_creation_code_leaves_exactly_the_code(self) -> None:
+        fork = Fork.empty()
+        code = bytes(range(1, 255)) * 80
+        assert fork.code(fork.deploy(creation_code(code))) == code
+
+    def test_the_world_survives_the_way_to_the_runner(self, tmp_path: Path) -> None:
+        position = open_position()
+        path = tmp_path / "world.json"
+        path.write_text(json.dumps(export(position)), encoding="utf-8")
+        world = read_world(path)
+        fork = position.frozen
+        assert (world.number, world.timestamp) == (fork.block_number, fork.timestamp)
+        assert [call.data for call in world.calls.values()] == [call.data for call in position.calls]
+        for address, account in world.accounts.items():
+            assert (account.balance, account.nonce) == (fork.balance(address), fork.nonce(address))
+            assert (account.code, account.code_hash) == (fork.code(address), keccak256(account.code))
+            assert all(fork.storage(address, slot) == value for slot, value in account.slots.items())
+
+
+class TestCommand:
+    def test_an_unknown_benchmark_is_refused_with_the_known_ones(self, repository: Path) -> None:
+        finished = run_benchmarks(repository, "--only", "calls,tulips")
+        assert finished.returncode == 2
+        assert "unknown benchmark 'tulips'; there are: startup, calls, peers, codec, fleet, blocks" in finished.stderr
+
+    def test_without_the_cases_the_replay_says_why_it_is_skipped(self, repository: Path, tmp_path: Path) -> None:
+        finished = run_benchmarks(repository, "--only", "blocks", "--quick", "--json", MAYAVI_CASES=str(tmp_path))
+        assert finished.returncode == 0, finished.stderr
+        section = json.loads(finished.stdout)["sections"]["blocks"]
+        assert "MAYAVI_CASES" in section["skipped"]
+        assert section["targets"] == []
+
+    @pytest.mark.slow
+    def test_a_quick_run_measures_every_part_that_needs_no_build(self, repository: Path) -> None:
+        finished = run_benchmarks(repository, "--only", "startup,codec,fleet", "--quick", "--json")
+        assert finished.returncode == 0, finished.stderr
+        found = json.loads(finished.stdout.splitlines()[-1])
+        assert {"processor", "cores", "system"} <= found["machine"].keys()
+        assert {"mayavi", "revm", "Python", "rustc", "eth-abi", "pyrevm", "verbs"} <= found["versions"].keys()
+        assert found["quick"] is True
+        assert list(found["sections"]) == ["startup", "codec", "fleet"]
+        for section in found["sections"].values():
+            assert section["skipped"] is None
+            assert section["rows"]
+            for row in section["rows"]:
+                check_row(row)
+        promised = [each["what"] for section in found["sections"].values() for each in section["targets"]]
+        assert {"mayavi demo", "mayavi --help", "what a row holds"} <= set(promised)
+
+    @pytest.mark.slow
+    def test_people_get_tables_and_the_verdict_on_every_target(self, repository: Path) -> None:
+        finished = run_benchmarks(repository, "--only", "fleet", "--quick")
+        assert finished.returncode == 0, finished.stderr
+        assert "a quick run" in finished.stdout
+        line = next(line for line in finished.stdout.splitlines() if line.startswith("what a row holds"))
+        assert line.split()[4:6] == ["≤", "64.00"]
+        assert line.endswith(("met", "MISSED"))
+        assert finished.stdout.splitlines()[-1].endswith("targets met")
+
+
+def check_row(row: dict[str, Any]) -> None:
+    figures = {name: figure for name, figure in row.items() if name != "what"}
+    assert figures
+    for figure in figures.values():
+        assert figure.keys() == {"value", "unit"}
+    if "fastest" in figures:
+        assert 0 < figures["fastest"]["value"] <= figures["median"]["value"]
