@@ -14,11 +14,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from benchmarks.position import BENCH_CACHE, BORROWER, REPOSITORY, Call, Position, open_position, seconds_a_call
 from benchmarks.report import Effort, Quantity, Row, Section, Unavailable, timed
 from benchmarks.timing import count_for, in_turns
+from mayavi.cli.output import is_terminal
 from mayavi.evm.contents import WorldContents
 from mayavi.evm.hashing import keccak256
 
@@ -128,14 +129,26 @@ def prepare(peer: Peer) -> None:
         return
     sys.stderr.write(f"building {peer.name} {peer.version} from its source package (this takes some minutes)\n")
     home = BENCH_CACHE / peer.name
-    requirement = f"{peer.name}=={peer.version}"
-    install = ["-m", "pip", "install", "--no-deps", "--no-binary", peer.name, "--progress-bar", "off", requirement]
+    install = ["-m", "pip", "install", "-v", "--no-deps", "--no-binary", peer.name, f"{peer.name}=={peer.version}"]
     log = BENCH_CACHE / f"{peer.name}.log"
     BENCH_CACHE.mkdir(parents=True, exist_ok=True)
     with open(log, "w", encoding="utf-8") as file:
         for command in ([sys.executable, "-m", "venv", "--clear", str(home)], [str(peer.python), *install]):
-            if subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False).returncode:
+            if watch(command, file):
                 raise Unavailable(f"{peer.name} {peer.version} does not build here: {reason(log)}")
+
+
+def watch(command: list[str], log: TextIO) -> int:
+    """Run a command into `log`, its latest line shown to whoever watches, and return its exit code."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            log.write(line)
+            if is_terminal(sys.stderr):
+                sys.stderr.write(f"\r\x1b[2K{line.strip()[:100]}")
+    if is_terminal(sys.stderr):
+        sys.stderr.write("\r\x1b[2K")
+    return process.returncode
 
 
 def reason(log: Path) -> str:

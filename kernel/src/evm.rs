@@ -14,7 +14,7 @@ use revm::{
     },
     context_interface::block::BlobExcessGasAndPrice,
     primitives::{Address, B256, Bytes, Log, TxKind, U256, hardfork::SpecId},
-    state::AccountInfo,
+    state::{AccountInfo, EvmState},
 };
 
 use crate::{
@@ -179,6 +179,14 @@ impl Evm {
     ) -> PyResult<R> {
         let Self { world, row, settings, probe } = self;
         py.detach(|| with_row(world, row, settings, *probe, f)).map_err(|failure| failure.into_python(py))
+    }
+
+    /// A read needs no nonce, no money for gas and no base fee, whatever the rules of transactions are.
+    fn read(&mut self, py: Python<'_>, tx: TxEnv) -> PyResult<(ExecutionResult, EvmState)> {
+        let rules = std::mem::replace(&mut self.settings.rules, Rules::SIMULATION);
+        let result = self.run(py, |machine, _| machine.run(tx));
+        self.settings.rules = rules;
+        result
     }
 
     /// The account's info, changed, into the overlay.
@@ -381,11 +389,7 @@ impl Evm {
         gas: Option<u64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let tx = transaction(TxKind::Call(to.0), data, sender, value.0, gas, 0, None, 0);
-        // A read needs no nonce, no money for gas and no base fee, whatever the rules of transactions are.
-        let rules = std::mem::replace(&mut self.settings.rules, Rules::SIMULATION);
-        let result = self.run(py, |machine, _| machine.run(tx));
-        self.settings.rules = rules;
-        output(py, result?.0)
+        output(py, self.read(py, tx)?.0)
     }
 
     /// Execute and keep the effects, a failed transaction's nonce and fees included.
@@ -438,10 +442,7 @@ impl Evm {
         gas: Option<u64>,
     ) -> PyResult<Bound<'py, PyList>> {
         let tx = transaction(TxKind::Call(to.0), data, sender, value.0, gas, 0, None, 0);
-        let rules = std::mem::replace(&mut self.settings.rules, Rules::SIMULATION);
-        let result = self.run(py, |machine, _| machine.run(tx));
-        self.settings.rules = rules;
-        let mut accounts: Vec<_> = result?.1.into_iter().collect();
+        let mut accounts: Vec<_> = self.read(py, tx)?.1.into_iter().collect();
         accounts.sort_unstable_by_key(|(address, _)| *address);
         let list = PyList::empty(py);
         for (address, account) in accounts {
