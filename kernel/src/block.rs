@@ -6,6 +6,7 @@ use alloy_consensus::{
     proofs::{calculate_receipt_root, calculate_transaction_root, calculate_withdrawals_root},
     transaction::SignerRecoverable,
 };
+use alloy_eips::eip2718::Encodable2718;
 use alloy_rpc_types_eth::{Block as RpcBlock, Transaction as RpcTransaction};
 use pyo3::{
     exceptions::PyValueError,
@@ -166,8 +167,11 @@ impl Block {
         dict.set_item("logs_bloom", PyBytes::new(py, header.logs_bloom.as_slice()))?;
         dict.set_item("gas_used", header.gas_used)?;
         dict.set_item("blob_gas_used", header.blob_gas_used)?;
-        let hashes = envelopes.iter().map(|tx| PyBytes::new(py, tx.tx_hash().as_slice()));
+        // From the encoding, not from what the case says of itself.
+        let hashes = envelopes.iter().map(|tx| PyBytes::new(py, tx.trie_hash().as_slice()));
         dict.set_item("transaction_hashes", PyList::new(py, hashes)?)?;
+        let stated = envelopes.iter().map(|tx| PyBytes::new(py, tx.tx_hash().as_slice()));
+        dict.set_item("stated_transaction_hashes", PyList::new(py, stated)?)?;
         let forged =
             self.forged.iter().map(|(index, signer)| (*index, PyBytes::new(py, signer.as_slice()))).collect::<Vec<_>>();
         dict.set_item("forged", forged)?;

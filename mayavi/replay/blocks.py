@@ -174,6 +174,9 @@ def _transaction_differences(
         name = hashes[index] if index < len(hashes) else None
         differences.setdefault(index, Difference(what, str(want), str(got), index, name))
 
+    for index, stated in enumerate(claims["stated_transaction_hashes"]):
+        if "0x" + stated.hex() != hashes[index]:
+            differs(index, "hash", "0x" + stated.hex(), hashes[index])
     for index, signer in claims["forged"]:
         differs(index, "from", "the signer", "0x" + signer.hex())
     if expected is not None:

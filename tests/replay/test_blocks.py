@@ -123,6 +123,11 @@ DAMAGE: dict[str, tuple[str, Callable[[Any], None], str]] = {
         lambda block: block["transactions"][0].update(value="0x1"),
         "case: expected readable and consistent|transaction 0",
     ),
+    "the hash of a transaction": (
+        f"{SMALL}/block.json.gz",
+        lambda block: block["transactions"][2].update(hash=flipped(block["transactions"][2]["hash"])),
+        "transaction 2 .*hash",
+    ),
     "the sender of a transaction": (
         f"{SMALL}/block.json.gz",
         lambda block: block["transactions"][0].update({"from": "0x" + "11" * 20}),
