@@ -83,6 +83,7 @@ _POLYGON = Chain("polygon", 137, 2, ((23_850_000, 0, "london"), (50_523_000, 0, 
 _AVALANCHE = Chain(
     "avalanche", 43_114, 2, ((0, 1_631_826_000, "london"), (0, 1_709_740_800, "shanghai"), (0, 1_734_368_400, "cancun"))
 )
+# Development nodes run under the rules they were told to; a fork of one reads them off the header.
 _HARDHAT = Chain("hardhat", 31_337, 1, ((0, 0, "shanghai"),), dev=True)
 _GANACHE = Chain("ganache", 1337, 1, ((0, 0, "shanghai"),), dev=True)
 

@@ -24,6 +24,7 @@ from mayavi.evm.registry import Snapshot, SnapshotRegistry
 
 if TYPE_CHECKING:
     from mayavi.evm.abi import Contract
+    from mayavi.evm.header import Header
     from mayavi.evm.remote import RemoteState
 
 T = TypeVar("T")
@@ -99,7 +100,7 @@ class Fork:
         expected_id = expected.chain_id if expected else None
         remote = RemoteState.open(url, "latest" if block is None else block, chain_id=expected_id, **options)
         header = remote.header
-        rules = hardfork or chains.hardfork_at(remote.chain_id, header.number, header.timestamp)
+        rules = hardfork or _rules(remote.chain_id, header)
         evm = _new_evm(remote.chain_id, rules, closed=False)
         evm.set_block(
             number=header.number,
@@ -491,6 +492,12 @@ def _new_evm(chain_id: int, hardfork: str, *, closed: bool) -> _kernel.Evm:
     if hardfork not in _kernel.hardforks():
         raise UnknownName.of("hard fork", hardfork, _kernel.hardforks(), f"known: {', '.join(_kernel.hardforks())}")
     return _kernel.Evm(chain_id, hardfork, closed=closed)
+
+
+def _rules(chain_id: int, header: Header) -> str:
+    """The hard fork a block follows: by the chain's schedule, on development nodes by the form of its header."""
+    scheduled = chains.hardfork_at(chain_id, header.number, header.timestamp)
+    return header.form if chains.chain(chain_id).dev else scheduled
 
 
 def _labels_of(chain_id: int) -> dict[str, str]:

@@ -61,6 +61,12 @@ _APPENDED_FIELDS: tuple[tuple[str, int | None], ...] = (
     ("blockAccessListHash", 32),  # Amsterdam
     ("slotNumber", None),
 )
+_FIRST_FIELDS = {
+    "prague": "requestsHash",
+    "cancun": "excessBlobGas",
+    "shanghai": "withdrawalsRoot",
+    "london": "baseFeePerGas",
+}
 HEADER_FIELDS = frozenset(name for name, _ in _BASE_FIELDS + _APPENDED_FIELDS) | {"hash"}
 
 
@@ -82,6 +88,8 @@ class Header:
     excess_blob_gas: int | None
     blob_gas_used: int | None
     parent_beacon_block_root: bytes | None
+    form: str
+    """The hard fork that gave headers the fields this one has; where no schedule is known, the rules it implies."""
 
     @classmethod
     def parse(cls, answer: object) -> Header:
@@ -108,7 +116,16 @@ class Header:
             excess_blob_gas=optional_quantity("excessBlobGas"),
             blob_gas_used=optional_quantity("blobGasUsed"),
             parent_beacon_block_root=None if beacon_root is None else hash32(beacon_root),
+            form=_form(block),
         )
+
+
+def _form(block: Mapping[str, object]) -> str:
+    for hardfork, field in _FIRST_FIELDS.items():
+        if block.get(field) is not None:
+            merged = hardfork == "london" and quantity(block.get("difficulty", "0x0")) == 0
+            return "paris" if merged else hardfork
+    return "berlin"
 
 
 def header_hash(answer: Mapping[str, object]) -> bytes:
