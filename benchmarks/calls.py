@@ -16,7 +16,7 @@ from benchmarks.timing import Timing, count_for, in_turns, seconds_each
 from benchmarks.yardstick import Yardstick, load_yardstick
 from mayavi import Fork
 
-ROUNDS = 61
+ROUNDS = 121
 SHORT_CALL_MORE_US = 3.0
 LONG_CALL_MORE = 0.05
 BARE = "bare revm"
@@ -86,5 +86,5 @@ def time_codecs(call: Call, fork: Fork, effort: Effort) -> dict[str, Timing]:
     counts = {name: count_for(each, effort.round_seconds) for name, each in contestants.items()}
     return in_turns(
         {name: partial(seconds_each, each, counts[name]) for name, each in contestants.items()},
-        effort.rounds(ROUNDS // 3),
+        effort.rounds(ROUNDS // 6),
     )

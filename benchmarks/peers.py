@@ -133,9 +133,10 @@ def prepare(peer: Peer) -> None:
     log = BENCH_CACHE / f"{peer.name}.log"
     BENCH_CACHE.mkdir(parents=True, exist_ok=True)
     with open(log, "w", encoding="utf-8") as file:
-        for command in ([sys.executable, "-m", "venv", "--clear", str(home)], [str(peer.python), *install]):
-            if watch(command, file):
-                raise Unavailable(f"{peer.name} {peer.version} does not build here: {reason(log)}")
+        commands = ([sys.executable, "-m", "venv", "--clear", str(home)], [str(peer.python), *install])
+        failed = any(watch(command, file) for command in commands)
+    if failed:
+        raise Unavailable(f"{peer.name} {peer.version} does not build here: {reason(log)}")
 
 
 def watch(command: list[str], log: TextIO) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mayavi import errors as errors
+    from mayavi.errors import SetupError
     from mayavi.evm.abi import Contract as Contract
     from mayavi.evm.abi import Function as Function
     from mayavi.evm.address import checksum as checksum
@@ -80,11 +81,34 @@ def __getattr__(name: str) -> object:
         return import_module("mayavi.errors")
     if name not in _HOMES:
         raise AttributeError(f"module 'mayavi' has no attribute '{name}'")
-    value: object = getattr(import_module(_HOMES[name]), name)
-    if name == "Fork":
-        import_module("mayavi.worlds")  # teaches `Fork.replica` to build worlds
+    try:
+        value: object = getattr(import_module(_HOMES[name]), name)
+        if name == "Fork":
+            import_module("mayavi.worlds")  # teaches `Fork.replica` to build worlds
+    except ImportError as error:
+        fault = setup_fault(error)
+        if fault is None:
+            raise
+        raise fault from error
     globals()[name] = value
     return value
+
+
+def setup_fault(error: ImportError) -> SetupError | None:
+    """What `error` says of the set-up, with the command that mends it; None when it is a fault of the code.
+
+    That is a kernel which is not built or does not load, or a Python package which is not installed.
+    """
+    from mayavi.errors import SetupError
+
+    package = (error.name or "").partition(".")[0]
+    if error.name == "mayavi._kernel" and not isinstance(error, ModuleNotFoundError):
+        return SetupError(f"the Rust kernel does not load: {error}", "run `make clean setup`, which builds it anew")
+    if error.name == "mayavi._kernel" or (error.name == "mayavi" and "'_kernel'" in str(error)):
+        return SetupError("the Rust kernel is not built", "run `make setup`, which builds it")
+    if isinstance(error, ModuleNotFoundError) and package not in {"", "mayavi"}:
+        return SetupError(f"the Python package '{package}' is not installed", "run `make setup`, which installs it")
+    return None
 
 
 def __dir__() -> list[str]:

@@ -38,6 +38,8 @@ class MayaviError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:
+            self.add_note(hint)  # so that a traceback shows it too
 
 
 class UsageError(MayaviError):

@@ -16,7 +16,7 @@ use pyo3::{
 use revm::{
     context::{BlockEnv, TxEnv, either::Either, result::ExecutionResult},
     context_interface::block::BlobExcessGasAndPrice,
-    primitives::{Address, B256, Bytes, Log, U256, address, alloy_primitives::Bloom, hardfork::SpecId},
+    primitives::{Address, B256, Bytes, Log, U256, address, alloy_primitives::Bloom, hardfork::SpecId, keccak256},
 };
 
 use crate::{
@@ -168,7 +168,7 @@ impl Block {
         dict.set_item("gas_used", header.gas_used)?;
         dict.set_item("blob_gas_used", header.blob_gas_used)?;
         // From the encoding, not from what the case says of itself.
-        let hashes = envelopes.iter().map(|tx| PyBytes::new(py, tx.trie_hash().as_slice()));
+        let hashes = envelopes.iter().map(|tx| PyBytes::new(py, keccak256(tx.encoded_2718()).as_slice()));
         dict.set_item("transaction_hashes", PyList::new(py, hashes)?)?;
         let stated = envelopes.iter().map(|tx| PyBytes::new(py, tx.tx_hash().as_slice()));
         dict.set_item("stated_transaction_hashes", PyList::new(py, stated)?)?;

@@ -486,7 +486,7 @@ impl Evm {
 
     /// Whether a contract stands at the address; cheaper than its code.
     fn has_code(&mut self, py: Python<'_>, address: AddressArg) -> PyResult<bool> {
-        Ok(!self.info(py, address.0)?.is_empty_code_hash())
+        self.run(py, |machine, _| machine.has_code(address.0))
     }
 
     fn storage<'py>(&mut self, py: Python<'py>, address: AddressArg, slot: WordArg) -> PyResult<Bound<'py, PyAny>> {

@@ -122,6 +122,10 @@ impl Machine {
         }
     }
 
+    pub fn has_code(&mut self, address: Address) -> Result<bool, Failure> {
+        Ok(!self.read_info(address)?.is_empty_code_hash())
+    }
+
     pub fn write_slot(&mut self, address: Address, key: U256, value: U256) -> Result<(), Failure> {
         if self.database().overlay.get(&address).is_none() {
             let info = self.read_info(address)?;

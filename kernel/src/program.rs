@@ -194,6 +194,7 @@ const SUCCESS: u64 = 1;
 const REVERTED: u64 = 2;
 const HALTED: u64 = 3;
 const SHORT: u64 = 4;
+const NO_CODE: u64 = 5;
 
 /// A step: built once, run on every row of a `Fleet` in one call.
 #[pyclass(module = "mayavi._kernel")]
@@ -263,7 +264,7 @@ impl Program {
     /// A transaction. Of several templates `choice` picks one per row; where `mask` is zero the row skips it.
     ///
     /// Returns (status, gas used, words of the output). Status: 0 skipped, 1 success, 2 reverted, 3 halted,
-    /// 4 success with an output shorter than asked. Without `commit` it leaves no trace.
+    /// 4 success with an output shorter than asked, 5 nothing stands there. Without `commit` it leaves no trace.
     #[pyo3(signature = (templates, *, choice=SourceArg(ZERO), mask=SourceArg(ONE), returns=0, commit=true))]
     fn call(
         &mut self,
@@ -439,6 +440,7 @@ impl Program {
                         Failure::Invalid(format!("choice {choice} is not one of {} templates", templates.len()))
                     })?;
                 let tx = template.transaction(words)?;
+                let target = tx.kind.to().copied().filter(|_| !tx.data.is_empty());
                 let result = if *commit { machine.run_and_commit(tx)? } else { machine.run(tx)?.0 };
                 words.registers[*first + 1] = U256::from(result.tx_gas_used());
                 let status = match &result {
@@ -447,7 +449,12 @@ impl Program {
                         for (i, chunk) in data.chunks_exact(32).take(*wanted).enumerate() {
                             words.registers[*first + 2 + i] = U256::from_be_slice(chunk);
                         }
-                        if data.len() / 32 < *wanted { SHORT } else { SUCCESS }
+                        match target {
+                            // The EVM takes a call to nobody for a success. Precompiles have no code either.
+                            Some(to) if data.is_empty() && to[..18] != [0; 18] && !machine.has_code(to)? => NO_CODE,
+                            _ if data.len() / 32 < *wanted => SHORT,
+                            _ => SUCCESS,
+                        }
                     }
                     ExecutionResult::Revert { .. } => REVERTED,
                     ExecutionResult::Halt { .. } => HALTED,

@@ -16,6 +16,9 @@ from mayavi.evm.reverts import decode_revert
 __all__ = ["BoundFunction", "Chain", "Contract", "Error", "Event", "EventLog", "Function", "Interface", "Log"]
 
 
+_OPTIONS = frozenset({"sender", "value", "gas", "gas_price", "priority_fee", "check"})
+
+
 class Chain(Protocol):
     """What a contract is called on; `mayavi.evm.fork.Fork` is one."""
 
@@ -86,6 +89,12 @@ class BoundFunction:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Call a `view` or `pure` function, send a transaction for any other."""
+        if not options.keys() <= _OPTIONS:
+            stray = min(options.keys() - _OPTIONS)
+            raise BadArgument(
+                f"'{stray}' is no option of a call",
+                f"arguments go by position; options are {', '.join(sorted(_OPTIONS))}",
+            )
         function = self._only or self._select(args)
         return self._call(function, args, options) if function.reads else self._send(function, args, options)
 

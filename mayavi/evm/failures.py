@@ -14,17 +14,31 @@ Missing = tuple[str, bytes, int]
 """A piece of state that is not there: kind (`account`, `slot` or `block_hash`), address, slot or number."""
 
 
+_HALT_HINTS = {
+    "OutOfFunds": 'the sender lacks native coins: `fork.deal("ETH", sender, amount)` gives some',
+    "NotActivated": "the code uses an opcode of a later hard fork: open the fork with hardfork=…",
+    "OpcodeNotFound": "the code uses an opcode that this hard fork does not have",
+    "OutOfGas": "give it more with gas=…",
+}
+
+
+def _halted(reason: str, gas_used: int) -> CallHalted:
+    hint = next((hint for name, hint in _HALT_HINTS.items() if reason.startswith(name)), None)
+    return CallHalted(f"halted: {reason}", hint, gas_used=gas_used)
+
+
 def explained(error: _kernel.Reverted | _kernel.Halted) -> ExecutionError:
     """The error for a call that reverted or halted, its reason decoded."""
     _, detail, gas_used = error.args
     if isinstance(error, _kernel.Halted):
-        return CallHalted(f"halted: {detail}", gas_used=gas_used)
+        return _halted(detail, gas_used)
     return _reverted(detail, gas_used)
 
 
 def _reverted(output: bytes, gas_used: int) -> CallReverted:
     reason = decode_revert(output)
-    return CallReverted(f"reverted: {reason}", reason.hint, reason=reason, output=output, gas_used=gas_used)
+    hint = reason.hint or (None if output else "`fork.trace(…).render(fork.name)` shows where it failed")
+    return CallReverted(f"reverted: {reason}", hint, reason=reason, output=output, gas_used=gas_used)
 
 
 def failure(receipt: Receipt, what: str, data: bytes) -> ExecutionError:
@@ -32,7 +46,7 @@ def failure(receipt: Receipt, what: str, data: bytes) -> ExecutionError:
     if receipt.reason == "revert":
         error: ExecutionError = _reverted(receipt.output, receipt.gas_used)
     else:
-        error = CallHalted(f"halted: {receipt.reason}", gas_used=receipt.gas_used)
+        error = _halted(receipt.reason, receipt.gas_used)
     return located(error, what, data)
 
 

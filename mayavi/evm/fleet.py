@@ -16,7 +16,8 @@ threads. A run is all or nothing: if a row misses state or gets an impossible in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,11 +29,12 @@ from mayavi._kernel import Template as Template
 from mayavi._kernel import Word as Word
 from mayavi.errors import BadInteger, MissingStateError, UnknownName, UsageError
 from mayavi.evm.fork import Fork
+from mayavi.evm.units import as_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT = range(5)
+SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT, NO_CODE = range(6)
 """The status of a call in a row."""
 
 
@@ -99,7 +101,10 @@ class Outcome(Mapping[str, Words]):
 
 
 class Fleet:
-    """`rows` independent twins of `fork` as it stands now; later changes of `fork` do not reach them."""
+    """`rows` independent twins of `fork` as it stands now; later changes of `fork` do not reach them.
+
+    Each row holds a copy of what `fork` itself has written; `Fleet(fork.frozen(), rows)` spares that.
+    """
 
     def __init__(self, fork: Fork, rows: int) -> None:
         if rows < 1:
@@ -110,8 +115,12 @@ class Fleet:
     def __len__(self) -> int:
         return len(self._fleet)
 
-    def run(self, program: Program, *, threads: int = 1, **inputs: Any) -> Outcome:
-        """Run `program` on every row, with one array (or one integer for all rows) for each of its inputs."""
+    def run(self, program: Program, *, threads: int | None = None, **inputs: Any) -> Outcome:
+        """Run `program` on every row, with one array (or one integer for all rows) for each of its inputs.
+
+        `threads` is by default the number of cores this process may use; results do not depend on it.
+        """
+        threads = len(os.sched_getaffinity(0)) if threads is None else threads
         if threads < 1:
             raise UsageError(f"{threads} threads do nothing", "give at least one thread")
         words = self._words(program, inputs)
@@ -127,19 +136,28 @@ class Fleet:
 
     def reset(self, rows: Iterable[int] | None = None) -> None:
         """Put rows back to where they began; all of them where none are named."""
-        self._fleet.reset(None if rows is None else list(rows))
+        self._fleet.reset(None if rows is None else [self._row(row) for row in rows])
 
     def copy_row(self, source: int, to: int) -> None:
         """Put row `to` where row `source` stands."""
-        self._fleet.copy_row(source, to)
+        self._fleet.copy_row(self._row(source), self._row(to))
 
     def set_row(self, row: int, fork: Fork) -> None:
         """Put a row where `fork`, a twin over the same world, stands."""
-        self._fleet.set_row(row, fork._evm)
+        try:
+            self._fleet.set_row(self._row(row), fork._evm)
+        except ValueError as error:
+            raise UsageError(str(error), "take a twin of the fork this fleet was made of: `fleet.fork(row)`") from None
 
     def fork(self, row: int) -> Fork:
         """A `Fork` that stands where the row stands, to look at with every tool there is."""
-        return Fork._of(self._fleet.evm(row), None, dict(self._origin.labels), dict(self._origin.source))
+        return Fork._of(self._fleet.evm(self._row(row)), None, dict(self._origin.labels), dict(self._origin.source))
+
+    def _row(self, row: int) -> int:
+        number = as_integer(row)
+        if not 0 <= number < len(self):
+            raise UsageError(f"row {number} is not one of {len(self)}", f"rows are 0 … {len(self) - 1}")
+        return number
 
     def memory(self) -> list[int]:
         """Bytes held by each row."""
@@ -163,12 +181,15 @@ def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:
     """`values` as (rows, 32) big-endian bytes: an integer for all rows, integers, words, or addresses."""
     if isinstance(values, Words):
         values = values.words
-    if isinstance(values, int) and not isinstance(values, bool):
+    if isinstance(values, int | np.integer) and not isinstance(values, bool):
         return np.broadcast_to(np.frombuffer(_word(values, name), dtype=np.uint8), (rows, 32))
     if isinstance(values, bytes) and len(values) == 20:
         return np.broadcast_to(np.frombuffer(values.rjust(32, b"\0"), dtype=np.uint8), (rows, 32))
     if isinstance(values, np.ndarray) and values.dtype == np.uint8 and values.shape == (rows, 32):
         return values
+    shape = getattr(values, "shape", None)
+    if not isinstance(values, Collection) or (shape is not None and len(shape) != 1):
+        raise UsageError(f"input '{name}' is {_what(values)}", "give an integer, or one for each row")
     if len(values) != rows:
         raise UsageError(f"input '{name}' has {len(values)} values for {rows} rows")
     if isinstance(values, np.ndarray) and values.dtype.kind in "ub":
@@ -184,6 +205,11 @@ def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:
             f"input '{name}' holds floats", "amounts are exact integers; convert them where you round them"
         )
     return np.frombuffer(b"".join(_word(value, name) for value in values), dtype=np.uint8).reshape(rows, 32)
+
+
+def _what(values: Any) -> str:
+    shape = getattr(values, "shape", None)
+    return f"an array of shape {shape}" if shape is not None else repr(values)
 
 
 def _word(value: Any, name: str) -> bytes:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mayavi import _kernel
 from mayavi.errors import (
-    BadInteger,
     ExecutionError,
     NoCode,
     SetupError,
@@ -18,6 +17,7 @@ from mayavi.errors import (
 )
 from mayavi.evm import chains, failures, token_balance
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum, to_address
+from mayavi.evm.arguments import calldata, u64, word
 from mayavi.evm.learning import Learner
 from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
 from mayavi.evm.registry import Snapshot, SnapshotRegistry
@@ -139,6 +139,7 @@ class Fork:
     @classmethod
     def empty(cls, *, chain_id: int = 1, hardfork: str = "shanghai") -> Fork:
         """A chain with nothing on it: every account is empty, and known to be."""
+        chain_id = u64(chain_id, "chain id")
         source = {"kind": "empty", "chain_id": chain_id}
         return cls._of(_new_evm(chain_id, hardfork, closed=True), None, {}, source)
 
@@ -162,7 +163,7 @@ class Fork:
     def call(
         self, to: AddressLike, data: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None
     ) -> bytes:
-        """Execute `data` at `to` and return the output; nothing is kept."""
+        """Execute `data` at `to` and return the output; nothing is kept. Without `sender` the zero address calls."""
         # The hot path: bytes in, bytes out, straight through the kernel. What fails is looked at more closely below.
         if type(to) is bytes and (sender is None or type(sender) is bytes):
             try:
@@ -174,11 +175,11 @@ class Fork:
             else:
                 if output or (data and self._evm.has_code(to)):
                     return output
-        return self._call_checked(to_address(to), data, sender, value, gas)
+        return self._call_checked(self.address_of(to), data, sender, value, gas)
 
     def _call_checked(self, to: bytes, data: bytes, sender: AddressLike | None, value: int, gas: int | None) -> bytes:
-        data, origin = _bytes(data), _sender(sender)
-        _amount(value)
+        data, origin = calldata(data), self._sender(sender)
+        value, gas = word(value), _gas(gas)
         try:
             output = self._learner.run(lambda: self._evm.call(to, data, origin, value, gas), (to, data, origin, value))
         except ExecutionError as error:
@@ -199,13 +200,13 @@ class Fork:
         priority_fee: int | None = None,
         check: bool = True,
     ) -> Receipt:
-        """Execute a transaction and keep its effects.
+        """Execute a transaction and keep its effects. Without `sender` it comes from the zero address.
 
         A failed one raises, unless `check` is false: then its receipt says so. As on a chain, a failed transaction
         leaves no trace but the sender's nonce. Fees are charged only after `set_rules(charge_fees=True)`.
         """
-        to, data, origin = to_address(to), _bytes(data), _sender(sender)
-        _amount(value)
+        to, data, origin = self.address_of(to), calldata(data), self._sender(sender)
+        value, gas = word(value), _gas(gas)
         if data:
             self._require_code(to, "transaction to")
         receipt = Receipt.of(
@@ -227,8 +228,8 @@ class Fork:
         self, initcode: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None
     ) -> bytes:
         """Create a contract and return its address, which follows from the sender and its nonce."""
-        origin, code = _sender(sender), _bytes(initcode)
-        _amount(value)
+        origin, code = self._sender(sender), calldata(initcode)
+        value, gas = word(value), _gas(gas)
         receipt = Receipt.of(self._learner.run(lambda: self._evm.transact(None, code, origin, value, gas)))
         if not receipt.success or receipt.created is None:
             raise failures.failure(receipt, "deployment", b"")
@@ -238,8 +239,8 @@ class Fork:
         self, address: AddressLike, initcode: bytes, sender: AddressLike | None = None, value: int = 0
     ) -> Receipt:
         """Run a constructor so that its contract comes to stand at `address`, which must be free."""
-        place, origin, code = to_address(address), _sender(sender), _bytes(initcode)
-        _amount(value)
+        place, origin, code = self.address_of(address), self._sender(sender), calldata(initcode)
+        value = word(value)
         receipt = Receipt.of(self._learner.run(lambda: self._evm.create_at(place, code, origin, value)))
         if not receipt.success:
             raise failures.failure(receipt, f"creation at {checksum(place)}", b"")
@@ -256,8 +257,8 @@ class Fork:
         commit: bool = False,
     ) -> CallFrame:
         """Execute and return the tree of calls with gas, logs and decoded reverts. A failure does not raise."""
-        place, origin, payload = None if to is None else to_address(to), _sender(sender), _bytes(data)
-        _amount(value)
+        place, origin, payload = None if to is None else self.address_of(to), self._sender(sender), calldata(data)
+        value, gas = word(value), _gas(gas)
         _, frames = self._learner.run(lambda: self._evm.trace(place, payload, origin, value, gas, commit))
         if not frames:
             raise TransactionInvalid("the transaction ended before its first call", "give it more gas")
@@ -268,9 +269,9 @@ class Fork:
 
         The balance is written into the token's storage; its total supply moves by the difference, so sums stay right.
         """
-        place = to_address(holder)
-        _amount(amount)
-        if token == "ETH":
+        place = self.address_of(holder)
+        amount = word(amount)
+        if isinstance(token, str) and token.upper() == "ETH":
             self.set_balance(place, amount)
         else:
             token_balance.deal(self, self.address_of(token), place, amount)
@@ -279,62 +280,60 @@ class Fork:
 
     def balance(self, address: AddressLike) -> int:
         """Native coins of an account, in wei."""
-        place = to_address(address)
+        place = self.address_of(address)
         return self._learner.run(lambda: self._evm.balance(place))
 
     def nonce(self, address: AddressLike) -> int:
         """Transactions sent, or contracts created, by an account."""
-        place = to_address(address)
+        place = self.address_of(address)
         return self._learner.run(lambda: self._evm.nonce(place))
 
     def code(self, address: AddressLike) -> bytes:
         """The runtime code of an account; empty where no contract stands."""
-        place = to_address(address)
+        place = self.address_of(address)
         return self._learner.run(lambda: self._evm.code(place))
 
     def storage(self, address: AddressLike, slot: int) -> int:
         """One storage slot of a contract."""
-        place = to_address(address)
-        _amount(slot, "slot")
+        place = self.address_of(address)
+        slot = word(slot, "slot")
         return self._learner.run(lambda: self._evm.storage(place, slot))
 
     def set_balance(self, address: AddressLike, amount: int) -> None:
         """Set the native coins of an account, in wei."""
-        place = to_address(address)
-        _amount(amount)
+        place = self.address_of(address)
+        amount = word(amount)
         self._learner.run(lambda: self._evm.set_balance(place, amount))
 
     def set_nonce(self, address: AddressLike, nonce: int) -> None:
         """Set the nonce of an account."""
-        place = to_address(address)
-        if not 0 <= nonce < 2**64:
-            raise BadInteger(f"nonce {nonce} is outside 0 … 2**64 - 1")
+        place = self.address_of(address)
+        nonce = u64(nonce, "nonce")
         self._learner.run(lambda: self._evm.set_nonce(place, nonce))
 
     def set_code(self, address: AddressLike, code: bytes) -> None:
         """Put runtime code at an address; its storage stays."""
-        place, content = to_address(address), _bytes(code)
+        place, content = self.address_of(address), calldata(code)
         self._learner.run(lambda: self._evm.set_code(place, content))
 
     def set_storage(self, address: AddressLike, slot: int, value: int) -> None:
         """Write one storage slot of a contract."""
-        place = to_address(address)
-        _amount(slot, "slot")
-        _amount(value)
+        place = self.address_of(address)
+        slot = word(slot, "slot")
+        value = word(value)
         self._learner.run(lambda: self._evm.set_storage(place, slot, value))
 
     def touched(self, to: AddressLike, data: bytes, sender: AddressLike | None = None) -> list[tuple[bytes, list[int]]]:
         """The accounts and slots a call reads, sorted."""
-        place, origin, payload = to_address(to), _sender(sender), _bytes(data)
+        place, origin, payload = self.address_of(to), self._sender(sender), calldata(data)
         return self._learner.run(lambda: self._evm.touched(place, payload, origin))
 
     # -- time ---------------------------------------------------------------------------------------------------------
 
     def mine(self, blocks: int = 1, seconds: int | None = None) -> None:
         """Move on by `blocks`, and by `seconds` (default: the chain's usual time for so many blocks)."""
-        if blocks < 0 or (seconds is not None and seconds < 0):
-            raise BadInteger(f"time moves on only: blocks {blocks}, seconds {seconds}")
-        self._evm.advance(blocks, blocks * self._block_seconds() if seconds is None else seconds)
+        blocks = u64(blocks, "blocks")
+        self._evm.advance(blocks, blocks * self._block_seconds() if seconds is None else u64(seconds, "seconds"))
 
     def _block_seconds(self) -> int:
         try:
@@ -354,20 +353,16 @@ class Fork:
         excess_blob_gas: int | None = None,
     ) -> None:
         """Set fields of the block environment; the ones not named stay as they are."""
-        fields = {"number": number, "timestamp": timestamp, "base_fee": base_fee, "gas_limit": gas_limit}
-        for name, value in {**fields, "excess_blob_gas": excess_blob_gas}.items():
-            if value is not None and not (type(value) is int and 0 <= value < 2**64):
-                raise BadInteger(f"{name} {value!r} is outside 0 … 2**64 - 1")
         if prevrandao is not None and len(prevrandao) != 32:
             raise UsageError(f"prevrandao has {len(prevrandao)} bytes, not 32")
         self._evm.set_block(
-            number=number,
-            timestamp=timestamp,
-            coinbase=None if coinbase is None else to_address(coinbase),
-            base_fee=base_fee,
-            gas_limit=gas_limit,
+            number=None if number is None else u64(number, "block number"),
+            timestamp=None if timestamp is None else u64(timestamp, "timestamp"),
+            coinbase=None if coinbase is None else self.address_of(coinbase),
+            base_fee=None if base_fee is None else u64(base_fee, "base fee"),
+            gas_limit=None if gas_limit is None else u64(gas_limit, "gas limit"),
             prevrandao=prevrandao,
-            excess_blob_gas=excess_blob_gas,
+            excess_blob_gas=None if excess_blob_gas is None else u64(excess_blob_gas, "excess blob gas"),
             blob_fee_fraction=chains.blob_fee_fraction_at(self.chain_id, timestamp or self.timestamp, self.hardfork),
         )
 
@@ -423,6 +418,19 @@ class Fork:
         """An independent twin; costs what was written so far, not what the world holds."""
         return Fork._of(self._evm.copy(), self._learner.remote, dict(self.labels), dict(self.source))
 
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Fork:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A worker process gets the state as it stands. A fork of a node travels without it, and knows what it has read.
+        return _restored, (self._evm.dump(), self.labels, self.source)
+
+    def frozen(self) -> Fork:
+        """A twin on a frozen world of its own: copies and fleet rows of it cost only what they write themselves."""
+        return Fork.from_state(self._evm.freeze(), labels=self.labels, source=self.source)
+
     def freeze(self) -> _kernel.State:
         """Everything that stands now, as a frozen world for `Fleet`s and other forks to stand on."""
         return self._evm.freeze()
@@ -453,12 +461,18 @@ class Fork:
     # -- names --------------------------------------------------------------------------------------------------------
 
     def address_of(self, name: AddressLike) -> bytes:
-        """The address of a name of `labels`; addresses pass through."""
-        if isinstance(name, str) and not name.startswith(("0x", "0X")):
+        """The address of a name of `labels`; addresses pass through. Where a fork takes an address, a name will do."""
+        if type(name) is bytes and len(name) == 20:
+            return name
+        if isinstance(name, str) and name[:2] not in ("0x", "0X"):
             if name not in self.labels:
-                raise UnknownName.of("contract", name, self.labels, "`fork.labels` lists the names of this world")
+                more = "`fork.labels` lists the names of this world; an address starts with 0x"
+                raise UnknownName.of("address or contract", name, self.labels, more)
             return to_address(self.labels[name])
         return to_address(name)
+
+    def _sender(self, sender: AddressLike | None) -> bytes:
+        return ZERO_ADDRESS if sender is None else self.address_of(sender)
 
     def name(self, address: AddressLike) -> str:
         """The name of an address in `labels`, or its checksummed text."""
@@ -488,6 +502,10 @@ class Fork:
         return f"<Fork {self.source.get('kind', '?')} chain {self.chain_id} block {self.block_number} {self.hardfork}>"
 
 
+def _restored(dump: bytes, labels: dict[str, str], source: dict[str, Any]) -> Fork:
+    return Fork.from_state(_kernel.State.load(dump), labels=labels, source=source)
+
+
 def _new_evm(chain_id: int, hardfork: str, *, closed: bool) -> _kernel.Evm:
     if hardfork not in _kernel.hardforks():
         raise UnknownName.of("hard fork", hardfork, _kernel.hardforks(), f"known: {', '.join(_kernel.hardforks())}")
@@ -504,18 +522,5 @@ def _labels_of(chain_id: int) -> dict[str, str]:
     return _label_book(chain_id) if _label_book else {}
 
 
-def _sender(sender: AddressLike | None) -> bytes:
-    return ZERO_ADDRESS if sender is None else to_address(sender)
-
-
-def _bytes(data: bytes) -> bytes:
-    if isinstance(data, bytes | bytearray | memoryview):
-        return bytes(data)
-    raise UsageError(f"calldata must be bytes, not {type(data).__name__}", "`bytes.fromhex(…)` reads hex text")
-
-
-def _amount(value: int, what: str = "amount") -> None:
-    if type(value) is not int:
-        raise BadInteger(f"{what} {value!r} is not an integer", "amounts are exact integers in the smallest unit")
-    if not 0 <= value < 2**256:
-        raise BadInteger(f"{what} {value} is outside 0 … 2**256 - 1")
+def _gas(gas: int | None) -> int | None:
+    return None if gas is None else u64(gas, "gas")

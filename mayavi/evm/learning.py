@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mayavi import _kernel
-from mayavi.errors import RpcBadAnswer, TransactionInvalid
+from mayavi.errors import RpcBadAnswer, StateError, TransactionInvalid
 from mayavi.evm import failures
 from mayavi.evm.failures import Missing
 from mayavi.evm.hashing import keccak256
@@ -43,6 +43,12 @@ class Learner:
                 transaction = None
             except (_kernel.Reverted, _kernel.Halted) as error:
                 raise failures.explained(error) from None
+            except RuntimeError as error:
+                if "borrowed" in str(error):
+                    raise StateError(
+                        "another thread is using this fork", "give each thread its own: `fork.copy()` is cheap"
+                    ) from None
+                raise
             except _kernel.InvalidTransaction as error:
                 raise TransactionInvalid(f"invalid transaction: {error.args[0]}") from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from mayavi._kernel import Evm
-from mayavi.errors import StateError
+from mayavi.errors import StateError, UsageError
 
 
 class Snapshot:
@@ -74,6 +74,8 @@ class SnapshotRegistry:
         self._evm.release(snapshot.id)
 
     def _check(self, snapshot: Snapshot) -> None:
+        if not isinstance(snapshot, Snapshot):
+            raise UsageError(f"{snapshot!r} is not a snapshot", "`fork.snapshot()` takes one")
         if snapshot._registry is not self:
             raise StateError(f"snapshot {snapshot.id} was taken on another fork", "revert it on the fork that took it")
         if not self._evm.has_snapshot(snapshot.id):

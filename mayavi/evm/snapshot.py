@@ -23,6 +23,7 @@ import hashlib
 import json
 import os
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,16 +84,21 @@ def read_snapshot(path: Path) -> tuple[State, dict[str, Any]]:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Put `content` at `path` in one step: a reader sees the old file or the new one, even after a crash."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise SnapshotError(f"'{path}' is a folder", "name the file to write")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        raise SnapshotError(f"'{path}' cannot be written: {error.strerror}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 _REMEDY = "write it again from its source; the file is not usable in part"

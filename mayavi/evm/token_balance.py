@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mayavi.errors import ExecutionError, StateError
+from mayavi.errors import BadInteger, ExecutionError, StateError, UsageError
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -18,7 +18,11 @@ _SENTINEL = 0x6D61796176690123456789
 def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
     """Set `holder`'s balance of `token` to `amount`; the total supply moves by the difference."""
     query = _BALANCE_OF + holder.rjust(32, b"\0")
-    before = int.from_bytes(fork.call(token, query)[:32], "big")
+    before = _read(fork, token, query)
+    if before is None:
+        raise UsageError(
+            f"{fork.name(token)} is not a token: it does not tell balances", "`deal` takes ERC-20 tokens and ETH"
+        )
     if before == amount:
         return
     place = _slot_behind(fork, token, query)
@@ -29,15 +33,16 @@ def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
         )
     supply = _read(fork, token, _TOTAL_SUPPLY)
     supply_place = _slot_behind(fork, token, _TOTAL_SUPPLY) if supply is not None else None
+    wanted = 0 if supply is None else max(0, supply + amount - before)
+    if wanted >= 1 << 256:
+        raise BadInteger(f"{amount} more of {fork.name(token)} would not fit into its total supply of {supply}")
+    # Everything that can fail is behind us: either all of it is written or nothing was.
     fork.set_storage(*place, amount)
-    if supply is None:
-        return
-    wanted = supply + amount - before
     if supply_place is not None:
-        fork.set_storage(*supply_place, max(0, wanted))
-    elif fork.balance(token) == supply:
+        fork.set_storage(*supply_place, wanted)
+    elif supply is not None and fork.balance(token) == supply:
         # A wrapper of the native coin: its supply is what it holds.
-        fork.set_balance(token, max(0, wanted))
+        fork.set_balance(token, wanted)
 
 
 def _slot_behind(fork: Fork, token: bytes, query: bytes) -> tuple[bytes, int] | None:

@@ -10,11 +10,25 @@ from typing import Any
 from mayavi.errors import MayaviError, UsageError
 from mayavi.evm.chains import blob_fee_fraction_at, hardfork_at
 from mayavi.evm.state import Block
-from mayavi.replay.case import ExpectedReceipt, block_numbers, read_block, read_bytecodes, read_pre_state, read_receipts
+from mayavi.replay.case import (
+    ExpectedReceipt,
+    Stated,
+    block_numbers,
+    read_block,
+    read_bytecodes,
+    read_pre_state,
+    read_receipts,
+    read_stated,
+)
 
 MAINNET = 1
 BEFORE_STATUS = ("frontier", "homestead", "tangerine", "spurious_dragon")
 """Hard forks before Byzantium gave receipts a status."""
+BEFORE_REQUESTS = (
+    *BEFORE_STATUS,
+    *("byzantium", "petersburg", "istanbul", "berlin", "london", "paris", "shanghai", "cancun"),
+)
+"""Hard forks before Prague, whose blocks end with calls that collect requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +155,15 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
     report.transactions = len(block)
     report.parse_seconds, report.recover_seconds = block.parse_seconds, block.recover_seconds
     report.hardfork = hardfork_at(MAINNET, block.number, block.timestamp)
+    stated = read_stated(folder, report.number)
     expected = read_receipts(folder, report.number)
     claims = block.claims()
     evm = read_pre_state(folder, report.number, MAINNET, report.hardfork, codes)
     result = evm.replay(block, blob_fee_fraction_at(MAINNET, block.timestamp))
     report.gas_used, report.seconds = result["gas_used"], result["seconds"]
-    report.notes = _notes(result, block, expected)
+    report.notes = _notes(result, block, stated, expected, report.hardfork)
 
-    hashes = ["0x" + each.hex() for each in claims["transaction_hashes"]]
-    wrong = _transaction_differences(result, claims, expected, hashes)
+    wrong = _transaction_differences(result, claims, stated, expected)
     whole = _block_differences(result, claims)
     if report.hardfork in BEFORE_STATUS:
         # Receipts of that age hold the state root after each transaction, which a partial pre-state cannot give.
@@ -165,36 +179,35 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
 
 
 def _transaction_differences(
-    result: dict[str, Any], claims: dict[str, Any], expected: list[ExpectedReceipt] | None, hashes: list[str]
+    result: dict[str, Any], claims: dict[str, Any], stated: Stated, expected: list[ExpectedReceipt] | None
 ) -> dict[int, Difference]:
-    """The first difference of each transaction that has one."""
+    """The first difference of each transaction that has one: who it is, then whether it ran, then what it left."""
+    hashes = ["0x" + each.hex() for each in claims["transaction_hashes"]]
+    receipts = result["receipts"]
     differences: dict[int, Difference] = {}
 
     def differs(index: int, what: str, want: object, got: object) -> None:
         name = hashes[index] if index < len(hashes) else None
         differences.setdefault(index, Difference(what, str(want), str(got), index, name))
 
-    for index, stated in enumerate(claims["stated_transaction_hashes"]):
-        if "0x" + stated.hex() != hashes[index]:
-            differs(index, "hash", "0x" + stated.hex(), hashes[index])
+    for index, want in enumerate(claims["stated_transaction_hashes"]):
+        if "0x" + want.hex() != hashes[index]:
+            differs(index, "hash", "0x" + want.hex(), hashes[index])
     for index, signer in claims["forged"]:
-        differs(index, "from", "the signer", "0x" + signer.hex())
-    if expected is not None:
-        for index, (want, got) in enumerate(zip(expected, result["receipts"], strict=False)):
-            if index < len(hashes) and "0x" + want.hash.hex() != hashes[index]:
-                differs(index, "hash", "0x" + want.hash.hex(), hashes[index])
-            elif difference := _receipt_difference(want, got):
-                differs(index, *difference)
-        for index in range(min(len(expected), len(result["receipts"])), max(len(expected), len(hashes))):
-            differs(
-                index, "receipt", "one", "none" if index >= len(result["receipts"]) else "one the case does not have"
-            )
+        differs(index, "from", stated.senders[index], f"0x{signer.hex()} by its signature")
     if result["failure"]:
         index, why = result["failure"]
-        differences.pop(index, None)
         differs(index, "execution", "a valid transaction", why)
         for later in range(index + 1, len(hashes)):
             differs(later, "execution", "a valid transaction", f"not reached: transaction {index} failed")
+    if expected is not None:
+        for index, (receipt, got) in enumerate(zip(expected, receipts, strict=False)):
+            if index < len(hashes) and "0x" + receipt.hash.hex() != hashes[index]:
+                differs(index, "hash", "0x" + receipt.hash.hex(), hashes[index])
+            elif difference := _receipt_difference(receipt, got):
+                differs(index, *difference)
+        for index in range(min(len(expected), len(receipts)), max(len(expected), len(hashes))):
+            differs(index, "receipt", "one", "none" if index >= len(receipts) else "one the case does not have")
     return differences
 
 
@@ -226,12 +239,20 @@ def _block_differences(result: dict[str, Any], claims: dict[str, Any]) -> list[D
     return [Difference(name, _text(want), _text(got)) for name, want, got in pairs if want != got]
 
 
-def _notes(result: dict[str, Any], block: Block, expected: list[ExpectedReceipt] | None) -> list[str]:
+def _notes(
+    result: dict[str, Any], block: Block, stated: Stated, expected: list[ExpectedReceipt] | None, hardfork: str
+) -> list[str]:
+    """What was left out, or vouched for by something else, in one short line each."""
     notes = [
         f"{name}: {'applied' if done else 'contract not in the pre-state'}" for name, done in result["system_calls"]
     ]
-    if result["withdrawals_applied"]:
-        notes.append(f"withdrawals: {result['withdrawals_applied']} applied to accounts of the pre-state")
+    if hardfork not in BEFORE_REQUESTS:
+        notes.append("EIP-7002 and EIP-7251 requests at the end of the block: not run")
+    if stated.withdrawals:
+        applied = result["withdrawals_applied"]
+        why = "a transaction failed" if result["failure"] else "accounts not in the pre-state"
+        left_out = stated.withdrawals - applied
+        notes.append(f"withdrawals: {applied} applied" + (f", {left_out} not ({why})" if left_out else ""))
     if expected is None and len(block):
         notes.append("no receipts beside the block: its receipts root vouches for them")
     return notes

@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import MayaviError, UsageError
+from mayavi.evm.answers import BadValue, data, fields, hash32, quantity
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.state import Block, Evm, open_evm
+
+_LOG_BYTES = 1 << 26  # more than the gas of a block pays for
 
 
 class CaseError(MayaviError):
@@ -49,7 +52,7 @@ def read_block(directory: Path, number: int) -> Block:
     """The block itself, its signatures recovered."""
     path = directory / str(number) / "block.json.gz"
     try:
-        block = Block.from_json(_unzip(path))
+        block = Block.from_json(_content(path))
     except ValueError as error:
         raise CaseError(f"'{path}': {error}") from error
     if block.number != number:
@@ -57,38 +60,71 @@ def read_block(directory: Path, number: int) -> Block:
     return block
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What the block's JSON says of itself beside what the kernel reads from it."""
+
+    withdrawals: int
+    senders: tuple[str, ...]
+
+
+def read_stated(directory: Path, number: int) -> Stated:
+    """The number of withdrawals and each transaction's `from`. `read_block` has found the file to be a block."""
+    path = directory / str(number) / "block.json.gz"
+    block = _object(_json(path), path)
+    try:
+        senders = tuple(str(transaction["from"]) for transaction in block["transactions"])
+        return Stated(len(block.get("withdrawals") or ()), senders)
+    except (KeyError, TypeError) as error:
+        raise CaseError(f"'{path}': {error}") from error
+
+
 def read_bytecodes(directory: Path) -> dict[str, bytes]:
     """All code by its hash, each checked against it."""
     path = directory / "bytecodes.json.gz"
-    codes = {}
-    for text, code in _json(path).items():
-        raw = _hex(code, path, text)
-        if keccak256(raw).hex() != text.removeprefix("0x"):
-            raise CaseError(f"'{path}': code {text} hashes to 0x{keccak256(raw).hex()}")
-        codes[text] = raw
+    codes = {"0x" + keccak256(b"").hex(): b""}
+    for text, code in _object(_json(path), path).items():
+        try:
+            raw = data(code)
+        except BadValue as error:
+            raise CaseError(f"'{path}': code {text!r:.80}: {error}") from error
+        code_hash = "0x" + keccak256(raw).hex()
+        if code_hash != text:
+            raise CaseError(f"'{path}': code {text!r:.80} hashes to {code_hash}")
+        codes[code_hash] = raw
     return codes
 
 
 def read_pre_state(directory: Path, number: int, chain_id: int, hardfork: str, codes: dict[str, bytes]) -> Evm:
-    """An EVM that knows the state before the block, and only that: what is not in the file is unknown, not zero."""
+    """An EVM that knows the state before the block, and only that.
+
+    An account that the file does not list did not exist; a slot that it does not list, of an account that it does, is
+    unknown and an error when it is read.
+    """
     path = directory / str(number) / "pre_state.json.gz"
     evm = open_evm(chain_id, hardfork)
-    for text, account in _json(path).items():
+    for text, content in _object(_json(path), path).items():
+        where = f"'{path}': account {text!r:.80}"
         try:
-            address = _hex(text, path, text)
+            address, account = data(text, 20), fields(content)
             code_hash = account.get("code_hash")
-            code = codes[code_hash] if code_hash else b""
-            evm.learn_account(address, int(account["balance"], 16), int(account["nonce"]), code)
-            evm.learn_slots(address, {int(key, 16): int(value, 16) for key, value in account["storage"].items()})
+            code = b"" if code_hash is None else codes.get("0x" + hash32(code_hash).hex())
+            if code is None:
+                raise CaseError(f"{where}: bytecodes.json.gz lacks its code {code_hash}")
+            evm.learn_account(address, quantity(account["balance"]), _number(account["nonce"], 64), code)
+            slots = fields(account["storage"])
+            evm.learn_slots(address, {quantity(slot): quantity(value) for slot, value in slots.items()})
         except KeyError as error:
-            raise CaseError(f"'{path}': account {text} lacks {error}") from error
-        except (TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise CaseError(f"'{path}': account {text}: {error}") from error
+            raise CaseError(f"{where} lacks {error}") from error
+        except ValueError as error:
+            raise CaseError(f"{where}: {error}") from error
     hashes = directory / str(number) / "block_hashes.json"
     if hashes.exists():
-        for key, value in _json(hashes).items():
-            evm.learn_block_hash(int(key, 0), _hex(value, hashes, key))
-    # The file lists every account that existed and was touched; one it does not list did not exist.
+        for key, value in _object(_json(hashes), hashes).items():
+            try:
+                evm.learn_block_hash(_number(int(key, 0), 64), hash32(value))
+            except ValueError as error:
+                raise CaseError(f"'{hashes}': block {key!r:.80}: {error}") from error
     return Evm.from_state(evm.freeze(closed=True))
 
 
@@ -97,42 +133,49 @@ def read_receipts(directory: Path, number: int) -> list[ExpectedReceipt] | None:
     path = directory / "receipts" / f"{number}.json.gz"
     if not path.exists():
         return None
+    entries = _json(path)
+    if not isinstance(entries, list):
+        raise CaseError(f"'{path}' holds {entries!r:.80}, not a list")
     receipts = []
-    for entry in _json(path):
+    for entry in entries:
         try:
-            logs = tuple(
-                (
-                    _hex(log["address"], path, "log"),
-                    tuple(_hex(topic, path, "topic") for topic in log["topics"]),
-                    _hex(log["data"], path, "data"),
-                )
-                for log in entry["logs"]
-            )
-            status = entry.get("status")
-            success = None if status is None else _number(status) == 1
-            receipts.append(
-                ExpectedReceipt(_hex(entry["hash"], path, "hash"), success, _number(entry["gasUsed"]), logs)
-            )
-        except (KeyError, TypeError, ValueError) as error:
+            receipts.append(_receipt(fields(entry)))
+        except KeyError as error:
+            raise CaseError(f"'{path}': receipt {len(receipts)} lacks {error}") from error
+        except (TypeError, ValueError) as error:
             raise CaseError(f"'{path}': receipt {len(receipts)}: {error}") from error
     return receipts
 
 
-def _number(value: int | str) -> int:
-    return int(value, 0) if isinstance(value, str) else int(value)
+def _receipt(entry: dict[str, Any]) -> ExpectedReceipt:
+    logs = tuple(
+        (data(log["address"], 20), tuple(hash32(topic) for topic in log["topics"]), data(log["data"], None, _LOG_BYTES))
+        for log in map(fields, entry["logs"])
+    )
+    status = entry.get("status")
+    success = None if status is None else bool(_number(status, 1))
+    return ExpectedReceipt(hash32(entry["hash"]), success, _number(entry["gasUsed"], 64), logs)
 
 
-def _hex(text: Any, path: Path, what: str) -> bytes:
+def _number(value: object, bits: int) -> int:
+    """A JSON number or hex text."""
+    if type(value) is not int:
+        return quantity(value, bits)
+    if value < 0 or value >> bits:
+        raise BadValue(f"{value} is no number of at most {bits} bits")
+    return value
+
+
+def _object(content: object, path: Path) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise CaseError(f"'{path}' holds {content!r:.80}, not an object")
+    return content
+
+
+def _content(path: Path) -> bytes:
     try:
-        return bytes.fromhex(text.removeprefix("0x"))
-    except (ValueError, AttributeError) as error:
-        raise CaseError(f"'{path}': {what} is not hex: {text!r:.80}") from error
-
-
-def _unzip(path: Path) -> bytes:
-    try:
-        with gzip.open(path) as file:
-            return file.read()
+        raw = path.read_bytes()
+        return gzip.decompress(raw) if path.suffix == ".gz" else raw
     except FileNotFoundError as error:
         raise CaseError(f"'{path}' is missing") from error
     except (OSError, EOFError, zlib.error) as error:
@@ -140,8 +183,7 @@ def _unzip(path: Path) -> bytes:
 
 
 def _json(path: Path) -> Any:
-    content = path.read_bytes() if path.suffix == ".json" else _unzip(path)
     try:
-        return json.loads(content)
-    except ValueError as error:
+        return json.loads(_content(path))
+    except (ValueError, RecursionError) as error:
         raise CaseError(f"'{path}' is not JSON: {error}") from error

@@ -42,7 +42,7 @@ def open_replica(
         path.parent.mkdir(parents=True, exist_ok=True)
         built.dump_snapshot(path)
         _drop_old(path.parent, chain)
-    except OSError as error:
+    except (OSError, SnapshotError) as error:
         # A replica that cannot be kept is still a replica.
         _log.warning("the replica of %s could not be cached in '%s': %s", chain, path.parent, error)
     # On a frozen base, like one that was loaded: copies then cost what they write and not the whole world.

@@ -125,6 +125,12 @@ def test_a_wrong_argument_count_says_expected_and_got(echo, args, got):
     assert str(caught.value) == f"two(uint256,address) takes 2 arguments, got {got}"
 
 
+def test_arguments_by_name_are_refused_with_the_options_there_are(echo):
+    with pytest.raises(BadArgument, match="'x' is no option of a call") as failure:
+        echo.one(x=7)
+    assert "arguments go by position" in failure.value.hint
+
+
 def test_a_wrong_argument_names_function_argument_type_and_range(echo):
     with pytest.raises(BadInteger) as caught:
         echo.two(2**256, ALICE)

@@ -11,6 +11,7 @@ from mayavi._kernel import Evm
 from mayavi.errors import BadInteger, MissingStateError, UnknownName, UsageError
 from mayavi.evm.fleet import (
     HALTED,
+    NO_CODE,
     REVERTED,
     SHORT_OUTPUT,
     SKIPPED,
@@ -132,7 +133,7 @@ def test_a_row_can_be_set_from_a_twin_and_only_from_a_twin(fork: Fork) -> None:
     twin.set_storage(STORER, 1, 99)
     fleet.set_row(1, twin)
     assert [fleet.fork(row).storage(STORER, 1) for row in range(2)] == [0, 99]
-    with pytest.raises(ValueError, match="another world"):
+    with pytest.raises(UsageError, match="another world"):
         fleet.set_row(0, Fork.empty())
 
 
@@ -171,6 +172,31 @@ def test_an_output_shorter_than_asked_is_not_a_success(fork: Fork) -> None:
     assert (result["status"][0], result["first"][0]) == (SHORT_OUTPUT, 42)
 
 
+def test_a_call_to_nobody_is_not_a_success(fork: Fork) -> None:
+    program = Program()
+    for name, template in {
+        "nobody": Template(b"\x99" * 20, b"\1\2\3\4"),
+        "money": Template(b"\x99" * 20, b""),
+        "identity": Template(bytes(19) + b"\4", b"\1"),
+        "silent": Template(STORER, bytes(64)),
+    }.items():
+        program.output(name, program.call(template)[0])
+    result = Fleet(fork, 1).run(program)
+    assert {name: result[name][0] for name in result} == {
+        "nobody": NO_CODE,
+        "money": SUCCESS,
+        "identity": SUCCESS,
+        "silent": SUCCESS,
+    }
+
+
+def test_rows_that_do_not_exist_are_refused(fork: Fork) -> None:
+    fleet = Fleet(fork, 2)
+    for use in (lambda: fleet.fork(2), lambda: fleet.reset([-1]), lambda: fleet.copy_row(0, 5)):
+        with pytest.raises(UsageError, match="is not one of 2"):
+            use()
+
+
 def test_impossible_inputs_are_refused_and_change_nothing(fork: Fork) -> None:
     program = Program()
     which = program.input("which")
@@ -187,6 +213,10 @@ def test_impossible_inputs_are_refused_and_change_nothing(fork: Fork) -> None:
     for bad in ([0, -1], [0, 2**256], [0, 0.5], np.array([0.0, 1.0]), np.array([0, -1])):
         with pytest.raises(BadInteger):
             fleet.run(program, which=bad)
+    for shapeless in (None, np.zeros((2, 2), dtype=np.int64)):
+        with pytest.raises(UsageError, match="input 'which' is"):
+            fleet.run(program, which=shapeless)
+    assert fleet.run(program, which=np.int64(0)).words.shape == (2, 0, 32)
     with pytest.raises(UsageError, match="0 threads"):
         fleet.run(program, which=0, threads=0)
     with pytest.raises(UsageError, match="0 rows"):

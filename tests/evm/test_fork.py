@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import threading
+from typing import Any
+
+import numpy as np
 import pytest
 
 from mayavi._kernel import Evm, create_address
@@ -13,6 +19,7 @@ from mayavi.errors import (
     ExecutionError,
     MissingStateError,
     NoCode,
+    StateError,
     TransactionInvalid,
     UnknownName,
     UsageError,
@@ -193,8 +200,6 @@ def test_time_moves_by_the_pace_of_the_chain(fork: Fork) -> None:
     assert (fork.block_number, fork.timestamp) == (111, 1_017)
     contract = deployed(fork, TIMESTAMP_NUMBER)
     assert fork.call(contract, b"\1") == word(1_017) + word(111)
-    with pytest.raises(BadInteger, match="time moves on only"):
-        fork.mine(-1)
     with pytest.raises(UsageError, match="pace of chain 777"):
         Fork.empty(chain_id=777).mine()
 
@@ -257,19 +262,68 @@ def test_the_digest_depends_on_the_state_alone(fork: Fork) -> None:
     assert one.digest() != other.digest()
 
 
+def test_copies_of_the_standard_library_and_pickles_are_independent_too(fork: Fork) -> None:
+    contract = deployed(fork, STORE)
+    fork.labels["Store"] = checksum(contract)
+    for twin in (copy.copy(fork), copy.deepcopy(fork), pickle.loads(pickle.dumps(fork)), fork.frozen()):
+        assert (twin.digest(), twin.labels) == (fork.digest(), fork.labels)
+        twin.send(contract, word(1) + word(9), sender=ALICE)
+        twin.labels["Other"] = twin.labels["Store"]
+    assert fork.storage(contract, 1) == 0
+    assert list(fork.labels) == ["Store"]
+
+
+def test_two_threads_on_one_fork_are_told_so_and_nothing_breaks(fork: Fork) -> None:
+    spin = bytes.fromhex("5b600056")  # jumps until the gas is gone
+    contract = deployed(fork, spin)
+    failures: list[BaseException] = []
+
+    def burn() -> None:
+        for _ in range(20):
+            try:
+                fork.send(contract, b"\1", sender=ALICE, check=False)
+            except StateError as error:
+                failures.append(error)
+
+    threads = [threading.Thread(target=burn) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures
+    assert {str(error) for error in failures} == {"another thread is using this fork"}
+    assert fork.nonce(ALICE) == 1 + 60 - len(failures)
+
+
+def test_a_hint_is_shown_with_the_traceback(fork: Fork) -> None:
+    with pytest.raises(CallHalted) as failure:
+        fork.send(BOB, b"", sender=ALICE, value=1)
+    assert "fork.deal" in str(failure.value.hint)
+    assert failure.value.__notes__ == [failure.value.hint]
+    assert pickle.loads(pickle.dumps(failure.value)).__notes__ == [failure.value.hint]
+
+
 # -- bad input --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text", ["0x12", "hello", "0x" + "g" * 40, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB49", b"\1" * 19]
-)
+@pytest.mark.parametrize("text", ["0x12", "0x" + "g" * 40, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB49", b"\1" * 19, 7])
 def test_malformed_addresses_are_refused(fork: Fork, text: str | bytes) -> None:
-    if isinstance(text, str) and not text.startswith("0x"):
-        with pytest.raises(UnknownName):
-            fork.address_of(text)
     for use in (lambda: fork.balance(text), lambda: fork.call(text, b""), lambda: fork.send(text, b"", sender=ALICE)):
         with pytest.raises(BadAddress):
             use()
+
+
+def test_a_name_will_do_wherever_an_address_is_taken_and_an_unknown_one_is_said(fork: Fork) -> None:
+    fork.labels["Answer"] = checksum(deployed(fork, RETURN_42))
+    fork.labels["Alice"] = checksum(ALICE)
+    assert fork.call("Answer", b"\1", sender="Alice") == word(42)
+    assert fork.send("Answer", b"\1", sender="Alice").success
+    assert fork.code("Answer") == RETURN_42
+    fork.deal("ETH", "Alice", 5)
+    assert fork.balance("Alice") == 5
+    with pytest.raises(UnknownName, match="unknown address or contract 'Answr'") as failure:
+        fork.call("Answr", b"")
+    assert "did you mean 'Answer'?" in str(failure.value.hint)
 
 
 @pytest.mark.parametrize("value", [-1, 2**256, 1.5, "7"])
@@ -283,6 +337,24 @@ def test_integers_out_of_range_are_refused(fork: Fork, value: object) -> None:
     ):
         with pytest.raises(BadInteger):
             use()
+
+
+@pytest.mark.parametrize("value", [-1, 2**64, 1.5, "7", None, True])
+def test_numbers_of_blocks_gas_and_nonces_are_whole_and_in_range(fork: Fork, value: Any) -> None:
+    uses = [lambda: fork.mine(value), lambda: fork.set_nonce(ALICE, value), lambda: Fork.empty(chain_id=value)]
+    if value is not None:
+        uses += [lambda: fork.call(ALICE, b"", gas=value), lambda: fork.set_block(number=value)]
+    for use in uses:
+        with pytest.raises(BadInteger):
+            use()
+
+
+def test_integers_of_numpy_are_integers(fork: Fork) -> None:
+    fork.set_balance(ALICE, np.int64(9))
+    fork.set_block(number=np.int32(5), timestamp=np.uint64(6))
+    fork.mine(np.int64(2), np.int8(3))
+    fork.send(BOB, b"", sender=ALICE, value=np.uint8(4))
+    assert (fork.balance(ALICE), fork.balance(BOB), fork.block_number, fork.timestamp) == (5, 4, 7, 9)
 
 
 def test_calldata_that_is_not_bytes_is_refused(fork: Fork) -> None:

@@ -134,6 +134,15 @@ def test_a_missing_file_is_said(tmp_path: Path) -> None:
         Fork.load_snapshot(tmp_path / "nothing")
 
 
+def test_a_place_that_cannot_be_written_is_said(fork: Fork, tmp_path: Path) -> None:
+    with pytest.raises(SnapshotError, match="is a folder"):
+        fork.dump_snapshot(tmp_path)
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(SnapshotError, match="cannot be written"):
+        fork.dump_snapshot(tmp_path / "file" / "below")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
+
+
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     for content in (b"", b"PK\x03\x04 something else entirely", b"MAYAVI but not quite"):
         (tmp_path / "file").write_bytes(content)

@@ -1,0 +1,38 @@
+"""What a caller may hand to a fork, checked before anything runs: whole numbers in range, bytes that are bytes."""
+
+from __future__ import annotations
+
+from typing import SupportsIndex
+
+from mayavi.errors import BadInteger, UsageError
+from mayavi.evm.units import as_integer
+
+
+def word(value: SupportsIndex, what: str = "amount") -> int:
+    """`value` as an integer of 256 unsigned bits; NumPy's integers count, floats and bools do not."""
+    return _integer(value, what, 256)
+
+
+def u64(value: SupportsIndex, what: str) -> int:
+    """`value` as an integer of 64 unsigned bits."""
+    return _integer(value, what, 64)
+
+
+def calldata(data: bytes) -> bytes:
+    """`data` as bytes; text is refused, since nobody can know whether it is hex."""
+    if isinstance(data, bytes | bytearray | memoryview):
+        return bytes(data)
+    raise UsageError(f"calldata must be bytes, not {type(data).__name__}", "`bytes.fromhex(…)` reads hex text")
+
+
+def _integer(value: SupportsIndex, what: str, bits: int) -> int:
+    try:
+        number = as_integer(value)
+    except TypeError:
+        raise BadInteger(
+            f"{what} {value!r} is not an integer",
+            "numbers are exact integers; amounts in the smallest unit of their token",
+        ) from None
+    if not 0 <= number < 1 << bits:
+        raise BadInteger(f"{what} {number} is outside 0 … 2**{bits} - 1")
+    return number
