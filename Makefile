@@ -1,5 +1,5 @@
 # Every target sets up what it needs and does nothing twice. A stamp file stands for each step of the set-up; a step
-# runs again when one of its inputs is newer than its stamp. Bare `make` lists the targets.
+# runs again when one of its inputs is newer than its stamp, or when what it made is gone. Bare `make` lists the targets.
 
 VENV    := .venv
 BIN     := $(VENV)/bin
@@ -16,9 +16,23 @@ export PYO3_PYTHON := $(abspath $(PY))
 KERNEL_SOURCES := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
 VYPER_SOURCES  := $(shell find contracts/vyper -name '*.vy' -o -name '*.vyi' 2>/dev/null)
 NPM_CI         := npm ci --prefix contracts --ignore-scripts --no-audit --no-fund --loglevel=error
+NPM_PACKAGES   := $(shell sed -n '/"dependencies"/,/}/s/^ *"\([^"]*\)": *"[^"]*",*$$/\1/p' contracts/package.json 2>/dev/null)
+NODE_MODULES   := contracts/node_modules
+HARDHAT        := $(NODE_MODULES)/.bin/hardhat
+VYPER_NAMES    := $(shell LC_ALL=C; export LC_ALL; ls contracts/vyper 2>/dev/null | sed -n 's/^\([A-Z].*\)\.vy$$/\1/p')
 PYTEST         := $(PY) -m pytest -n $(WORKERS) --dist loadfile
 CARGO          := cargo
 say             = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[1m==> %s\033[0m\n' "$(1)"; else printf '==> %s\n' "$(1)"; fi
+
+# A stamp whose step's results are not all there is dropped before make looks at it: $(call drop,STAMP,RESULTS).
+drop = $(if $(strip $(foreach each,$(2),$(if $(wildcard $(each)),,gone))),$(shell rm -f $(STAMPS)/$(1)))
+PACKAGES_THERE := $(NPM_PACKAGES:%=$(NODE_MODULES)/%/package.json)
+$(call drop,venv,$(PY))
+$(call drop,python,$(BIN)/maturin)
+$(call drop,kernel,mayavi/_kernel*.so $(BIN)/mayavi)
+$(call drop,contracts,$(PACKAGES_THERE))
+$(call drop,node,$(PACKAGES_THERE) $(HARDHAT))
+$(call drop,vyper,$(VYPER_NAMES:%=contracts/build/%.*.json))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -56,7 +70,7 @@ check-python: setup
 	@$(BIN)/stubtest mayavi._kernel
 
 check-kernel: $(STAMPS)/python
-	$(call say,cargo fmt and clippy)
+	$(call say,cargo fmt and clippy (the first time compiles every dependency and takes some minutes))
 	@tools/toolchain cargo >/dev/null
 	@$(CARGO) fmt --manifest-path kernel/Cargo.toml --check
 	@$(CARGO) clippy --quiet --manifest-path kernel/Cargo.toml --all-targets --features bench --locked -- -D warnings
@@ -97,12 +111,13 @@ $(STAMPS)/kernel: $(KERNEL_SOURCES) pyproject.toml | $(STAMPS)/python
 		|| { cat $(STAMPS)/kernel.log; exit 1; }
 	@touch $@
 
+# npm installs a set as a whole and removes what is not in it: a node that is there stays.
 $(STAMPS)/contracts: contracts/package.json contracts/package-lock.json | $(STAMPS)/npm
 	$(call say,contract packages)
-	@$(NPM_CI) --omit=dev
+	@if [ -e $(HARDHAT) ]; then $(NPM_CI) && touch $(STAMPS)/node; else $(NPM_CI) --omit=dev; fi
 	@touch $@
 
-# The node the tests fork from, and all of the above: npm installs either set as a whole.
+# The node the tests fork from, and all of the above.
 $(STAMPS)/node: contracts/package.json contracts/package-lock.json | $(STAMPS)/npm
 	$(call say,contract packages and a node for the tests)
 	@$(NPM_CI)

@@ -102,9 +102,10 @@ def setup_fault(error: ImportError) -> SetupError | None:
     from mayavi.errors import SetupError
 
     package = (error.name or "").partition(".")[0]
-    if error.name == "mayavi._kernel" and not isinstance(error, ModuleNotFoundError):
+    ours = error.name in {"mayavi._kernel", "_kernel"}  # the second is how the system's loader calls it
+    if ours and not isinstance(error, ModuleNotFoundError):
         return SetupError(f"the Rust kernel does not load: {error}", "run `make clean setup`, which builds it anew")
-    if error.name == "mayavi._kernel" or (error.name == "mayavi" and "'_kernel'" in str(error)):
+    if ours or (error.name == "mayavi" and "'_kernel'" in str(error)):
         return SetupError("the Rust kernel is not built", "run `make setup`, which builds it")
     if isinstance(error, ModuleNotFoundError) and package not in {"", "mayavi"}:
         return SetupError(f"the Python package '{package}' is not installed", "run `make setup`, which installs it")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +52,22 @@ def test_fork_alone_is_enough_to_open_a_replica() -> None:
     statement = "from mayavi import Fork; print(Fork.replica('ethereum').block_number)"
     finished = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True, check=True)
     assert finished.stdout == "19000000\n"
+
+
+@pytest.mark.parametrize("name", ["Fork", "Fleet", "Contract", "checksum"])
+def test_without_the_kernel_a_name_is_a_setup_error_that_names_the_command(
+    repository: Path, tmp_path: Path, name: str
+) -> None:
+    unbuilt = shutil.ignore_patterns("_kernel*.so", "__pycache__")
+    shutil.copytree(repository / "mayavi", tmp_path / "mayavi", ignore=unbuilt)
+    statement = f"""
+from mayavi.errors import SetupError
+try:
+    from mayavi import {name}
+except SetupError as error:
+    print(error, '|', error.hint)
+"""
+    finished = subprocess.run(
+        [sys.executable, "-c", statement], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert finished.stdout == "the Rust kernel is not built | run `make setup`, which builds it\n"

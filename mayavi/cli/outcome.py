@@ -6,21 +6,33 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import typer
 
-from mayavi.cli.output import print_error
+from mayavi import setup_fault
+from mayavi.cli import INTERRUPTED
+from mayavi.cli.app import app
+from mayavi.cli.output import print_error, print_json
 from mayavi.errors import MayaviError
 
-FAILURE, MISUSE, INTERRUPTED = 1, 2, 130
+FAILURE, MISUSE = 1, 2
+OFF = {"", "0", "false", "no", "off"}
+
+
+class Failure(NamedTuple):
+    """What is said of an error, and the exit code it deserves."""
+
+    message: str
+    hint: str | None = None
+    exit_code: int = FAILURE
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Execute the command `arguments` name and return its exit code; see `mayavi.cli.main`."""
-    from mayavi.cli.app import app
-
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        result = app(args=arguments, prog_name="mayavi", standalone_mode=False)
+        result = app(args=words, prog_name="mayavi", standalone_mode=False)
         sys.stdout.flush()  # a reader that left is noticed here, not in the interpreter's last breath
         return result if isinstance(result, int) else 0
     except KeyboardInterrupt:
@@ -32,56 +44,71 @@ def run(arguments: Sequence[str] | None = None) -> int:
         hush_stdout()
         return FAILURE
     except Exception as error:
-        if os.environ.get("MAYAVI_DEBUG"):
+        if os.environ.get("MAYAVI_DEBUG", "").strip().lower() not in OFF:
             traceback.print_exception(error)
-        return explain(error)
+        return explain(error, as_json="--json" in words)
 
 
-def explain(error: Exception) -> int:
-    """Print `error` for a person, and return the exit code it deserves."""
+def explain(error: Exception, *, as_json: bool = False) -> int:
+    """Print `error` for a person, and for a program that asked for JSON, and return the exit code it deserves."""
+    failure = failure_of(error)
+    try:
+        sys.stdout.flush()
+        if as_json:
+            print_json({"error": failure.message, "hint": failure.hint, "exit_code": failure.exit_code})
+            sys.stdout.flush()
+    except OSError:  # standard output is the very thing that failed: a full disk, a reader that left
+        hush_stdout()
+    if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help, which is no error
+        sys.stderr.write(f"{failure.message}\n")
+    else:
+        print_error(failure.message, failure.hint)
+    return failure.exit_code
+
+
+def failure_of(error: Exception) -> Failure:
+    """What there is to say of `error`."""
     if isinstance(error, MayaviError):
-        print_error(str(error), error.hint)
-        return error.exit_code
+        return Failure(str(error), error.hint, error.exit_code)
     if isinstance(error, typer.TyperException):
-        return explain_misuse(error)
+        return misuse_of(error)
     if isinstance(error, typer.Abort):
-        print_error("aborted")
-        return FAILURE
+        return Failure("aborted")
+    if isinstance(error, ImportError) and (fault := setup_fault(error)):
+        return Failure(str(fault), fault.hint, fault.exit_code)
     if isinstance(error, OSError) and error.strerror:
         where = f" '{error.filename}'" if error.filename else ""
-        print_error(f"{error.strerror[:1].lower()}{error.strerror[1:]}{where}")
-        return FAILURE
-    print_error(
+        return Failure(f"{error.strerror[:1].lower()}{error.strerror[1:]}{where}")
+    return Failure(
         f"unexpected {type(error).__name__}: {error}",
         "this is a fault of mayavi itself; `mayavi --debug …` shows where it happened",
     )
-    return FAILURE
 
 
-def explain_misuse(error: typer.TyperException) -> int:
+def misuse_of(error: typer.TyperException) -> Failure:
     """A wrong command, option or value, in the same words as every other error."""
-    context = getattr(error, "ctx", None)
-    message = error.format_message()
     if type(error).__name__ == "NoArgsIsHelpError":
-        sys.stderr.write(f"{message.rstrip()}\n")
-        return MISUSE
-    message, suggestion = split_suggestion(message)
+        return Failure(error.format_message().rstrip(), None, MISUSE)
+    message, suggestion = split_suggestion(error)
     hints = [suggestion] if suggestion else []
+    context = getattr(error, "ctx", None)
     if context is not None:
         hints.append(f"`{context.command_path} --help` shows how it is called")
-    print_error(message[:1].lower() + message[1:].strip().rstrip("."), "  ".join(hints) or None)
-    return error.exit_code
+    return Failure(message[:1].lower() + message[1:].strip().rstrip("."), "  ".join(hints) or None, error.exit_code)
 
 
-def split_suggestion(message: str) -> tuple[str, str]:
-    """The framework puts near names behind the message in two ways; here they are a hint."""
-    head, _, names = message.partition(" (Possible options: ")
-    if names:
-        return head, f"did you mean {names.rstrip(')').replace(', ', ' or ')}?"
-    head, _, names = message.partition(" Did you mean ")
+def split_suggestion(error: typer.TyperException) -> tuple[str, str]:
+    """The message, and the nearest name as a hint: the framework offers all that are near in some way."""
+    near: Sequence[str] = getattr(error, "possibilities", None) or ()
+    if near:
+        from difflib import get_close_matches
+
+        best = get_close_matches(getattr(error, "option_name", ""), near, n=1, cutoff=0.0)
+        return error.message, f"did you mean {best[0]}?"
+    head, _, names = error.format_message().partition(" Did you mean ")
     return head, f"did you mean {names}" if names else ""
 
 
 def hush_stdout() -> None:
-    """Let nobody write to a pipe whose reader has left: the interpreter would complain while it shuts down."""
+    """Let nobody write to a place that takes nothing more: the interpreter would complain while it shuts down."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""What commands print: Rich tables on a terminal, plain aligned columns in a pipe, colour unless NO_COLOR is set."""
+"""What commands print: Rich tables on a terminal, plain aligned columns in a pipe; no styles where NO_COLOR is set."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ def is_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def is_styled(stream: TextIO) -> bool:
+    """Whether `stream` may get escape sequences: a person watches it and did not ask for NO_COLOR."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR")
+
+
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     """One row a line; in a pipe a row is never wrapped or cut, whatever the width of anything."""
     if is_terminal(sys.stdout):
@@ -37,7 +42,8 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
             )
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
-        Console().print(table)
+        # With no colour system Rich writes no escape sequence at all; its own reading of NO_COLOR keeps bold and dim.
+        Console(color_system="auto" if is_styled(sys.stdout) else None).print(table)
         return
     lines = [[column.title for column in columns], *rows]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
@@ -72,12 +78,11 @@ def print_json(document: object) -> None:
 
 def print_error(message: str, hint: str | None = None) -> None:
     """`error: message` on standard error, every line of `hint` indented below it."""
-    sys.stdout.flush()
     sys.stderr.write(f"{paint('error:', '1;31', sys.stderr)} {message}\n")
     for line in (hint or "").splitlines():
         sys.stderr.write(f"  {line}\n")
 
 
 def paint(text: str, code: str, stream: TextIO) -> str:
-    """`text` in the ANSI style `code` when a person watches `stream` and did not ask for NO_COLOR."""
-    return f"\x1b[{code}m{text}\x1b[0m" if is_terminal(stream) and not os.environ.get("NO_COLOR") else text
+    """`text` in the ANSI style `code` where `stream` may get styles."""
+    return f"\x1b[{code}m{text}\x1b[0m" if is_styled(stream) else text

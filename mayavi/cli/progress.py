@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mayavi.cli.output import is_terminal
+from mayavi.cli.output import is_styled, is_terminal
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -22,12 +22,13 @@ PATIENCE_S = 0.4
 def activity(message: str) -> Iterator[None]:
     """Say `message` while the body runs, if it runs long enough for a person to wonder.
 
-    A spinner on a terminal, one plain line elsewhere. A body that ends at once costs a timer and prints nothing.
+    A spinner on a terminal, one plain line elsewhere and under NO_COLOR. A body that ends at once costs a timer and
+    prints nothing.
     """
     spinner: list[Status] = []
 
     def speak() -> None:
-        if not is_terminal(sys.stderr):
+        if not is_styled(sys.stderr):
             print(f"{message} …", file=sys.stderr, flush=True)
             return
         from rich.console import Console
@@ -49,12 +50,22 @@ def activity(message: str) -> Iterator[None]:
 
 @contextmanager
 def counted(message: str, unit: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield `advance(done, total)` for a body that knows how far it is: a bar on a terminal, silence elsewhere."""
+    """Yield `advance(done, total)` for a body that knows how far it is: a bar on a terminal, silence elsewhere.
+
+    Under NO_COLOR a terminal gets one plain line instead of the bar.
+    """
     began = time.monotonic()
     bar: list[Progress] = []
+    said = False
 
     def advance(done: int, total: int) -> None:
+        nonlocal said
         if not is_terminal(sys.stderr) or (not bar and time.monotonic() - began < PATIENCE_S):
+            return
+        if not is_styled(sys.stderr):
+            if not said:
+                print(f"{message}, {total:,} {unit} …", file=sys.stderr, flush=True)
+                said = True
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

@@ -12,6 +12,7 @@ import typer
 from mayavi.cli.group import command_group
 from mayavi.cli.output import print_facts, print_json, print_note
 from mayavi.cli.progress import activity
+from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
     from mayavi.evm.contents import Difference, WorldContents
@@ -30,6 +31,7 @@ def info(
     from mayavi.evm.contents import WorldContents
     from mayavi.evm.snapshot import read_info
 
+    refuse_absent(path)
     with activity(f"reading '{path}'"):
         header = read_info(path)
         world = WorldContents.of_snapshot(path)
@@ -78,10 +80,14 @@ def diff(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with every difference.")] = False,
 ) -> None:
-    """Say in what two snapshots differ: block, balances, nonces, code, slots. Exit code 0 when in nothing, else 1."""
+    """Say in what two snapshots differ: block, balances, nonces, code, slots.
+
+    Exit code 0 when in nothing, 1 when in something or when a file is damaged, 2 when one is not there.
+    """
     from mayavi.evm.contents import WorldContents, differences
     from mayavi.evm.snapshot import read_info
 
+    refuse_absent(before, after)
     with activity("comparing"):
         headers = [read_info(path) for path in (before, after)]
         found = list(differences(WorldContents.of_snapshot(before), WorldContents.of_snapshot(after)))
@@ -103,6 +109,15 @@ def diff(
         print(f"{len(found):,} differences in {accounts:,} accounts")
     if found:
         raise typer.Exit(1)
+
+
+def refuse_absent(*paths: Path) -> None:
+    """A file that is not there was named wrongly: a misuse, unlike a file that cannot be read."""
+    for path in paths:
+        if path.is_dir():
+            raise UsageError(f"'{path}' is a folder, not a snapshot", "name a file in it")
+        if not path.exists():
+            raise UsageError(f"there is no snapshot at '{path}'", "`mayavi world build --output FILE` writes one")
 
 
 def print_differences(found: Iterable[Difference], labels: dict[str, str], limit: int | None) -> None:

@@ -35,8 +35,9 @@ def blocks(
     """
     from mayavi.replay.blocks import validate
 
+    wanted = list(dict.fromkeys(only)) if only else None  # a block named twice is still one block
     with counted("replaying", "blocks") as advance:
-        report = validate(folder, only=only, progress=lambda _, done, total: advance(done, total))
+        report = validate(folder, only=wanted, progress=lambda _, done, total: advance(done, total))
     if as_json:
         print_json(report.to_json())
     else:

@@ -12,8 +12,10 @@ import typer
 from mayavi.cli.group import command_group
 from mayavi.cli.output import Column, print_facts, print_json, print_table
 from mayavi.cli.progress import counted
+from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
     from mayavi.worlds.description import WorldDescription
 
 app = command_group("Build and look at offline replicas.")
@@ -43,30 +45,32 @@ def info(
     names: Annotated[bool, typer.Option("--names", help="List every named contract with its address.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say what stands on a replica, where its facts come from, and where it differs from the real chain."""
+    """Say what stands on a replica, where its facts come from, and where it differs from the real chain.
+
+    Nothing is built for it but for `--names`, since some contracts get their address while the replica is built.
+    """
     from mayavi.worlds import describe_world
 
+    labels = open_counted(chain)[0].labels if names else {}
     world = describe_world(chain)
     if as_json:
-        print_json(
-            {
-                **summary(world),
-                "contents": list(world.contents),
-                "sources": [{"what": each.what, "from": each.origin, "date": each.date} for each in world.sources],
-                "differences": [{"subject": each.subject, "text": each.text} for each in world.differences],
-                "names": world.labels,
-            }
-        )
+        document = {
+            **summary(world),
+            "contents": list(world.contents),
+            "sources": [{"what": each.what, "from": each.origin, "date": each.date} for each in world.sources],
+            "differences": [{"subject": each.subject, "text": each.text} for each in world.differences],
+        }
+        print_json(document | ({"names": labels} if names else {}))
         return
     if names:
-        print_table([Column("name", right=False), Column("address", right=False)], list(world.labels.items()))
+        print_table([Column("name", right=False), Column("address", right=False)], list(labels.items()))
         return
     print_facts(
         [
             ("chain", f"{world.chain} ({world.chain_id}), {world.title}"),
             ("block", f"{world.block.number:,}, rules of {world.hardfork}"),
             ("built", str(world.snapshot) if world.snapshot else f"not yet; `mayavi world build {chain}` does it"),
-            ("names", f"{len(world.labels)} contracts have one; `mayavi world info {chain} --names` lists them"),
+            ("names", f"`mayavi world info {chain} --names` lists them with their addresses"),
         ]
     )
     print_section("what stands on it", world.contents)
@@ -90,12 +94,12 @@ def build(
 
     The digest is the same on every machine: it depends on the contracts, the parameters and nothing else.
     """
-    from mayavi.worlds import describe_world, open_world
+    from mayavi.worlds import describe_world
 
+    if output is not None:
+        refuse_unwritable(output)
     began = time.perf_counter()
-    was_built = describe_world(chain).snapshot is not None and not rebuild
-    with counted(f"building {chain}", "steps") as advance:
-        fork = open_world(chain, rebuild=rebuild, progress=lambda _, done, total: advance(done, total))
+    fork, built = open_counted(chain, rebuild=rebuild)
     if output is not None:
         fork.dump_snapshot(output)
     digest = fork.digest()
@@ -103,18 +107,49 @@ def build(
     took_s = time.perf_counter() - began
     if as_json:
         place = str(snapshot) if snapshot else None
-        print_json(
-            {"chain": chain, "digest": digest, "built": not was_built, "seconds": round(took_s, 3), "snapshot": place}
-        )
+        print_json({"chain": chain, "digest": digest, "built": built, "seconds": round(took_s, 3), "snapshot": place})
         return
     facts = [
-        (chain, f"{'opened' if was_built else 'built'} in {took_s:.2f} s"),
+        (chain, f"{'built' if built else 'opened'} in {took_s:.2f} s"),
         ("digest", digest),
         ("kept in", str(snapshot) if snapshot else "nowhere: the cache could not be written"),
     ]
     if output is not None:
         facts.append(("written to", str(output)))
     print_facts(facts)
+
+
+def open_counted(chain: str, *, rebuild: bool = False) -> tuple[Fork, bool]:
+    """The replica of `chain`, and whether it had to be built, which shows progress."""
+    from mayavi.worlds import open_world
+
+    built = False
+    with counted(f"building {chain}", "steps") as advance:
+
+        def progress(_: str, done: int, total: int) -> None:
+            nonlocal built
+            built = True
+            advance(done, total)
+
+        return open_world(chain, rebuild=rebuild, progress=progress), built
+
+
+def refuse_unwritable(output: Path) -> None:
+    """Say before anything is built why no file can be written at `output`; no folder is made for it."""
+    import os
+
+    folder = output.parent
+    if output.is_dir():
+        raise UsageError(f"'{output}' is a folder", f"name the file to write, such as '{output / 'my.snapshot'}'")
+    if output.exists() and not output.is_file():
+        raise UsageError(f"'{output}' is not an ordinary file", "name a file to write")
+    there = next(each for each in output.parents if each.exists())
+    if not there.is_dir():
+        raise UsageError(f"'{there}' is a file, and '{output}' would lie below it", "name another place")
+    if there != folder:
+        raise UsageError(f"there is no folder '{folder}' for '{output.name}'", f"`mkdir -p {folder}` makes it")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"the folder '{folder}' cannot be written to", "name another place")
 
 
 def summary(world: WorldDescription) -> dict[str, object]:

@@ -6,8 +6,8 @@ key. A row that fails counts as absent and is fetched again. Writes are short tr
 killed in the middle of one leaves the file as it was before.
 
 A cache never makes a fork fail that would work without it: what cannot be written (disk full, locked for too long) is
-logged and dropped. A file that cannot be *read* is an error that names it, since silently starting anew could hide
-that a disk is dying.
+logged and dropped, and `CacheUnusable` lets the caller go on where no file can be made at all. A file that cannot be
+*read* is an error that names it, since silently starting anew could hide that a disk is dying.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ SCHEMA_VERSION = 1
 FILE_NAME = "rpc.sqlite3"
 _APPLICATION_ID = 0x6D617961  # "maya"
 _BUSY_MS = 10_000
+_NO_ROOM = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL)
+_ELSEWHERE = "set MAYAVI_CACHE_DIR to a directory that can be written"
 _SCHEMA = (
     "CREATE TABLE nodes (url_hash BLOB PRIMARY KEY, chain_id INTEGER NOT NULL, seen_at REAL NOT NULL) WITHOUT ROWID",
     "CREATE TABLE canonical (chain_id INTEGER, number INTEGER, hash BLOB NOT NULL, seen_at REAL NOT NULL,"
@@ -53,6 +55,10 @@ class CacheError(StateError):
     """The cache file cannot be used; the message names it and the hint says what to do."""
 
 
+class CacheUnusable(CacheError):  # noqa: N818  (a name says what happened)
+    """No cache can be kept in this place; nothing that was kept is at stake."""
+
+
 class Cache:
     """The shared file. Open it with `Cache.open`; threads may share one object."""
 
@@ -67,7 +73,8 @@ class Cache:
     def open(cls, directory: Path | str | None = None) -> Cache:
         """Open the cache in `directory` (default: `default_cache_dir()`), making both if need be.
 
-        `CacheError` when the file is damaged, no cache of ours, or written by a newer version.
+        `CacheUnusable` when no file can be made there, another `CacheError` when the file is damaged, no cache of
+        ours, or written by a newer version.
         """
         folder = default_cache_dir() if directory is None else Path(directory)
         path = folder / FILE_NAME
@@ -77,10 +84,7 @@ class Cache:
             connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             reason = getattr(error, "strerror", None) or error
-            raise CacheError(
-                f"the cache '{path}' cannot be opened: {reason}",
-                "set MAYAVI_CACHE_DIR to a directory that can be written",
-            ) from None
+            raise CacheUnusable(f"the cache '{path}' cannot be opened: {reason}", _ELSEWHERE) from None
         cache = cls(connection, path)
         try:
             cache._prepare()
@@ -123,7 +127,7 @@ class Cache:
         self.write(lambda connection: connection.execute("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?)", row))
 
     def canonical(self, chain_id: int, number: int) -> tuple[bytes, float] | None:
-        """The hash of block `number` and when a node said so, if it was kept."""
+        """The hash of block `number` and when a node said so, if it was kept. `chain_id` may be `opening.numbering`."""
         row = self.one("SELECT hash, seen_at FROM canonical WHERE chain_id = ? AND number = ?", chain_id, number)
         match row:
             case (bytes(sealed), float(seen_at)):
@@ -247,6 +251,8 @@ class Cache:
                 f"the cache '{self.path}' is locked by another process",
                 "end the process that holds it, or set MAYAVI_CACHE_DIR to another directory",
             )
+        if (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _NO_ROOM:
+            return CacheUnusable(f"the cache '{self.path}' cannot be used: {error}", _ELSEWHERE)
         return CacheError(
             f"the cache '{self.path}' is damaged: {error}",
             "delete it together with the -wal and -shm files beside it; it fills again from the node",

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from mayavi.errors import UsageError
 
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
+_OF_CHAIN = "MAYAVI_RPC_URL_"
 _SHORTEST_SECRET = 6  # shorter path parts ("v2", "rpc", "main") are names, not keys
 
 
@@ -100,7 +101,7 @@ def url_from_environment(chain: str | None = None) -> str:
     """
     names = ["MAYAVI_RPC_URL", "ALCHEMY_RPC_URL"]
     if chain is not None:
-        names.insert(0, "MAYAVI_RPC_URL_" + re.sub(r"[^A-Z0-9]", "_", chain.upper()))
+        names.insert(0, _OF_CHAIN + re.sub(r"[^A-Z0-9]", "_", chain.upper()))
     for name in names:
         url = os.environ.get(name, "").strip()
         if url:
@@ -109,7 +110,11 @@ def url_from_environment(chain: str | None = None) -> str:
             except UsageError as error:
                 raise UsageError(f"{name}: {error.message}", hint=error.hint) from None
             return url
-    raise UsageError(
-        "no RPC address is set",
-        hint=f"set {' or '.join(names)} to the https:// address of a node; the offline replica needs none",
-    )
+    needed = f"set {' or '.join(names)} to the https:// address of a node"
+    of_chains = sorted(name for name, url in os.environ.items() if name.startswith(_OF_CHAIN) and url.strip())
+    if of_chains:
+        those = ", ".join(f'{name} serves chain="{name.removeprefix(_OF_CHAIN).lower()}"' for name in of_chains)
+        unnamed = "no chain is named, and no RPC address is set for all"
+        message = unnamed if chain is None else f"no RPC address is set for chain '{chain}'"
+        raise UsageError(message, hint=f"{those}: name that chain, or {needed}")
+    raise UsageError("no RPC address is set", hint=f"{needed}; the offline replica needs none")

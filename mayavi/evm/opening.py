@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 from mayavi.errors import BlockHashMismatch, UsageError, WrongChain
 from mayavi.evm.answers import BadValue, data, fields, quantity
@@ -13,7 +14,6 @@ from mayavi.evm.rpc import Call, RpcClient
 
 FINAL_DEPTH = 64
 DEV_CHAINS = frozenset({31337, 1337})
-DEV_TRUST_S = 15 * 60
 _TAGS = ("latest", "safe", "finalized", "earliest")
 
 
@@ -26,10 +26,11 @@ class BlockWanted:
     tag: str | None = None
 
     @classmethod
-    def parse(cls, block: int | str | bytes) -> BlockWanted:
-        """Read a number, a block hash or a tag; `UsageError` for anything else."""
-        if isinstance(block, int) and not isinstance(block, bool) and 0 <= block < 1 << 63:
-            return cls(number=block)
+    def parse(cls, block: SupportsIndex | str | bytes) -> BlockWanted:
+        """Read a number (of any integer type), a block hash or a tag; `UsageError` for anything else."""
+        number = _integer(block)
+        if number is not None and 0 <= number < 1 << 63:
+            return cls(number=number)
         if isinstance(block, bytes) and len(block) == 32:
             return cls(hash=block)
         if isinstance(block, str):
@@ -69,17 +70,17 @@ class Opening:
     check_header: bool
 
     def from_cache(self) -> tuple[int, Header] | None:
-        """Without a request, if what is kept is enough and may be trusted (see the module's docstring)."""
+        """Without a request, if what is kept is enough and may be trusted (see the docstring of `remote`)."""
         kept = self.cache.chain_of(self.client.endpoint.identity)
-        if kept is None or self.wanted.tag is not None or not self._fresh(kept[0], kept[1]):
+        if kept is None or self.wanted.tag is not None:
             return None
         chain_id = kept[0]
         if self.expected_chain not in (None, chain_id):
             return None
         block_hash = self.wanted.hash
         if self.wanted.number is not None:
-            final = self.cache.canonical(chain_id, self.wanted.number)
-            if final is None or not self._fresh(chain_id, final[1]):
+            final = self.cache.canonical(numbering(self.client, chain_id), self.wanted.number)
+            if final is None:
                 return None
             block_hash = final[0]
         content = None if block_hash is None else self.cache.header(chain_id, block_hash)
@@ -124,11 +125,13 @@ class Opening:
         self.cache.remember_chain(node.identity, chain_id, now)
         self.cache.remember_header(chain_id, header.hash, header_fields(block))
         if chain_id in DEV_CHAINS or head - header.number >= FINAL_DEPTH:
-            self.cache.remember_canonical(chain_id, header.number, header.hash, now)
+            self.cache.remember_canonical(numbering(self.client, chain_id), header.number, header.hash, now)
         return chain_id, header
 
-    def _fresh(self, chain_id: int, seen_at: float) -> bool:
-        return chain_id not in DEV_CHAINS or 0 <= self.client.clock.wall() - seen_at <= DEV_TRUST_S
+
+def numbering(client: RpcClient, chain_id: int) -> int:
+    """Whose block numbers the cache keeps: the chain's, or the node's own where every node has a chain of its own."""
+    return -int.from_bytes(client.endpoint.identity[:7], "big") if chain_id in DEV_CHAINS else chain_id
 
 
 def checked_header(answer: object, number: int | None, chain_id: int, check: bool, source: str) -> Header:
@@ -148,14 +151,22 @@ def checked_header(answer: object, number: int | None, chain_id: int, check: boo
     return header
 
 
+def _integer(value: object) -> int | None:
+    """`value` as an int where its type is one of integers, numpy's among them; True and False are none."""
+    try:
+        return None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
 def read_chain_id(answer: object) -> int:
     """A chain id; more than 63 bits are no chain's."""
     return quantity(answer, 63)
 
 
-def wrong_chain(client: RpcClient, actual: int, expected: int | None) -> WrongChain:
+def wrong_chain(client: RpcClient, actual: int, expected: int | None, hint: str = "") -> WrongChain:
     """The error that names both chains."""
     return WrongChain(
         f"the node at {client.endpoint} serves chain {actual}, not chain {expected}",
-        "give the address of a node of the right chain",
+        hint or "give the address of a node of the right chain",
     )

@@ -42,6 +42,10 @@ class NodeRefused(RpcError):  # noqa: N818  (a name says what happened)
         self.unsupported = unsupported
 
 
+class NodeUnreachable(RpcError):  # noqa: N818
+    """Nobody answers at the address: the connection is refused, or there is no way to the host."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A JSON-RPC error object, understood as far as it can be."""

@@ -9,31 +9,37 @@ after every batch, before a value of the batch is used.
 What is trusted from the cache, so that opening it warm makes no request:
 
 - which chain an address serves, and the hash of a block number, if the block was at least 64 blocks behind the head
-  when it was kept. On development chains (ids 31337 and 1337) any depth counts, but only for 15 minutes, since such
-  nodes are restarted; after that one request verifies both. `verify=True` always does.
+  when it was kept. `verify=True` asks the node all the same.
 - headers and state by block hash, without limit of time: they cannot change.
+- On development chains (ids 31337 and 1337) a number is trusted at any depth, but per node and for opening alone: such
+  nodes are restarted and reverted. One request verifies chain id and block hash before the first cached value is used.
+  If they differ, the number is forgotten and `BlockHashMismatch` says to open the fork again. If nobody answers at the
+  address, the session goes on from the cache, with a warning in the log.
 
-When something has to be fetched after such an opening, chain id and block hash are asked for in the same first batch
+When something has to be fetched after a warm opening, chain id and block hash are asked for in the same first batch
 and compared before any fetched value is used. So a warm cache saves requests, never checks.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from mayavi.errors import BlockHashMismatch, MissingStateError
 from mayavi.evm.access import AccessLists
 from mayavi.evm.answers import data, quantity, quantity64
 from mayavi.evm.block_cache import Account, BlockCache
-from mayavi.evm.cache import Cache
+from mayavi.evm.cache import Cache, CacheUnusable
 from mayavi.evm.endpoint import url_from_environment as url_from_environment
 from mayavi.evm.header import Header
-from mayavi.evm.opening import DEV_CHAINS, BlockWanted, Opening, checked_header, read_chain_id, wrong_chain
-from mayavi.evm.refusals import NodeRefused
+from mayavi.evm.opening import DEV_CHAINS, BlockWanted, Opening, checked_header, numbering, read_chain_id, wrong_chain
+from mayavi.evm.refusals import NodeRefused, NodeUnreachable
 from mayavi.evm.rpc import Call, Clock, RpcClient
+
+_log = logging.getLogger("mayavi.evm.remote")
 
 _SLAB_CALLS = 1000  # what is fetched, checked and kept at a time
 _NO_BLOCK = {"blockHash": "0x" + "11" * 32}
@@ -69,6 +75,8 @@ class RemoteState:
         self._block_cache = BlockCache(cache, chain_id, header.hash)
         self._check_header = check_header
         self._verified = verified
+        self._cache_alone = not verified  # nothing had to be fetched so far
+        self._cache_checked = verified or chain_id not in DEV_CHAINS
         self._by_hash: bool | None = None  # None: not yet known whether the node takes block hashes
         self._access_lists = AccessLists(client, hex(header.number))
 
@@ -76,7 +84,7 @@ class RemoteState:
     def open(
         cls,
         url: str,
-        block: int | str | bytes,
+        block: SupportsIndex | str | bytes,
         *,
         chain_id: int | None = None,
         cache_dir: Path | str | None = None,
@@ -85,21 +93,24 @@ class RemoteState:
         check_header: bool = True,
         budget: int | None = None,
         timeout_s: float = 30.0,
+        patience_s: float = 60.0,
         clock: Clock | None = None,
         client: RpcClient | None = None,
     ) -> RemoteState:
         """Open the state at `block`: a number, a block hash, or "latest", "safe" or "finalized".
 
         `chain_id` is the chain expected (`WrongChain` if the node serves another). `cached=False` keeps nothing on
-        disk. `check_header=False` takes the node's word for the block hash, for chains whose headers are not
-        Ethereum's. `budget` bounds the HTTP requests. `client` replaces the one made from `url` and the options.
+        disk; neither does a folder in which no file can be made, after a warning in the log. `check_header=False`
+        takes the node's word for the block hash, for chains whose headers are not Ethereum's. `budget` bounds the HTTP
+        requests, `timeout_s` the time of one, `patience_s` the time without a usable answer after which nothing is
+        tried again. `client` replaces the one made from `url` and the options.
         """
         wanted = BlockWanted.parse(block)
         own = client is None
-        client = client or RpcClient(url, timeout_s=timeout_s, budget=budget, clock=clock)
+        client = client or RpcClient(url, timeout_s=timeout_s, patience_s=patience_s, budget=budget, clock=clock)
         cache = None
         try:
-            cache = Cache.open(cache_dir) if cached else Cache.in_memory()
+            cache = _open_cache(cache_dir) if cached else Cache.in_memory()
             opening = Opening(client, cache, wanted, chain_id, check_header)
             found = None if verify else opening.from_cache()
             chain, header = found or opening.from_node()
@@ -145,8 +156,11 @@ class RemoteState:
     def fetch(self, missing: Sequence[Missing]) -> Facts:
         """The facts asked for, from the cache and, in as few batches as possible, from the node.
 
-        Each is exact and belongs to the pinned block, or an error is raised. What arrived before an error is kept.
+        The cache of a development node is checked once before it is used. Each fact is exact and belongs to the pinned
+        block, or an error is raised. What arrived before an error is kept.
         """
+        if missing and not self._cache_checked:
+            self._check_cache()
         accounts = list(dict.fromkeys(address for kind, address, _ in missing if kind == "account"))
         slots = list(dict.fromkeys((address, key) for kind, address, key in missing if kind == "slot"))
         numbers = list(dict.fromkeys(key for kind, _, key in missing if kind == "block_hash"))
@@ -168,9 +182,17 @@ class RemoteState:
         Good for prefetching only: it speaks of the node's state, not of what a fork has changed. After a warm opening
         it is None until something had to be fetched, so that work which the cache covers makes no request.
         """
-        if not self._verified:
+        if self._cache_alone:
             return None
         return self._access_lists.of(sender, to, data, value)
+
+    def _check_cache(self) -> None:
+        """Make sure that a development node is still the one the cache knows; go on without it if it is off."""
+        try:
+            self._check_guards(self.client.batch(self._guards(), knock_once=True))
+        except NodeUnreachable as error:
+            _log.warning("%s; going on from the cache, unverified", error.message)
+        self._cache_checked = True
 
     def _near_hashes(self, numbers: Iterable[int]) -> dict[int, bytes]:
         """Hashes that the pinned header itself gives: its own and its parent's."""
@@ -188,6 +210,7 @@ class RemoteState:
         return near
 
     def _fetch_slab(self, slab: list[Missing], facts: Facts) -> None:
+        self._cache_alone = False
         guards = [] if self._verified else self._guards()
         if self._by_hash is None:
             probe = Call("eth_getBalance", [_NO_ADDRESS, _NO_BLOCK], lambda answer: answer, patient=False)
@@ -274,22 +297,28 @@ class RemoteState:
             if isinstance(answer, NodeRefused):
                 raise answer
         chain_id, header = answers
-        now = self.client.clock.wall()
         if chain_id != self.chain_id:
-            self._cache.remember_chain(self.client.endpoint.identity, chain_id, now)
-            raise wrong_chain(self.client, chain_id, self.chain_id)
+            self._cache.remember_chain(self.client.endpoint.identity, chain_id, self.client.clock.wall())
+            hint = "another node answers at this address now; open the fork again"
+            raise wrong_chain(self.client, chain_id, self.chain_id, hint)
         if header is None or header.hash != self.header.hash:
-            self._cache.forget_canonical(self.chain_id, self.header.number)
+            self._cache.forget_canonical(numbering(self.client, self.chain_id), self.header.number)
             there = "does not have it" if header is None else f"now has 0x{header.hash.hex()} there"
+            happened = "restarted or reverted" if self.chain_id in DEV_CHAINS else "restarted, or the chain reorganised"
             raise BlockHashMismatch(
                 f"this state belongs to block {self.header.number} 0x{self.header.hash.hex()}, "
                 f"but the node at {self.client.endpoint} {there}",
-                "the chain was reorganised or the node restarted; open the fork again",
+                f"the node was {happened}; open the fork again, by number or as 'latest', to see what it has now",
             )
         self._verified = True
-        self._cache.remember_chain(self.client.endpoint.identity, chain_id, now)
-        if self.chain_id in DEV_CHAINS:
-            self._cache.remember_canonical(self.chain_id, self.header.number, self.header.hash, now)
+
+
+def _open_cache(directory: Path | str | None) -> Cache:
+    try:
+        return Cache.open(directory)
+    except CacheUnusable as error:
+        _log.warning("%s; going on without, %s", error.message, error.hint)
+        return Cache.in_memory()
 
 
 _CALLS = {"account": 3, "slot": 1, "block_hash": 1}

@@ -3,18 +3,21 @@
 `RpcClient.batch` gives a value for every call or raises. An answer that is truncated, mixes up ids, leaves calls out,
 answers one twice or holds a malformed value is asked for again and then becomes `RpcBadAnswer`; it never becomes a
 value. Rate limits (HTTP 429 and the JSON-RPC codes for it), HTTP 5xx, timeouts and broken connections are retried with
-exponential backoff and jitter; `Retry-After` is honoured. A node that refuses a batch gets smaller ones from then on.
+exponential backoff and jitter; `Retry-After` is honoured, every retry is logged, and both their number and the time
+they take are bounded. A node that refuses a batch gets smaller ones from then on.
 
 Messages and log lines show scheme and host of the node, never the rest of its address.
 """
 
 from __future__ import annotations
 
+import errno
 import http.client
 import itertools
 import json
 import logging
 import random
+import socket
 import ssl
 import threading
 import time
@@ -26,13 +29,14 @@ from typing import Any
 from mayavi.errors import RpcBadAnswer, RpcBudgetExceeded, RpcError, RpcHttpError, RpcTimeout
 from mayavi.evm.answers import BadValue
 from mayavi.evm.endpoint import Endpoint
-from mayavi.evm.refusals import NodeRefused, Refusal, retry_after_s
+from mayavi.evm.refusals import NodeRefused, NodeUnreachable, Refusal, retry_after_s
 from mayavi.evm.transport import AnswerTooLarge, HttpAnswer, Transport
 
-_log = logging.getLogger("mayavi.rpc")
+_log = logging.getLogger("mayavi.evm.rpc")
 
 _BACKOFF_BASE_S = 0.25
 _BACKOFF_CAP_S = 20.0
+_NO_WAY = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL}
 _ACCESS_HINTS = {
     401: "the key is missing or wrong",
     403: "the key is wrong, or its plan does not include this",
@@ -78,8 +82,10 @@ class _Exchange:
 class RpcClient:
     """A JSON-RPC client for one node.
 
-    `budget` bounds the number of HTTP requests over the client's life, retries included; `requests` says how many
-    were made and `calls` how many questions they held. Use it as a context manager or `close` it.
+    `timeout_s` bounds one exchange. A failed one is tried again, up to `max_attempts` in all and only while the node
+    has been without a usable answer for less than `patience_s`, pauses included. `budget` bounds the number of HTTP
+    requests over the client's life, retries included; `requests` says how many were made and `calls` how many questions
+    they held. Use it as a context manager or `close` it.
     """
 
     def __init__(
@@ -90,14 +96,14 @@ class RpcClient:
         max_batch: int = 100,
         max_concurrency: int = 4,
         max_attempts: int = 6,
-        max_retry_after_s: float = 120.0,
+        patience_s: float = 60.0,
         max_answer_bytes: int = 64 << 20,
         budget: int | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.endpoint = Endpoint.parse(url)
         self.max_attempts = max_attempts
-        self.max_retry_after_s = max_retry_after_s
+        self.patience_s = patience_s
         self.budget = budget
         self.requests = 0
         self.calls = 0
@@ -125,26 +131,32 @@ class RpcClient:
         """The value of one call. Raises as `batch` does."""
         return self.batch([Call(method, params, read)])[0]
 
-    def batch(self, calls: Sequence[Call]) -> list[Any]:
-        """The value of every call, in order; raises `NodeRefused` for the first call the node refused."""
-        values = self.attempt(calls)
+    def batch(self, calls: Sequence[Call], *, knock_once: bool = False) -> list[Any]:
+        """The value of every call, in order; raises `NodeRefused` for the first call the node refused.
+
+        With `knock_once` a node that cannot be reached is `NodeUnreachable` at once, without a second attempt.
+        """
+        values = self.attempt(calls, knock_once=knock_once)
         for value in values:
             if isinstance(value, NodeRefused):
                 raise value
         return values
 
-    def attempt(self, calls: Sequence[Call]) -> list[Any]:
+    def attempt(self, calls: Sequence[Call], *, knock_once: bool = False) -> list[Any]:
         """Like `batch`, with a `NodeRefused` in the place of each call that the node refused for good."""
         values: list[Any] = [None] * len(calls)
         tries = [0] * len(calls)
         pending = list(range(len(calls)))
         barren_rounds = 0
+        waited_s = 0.0  # since the last usable answer
         while pending:
+            started = time.monotonic()
             size = self._batch_limit
             chunks = [pending[start : start + size] for start in range(0, len(pending), size)]
             exchanges = self._exchange_all(calls, chunks)
             pending = []
             fault: RpcError | None = None
+            rate_limited = False
             wait_s = 0.0
             for exchange in exchanges:
                 for index, value in exchange.values.items():
@@ -153,6 +165,7 @@ class RpcClient:
                 if exchange.fault is None or not exchange.counts:
                     continue
                 fault = exchange.fault
+                rate_limited |= exchange.rate_limited
                 for index in exchange.again:
                     tries[index] += 1
                 worst = max((tries[index] for index in exchange.again), default=1)
@@ -160,14 +173,23 @@ class RpcClient:
             pending.sort()
             if fault is None:
                 continue
-            barren_rounds = 0 if any(exchange.values for exchange in exchanges) else barren_rounds + 1
+            barren = not any(exchange.values for exchange in exchanges)
+            barren_rounds = barren_rounds + 1 if barren else 0
+            waited_s = waited_s + time.monotonic() - started if barren else 0.0
             attempts = max(barren_rounds, max((tries[index] for index in pending), default=0))
-            if attempts >= self.max_attempts:
-                fault.message = f"{fault.message} ({attempts} attempts)"
+            knocked = knock_once and isinstance(fault, NodeUnreachable)
+            if attempts >= self.max_attempts or waited_s + wait_s > self.patience_s or knocked:
+                times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+                fault.message = f"{fault.message} ({times} in {waited_s:.1f} s)"
                 fault.args = (fault.message,)
                 raise fault
-            _log.info("%s; asking again in %.2f s (attempt %d)", fault.message, wait_s, attempts + 1)
+            _log.log(
+                logging.INFO if rate_limited else logging.WARNING,
+                "%s; asking again in %.2f s (attempt %d of %d)",
+                *(fault.message, wait_s, attempts + 1, self.max_attempts),
+            )
             self.clock.sleep(wait_s)
+            waited_s += wait_s
         return values
 
     def _backoff_s(self, attempt: int) -> float:
@@ -232,7 +254,8 @@ class RpcClient:
             return _Exchange(again=chunk, fault=fault, batch_limit=smaller)
         except (OSError, http.client.HTTPException) as error:
             reason = self.endpoint.redact(str(error) or type(error).__name__)
-            fault = RpcError(f"{node} cannot be reached: {reason}", "check that it runs and that the address is right")
+            kind = NodeUnreachable if _nobody_there(error) else RpcError
+            fault = kind(f"{node} cannot be reached: {reason}", "check that it runs and that the address is right")
             return _Exchange(again=chunk, fault=fault)
         return self._judge(answer, calls, chunk, by_id)
 
@@ -287,10 +310,10 @@ class RpcClient:
         """A status that asks for time: wait as long as the node says, or refuse to if that is too long."""
         node = f"the node at {self.endpoint}"
         wait_s = retry_after_s(answer.retry_after, self.clock.wall())
-        if wait_s is not None and wait_s > self.max_retry_after_s:
+        if wait_s is not None and wait_s > self.patience_s:
             raise RpcHttpError(
                 f"{node} answers HTTP {answer.status} and asks to wait {wait_s:.0f} s",
-                f"try again then; up to {self.max_retry_after_s:g} s would have been waited",
+                f"try again then; up to {self.patience_s:g} s would have been waited (patience_s)",
             )
         hint = "the node limits the rate; lower the load or use another plan" if answer.status == 429 else None
         fault = RpcHttpError(f"{node} answers HTTP {answer.status}", hint)
@@ -334,6 +357,12 @@ class RpcClient:
                 text = f"{node} gave no valid answer to {call.method}: {bad}"
                 exchange.fault, exchange.counts = RpcBadAnswer(self.endpoint.redact(text)), True
         return exchange
+
+
+def _nobody_there(error: Exception) -> bool:
+    if isinstance(error, ConnectionRefusedError | socket.gaierror):
+        return True
+    return isinstance(error, OSError) and error.errno in _NO_WAY
 
 
 def _gently_smaller(chunk: list[int]) -> int | None:

@@ -66,16 +66,21 @@ class Stated:
 
     withdrawals: int
     senders: tuple[str, ...]
+    excess_blob_gas: int
 
 
 def read_stated(directory: Path, number: int) -> Stated:
-    """The number of withdrawals and each transaction's `from`. `read_block` has found the file to be a block."""
+    """The number of withdrawals, each transaction's `from`, the excess of blob gas.
+
+    `read_block` has found the file to be a block; its reading of numbers is more lenient than ours elsewhere.
+    """
     path = directory / str(number) / "block.json.gz"
     block = _object(_json(path), path)
     try:
         senders = tuple(str(transaction["from"]) for transaction in block["transactions"])
-        return Stated(len(block.get("withdrawals") or ()), senders)
-    except (KeyError, TypeError) as error:
+        excess = str(block.get("excessBlobGas") or "").removeprefix("0x")
+        return Stated(len(block.get("withdrawals") or ()), senders, int(excess or "0", 16))
+    except (KeyError, TypeError, ValueError) as error:
         raise CaseError(f"'{path}': {error}") from error
 
 
@@ -133,24 +138,25 @@ def read_receipts(directory: Path, number: int) -> list[ExpectedReceipt] | None:
     path = directory / "receipts" / f"{number}.json.gz"
     if not path.exists():
         return None
-    entries = _json(path)
-    if not isinstance(entries, list):
-        raise CaseError(f"'{path}' holds {entries!r:.80}, not a list")
+    try:
+        entries = _list(_json(path))
+    except BadValue as error:
+        raise CaseError(f"'{path}': {error}") from error
     receipts = []
     for entry in entries:
         try:
             receipts.append(_receipt(fields(entry)))
         except KeyError as error:
             raise CaseError(f"'{path}': receipt {len(receipts)} lacks {error}") from error
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             raise CaseError(f"'{path}': receipt {len(receipts)}: {error}") from error
     return receipts
 
 
 def _receipt(entry: dict[str, Any]) -> ExpectedReceipt:
     logs = tuple(
-        (data(log["address"], 20), tuple(hash32(topic) for topic in log["topics"]), data(log["data"], None, _LOG_BYTES))
-        for log in map(fields, entry["logs"])
+        (data(log["address"], 20), tuple(map(hash32, _list(log["topics"]))), data(log["data"], None, _LOG_BYTES))
+        for log in map(fields, _list(entry["logs"]))
     )
     status = entry.get("status")
     success = None if status is None else bool(_number(status, 1))
@@ -166,10 +172,17 @@ def _number(value: object, bits: int) -> int:
     return value
 
 
-def _object(content: object, path: Path) -> dict[str, Any]:
-    if not isinstance(content, dict):
-        raise CaseError(f"'{path}' holds {content!r:.80}, not an object")
-    return content
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise BadValue(f"{value!r:.80} is no JSON list")
+    return value
+
+
+def _object(value: object, path: Path) -> dict[str, Any]:
+    try:
+        return fields(value)
+    except BadValue as error:
+        raise CaseError(f"'{path}': {error}") from error
 
 
 def _content(path: Path) -> bytes:

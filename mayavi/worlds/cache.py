@@ -30,10 +30,11 @@ def open_replica(
 ) -> Fork:
     """See `mayavi.worlds.open_world`."""
     path = replica_path(chain, cache_dir)
-    if not rebuild and path.exists():
+    if not rebuild:
         try:
-            return Fork.load_snapshot(path)
-        except SnapshotError as error:
+            if path.exists():
+                return Fork.load_snapshot(path)
+        except (OSError, SnapshotError) as error:
             _log.warning("the cached replica of %s is built anew: %s", chain, error)
     from mayavi.worlds.builder import build_replica
 
@@ -52,6 +53,15 @@ def open_replica(
 def replica_path(chain: str, cache_dir: Path | None = None) -> Path:
     """Where the replica of `chain`, as it would be built now, is kept."""
     return (cache_dir or default_cache_dir()) / "replicas" / f"{chain}-{_key(chain)}.snapshot"
+
+
+def cached_replica(chain: str, cache_dir: Path | None = None) -> Path | None:
+    """The file the replica of `chain` is kept in, or None where there is none or the cache cannot be looked into."""
+    path = replica_path(chain, cache_dir)
+    try:
+        return path if path.is_file() else None
+    except OSError:
+        return None
 
 
 def _key(chain: str) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mayavi.worlds.cache import replica_path
-from mayavi.worlds.labels import chain_labels
+from mayavi.worlds.cache import cached_replica
 from mayavi.worlds.table import Block, Difference, Source, load_table
 
 
 @dataclass(frozen=True, slots=True)
 class WorldDescription:
-    """A replica in words. `labels` names what stands on it; `snapshot` is its cached file, None when not built yet."""
+    """A replica in words. `snapshot` is its cached file, None when it is not built yet."""
 
     chain: str
     title: str
@@ -20,7 +19,6 @@ class WorldDescription:
     hardfork: str
     block: Block
     contents: tuple[str, ...]
-    labels: dict[str, str]
     sources: tuple[Source, ...]
     differences: tuple[Difference, ...]
     snapshot: Path | None
@@ -29,7 +27,6 @@ class WorldDescription:
 def describe(chain: str) -> WorldDescription:
     """The description of the replica of `chain`; nothing is built for it."""
     table = load_table(chain)
-    path = replica_path(chain)
     reserves = ", ".join(reserve.symbol for reserve in table.aave.reserves)
     pools = ", ".join(f"{pool.base}/{pool.quote} {pool.fee / 10_000:g} %" for pool in table.uniswap.pools)
     contents = (
@@ -44,10 +41,9 @@ def describe(chain: str) -> WorldDescription:
         hardfork=table.hardfork,
         block=table.block,
         contents=contents,
-        labels=chain_labels(table),
         sources=table.sources,
         differences=(*table.differences, *_EVERYWHERE),
-        snapshot=path if path.exists() else None,
+        snapshot=cached_replica(chain),
     )
 
 

@@ -1,4 +1,4 @@
-"""Rich on a terminal, plain in a pipe, no colour under NO_COLOR."""
+"""Rich on a terminal, plain in a pipe, no escape sequence under NO_COLOR."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from mayavi.cli import progress
 from mayavi.cli.output import Column, print_facts, print_json, print_table
 
 ESCAPE = "\x1b["
@@ -47,12 +48,28 @@ def test_a_terminal_gets_colour_and_a_pipe_none(run_mayavi, arguments: list[str]
     assert ESCAPE not in piped.stdout + piped.stderr
 
 
-@pytest.mark.parametrize("arguments", [["doctor"], ["nonsense"]])
-def test_no_color_is_honoured(arguments: list[str]) -> None:
-    import re
+@pytest.mark.parametrize(
+    "arguments",
+    [["doctor"], ["--help"], ["nonsense"], ["world", "info"], ["world", "build", "--rebuild"]],
+    ids=" ".join,
+)
+def test_under_no_color_a_terminal_gets_no_escape_sequence(arguments: list[str]) -> None:
+    shown = run_on_terminal(*arguments, NO_COLOR="1")
+    assert shown
+    assert "\x1b" not in shown
 
-    colours = re.findall(r"\x1b\[[0-9;]*3[0-7][0-9;]*m", run_on_terminal(*arguments, NO_COLOR="1"))
-    assert colours == []
+
+def test_under_no_color_long_work_is_announced_in_plain_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(progress, "PATIENCE_S", 0)
+    with progress.counted("replaying", "blocks") as advance:
+        advance(1, 24)
+        advance(2, 24)
+    assert capsys.readouterr().err == "replaying, 24 blocks …\n"
 
 
 def test_columns_are_aligned_and_never_cut(capsys) -> None:

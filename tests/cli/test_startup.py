@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from mayavi import cli
 
 HEAVY = [
     "numpy",
@@ -20,6 +24,14 @@ HEAVY = [
     "vyper",
     "eth_abi",
 ]
+
+LIGHT = {
+    *("__future__", "collections.abc", "dataclasses", "itertools", "os", "pathlib", "sys", "time", "typing"),
+    *("typer", "mayavi", "mayavi.errors"),
+}
+"""What the file of a command may import at its top, beside `mayavi.cli`."""
+
+NO_COMMANDS = {"__init__", "app", "group", "outcome", "output", "progress"}
 
 REPORT = "; import json, sys; print(); print(json.dumps(sorted(sys.modules)))"
 
@@ -46,3 +58,18 @@ def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
 def test_a_plain_demo_needs_no_drawing_library_and_no_numpy() -> None:
     imported = modules_after("from mayavi.cli import main; assert main(['demo']) == 0")
     assert not imported & {"rich", "numpy", "httpx", "pydantic", "vyper"}
+
+
+COMMANDS = sorted({path.stem for path in Path(cli.__file__).parent.glob("*.py")} - NO_COMMANDS)
+
+
+def test_the_commands_are_found() -> None:
+    assert {"demo", "doctor", "snapshot", "validate", "world"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_imports_what_it_works_with_inside_its_functions(repository: Path, command: str) -> None:
+    tree = ast.parse((repository / "mayavi/cli" / f"{command}.py").read_text(encoding="utf-8"))
+    top = {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
+    top |= {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+    assert {name for name in top if not name.startswith("mayavi.cli.")} <= LIGHT

@@ -45,6 +45,12 @@ def test_one_block_can_be_chosen_and_is_shown_as_a_table(run_mayavi, cases: Path
     assert "1 of 1 blocks exact" in finished.stdout
 
 
+def test_a_block_named_twice_counts_once(run_mayavi, cases: Path) -> None:
+    twice = ["--block", str(BLOCK), "--block", str(BLOCK)]
+    finished = run_mayavi("validate", "blocks", str(cases / "mainnet" / "blocks"), *twice, "--json")
+    assert last_object(finished.stdout)["blocks"] == 1
+
+
 def test_a_wrong_byte_makes_it_fail_and_is_named(run_mayavi, one_block: Path) -> None:
     path = one_block / "receipts" / f"{BLOCK}.json.gz"
     receipts = json.loads(gzip.decompress(path.read_bytes()))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import pytest
+
+from mayavi import Fork
 from mayavi.evm.snapshot import read_info
 
 
@@ -37,6 +41,30 @@ def test_a_world_can_be_written_to_a_file_of_ones_own(run_mayavi, tmp_path: Path
     assert read_info(target).digest == json.loads(finished.stdout)["digest"]
 
 
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("", "'{here}' is a folder"),
+        ("file/x", "'{here}/file' is a file, and '{here}/file/x' would lie below it"),
+        ("file/x/y", "'{here}/file' is a file, and '{here}/file/x/y' would lie below it"),
+        ("nope/x", "there is no folder '{here}/nope' for 'x'"),
+        ("nope/deeper/x", "there is no folder '{here}/nope/deeper' for 'x'"),
+        ("pipe", "'{here}/pipe' is not an ordinary file"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_built(
+    run_mayavi, tmp_path: Path, output: str, message: str
+) -> None:
+    (tmp_path / "file").write_text("a file")
+    os.mkfifo(tmp_path / "pipe")
+    cache = {"MAYAVI_CACHE_DIR": str(tmp_path / "cache")}
+    finished = run_mayavi("world", "build", "-o", str(tmp_path / output), env=cache)
+    assert finished.returncode == 2
+    assert finished.stdout == ""
+    assert finished.stderr.splitlines()[0] == f"error: {message.format(here=tmp_path)}"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "pipe"]
+
+
 def test_info_says_plainly_where_the_replica_differs_from_mainnet(run_mayavi) -> None:
     finished = run_mayavi("world", "info", "ethereum")
     assert finished.returncode == 0, finished.stderr
@@ -44,8 +72,21 @@ def test_info_says_plainly_where_the_replica_differs_from_mainnet(run_mayavi) ->
     differences = finished.stdout.split("where it differs from ethereum")[1]
     for subject in ["GHO", "UNI", "Uniswap liquidity", "price feeds"]:
         assert subject in differences
-    assert json.loads(run_mayavi("world", "info", "--json").stdout)["names"]["WETH"].startswith("0xC02aaA39")
-    assert "AaveV3.Pool" in run_mayavi("world", "info", "--names").stdout
+
+
+def test_the_names_listed_are_those_a_fork_has(run_mayavi, tmp_path: Path) -> None:
+    here = {"MAYAVI_CACHE_DIR": str(tmp_path)}
+    labels = Fork.replica("ethereum").labels
+    assert {"WETH", "AaveV3.Pool", "Mayavi.Market", "Mayavi.Deployer"} <= set(labels)
+    assert json.loads(run_mayavi("world", "info", "--names", "--json", env=here).stdout)["names"] == labels
+    listed = run_mayavi("world", "info", "--names", env=here).stdout.splitlines()
+    assert dict(line.split() for line in listed[1:]) == labels
+
+
+def test_what_is_known_beforehand_is_said_without_a_build(run_mayavi, tmp_path: Path) -> None:
+    here = {"MAYAVI_CACHE_DIR": str(tmp_path)}
+    assert json.loads(run_mayavi("world", "info", "--json", env=here).stdout)["built"] is False
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unknown_chain_is_a_misuse_with_the_nearest_name(run_mayavi) -> None:
@@ -59,3 +100,14 @@ def test_a_cache_that_cannot_be_written_does_not_stop_the_build(run_mayavi, tmp_
     finished = run_mayavi("world", "build", env={"MAYAVI_CACHE_DIR": str(tmp_path / "file")})
     assert finished.returncode == 0, finished.stderr
     assert "nowhere: the cache could not be written" in finished.stdout
+
+
+def test_a_damaged_replica_is_said_to_be_built_anew(run_mayavi, tmp_path: Path) -> None:
+    here = {"MAYAVI_CACHE_DIR": str(tmp_path)}
+    first = json.loads(run_mayavi("world", "build", "--json", env=here).stdout)
+    Path(first["snapshot"]).write_bytes(b"damaged")
+    finished = run_mayavi("world", "build", "--json", env=here)
+    assert finished.returncode == 0
+    assert "the cached replica of ethereum is built anew" in finished.stderr
+    again = json.loads(finished.stdout)
+    assert (again["built"], again["digest"]) == (True, first["digest"])

@@ -50,6 +50,20 @@ def test_the_environment_names_the_node(monkeypatch: pytest.MonkeyPatch) -> None
     assert url_from_environment("ethereum") == "https://any.example/k"
 
 
+def test_an_address_set_for_one_chain_alone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MAYAVI_RPC_URL", "ALCHEMY_RPC_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MAYAVI_RPC_URL_ETHEREUM", f"https://node.example/{KEY}")
+    for chain, message in (
+        (None, "no chain is named, and no RPC address is set for all"),
+        ("base", "for chain 'base'"),
+    ):
+        with pytest.raises(UsageError, match=message) as caught:
+            url_from_environment(chain)
+        assert 'MAYAVI_RPC_URL_ETHEREUM serves chain="ethereum": name that chain' in str(caught.value.hint)
+        assert KEY not in str(caught.value.hint)
+
+
 def test_an_address_in_the_environment_must_be_http(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAYAVI_RPC_URL_BASE", f"wss://node.example/{KEY}")
     with pytest.raises(UsageError, match=r"^MAYAVI_RPC_URL_BASE: the RPC address has scheme 'wss'") as caught:

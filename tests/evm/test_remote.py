@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mayavi.errors import (
@@ -17,7 +18,9 @@ from mayavi.errors import (
     UsageError,
     WrongChain,
 )
-from mayavi.evm.refusals import NodeRefused
+from mayavi.evm.cache import CacheError
+from mayavi.evm.endpoint import Endpoint
+from mayavi.evm.refusals import NodeRefused, NodeUnreachable
 from mayavi.evm.remote import Facts, RemoteState
 from mayavi.evm.rpc import RpcClient
 from tests.evm.faulty_server import KEY, Fault, Reply, SteppedClock, every, hang, items, status, truncated
@@ -92,7 +95,13 @@ def test_a_block_can_be_named_by_number_hash_or_tag(node: ScriptedNode, opened: 
         assert opened(tag).header.number == 100
 
 
-@pytest.mark.parametrize("block", [-1, True, 2**63, "newest", "0x12", b"\1" * 31, "", 1.5, None])
+def test_a_number_may_be_of_any_integer_type(opened: Opened) -> None:
+    assert opened(np.int64(20)).header.number == opened(np.uint8(20)).header.number == 20
+
+
+@pytest.mark.parametrize(
+    "block", [-1, True, np.True_, np.float64(20), 2**63, "newest", "0x12", b"\1" * 31, "", 1.5, None]
+)
 def test_what_names_no_block_is_refused_without_a_request(node: ScriptedNode, opened: Opened, block: object) -> None:
     with pytest.raises(UsageError, match="is no block"):
         opened(block)
@@ -400,33 +409,120 @@ def test_an_expected_chain_that_differs_from_the_cached_one_is_asked_for(node: S
     assert len(node.requests) == 2
 
 
-def test_a_development_node_is_trusted_at_any_depth_but_not_for_long(clock: SteppedClock, tmp_path: Path) -> None:
-    with scripted_node(chain_id=31337, height=5) as node:
-
-        def open_requests() -> int:
-            with RemoteState.open(node.url, 5, cache_dir=tmp_path, clock=clock.clock()) as state:
-                return state.requests
-
-        assert open_requests() == 1
-        assert open_requests() == 0
-        clock.now += 15 * 60 - 1
-        assert open_requests() == 0
-        clock.now += 2
-        assert open_requests() == 1
-        assert open_requests() == 0
-        clock.now -= 3600
-        assert open_requests() == 1, "a clock that was set back proves nothing"
+# Development nodes, which are restarted and reverted at will
 
 
-def test_a_restarted_development_node_is_found(clock: SteppedClock, tmp_path: Path) -> None:
-    with scripted_node(chain_id=31337, height=5) as node:
-        with RemoteState.open(node.url, 5, cache_dir=tmp_path, clock=clock.clock()) as state:
-            state.fetch(WANTED)
-        node.rebuild(3, extraData="0x02")
-        with RemoteState.open(node.url, 5, cache_dir=tmp_path, clock=clock.clock()) as state:
-            assert state.fetch(WANTED) == FACTS
-            with pytest.raises(BlockHashMismatch, match="does not have it"):
-                state.fetch([("slot", POOL, 9)])
+@pytest.fixture
+def dev_node(node: ScriptedNode) -> ScriptedNode:
+    node.chain_id = 31337
+    node.rebuild(5)
+    return node
+
+
+def test_a_warm_opening_of_a_development_node_makes_no_request_and_its_use_exactly_one(
+    dev_node: ScriptedNode, opened: Opened, clock: SteppedClock
+) -> None:
+    opened(5).fetch(WANTED)
+    clock.now += 365 * 86_400
+    dev_node.requests.clear()
+    state = opened(5)
+    assert state.fetch([]) == Facts()
+    assert dev_node.requests == []
+    assert state.fetch(WANTED) == FACTS
+    assert [[call["method"] for call in request] for request in dev_node.requests] == [
+        ["eth_chainId", "eth_getBlockByNumber"]
+    ]
+    assert state.fetch(WANTED) == FACTS
+    assert state.access_list(ALICE, POOL, b"", 0) is None, "nor does a guess at what comes next ask more"
+    assert state.requests == len(dev_node.requests) == 1
+
+
+@pytest.mark.parametrize("height", [3, 8], ids=["reverted below", "another block there"])
+def test_a_restarted_development_node_is_found_before_a_cached_value_is_used(
+    dev_node: ScriptedNode, opened: Opened, height: int
+) -> None:
+    opened(5).fetch(WANTED)
+    dev_node.rebuild(height, extraData="0x02")
+    state = opened(5)
+    with pytest.raises(BlockHashMismatch, match=r"does not have it|now has 0x") as caught:
+        state.fetch(WANTED)
+    assert "restarted or reverted; open the fork again" in str(caught.value.hint)
+    dev_node.rebuild(8, extraData="0x02")
+    again = opened(5)
+    assert again.header.hash == block_hash(dev_node, 5), "opening it again reads what is there now"
+    dev_node.storage["0x" + POOL.hex(), 7] = 12345
+    assert again.fetch([("slot", POOL, 7)]).slots == {POOL: {7: 12345}}
+
+
+def test_a_development_node_that_became_another_chain_is_found(dev_node: ScriptedNode, opened: Opened) -> None:
+    opened(5).fetch(WANTED)
+    dev_node.chain_id = 1337
+    with pytest.raises(WrongChain, match="serves chain 1337, not chain 31337") as caught:
+        opened(5).fetch(WANTED)
+    assert "open the fork again" in str(caught.value.hint)
+    assert opened(5).chain_id == 1337
+
+
+def test_two_development_nodes_share_a_cache_and_not_their_block_numbers(
+    dev_node: ScriptedNode, opened: Opened, tmp_path: Path
+) -> None:
+    opened(5).fetch(WANTED)
+    with scripted_node(chain_id=31337) as other:
+        other.rebuild(5, extraData="0x02")
+        RemoteState.open(other.url, 5, cache_dir=tmp_path).close()
+    assert opened(5).fetch(WANTED) == FACTS
+
+
+def test_a_development_node_that_is_off_leaves_the_cache_to_work_from(
+    clock: SteppedClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with scripted_node(chain_id=31337, height=5) as node, RemoteState.open(node.url, 5, cache_dir=tmp_path) as state:
+        state.fetch(WANTED)
+    with RemoteState.open(node.url, 5, cache_dir=tmp_path, clock=clock.clock()) as state:
+        assert state.fetch(WANTED) == state.fetch(WANTED) == FACTS
+        assert (state.requests, clock.sleeps) == (1, []), "one knock, no waiting"
+        (warning,) = caplog.records
+        assert warning.levelname == "WARNING"
+        assert "cannot be reached" in warning.message
+        assert "going on from the cache, unverified" in warning.message
+        with pytest.raises(NodeUnreachable):
+            state.fetch([("slot", POOL, 9)])
+
+
+def test_a_development_node_that_comes_back_changed_is_found_at_the_first_fetch(
+    dev_node: ScriptedNode, opened: Opened, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened(5).fetch(WANTED)
+    state = opened(5)
+    host, state.client._transport.endpoint = state.client._transport.endpoint, Endpoint.parse("http://127.0.0.1:1/")
+    assert state.fetch(WANTED) == FACTS
+    state.client._transport.endpoint = host
+    dev_node.rebuild(8, extraData="0x02")
+    with pytest.raises(BlockHashMismatch):
+        state.fetch([("slot", POOL, 9)])
+
+
+# A cache that cannot be kept
+
+
+def test_where_no_cache_can_be_kept_the_state_is_read_without_one(
+    node: ScriptedNode, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    in_the_way = tmp_path / "cache"
+    in_the_way.write_text("a file")
+    with RemoteState.open(node.url, 20, cache_dir=in_the_way) as state:
+        assert state.fetch(WANTED) == state.fetch(WANTED) == FACTS
+        assert state.requests == 2
+    assert in_the_way.read_text() == "a file"
+    (warning,) = caplog.records
+    assert f"the cache '{in_the_way}/rpc.sqlite3' cannot be opened" in warning.message
+    assert "MAYAVI_CACHE_DIR" in warning.message
+
+
+def test_a_cache_that_is_damaged_is_still_an_error(node: ScriptedNode, tmp_path: Path) -> None:
+    (tmp_path / "rpc.sqlite3").write_bytes(b"not a database" * 1000)
+    with pytest.raises(CacheError, match="is damaged"):
+        RemoteState.open(node.url, 20, cache_dir=tmp_path)
 
 
 def test_without_a_cache_nothing_is_written(node: ScriptedNode, opened: Opened, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from mayavi.errors import RpcBadAnswer, RpcBudgetExceeded, RpcError, RpcHttpError, RpcTimeout
 from mayavi.evm.answers import quantity
-from mayavi.evm.refusals import NodeRefused, Refusal, retry_after_s
+from mayavi.evm.refusals import NodeRefused, NodeUnreachable, Refusal, retry_after_s
 from mayavi.evm.rpc import Call, RpcClient
 from tests.evm.faulty_server import (
     KEY,
@@ -220,7 +220,7 @@ def test_a_passing_fault_is_retried_and_a_lasting_one_is_an_error(
     assert len(clock.sleeps) == 2
 
     node.faults = [fault] * 3
-    with pytest.raises(RpcError, match=r"\(3 attempts\)") as caught:
+    with pytest.raises(RpcError, match=r"\(3 attempts in \d+\.\d s\)") as caught:
         client.batch(slots(count))
     assert client.requests == 6
     assert KEY not in str(caught.value)
@@ -245,7 +245,7 @@ def test_a_node_that_does_not_answer_is_a_timeout(node: ScriptedNode, clock: Ste
     node.faults = [hang] * 2
     with (
         RpcClient(node.url, timeout_s=0.05, max_attempts=2, clock=clock.clock()) as client,
-        pytest.raises(RpcTimeout, match=r"did not answer within 0.05 s \(2 attempts\)"),
+        pytest.raises(RpcTimeout, match=r"did not answer within 0.05 s \(2 attempts in 0\.[2-9] s\)"),
     ):
         client.batch([balance()])
 
@@ -260,6 +260,50 @@ def test_a_node_that_hangs_once_is_asked_again(node: ScriptedNode, clock: Steppe
     node.faults = [hang]
     with RpcClient(node.url, timeout_s=0.3, clock=clock.clock()) as client:
         assert client.batch([balance()]) == [5 * 10**18]
+
+
+def test_the_time_without_an_answer_is_bounded(node: ScriptedNode, clock: SteppedClock) -> None:
+    node.faults = [status(503)] * 20
+    with (
+        RpcClient(node.url, clock=clock.clock(), max_attempts=20, patience_s=4) as client,
+        pytest.raises(RpcHttpError, match=r"HTTP 503 \(6 attempts in 3\.\d s\)"),
+    ):
+        client.batch([balance()])
+    assert clock.sleeps == [0.125, 0.25, 0.5, 1.0, 2.0], "the next pause would have gone beyond four seconds"
+
+
+def test_a_node_that_hangs_is_not_waited_for_attempt_after_attempt(node: ScriptedNode, clock: SteppedClock) -> None:
+    node.faults = [hang] * 6
+    with (
+        RpcClient(node.url, clock=clock.clock(), timeout_s=0.2, patience_s=0.5) as client,
+        pytest.raises(RpcTimeout, match=r"did not answer within 0.2 s \(2 attempts in 0\.[5-9] s\)"),
+    ):
+        client.batch([balance()])
+    assert client.requests == 2
+
+
+def test_an_answer_renews_the_patience(node: ScriptedNode, clock: SteppedClock) -> None:
+    def nothing_but_the_first(answers: list[dict[str, Any]]) -> list[Any]:
+        for answer in answers[1:]:
+            answer["result"] = None
+        return answers
+
+    node.faults = [items(nothing_but_the_first)] * 9
+    with RpcClient(node.url, clock=clock.clock(), max_attempts=20, patience_s=11) as client:
+        assert client.batch(slots(10)) == slot_values(10)
+    assert sum(clock.sleeps) > 11
+
+
+def test_every_retry_is_logged_with_host_attempt_and_pause(
+    client: RpcClient, node: ScriptedNode, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mayavi.evm.rpc")
+    node.faults = [status(503), status(429)]
+    client.batch([balance()])
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", f"the node at {node.host} answers HTTP 503; asking again in 0.12 s (attempt 2 of 3)"),
+        ("INFO", f"the node at {node.host} answers HTTP 429; asking again in 0.25 s (attempt 3 of 3)"),
+    ]
 
 
 def test_only_the_bad_item_of_a_batch_is_asked_again(client: RpcClient, node: ScriptedNode) -> None:
@@ -335,10 +379,15 @@ def test_a_node_that_cannot_be_reached_is_named(clock: SteppedClock) -> None:
         url = gone.url
     with (
         RpcClient(url, clock=clock.clock(), max_attempts=2) as client,
-        pytest.raises(RpcError, match=r"cannot be reached: .*refused.* \(2 attempts\)") as caught,
+        pytest.raises(NodeUnreachable, match=r"cannot be reached: .*refused.* \(2 attempts in 0\.\d s\)") as caught,
     ):
         client.batch([balance()])
     assert KEY not in str(caught.value)
+    with (
+        RpcClient(url, clock=clock.clock()) as client,
+        pytest.raises(NodeUnreachable, match=r"\(1 attempt in 0\.0 s\)"),
+    ):
+        client.batch([balance()], knock_once=True)
 
 
 # Refusals

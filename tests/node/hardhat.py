@@ -40,8 +40,11 @@ class Hardhat:
         self._ids = itertools.count(1)
 
     @classmethod
-    def start(cls, folder: Path, chain_id: int = 31337, hardfork: str = "shanghai") -> Hardhat:
-        """Start a node that keeps everything it writes in `folder`; skip the test where hardhat is not installed."""
+    def start(cls, folder: Path, chain_id: int = 31337, hardfork: str = "shanghai", port: int = 0) -> Hardhat:
+        """Start a node that keeps everything it writes in `folder`; skip the test where hardhat is not installed.
+
+        `port` 0 is any that is free.
+        """
         program = contracts_root() / "node_modules" / ".bin" / "hardhat"
         if not program.exists():
             pytest.skip(f"'{program}' is not installed; `make test` installs it")
@@ -54,7 +57,7 @@ class Hardhat:
             "NO_COLOR": "1",
             **{f"XDG_{kind}_HOME": str(folder / "home") for kind in ("CACHE", "CONFIG", "DATA", "STATE")},
         }
-        arguments = [str(program), "--config", str(config), "node", "--hostname", "127.0.0.1", "--port", "0"]
+        arguments = [str(program), "--config", str(config), "node", "--hostname", "127.0.0.1", "--port", str(port)]
         with log.open("wb") as output:
             process = subprocess.Popen(
                 arguments, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
@@ -93,6 +96,13 @@ class Hardhat:
     def _posted(self, body: bytes) -> Any:
         self._connection.request("POST", "/", body, {"Content-Type": "application/json"})
         return json.loads(self._connection.getresponse().read())
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        port = urlsplit(self.url).port
+        assert port is not None
+        return port
 
     @property
     def head(self) -> dict[str, Any]:

@@ -18,30 +18,48 @@ SMALL = 19_934_116
 """A Cancun block of 58 transactions, a blob among them."""
 
 
-@pytest.fixture
+SOUND = 19_932_703
+"""Another one, which stays as it is."""
+
+
+@pytest.fixture(scope="module")
 def blocks(cases: Path) -> Path:
     return cases / "mainnet" / "blocks"
 
 
+@pytest.fixture(scope="module")
+def bytecodes(blocks: Path) -> bytes:
+    """The file of all code, less what the two blocks do not use."""
+    used = {
+        account.get("code_hash")
+        for number in (SMALL, SOUND)
+        for account in json.loads(gzip.decompress((blocks / f"{number}/pre_state.json.gz").read_bytes())).values()
+    }
+    codes = json.loads(gzip.decompress((blocks / "bytecodes.json.gz").read_bytes()))
+    return gzip.compress(json.dumps({key: code for key, code in codes.items() if key in used}).encode(), 1)
+
+
 @pytest.fixture
-def case(blocks: Path, tmp_path: Path) -> Path:
+def case(blocks: Path, bytecodes: bytes, tmp_path: Path) -> Path:
     """A private copy of one case, to damage."""
-    for part in (str(SMALL), f"receipts/{SMALL}.json.gz", "bytecodes.json.gz"):
-        target = tmp_path / part
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if (blocks / part).is_dir():
-            target.mkdir()
-            for file in (blocks / part).iterdir():
-                (target / file.name).write_bytes(file.read_bytes())
-        else:
-            target.write_bytes((blocks / part).read_bytes())
+    copy_files(blocks / str(SMALL), tmp_path / str(SMALL))
+    (tmp_path / "receipts").mkdir()
+    (tmp_path / f"receipts/{SMALL}.json.gz").write_bytes((blocks / f"receipts/{SMALL}.json.gz").read_bytes())
+    (tmp_path / "bytecodes.json.gz").write_bytes(bytecodes)
     return tmp_path
+
+
+def copy_files(source: Path, target: Path) -> None:
+    """A copy that may be written, whatever the original's permissions."""
+    target.mkdir()
+    for file in source.iterdir():
+        (target / file.name).write_bytes(file.read_bytes())
 
 
 def change(path: Path, how: Callable[[Any], None]) -> None:
     content = json.loads(gzip.decompress(path.read_bytes()))
     how(content)
-    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    path.write_bytes(gzip.compress(json.dumps(content).encode(), 1))
 
 
 def flipped(text: str, at: int = -1) -> str:
@@ -121,7 +139,12 @@ DAMAGE: dict[str, tuple[str, Callable[[Any], None], str]] = {
     "a value in a transaction": (
         f"{SMALL}/block.json.gz",
         lambda block: block["transactions"][0].update(value="0x1"),
-        "case: expected readable and consistent|transaction 0",
+        "transaction 0 .*: (hash|from): expected 0x",
+    ),
+    "an excess of blob gas that no price follows from": (
+        f"{SMALL}/block.json.gz",
+        lambda block: block.update(excessBlobGas="0xffffffffffffffff"),
+        "case: expected readable and consistent, got .* blob gas",
     ),
     "the hash of a transaction": (
         f"{SMALL}/block.json.gz",
@@ -131,7 +154,7 @@ DAMAGE: dict[str, tuple[str, Callable[[Any], None], str]] = {
     "the sender of a transaction": (
         f"{SMALL}/block.json.gz",
         lambda block: block["transactions"][0].update({"from": "0x" + "11" * 20}),
-        "transaction 0 .*from",
+        r"transaction 0 .*from: expected 0x1{40}, got 0x6c432c6c0b410e89d7c60cb4f5aea95a2a3d9eec by its signature",
     ),
     "a balance before the block": (
         f"{SMALL}/pre_state.json.gz",
@@ -176,6 +199,116 @@ def test_without_receipts_the_root_vouches(case: Path) -> None:
     assert report.exact
     assert report.blocks[0].exact_transactions == 58
     assert any("vouches" in note for note in report.blocks[0].notes)
+
+
+def test_without_receipts_a_flipped_transaction_hash_still_fails(case: Path) -> None:
+    (case / f"receipts/{SMALL}.json.gz").unlink()
+    change(
+        case / f"{SMALL}/block.json.gz",
+        lambda block: block["transactions"][2].update(hash=flipped(block["transactions"][2]["hash"])),
+    )
+    assert "transaction 2 " in only_difference(validate(case))
+
+
+def test_withdrawals_and_system_calls_that_were_left_out_are_noted(blocks: Path, case: Path) -> None:
+    (shanghai,) = validate(blocks, only=[17_666_333]).blocks
+    assert shanghai.notes == ["withdrawals: 0 applied, 16 not (accounts not in the pre-state)"]
+    (cancun,) = validate(case).blocks
+    assert cancun.notes == [
+        "EIP-4788 beacon root: contract not in the pre-state",
+        "withdrawals: 0 applied, 16 not (accounts not in the pre-state)",
+    ]
+
+
+def test_withdrawals_to_accounts_of_the_pre_state_are_applied(case: Path) -> None:
+    block = json.loads(gzip.decompress((case / f"{SMALL}/block.json.gz").read_bytes()))
+    receivers = {withdrawal["address"] for withdrawal in block["withdrawals"]}
+    account = {"balance": "0x1", "nonce": 0, "storage": {}}
+    change(case / f"{SMALL}/pre_state.json.gz", lambda state: state.update(dict.fromkeys(receivers, account)))
+    (report,) = validate(case).blocks
+    assert report.exact
+    assert report.notes[-1] == "withdrawals: 16 applied"
+
+
+WRONG_TYPES = (None, True, -1, 1.5, "no hex", [1], {"a": 1})
+PARTS = {
+    "bytecodes.json.gz": ["", "*"],
+    f"{SMALL}/block.json.gz": ["", "number", "gasUsed", "transactions", "transactions/0", "transactions/0/from",
+                               "transactions/0/value", "withdrawals", "withdrawals/0", "excessBlobGas", "timestamp"],
+    f"{SMALL}/pre_state.json.gz": ["", "*", "*/balance", "*/nonce", "*/code_hash", "*/storage", "*/storage/*"],
+    f"{SMALL}/block_hashes.json": ["*"],
+    f"receipts/{SMALL}.json.gz": ["", "1", "1/hash", "1/status", "1/gasUsed", "1/logs", "1/logs/0", "1/logs/0/address",
+                                  "1/logs/0/topics", "1/logs/0/topics/0", "1/logs/0/data"],
+}  # fmt: skip
+MAY_PASS = ("*/code_hash", "1/status")
+"""Where null is right: an account without code, a receipt from before there was a status."""
+
+
+@pytest.mark.parametrize("file", PARTS)
+def test_values_of_the_wrong_type_are_differences_of_their_block_and_not_crashes(case: Path, file: str) -> None:
+    (case / f"{SMALL}/block_hashes.json").write_text(json.dumps({str(SMALL - 1): "0x" + "11" * 32}))
+    path = case / file
+    original = path.read_bytes()
+    content = json.loads(gzip.decompress(original) if path.suffix == ".gz" else original)
+    for place in PARTS[file]:
+        for value in WRONG_TYPES:
+            raw = json.dumps(replaced(content, place.split("/") if place else [], value)).encode()
+            path.write_bytes(gzip.compress(raw, 1) if path.suffix == ".gz" else raw)
+            report = validate(case)
+            assert place in MAY_PASS or not report.exact, (place, value)
+            json.dumps(report.to_json())
+
+
+def replaced(content: Any, place: list[str], value: Any) -> Any:
+    """`content` with `value` at `place`; "*" is the first key under which the rest of the place exists."""
+    if not place:
+        return value
+    first, rest = place[0], place[1:]
+    if isinstance(content, list):
+        key: Any = int(first)
+    elif first == "*":
+        key = next(key for key in content if exists(content[key], rest))
+    else:
+        key = first
+    changed = content.copy()
+    changed[key] = replaced(content[key], rest, value)
+    return changed
+
+
+def exists(content: Any, place: list[str]) -> bool:
+    if not place:
+        return True
+    if place[0] == "*":
+        return any(exists(each, place[1:]) for each in content.values())
+    return place[0] in content and exists(content[place[0]], place[1:])
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        *((f"{SMALL}/pre_state.json.gz", content) for content in ("[]", "5", "null", "[" * 100_000)),
+        *((f"{SMALL}/block_hashes.json", content) for content in ("[]", "5", "null", '{"7": "0x12"}', '{"-1": "0x"}')),
+        *((f"receipts/{SMALL}.json.gz", content) for content in ("5", "null", "{}", "[null]")),
+    ],
+)
+def test_one_damaged_case_leaves_the_others_their_report(blocks: Path, case: Path, file: str, content: str) -> None:
+    copy_files(blocks / str(SOUND), case / str(SOUND))
+    path = case / file
+    path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
+    report = validate(case)
+    assert [(block.number, block.exact) for block in report.blocks] == [(SOUND, True), (SMALL, False)]
+    assert str(report.blocks[1].first_difference).startswith("block: case: expected readable and consistent, got '")
+
+
+@pytest.mark.parametrize("content", ["[]", "5", "null", '{"0x12": "0x12"}', '{"0x12": 5}'])
+def test_damaged_bytecodes_are_a_difference_of_every_block(case: Path, content: str) -> None:
+    (case / "bytecodes.json.gz").write_bytes(gzip.compress(content.encode()))
+    assert "case: expected readable and consistent, got '" in only_difference(validate(case))
+
+
+def test_code_that_is_nowhere_is_named(case: Path) -> None:
+    (case / "bytecodes.json.gz").write_bytes(gzip.compress(b"{}"))
+    assert "bytecodes.json.gz lacks its code 0x" in only_difference(validate(case))
 
 
 def test_damaged_files_are_differences_of_their_block_and_not_crashes(case: Path) -> None:

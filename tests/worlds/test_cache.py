@@ -72,6 +72,16 @@ def test_a_cache_that_cannot_be_written_is_done_without(
     assert "could not be cached" in caplog.text
 
 
+def test_a_cache_that_cannot_be_looked_into_is_done_without(
+    built: Fork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path / ("long" * 100)))  # no system takes such a name
+    assert describe_world("ethereum").snapshot is None
+    assert Fork.replica("ethereum").digest() == built.digest()
+    assert "is built anew" in caplog.text
+    assert "could not be cached" in caplog.text
+
+
 def test_the_name_of_the_file_follows_what_the_world_is_made_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: Path
 ) -> None:

@@ -1,0 +1,143 @@
+"""What `make` sets up again and what it leaves alone, on a copy of the Makefile whose tools are quick stand-ins.
+
+The real tools take minutes and the network; each stand-in notes that it ran and makes what the real one makes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+STAND_INS = {
+    "python": """
+case "$*" in *mayavi.worlds.vyper) mkdir -p contracts/build; for name in Token PriceFeed RatioFeed SilentToken; do
+  echo {} >contracts/build/$name.0123.json; done;; esac
+""",
+    "maturin": "echo kernel >mayavi/_kernel.abi3.so; echo mayavi >.venv/bin/mayavi",
+    "npm": """
+[ "$1" = ci ] || exit 0
+rm -rf contracts/node_modules
+for name in @aave/core-v3 @openzeppelin/contracts @uniswap/v3-core @uniswap/v3-periphery canonical-weth; do
+  mkdir -p contracts/node_modules/$name; echo {} >contracts/node_modules/$name/package.json; done
+case "$*" in *--omit=dev*) ;; *) mkdir -p contracts/node_modules/.bin; echo >contracts/node_modules/.bin/hardhat;; esac
+""",
+    **dict.fromkeys(["cargo", "ruff", "mypy", "lint-imports", "stubtest"], "echo 'cargo 1.99.0'"),
+}
+STEPS = {"maturin": "kernel", "npm ci": "packages", "mayavi.worlds.vyper": "vyper"}
+
+
+class Checkout:
+    """A checkout that was never set up, but for the virtual environment itself."""
+
+    def __init__(self, root: Path, original: Path) -> None:
+        self.root = root
+        for name in ["Makefile", "pyproject.toml", "constraints.txt", "tools", "contracts/package.json"]:
+            source, target = original / name, root / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+        shutil.copy(original / "contracts/package-lock.json", root / "contracts")
+        shutil.copytree(original / "contracts/vyper", root / "contracts/vyper")
+        for folder in ["kernel/src", "mayavi", ".venv/.stamps"]:
+            (root / folder).mkdir(parents=True)
+        for name in ["kernel/Cargo.toml", "kernel/Cargo.lock", "kernel/src/lib.rs"]:
+            (root / name).touch()
+        self.bin = root / ".venv/bin"
+        self.bin.mkdir()
+        for name, body in STAND_INS.items():
+            (self.bin / name).write_text(f'#!/bin/sh\necho "{name} $*" >>"{root}/ran"\n{body}\n')
+            (self.bin / name).chmod(0o755)
+        (root / ".venv/.stamps/venv").touch()
+
+    def make(self, *goals: str) -> list[str]:
+        """Run `make`; gives the steps of the set-up that ran, in their order."""
+        log = self.root / "ran"
+        log.write_text("")
+        finished = subprocess.run(["make", *goals], cwd=self.root, capture_output=True, text=True, check=False)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        lines = log.read_text().splitlines()
+        return [step for line in lines for mark, step in STEPS.items() if mark in line]
+
+    def has(self, name: str) -> bool:
+        return any(self.root.glob(name))
+
+    def remove(self, name: str) -> None:
+        path = self.root / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, repository: Path) -> Checkout:
+    return Checkout(tmp_path / "checkout", repository)
+
+
+def test_the_set_up_does_every_step_once(checkout: Checkout) -> None:
+    assert checkout.make("setup") == ["kernel", "packages", "vyper"]
+    assert checkout.make("setup") == []
+
+
+@pytest.mark.parametrize(
+    ("gone", "steps"),
+    [
+        ("mayavi/_kernel.abi3.so", ["kernel"]),
+        ("contracts/node_modules", ["packages"]),
+        ("contracts/node_modules/@aave/core-v3", ["packages"]),
+        ("contracts/node_modules/canonical-weth/package.json", ["packages"]),
+        ("contracts/build", ["vyper"]),
+        ("contracts/build/Token.0123.json", ["vyper"]),
+    ],
+)
+def test_the_set_up_mends_what_was_removed_and_nothing_else(checkout: Checkout, gone: str, steps: list[str]) -> None:
+    checkout.make("setup")
+    checkout.remove(gone)
+    assert checkout.make("setup") == steps
+    assert checkout.has(gone)
+    assert checkout.make("setup") == []
+
+
+def test_the_node_is_installed_for_the_tests_alone(checkout: Checkout) -> None:
+    checkout.make("setup")
+    assert not checkout.has("contracts/node_modules/.bin/hardhat")
+    assert checkout.make("test") == ["packages"]
+    assert checkout.has("contracts/node_modules/.bin/hardhat")
+    assert checkout.make("test") == []
+
+
+def test_a_node_that_is_there_stays_when_the_packages_are_installed_again(checkout: Checkout) -> None:
+    checkout.make("test")
+    assert checkout.make("setup") == []
+    (checkout.root / "contracts/package.json").touch()
+    assert checkout.make("setup") == ["packages"]
+    assert checkout.has("contracts/node_modules/.bin/hardhat")
+    assert checkout.make("test") == []
+
+
+@pytest.mark.parametrize("gone", ["contracts/node_modules", "contracts/node_modules/.bin/hardhat"])
+def test_the_tests_bring_back_a_node_that_was_removed(checkout: Checkout, gone: str) -> None:
+    checkout.make("test")
+    checkout.remove(gone)
+    assert checkout.make("test") == ["packages"]
+    assert checkout.has("contracts/node_modules/.bin/hardhat")
+
+
+def test_a_kernel_that_does_not_load_is_built_anew_after_a_clean(checkout: Checkout) -> None:
+    checkout.make("setup")
+    (checkout.root / "mayavi/_kernel.abi3.so").write_text("damaged")
+    assert checkout.make("clean", "setup") == ["kernel", "vyper"]
+    assert (checkout.root / "mayavi/_kernel.abi3.so").read_text() == "kernel\n"
+
+
+def test_a_change_of_the_kernel_builds_it_again(checkout: Checkout) -> None:
+    checkout.make("setup")
+    (checkout.root / "kernel/src/lib.rs").touch()
+    assert checkout.make("setup") == ["kernel"]
+
+
+def test_a_check_says_beforehand_that_the_first_one_takes_long(checkout: Checkout) -> None:
+    checkout.make("setup")
+    listed = subprocess.run(
+        ["make", "check-kernel"], cwd=checkout.root, capture_output=True, text=True, check=True
+    ).stdout
+    assert "clippy (the first time compiles every dependency and takes some minutes)" in listed
