@@ -86,7 +86,7 @@ pub fn bare_replay(
     rounds: usize,
 ) -> PyResult<Vec<f64>> {
     let (world, _, spec): (_, _, SpecId) = dump::load(dump).map_err(PyValueError::new_err)?;
-    let env = block.block_env(spec, blob_fee_fraction);
+    let env = block.block_env(spec, blob_fee_fraction)?;
     let transactions = block.transactions();
     py.detach(|| {
         let mut seconds = Vec::with_capacity(rounds);

@@ -15,13 +15,12 @@ use pyo3::{
 };
 use revm::{
     context::{BlockEnv, TxEnv, either::Either, result::ExecutionResult},
-    context_interface::block::BlobExcessGasAndPrice,
     primitives::{Address, B256, Bytes, Log, U256, address, alloy_primitives::Bloom, hardfork::SpecId, keccak256},
 };
 
 use crate::{
     convert::logs_to_python,
-    evm::Evm,
+    evm::{Evm, blob_fee},
     machine::{Failure, Machine, Rules},
 };
 
@@ -98,10 +97,11 @@ impl Block {
         &self.transactions
     }
 
-    pub fn block_env(&self, spec: SpecId, blob_fee_fraction: u64) -> BlockEnv {
+    pub fn block_env(&self, spec: SpecId, blob_fee_fraction: u64) -> PyResult<BlockEnv> {
         let header = &self.inner.header.inner;
         let merged = spec.is_enabled_in(SpecId::MERGE);
-        BlockEnv {
+        let blob = header.excess_blob_gas.map(|excess| blob_fee(excess, blob_fee_fraction)).transpose();
+        Ok(BlockEnv {
             number: U256::from(header.number),
             beneficiary: header.beneficiary,
             timestamp: U256::from(header.timestamp),
@@ -109,11 +109,9 @@ impl Block {
             basefee: header.base_fee_per_gas.unwrap_or_default(),
             difficulty: if merged { U256::ZERO } else { header.difficulty },
             prevrandao: merged.then_some(header.mix_hash),
-            blob_excess_gas_and_price: header
-                .excess_blob_gas
-                .map(|excess| BlobExcessGasAndPrice::new(excess, blob_fee_fraction)),
+            blob_excess_gas_and_price: blob.map_err(PyValueError::new_err)?,
             ..Default::default()
-        }
+        })
     }
 }
 
@@ -261,7 +259,7 @@ impl Evm {
     /// Execute a block on the state of its parent, all checks on, and report what came out.
     fn replay<'py>(&mut self, py: Python<'py>, block: &Block, blob_fee_fraction: u64) -> PyResult<Bound<'py, PyDict>> {
         let spec = self.settings.spec;
-        let env = block.block_env(spec, blob_fee_fraction);
+        let env = block.block_env(spec, blob_fee_fraction)?;
         self.row.block = env.clone();
         let rules = std::mem::replace(&mut self.settings.rules, Rules::REPLAY);
         let done = self.run(py, |machine, _| Ok(execute(machine, &env, block, spec)));

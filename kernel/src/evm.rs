@@ -31,6 +31,15 @@ const BLOB_FEE_FRACTION: u64 = 3_338_477;
 /// What a simulated call may spend unless it says otherwise.
 pub const DEFAULT_GAS: u64 = 30_000_000;
 
+/// A block's blob fee. It grows exponentially: beyond 128 bits it is a mistake, and computing it would not end.
+pub fn blob_fee(excess: u64, fraction: u64) -> Result<BlobExcessGasAndPrice, String> {
+    const HIGHEST_EXPONENT: u64 = 88;
+    match excess.checked_div(fraction) {
+        Some(exponent) if exponent <= HIGHEST_EXPONENT => Ok(BlobExcessGasAndPrice::new(excess, fraction)),
+        _ => Err(format!("excess blob gas {excess} gives a blob fee beyond 128 bits")),
+    }
+}
+
 /// A frozen world: nothing changes it, everything can stand on it.
 #[pyclass(frozen, module = "mayavi._kernel")]
 pub struct State {
@@ -342,10 +351,13 @@ impl Evm {
         excess_blob_gas: Option<u64>,
         blob_fee_fraction: u64,
     ) -> PyResult<()> {
+        // What can fail comes first: a refused call changes nothing.
+        let blob = excess_blob_gas.map(|excess| blob_fee(excess, blob_fee_fraction)).transpose();
+        let blob = blob.map_err(PyValueError::new_err)?;
+        let prevrandao = prevrandao.map(hash_from_python).transpose()?;
         let block = &mut self.row.block;
-        if let Some(hash) = prevrandao {
-            block.prevrandao = Some(hash_from_python(hash)?);
-        }
+        block.prevrandao = prevrandao.or(block.prevrandao);
+        block.blob_excess_gas_and_price = blob.or(block.blob_excess_gas_and_price);
         if let Some(number) = number {
             block.number = U256::from(number);
         }
@@ -359,9 +371,6 @@ impl Evm {
         block.gas_limit = gas_limit.unwrap_or(block.gas_limit);
         if let Some(difficulty) = difficulty {
             block.difficulty = difficulty.0;
-        }
-        if let Some(excess) = excess_blob_gas {
-            block.blob_excess_gas_and_price = Some(BlobExcessGasAndPrice::new(excess, blob_fee_fraction));
         }
         Ok(())
     }

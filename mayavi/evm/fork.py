@@ -355,16 +355,20 @@ class Fork:
         """Set fields of the block environment; the ones not named stay as they are."""
         if prevrandao is not None and len(prevrandao) != 32:
             raise UsageError(f"prevrandao has {len(prevrandao)} bytes, not 32")
-        self._evm.set_block(
-            number=None if number is None else u64(number, "block number"),
-            timestamp=None if timestamp is None else u64(timestamp, "timestamp"),
-            coinbase=None if coinbase is None else self.address_of(coinbase),
-            base_fee=None if base_fee is None else u64(base_fee, "base fee"),
-            gas_limit=None if gas_limit is None else u64(gas_limit, "gas limit"),
-            prevrandao=prevrandao,
-            excess_blob_gas=None if excess_blob_gas is None else u64(excess_blob_gas, "excess blob gas"),
-            blob_fee_fraction=chains.blob_fee_fraction_at(self.chain_id, timestamp or self.timestamp, self.hardfork),
-        )
+        fraction = chains.blob_fee_fraction_at(self.chain_id, timestamp or self.timestamp, self.hardfork)
+        try:
+            self._evm.set_block(
+                number=None if number is None else u64(number, "block number"),
+                timestamp=None if timestamp is None else u64(timestamp, "timestamp"),
+                coinbase=None if coinbase is None else self.address_of(coinbase),
+                base_fee=None if base_fee is None else u64(base_fee, "base fee"),
+                gas_limit=None if gas_limit is None else u64(gas_limit, "gas limit"),
+                prevrandao=prevrandao,
+                excess_blob_gas=None if excess_blob_gas is None else u64(excess_blob_gas, "excess blob gas"),
+                blob_fee_fraction=fraction,
+            )
+        except ValueError as error:
+            raise BadInteger(str(error)) from None
 
     def set_rules(
         self,

@@ -66,20 +66,15 @@ class Stated:
 
     withdrawals: int
     senders: tuple[str, ...]
-    excess_blob_gas: int
 
 
 def read_stated(directory: Path, number: int) -> Stated:
-    """The number of withdrawals, each transaction's `from`, the excess of blob gas.
-
-    `read_block` has found the file to be a block; its reading of numbers is more lenient than ours elsewhere.
-    """
+    """The number of withdrawals and each transaction's `from`."""
     path = directory / str(number) / "block.json.gz"
     block = _object(_json(path), path)
     try:
         senders = tuple(str(transaction["from"]) for transaction in block["transactions"])
-        excess = str(block.get("excessBlobGas") or "").removeprefix("0x")
-        return Stated(len(block.get("withdrawals") or ()), senders, int(excess or "0", 16))
+        return Stated(len(block.get("withdrawals") or ()), senders)
     except (KeyError, TypeError, ValueError) as error:
         raise CaseError(f"'{path}': {error}") from error
 

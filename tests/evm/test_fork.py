@@ -349,6 +349,13 @@ def test_numbers_of_blocks_gas_and_nonces_are_whole_and_in_range(fork: Fork, val
             use()
 
 
+def test_a_blob_fee_beyond_all_money_is_refused_at_once(fork: Fork) -> None:
+    before = fork.block
+    with pytest.raises(BadInteger, match="blob fee beyond 128 bits"):
+        fork.set_block(number=99, excess_blob_gas=2**64 - 1)
+    assert fork.block == before
+
+
 def test_integers_of_numpy_are_integers(fork: Fork) -> None:
     fork.set_balance(ALICE, np.int64(9))
     fork.set_block(number=np.int32(5), timestamp=np.uint64(6))
