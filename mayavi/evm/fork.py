@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mayavi import _kernel
 from mayavi.errors import (
+    BadInteger,
     ExecutionError,
     NoCode,
     SetupError,
