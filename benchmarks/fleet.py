@@ -77,6 +77,11 @@ def measure(effort: Effort) -> Section:
     else:
         speedup = Quantity(SPEEDUP, "×")
         section.targets.append(Target("two threads, times as fast as one", speedup, Quantity(gain, "×"), at_most=False))
+        if ceiling < SPEEDUP:
+            section.notes.append(
+                f"two processes, which share nothing, gain {ceiling:.2f}× only: the cores are busy or not real ones, "
+                "and two threads cannot gain more; measure again on a quiet machine"
+            )
 
     kibibytes = max(max(fleet.memory()) for fleet in fleets.values()) / 1024
     section.rows.append(Row("the largest row, after all steps", {"held": Quantity(kibibytes, "KiB")}))

@@ -66,5 +66,5 @@ def test_borrowing_more_than_the_collateral_allows_reverts_with_the_reason(suppl
 
 
 def test_an_unknown_asset_is_named_with_the_nearest(market: AaveV3) -> None:
-    with pytest.raises(UnknownName, match="unknown contract 'WETHH'"):
+    with pytest.raises(UnknownName, match="unknown address or contract 'WETHH'"):
         market.price_usd_e8("WETHH")
