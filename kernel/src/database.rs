@@ -56,6 +56,15 @@ impl RowDatabase {
         }
     }
 
+    /// A written account's info with the code of this database's world, which may be another thread's than the writer's.
+    fn with_own_code(&self, info: &AccountInfo) -> AccountInfo {
+        let base = info.account_id.and_then(|id| self.world.base.by_id(id));
+        match base.filter(|base| base.info.code_hash == info.code_hash) {
+            Some(base) => AccountInfo { code: base.info.code.clone(), ..*info },
+            None => info.clone(),
+        }
+    }
+
     /// Read a slot of an account that the overlay does not decide.
     #[inline]
     fn slot_below(&mut self, address: Address, key: U256) -> Result<U256, Miss> {
@@ -88,7 +97,7 @@ impl Database for RowDatabase {
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Miss> {
         if let Some(account) = self.overlay.get(&address) {
-            return Ok((!account.destroyed).then(|| account.info.clone()));
+            return Ok((!account.destroyed).then(|| self.with_own_code(&account.info)));
         }
         match self.world.account(&address, |account| account.info.clone()) {
             Some(info) => Ok(Some(info)),

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Rows a thread takes at a time: few enough to balance, enough to not matter.
-const CHUNK: usize = 4;
+const CHUNK: usize = 2;
 
 /// N independent courses of events over one world.
 #[pyclass(module = "mayavi._kernel")]
@@ -27,7 +27,8 @@ pub struct Fleet {
     settings: Settings,
     initial: Row,
     rows: Vec<Row>,
-    pool: Option<(usize, rayon::ThreadPool)>,
+    /// The threads of the last run, and a world for each of them.
+    pool: Option<(rayon::ThreadPool, Vec<Arc<World>>)>,
 }
 
 impl Fleet {
@@ -39,15 +40,17 @@ impl Fleet {
     }
 
     fn prepare_pool(&mut self, threads: usize) -> PyResult<()> {
-        if self.pool.as_ref().is_some_and(|(count, _)| *count == threads) {
+        if self.pool.as_ref().is_some_and(|(_, worlds)| worlds.len() == threads) {
             return Ok(());
         }
+        let worlds: Result<Vec<_>, _> = (0..threads).map(|_| self.world.isolated()).collect();
+        let worlds = worlds.map_err(PyRuntimeError::new_err)?;
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|i| format!("mayavi-{i}"))
             .build()
             .map_err(|error| PyRuntimeError::new_err(format!("no threads: {error}")))?;
-        self.pool = Some((threads, pool));
+        self.pool = Some((pool, worlds));
         Ok(())
     }
 }
@@ -110,7 +113,8 @@ impl Fleet {
                 .zip(split_mut(taken, CHUNK * out_width, chunks))
                 .map(|((chunk, rows), taken)| (chunk * CHUNK, rows, taken))
                 .collect();
-            let step = |(first, rows, taken): &mut (usize, &mut [Row], &mut [u8])| -> Vec<(usize, Failure)> {
+            let step = |world: &Arc<World>, job: &mut (usize, &mut [Row], &mut [u8])| -> Vec<(usize, Failure)> {
+                let (first, rows, taken) = job;
                 let mut registers = Vec::new();
                 let mut failures = Vec::new();
                 for (i, row) in rows.iter_mut().enumerate() {
@@ -128,10 +132,11 @@ impl Fleet {
                 failures
             };
             let mut failures: Vec<(usize, Failure)> = match pool {
-                Some((count, pool)) if *count == threads && threads > 1 => {
-                    pool.install(|| jobs.par_iter_mut().flat_map_iter(step).collect())
-                }
-                _ => jobs.iter_mut().flat_map(step).collect(),
+                Some((pool, worlds)) if threads > 1 => pool.install(|| {
+                    let own = || &worlds[rayon::current_thread_index().unwrap_or(0)];
+                    jobs.par_iter_mut().flat_map_iter(|job| step(own(), job)).collect()
+                }),
+                _ => jobs.iter_mut().flat_map(|job| step(world, job)).collect(),
             };
             drop(jobs);
             failures.sort_unstable_by_key(|(row, _)| *row);
