@@ -141,13 +141,17 @@ impl Fleet {
             drop(jobs);
             failures.sort_unstable_by_key(|(row, _)| *row);
             let failed = failures.into_iter().next();
-            for row in rows.iter_mut() {
-                let Some(mark) = row.overlay.last_snapshot() else { continue };
+            let close = |row: &mut Row| {
+                let Some(mark) = row.overlay.last_snapshot() else { return };
                 if failed.is_none() {
                     row.overlay.release(mark);
                 } else if let Some(block) = row.overlay.revert(mark) {
                     row.block = block;
                 }
+            };
+            match pool {
+                Some((pool, _)) if threads > 1 => pool.install(|| rows.par_iter_mut().for_each(close)),
+                _ => rows.iter_mut().for_each(close),
             }
             failed
         });
