@@ -61,6 +61,9 @@ def print_report(report: Report) -> None:
     for block in report.blocks:
         if block.first_difference:
             print(f"block {block.number}, {block.first_difference}")
+    noted = sum(bool(block.notes) for block in report.blocks)
+    if noted:
+        print(f"{noted} blocks have withdrawals or system calls that the pre-state allows in part; --json lists them")
     totals = report.to_json()
     print(f"{totals['exact_blocks']} of {totals['blocks']} blocks exact")
     print(
