@@ -1,4 +1,4 @@
-//! `State`, `Evm` and `Receipt` as Python sees them.
+//! `Evm` as Python sees it: one world, what was written over it, a block environment and a hard fork.
 
 use std::sync::Arc;
 
@@ -8,21 +8,20 @@ use pyo3::{
     types::{PyBytes, PyDict, PyList},
 };
 use revm::{
-    context::{
-        BlockEnv, TxEnv,
-        result::{ExecutionResult, Output},
-    },
+    context::{BlockEnv, TxEnv, result::ExecutionResult},
     context_interface::block::BlobExcessGasAndPrice,
-    primitives::{Address, B256, Bytes, Log, TxKind, U256, hardfork::SpecId},
+    primitives::{Address, B256, Bytes, TxKind, U256},
     state::{AccountInfo, EvmState},
 };
 
 use crate::{
-    convert::{AddressArg, Halted, Reverted, WordArg, hash_from_python, logs_to_python, word_to_python},
+    convert::{AddressArg, WordArg, hash_from_python, logs_to_python, word_to_python},
     dump, hardfork,
     inspector::Tracer,
     machine::{Failure, Machine, Rules, Settings, with_row},
     overlay::{Overlay, Row},
+    receipt::{Receipt, output},
+    state::State,
     world::{Base, BaseAccount, World, info_with_code},
 };
 
@@ -37,101 +36,6 @@ pub fn blob_fee(excess: u64, fraction: u64) -> Result<BlobExcessGasAndPrice, Str
     match excess.checked_div(fraction) {
         Some(exponent) if exponent <= HIGHEST_EXPONENT => Ok(BlobExcessGasAndPrice::new(excess, fraction)),
         _ => Err(format!("excess blob gas {excess} gives a blob fee beyond 128 bits")),
-    }
-}
-
-/// A frozen world: nothing changes it, everything can stand on it.
-#[pyclass(frozen, module = "mayavi._kernel")]
-pub struct State {
-    pub world: Arc<World>,
-    pub block: BlockEnv,
-    pub spec: SpecId,
-}
-
-#[pymethods]
-impl State {
-    #[staticmethod]
-    fn load(py: Python<'_>, dump: &[u8]) -> PyResult<Self> {
-        let (world, block, spec) = py.detach(|| dump::load(dump)).map_err(PyValueError::new_err)?;
-        Ok(Self { world, block, spec })
-    }
-
-    fn dump<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| dump::dump(&self.world, &self.row(), self.spec));
-        PyBytes::new(py, &bytes)
-    }
-
-    fn digest(&self, py: Python<'_>) -> String {
-        py.detach(|| dump::hex_digest(&dump::dump(&self.world, &self.row(), self.spec)))
-    }
-
-    #[getter]
-    fn chain_id(&self) -> u64 {
-        self.world.chain_id
-    }
-}
-
-impl State {
-    fn row(&self) -> Row {
-        Row { overlay: Overlay::default(), block: self.block.clone() }
-    }
-}
-
-/// What a transaction left behind.
-#[pyclass(frozen, module = "mayavi._kernel")]
-pub struct Receipt {
-    #[pyo3(get)]
-    success: bool,
-    #[pyo3(get)]
-    gas_used: u64,
-    #[pyo3(get)]
-    reason: String,
-    output: Bytes,
-    logs: Vec<Log>,
-    created: Option<Address>,
-}
-
-impl Receipt {
-    pub fn new(result: ExecutionResult) -> Self {
-        let gas_used = result.tx_gas_used();
-        match result {
-            ExecutionResult::Success { output, logs, .. } => {
-                let (output, created) = match output {
-                    Output::Call(data) => (data, None),
-                    Output::Create(data, address) => (data, address),
-                };
-                Self { success: true, gas_used, reason: "success".into(), output, logs, created }
-            }
-            ExecutionResult::Revert { output, .. } => {
-                Self { success: false, gas_used, reason: "revert".into(), output, logs: Vec::new(), created: None }
-            }
-            ExecutionResult::Halt { reason, .. } => Self {
-                success: false,
-                gas_used,
-                reason: format!("{reason:?}"),
-                output: Bytes::new(),
-                logs: Vec::new(),
-                created: None,
-            },
-        }
-    }
-}
-
-#[pymethods]
-impl Receipt {
-    #[getter]
-    fn output<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.output)
-    }
-
-    #[getter]
-    fn logs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        logs_to_python(py, &self.logs)
-    }
-
-    #[getter]
-    fn created<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        self.created.map(|address| PyBytes::new(py, address.as_slice()))
     }
 }
 
@@ -590,20 +494,6 @@ impl Evm {
             return Err(PyValueError::new_err("a closed world is complete: nothing can be learnt about it"));
         }
         Ok(self.world.learnt.write().unwrap_or_else(|e| e.into_inner()))
-    }
-}
-
-fn output(py: Python<'_>, result: ExecutionResult) -> PyResult<Bound<'_, PyBytes>> {
-    let gas_used = result.tx_gas_used();
-    match result {
-        ExecutionResult::Success { output, .. } => Ok(PyBytes::new(py, output.data())),
-        ExecutionResult::Revert { output, .. } => {
-            Err(Reverted::new_err(("the call reverted", PyBytes::new(py, &output).unbind(), gas_used)))
-        }
-        ExecutionResult::Halt { reason, .. } => {
-            let reason = format!("{reason:?}");
-            Err(Halted::new_err((format!("the call halted: {reason}"), reason, gas_used)))
-        }
     }
 }
 

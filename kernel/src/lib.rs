@@ -13,6 +13,8 @@ mod inspector;
 mod machine;
 mod overlay;
 mod program;
+mod receipt;
+mod state;
 mod world;
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
@@ -74,9 +76,9 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Halted", py.get_type::<convert::Halted>())?;
     module.add("InvalidTransaction", py.get_type::<convert::InvalidTransaction>())?;
     module.add_class::<block::Block>()?;
-    module.add_class::<evm::State>()?;
+    module.add_class::<state::State>()?;
     module.add_class::<evm::Evm>()?;
-    module.add_class::<evm::Receipt>()?;
+    module.add_class::<receipt::Receipt>()?;
     module.add_class::<fleet::Fleet>()?;
     module.add_class::<program::Program>()?;
     module.add_class::<program::PyTemplate>()?;

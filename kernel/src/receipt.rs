@@ -1,0 +1,85 @@
+//! What comes out of a call or transaction, as Python sees it.
+
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyList},
+};
+use revm::{
+    context::result::{ExecutionResult, Output},
+    primitives::{Address, Bytes, Log},
+};
+
+use crate::convert::{Halted, Reverted, logs_to_python};
+
+/// What a transaction left behind.
+#[pyclass(frozen, module = "mayavi._kernel")]
+pub struct Receipt {
+    #[pyo3(get)]
+    success: bool,
+    #[pyo3(get)]
+    gas_used: u64,
+    #[pyo3(get)]
+    reason: String,
+    output: Bytes,
+    logs: Vec<Log>,
+    created: Option<Address>,
+}
+
+impl Receipt {
+    pub fn new(result: ExecutionResult) -> Self {
+        let gas_used = result.tx_gas_used();
+        match result {
+            ExecutionResult::Success { output, logs, .. } => {
+                let (output, created) = match output {
+                    Output::Call(data) => (data, None),
+                    Output::Create(data, address) => (data, address),
+                };
+                Self { success: true, gas_used, reason: "success".into(), output, logs, created }
+            }
+            ExecutionResult::Revert { output, .. } => {
+                Self { success: false, gas_used, reason: "revert".into(), output, logs: Vec::new(), created: None }
+            }
+            ExecutionResult::Halt { reason, .. } => Self {
+                success: false,
+                gas_used,
+                reason: format!("{reason:?}"),
+                output: Bytes::new(),
+                logs: Vec::new(),
+                created: None,
+            },
+        }
+    }
+}
+
+#[pymethods]
+impl Receipt {
+    #[getter]
+    fn output<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.output)
+    }
+
+    #[getter]
+    fn logs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        logs_to_python(py, &self.logs)
+    }
+
+    #[getter]
+    fn created<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.created.map(|address| PyBytes::new(py, address.as_slice()))
+    }
+}
+
+/// The output of a call, or the exception that says why there is none.
+pub fn output(py: Python<'_>, result: ExecutionResult) -> PyResult<Bound<'_, PyBytes>> {
+    let gas_used = result.tx_gas_used();
+    match result {
+        ExecutionResult::Success { output, .. } => Ok(PyBytes::new(py, output.data())),
+        ExecutionResult::Revert { output, .. } => {
+            Err(Reverted::new_err(("the call reverted", PyBytes::new(py, &output).unbind(), gas_used)))
+        }
+        ExecutionResult::Halt { reason, .. } => {
+            let reason = format!("{reason:?}");
+            Err(Halted::new_err((format!("the call halted: {reason}"), reason, gas_used)))
+        }
+    }
+}
