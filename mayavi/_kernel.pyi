@@ -177,7 +177,7 @@ class Evm:
 @final
 class Word: ...
 
-_Source = Word | int | bytes
+_Source = Word | int | bytes | str
 
 @final
 class Template:
@@ -204,7 +204,7 @@ class Program:
         self,
         templates: Template | list[Template],
         *,
-        choice: _Source = ...,
+        choice: _Source | None = None,
         mask: _Source = ...,
         returns: int = 0,
         commit: bool = True,

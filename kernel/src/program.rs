@@ -6,7 +6,7 @@
 use pyo3::{
     exceptions::{PyIndexError, PyTypeError, PyValueError},
     prelude::*,
-    types::{PyBytes, PyDict, PyList},
+    types::{PyBytes, PyDict, PyList, PyString},
 };
 use revm::{
     context::{BlockEnv, TxEnv, result::ExecutionResult},
@@ -47,7 +47,7 @@ impl Word {
     }
 }
 
-/// What Python may give for a word: a `Word`, an integer, or the 20 bytes of an address.
+/// What Python may give for a word: a `Word`, an integer, or an address as text or 20 bytes.
 pub struct SourceArg(Word);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for SourceArg {
@@ -58,6 +58,15 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SourceArg {
             return Ok(Self(*word.get()));
         }
         let constant = |value| Ok(Self(Word { source: Source::Constant(value), program: None }));
+        if let Ok(text) = object.cast::<PyString>() {
+            let text = text.to_str()?;
+            let address: Address = text.parse().map_err(|_| {
+                PyValueError::new_err(format!(
+                    "'{text}' is not an address; `fork.address_of(name)` gives that of a name"
+                ))
+            })?;
+            return constant(U256::from_be_slice(address.as_slice()));
+        }
         if let Ok(bytes) = object.cast::<PyBytes>() {
             let bytes = bytes.as_bytes();
             return match bytes.len() {
@@ -68,7 +77,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SourceArg {
         match object.extract::<WordArg>() {
             Ok(word) => constant(word.0),
             Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(object.py()) => Err(error),
-            Err(_) => Err(PyTypeError::new_err("a word is a Word, an integer or the 20 bytes of an address")),
+            Err(_) => Err(PyTypeError::new_err("a word is a Word, an integer or an address")),
         }
     }
 }
@@ -265,11 +274,11 @@ impl Program {
     ///
     /// Returns (status, gas used, words of the output). Status: 0 skipped, 1 success, 2 reverted, 3 halted,
     /// 4 success with an output shorter than asked, 5 nothing stands there. Without `commit` it leaves no trace.
-    #[pyo3(signature = (templates, *, choice=SourceArg(ZERO), mask=SourceArg(ONE), returns=0, commit=true))]
+    #[pyo3(signature = (templates, *, choice=None, mask=SourceArg(ONE), returns=0, commit=true))]
     fn call(
         &mut self,
         templates: &Bound<'_, PyAny>,
-        choice: SourceArg,
+        choice: Option<SourceArg>,
         mask: SourceArg,
         returns: usize,
         commit: bool,
@@ -289,7 +298,10 @@ impl Program {
         if chosen.is_empty() {
             return Err(PyValueError::new_err("a call needs a template"));
         }
-        let (choice, mask) = (owner.take(choice)?, owner.take(mask)?);
+        if choice.is_none() && chosen.len() > 1 {
+            return Err(PyValueError::new_err(format!("{} templates need a choice between them", chosen.len())));
+        }
+        let (choice, mask) = (owner.take(choice.unwrap_or(SourceArg(ZERO)))?, owner.take(mask)?);
         let first = self.registers;
         self.registers += 2 + returns;
         self.operations.push(Operation::Call { templates: chosen, choice, mask, commit, first, words: returns });

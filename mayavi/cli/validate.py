@@ -63,7 +63,7 @@ def print_report(report: Report) -> None:
             print(f"block {block.number}, {block.first_difference}")
     noted = sum(bool(block.notes) for block in report.blocks)
     if noted:
-        print(f"{noted} blocks have withdrawals or system calls that the pre-state allows in part; --json lists them")
+        print(f"withdrawals or system calls that the pre-state allows only in part: blocks {noted}, listed by --json")
     totals = report.to_json()
     print(f"{totals['exact_blocks']} of {totals['blocks']} blocks exact")
     print(

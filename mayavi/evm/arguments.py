@@ -18,21 +18,20 @@ def u64(value: SupportsIndex, what: str) -> int:
     return _integer(value, what, 64)
 
 
-def calldata(data: bytes) -> bytes:
+def octets(data: object, what: str = "calldata") -> bytes:
     """`data` as bytes; text is refused, since nobody can know whether it is hex."""
     if isinstance(data, bytes | bytearray | memoryview):
         return bytes(data)
-    raise UsageError(f"calldata must be bytes, not {type(data).__name__}", "`bytes.fromhex(…)` reads hex text")
+    hint = "`bytes.fromhex(text.removeprefix('0x'))` reads hex text" if isinstance(data, str) else None
+    raise UsageError(f"{what} must be bytes, not {type(data).__name__}", hint)
 
 
 def _integer(value: SupportsIndex, what: str, bits: int) -> int:
     try:
         number = as_integer(value)
     except TypeError:
-        raise BadInteger(
-            f"{what} {value!r} is not an integer",
-            "numbers are exact integers; amounts in the smallest unit of their token",
-        ) from None
+        hint = "amounts are exact integers in the smallest unit of their token" if what == "amount" else None
+        raise BadInteger(f"{what} {value!r} is not an integer", hint) from None
     if not 0 <= number < 1 << bits:
         raise BadInteger(f"{what} {number} is outside 0 … 2**{bits} - 1")
     return number

@@ -19,6 +19,7 @@ _HALT_HINTS = {
     "NotActivated": "the code uses an opcode of a later hard fork: open the fork with hardfork=…",
     "OpcodeNotFound": "the code uses an opcode that this hard fork does not have",
     "OutOfGas": "give it more with gas=…",
+    "CreateCollision": "something stands at that address already",
 }
 
 

@@ -28,6 +28,7 @@ from mayavi._kernel import Program as Program
 from mayavi._kernel import Template as Template
 from mayavi._kernel import Word as Word
 from mayavi.errors import BadInteger, MissingStateError, UnknownName, UsageError
+from mayavi.evm.address import to_address
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import as_integer
 
@@ -49,6 +50,9 @@ class Words:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def __repr__(self) -> str:
+        return f"<Words of {len(self)} rows>"
 
     def __getitem__(self, row: int) -> int:
         return int.from_bytes(self.words[row].tobytes(), "big")
@@ -90,11 +94,14 @@ class Outcome(Mapping[str, Words]):
 
     def __getitem__(self, name: str) -> Words:
         if name not in self._columns:
-            raise UnknownName.of("output", name, self._columns)
+            raise UnknownName.of("output", name, self._columns, f"there are: {', '.join(self._columns)}")
         return Words(self.words[:, self._columns[name]])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
+
+    def __repr__(self) -> str:
+        return f"<Outcome of {len(self.words)} rows: {', '.join(self._columns)}>"
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -167,7 +174,7 @@ class Fleet:
         names = program.inputs
         for name in inputs:
             if name not in names:
-                raise UnknownName.of("input", name, names)
+                raise UnknownName.of("input", name, names, f"the program takes: {', '.join(names) or 'none'}")
         missing = [name for name in names if name not in inputs]
         if missing:
             raise UsageError(f"input '{missing[0]}' is not given", f"the program takes: {', '.join(names)}")
@@ -183,6 +190,8 @@ def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:
         values = values.words
     if isinstance(values, int | np.integer) and not isinstance(values, bool):
         return np.broadcast_to(np.frombuffer(_word(values, name), dtype=np.uint8), (rows, 32))
+    if isinstance(values, str):
+        values = to_address(values)
     if isinstance(values, bytes) and len(values) == 20:
         return np.broadcast_to(np.frombuffer(values.rjust(32, b"\0"), dtype=np.uint8), (rows, 32))
     if isinstance(values, np.ndarray) and values.dtype == np.uint8 and values.shape == (rows, 32):
@@ -213,6 +222,8 @@ def _what(values: Any) -> str:
 
 
 def _word(value: Any, name: str) -> bytes:
+    if isinstance(value, str):
+        value = to_address(value)
     if isinstance(value, bytes) and len(value) == 20:
         return value.rjust(32, b"\0")
     if isinstance(value, bool | np.bool_ | int | np.integer):

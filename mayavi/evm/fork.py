@@ -18,7 +18,7 @@ from mayavi.errors import (
 )
 from mayavi.evm import chains, failures, token_balance
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum, to_address
-from mayavi.evm.arguments import calldata, u64, word
+from mayavi.evm.arguments import octets, u64, word
 from mayavi.evm.learning import Learner
 from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
 from mayavi.evm.registry import Snapshot, SnapshotRegistry
@@ -76,6 +76,8 @@ class Fork:
             raise SetupError(
                 "no replica builder is registered", "import Fork from `mayavi`, or import `mayavi.worlds` first"
             )
+        if not isinstance(chain, str):
+            raise UsageError(f"{chain!r} is not the name of a chain", "`mayavi world list` shows those there are")
         return _replica_builder(chain)
 
     @classmethod
@@ -179,7 +181,7 @@ class Fork:
         return self._call_checked(self.address_of(to), data, sender, value, gas)
 
     def _call_checked(self, to: bytes, data: bytes, sender: AddressLike | None, value: int, gas: int | None) -> bytes:
-        data, origin = calldata(data), self._sender(sender)
+        data, origin = octets(data), self._sender(sender)
         value, gas = word(value), _gas(gas)
         try:
             output = self._learner.run(lambda: self._evm.call(to, data, origin, value, gas), (to, data, origin, value))
@@ -206,7 +208,7 @@ class Fork:
         A failed one raises, unless `check` is false: then its receipt says so. As on a chain, a failed transaction
         leaves no trace but the sender's nonce. Fees are charged only after `set_rules(charge_fees=True)`.
         """
-        to, data, origin = self.address_of(to), calldata(data), self._sender(sender)
+        to, data, origin = self.address_of(to), octets(data), self._sender(sender)
         value, gas = word(value), _gas(gas)
         if data:
             self._require_code(to, "transaction to")
@@ -229,7 +231,7 @@ class Fork:
         self, initcode: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None
     ) -> bytes:
         """Create a contract and return its address, which follows from the sender and its nonce."""
-        origin, code = self._sender(sender), calldata(initcode)
+        origin, code = self._sender(sender), octets(initcode, "initcode")
         value, gas = word(value), _gas(gas)
         receipt = Receipt.of(self._learner.run(lambda: self._evm.transact(None, code, origin, value, gas)))
         if not receipt.success or receipt.created is None:
@@ -240,11 +242,11 @@ class Fork:
         self, address: AddressLike, initcode: bytes, sender: AddressLike | None = None, value: int = 0
     ) -> Receipt:
         """Run a constructor so that its contract comes to stand at `address`, which must be free."""
-        place, origin, code = self.address_of(address), self._sender(sender), calldata(initcode)
+        place, origin, code = self.address_of(address), self._sender(sender), octets(initcode, "initcode")
         value = word(value)
         receipt = Receipt.of(self._learner.run(lambda: self._evm.create_at(place, code, origin, value)))
         if not receipt.success:
-            raise failures.failure(receipt, f"creation at {checksum(place)}", b"")
+            raise failures.failure(receipt, f"creation at {self.name(place)}", b"")
         return receipt
 
     def trace(
@@ -258,7 +260,7 @@ class Fork:
         commit: bool = False,
     ) -> CallFrame:
         """Execute and return the tree of calls with gas, logs and decoded reverts. A failure does not raise."""
-        place, origin, payload = None if to is None else self.address_of(to), self._sender(sender), calldata(data)
+        place, origin, payload = None if to is None else self.address_of(to), self._sender(sender), octets(data)
         value, gas = word(value), _gas(gas)
         _, frames = self._learner.run(lambda: self._evm.trace(place, payload, origin, value, gas, commit))
         if not frames:
@@ -314,19 +316,19 @@ class Fork:
 
     def set_code(self, address: AddressLike, code: bytes) -> None:
         """Put runtime code at an address; its storage stays."""
-        place, content = self.address_of(address), calldata(code)
+        place, content = self.address_of(address), octets(code, "code")
         self._learner.run(lambda: self._evm.set_code(place, content))
 
     def set_storage(self, address: AddressLike, slot: int, value: int) -> None:
         """Write one storage slot of a contract."""
         place = self.address_of(address)
         slot = word(slot, "slot")
-        value = word(value)
+        value = word(value, "value")
         self._learner.run(lambda: self._evm.set_storage(place, slot, value))
 
     def touched(self, to: AddressLike, data: bytes, sender: AddressLike | None = None) -> list[tuple[bytes, list[int]]]:
         """The accounts and slots a call reads, sorted."""
-        place, origin, payload = self.address_of(to), self._sender(sender), calldata(data)
+        place, origin, payload = self.address_of(to), self._sender(sender), octets(data)
         return self._learner.run(lambda: self._evm.touched(place, payload, origin))
 
     # -- time ---------------------------------------------------------------------------------------------------------

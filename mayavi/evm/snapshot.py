@@ -88,12 +88,15 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise SnapshotError(f"'{path}' is a folder", "name the file to write")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except FileNotFoundError as error:
+        raise SnapshotError(
+            f"'{path}' cannot be written: there is no folder '{path.parent}'", "make it first"
+        ) from error
     except OSError as error:
         raise SnapshotError(f"'{path}' cannot be written: {error.strerror}") from error
     finally:

@@ -45,6 +45,8 @@ def ray(amount: Amount) -> int:
 
 def to_units(amount: Amount, decimals: int) -> int:
     """`amount` times 10**decimals, exactly; `BadInteger` when that is not an integer."""
+    if type(decimals) is not int or decimals < 0:
+        raise BadInteger(f"decimals {decimals!r} is not a whole number from 0 on")
     if type(amount) is int:
         return amount * int(10**decimals)
     sign, digits, exponent = _exact(amount).as_tuple()

@@ -44,7 +44,14 @@ def block_numbers(directory: Path) -> list[int]:
         raise UsageError(f"'{directory}' is not a folder", "give the folder that holds one sub-folder per block")
     numbers = sorted(int(entry.name) for entry in directory.iterdir() if entry.name.isdecimal() and entry.is_dir())
     if not numbers:
-        raise UsageError(f"'{directory}' holds no block case", "a case is a sub-folder named by its block number")
+        near = next(
+            (folder for folder in (directory / "blocks", directory / "mainnet" / "blocks") if folder.is_dir()), None
+        )
+        if directory.name.isdecimal() and (directory / "block.json.gz").exists():
+            hint = f"it is a case itself: give '{directory.parent}' and --block {directory.name}"
+        else:
+            hint = f"did you mean '{near}'?" if near else "a case is a sub-folder named by its block number"
+        raise UsageError(f"'{directory}' holds no block case", hint)
     return numbers
 
 

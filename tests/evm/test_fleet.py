@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mayavi._kernel import Evm
 from mayavi.errors import BadInteger, MissingStateError, UnknownName, UsageError
+from mayavi.evm.address import checksum
 from mayavi.evm.fleet import (
     HALTED,
     NO_CODE,
@@ -234,8 +235,12 @@ def test_a_program_refuses_what_cannot_work() -> None:
         program.load(STORER, foreign)
     with pytest.raises(ValueError, match="needs a template"):
         program.call([])
+    with pytest.raises(ValueError, match=r"'slot' is not an address; `fork.address_of"):
+        program.load(STORER, "slot")
     with pytest.raises(TypeError, match="a word is"):
-        program.load(STORER, "slot")  # type: ignore[arg-type]
+        program.load(STORER, 1.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="2 templates need a choice"):
+        program.call([Template(STORER, b""), Template(STORER, b"")])
     program.input("x")
     with pytest.raises(ValueError, match="input 'x' is there already"):
         program.input("x")
@@ -259,4 +264,11 @@ def test_every_way_to_give_words_means_the_same(fork: Fork) -> None:
     as_bytes = np.frombuffer(word(7) + word(7), dtype=np.uint8).reshape(2, 32)
     for given_value in (7, [7, 7], np.array([7, 7]), np.array([7, 7], dtype=np.uint8), as_bytes, Words(as_bytes)):
         assert fleet.run(program, x=given_value)["same"].ints() == [7, 7]
-    assert fleet.run(program, x=ALICE)["same"].addresses() == [ALICE, ALICE]
+    for address in (ALICE, checksum(ALICE), [checksum(ALICE), ALICE]):
+        assert fleet.run(program, x=address)["same"].addresses() == [ALICE, ALICE]
+
+
+def test_addresses_in_templates_may_be_text(fork: Fork) -> None:
+    program = Program()
+    program.output("status", program.call(Template(checksum(ANSWER), b"\1", sender=checksum(ALICE)))[0])
+    assert Fleet(fork, 1).run(program)["status"].ints() == [SUCCESS]

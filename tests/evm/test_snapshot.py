@@ -104,7 +104,7 @@ def fork() -> Fork:
 
 
 def test_a_fork_comes_back_from_its_file(fork: Fork, tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "world.mayavi"
+    path = tmp_path / "world.mayavi"
     digest = fork.dump_snapshot(path)
     again = Fork.load_snapshot(path)
     assert digest == fork.digest() == again.digest()
@@ -137,6 +137,8 @@ def test_a_missing_file_is_said(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_said(fork: Fork, tmp_path: Path) -> None:
     with pytest.raises(SnapshotError, match="is a folder"):
         fork.dump_snapshot(tmp_path)
+    with pytest.raises(SnapshotError, match="there is no folder"):
+        fork.dump_snapshot(tmp_path / "nowhere" / "world")
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(SnapshotError, match="cannot be written"):
         fork.dump_snapshot(tmp_path / "file" / "below")

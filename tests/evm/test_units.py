@@ -101,3 +101,9 @@ def test_formatting_with_places_rounds_half_to_even(amount, decimals, places):
 )
 def test_formatted_amounts_read_well(text, expected):
     assert text == expected
+
+
+@pytest.mark.parametrize("decimals", [-1, 6.0, "6", None, True])
+def test_a_number_of_decimals_is_whole_and_not_negative(decimals: object) -> None:
+    with pytest.raises(BadInteger, match="decimals"):
+        to_units("1700", decimals)

@@ -324,6 +324,10 @@ def test_damaged_files_are_differences_of_their_block_and_not_crashes(case: Path
 def test_a_folder_without_cases_is_misuse(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no block case"):
         validate(tmp_path)
+    (tmp_path / "blocks").mkdir()
+    with pytest.raises(UsageError) as failure:
+        validate(tmp_path)
+    assert "did you mean" in str(failure.value.hint)
     with pytest.raises(UsageError, match="is not a folder"):
         validate(tmp_path / "nowhere")
 
