@@ -63,7 +63,8 @@ def print_report(report: Report) -> None:
             print(f"block {block.number}, {block.first_difference}")
     noted = sum(bool(block.notes) for block in report.blocks)
     if noted:
-        print(f"withdrawals or system calls that the pre-state allows only in part: blocks {noted}, listed by --json")
+        of = len(report.blocks)
+        print(f"in {noted} of {of} blocks the pre-state allows withdrawals or system calls only in part; --json lists them")
     totals = report.to_json()
     print(f"{totals['exact_blocks']} of {totals['blocks']} blocks exact")
     print(
