@@ -63,8 +63,8 @@ def print_report(report: Report) -> None:
             print(f"block {block.number}, {block.first_difference}")
     noted = sum(bool(block.notes) for block in report.blocks)
     if noted:
-        of = len(report.blocks)
-        print(f"in {noted} of {of} blocks the pre-state allows withdrawals or system calls only in part; --json lists them")
+        share = f"in {noted} of {len(report.blocks)} blocks"
+        print(f"{share} the pre-state allows withdrawals or system calls only in part; --json lists them")
     totals = report.to_json()
     print(f"{totals['exact_blocks']} of {totals['blocks']} blocks exact")
     print(
