@@ -147,11 +147,20 @@ def test_a_reader_that_leaves_is_no_error(cases: Path) -> None:
     assert complaint == b""
 
 
+def heed_interruptions() -> None:
+    """In a process started in the background the signal may be ignored from the start; a person's terminal sends it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interruption_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     """The signal arrives while the command waits for its input file: a pipe nobody writes to."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    process = subprocess.Popen([sys.executable, "-m", "mayavi", "snapshot", "info", pipe], stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mayavi", "snapshot", "info", pipe],
+        stderr=subprocess.PIPE,
+        preexec_fn=heed_interruptions,
+    )
     with pipe.open("wb"):  # opens once the command reads: it is well under way now
         process.send_signal(signal.SIGINT)
         _, complaint = process.communicate(timeout=60)
@@ -161,7 +170,7 @@ def test_an_interruption_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
 
 def test_an_interruption_while_modules_load_is_quiet_too(run_mayavi, tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)\n")
-    finished = run_mayavi("--help", env={"PYTHONPATH": str(tmp_path)})
+    finished = run_mayavi("--help", env={"PYTHONPATH": str(tmp_path)}, preexec_fn=heed_interruptions)
     assert (finished.returncode, finished.stdout, finished.stderr) == (130, "", "")
 
 
