@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +23,7 @@ _START_S = 60
 _STOP_S = 10
 _CONFIG = """\
 module.exports = { networks: { hardhat: {
-  chainId: %d, hardfork: "%s", initialBaseFeePerGas: 0, gasPrice: 0, loggingEnabled: false,
+  chainId: %d, hardfork: "%s", initialDate: "%s", initialBaseFeePerGas: 0, gasPrice: 0, loggingEnabled: false,
 } } };
 """
 
@@ -40,16 +41,24 @@ class Hardhat:
         self._ids = itertools.count(1)
 
     @classmethod
-    def start(cls, folder: Path, chain_id: int = 31337, hardfork: str = "shanghai", port: int = 0) -> Hardhat:
+    def start(
+        cls,
+        folder: Path,
+        chain_id: int = 31337,
+        hardfork: str = "shanghai",
+        port: int = 0,
+        first_timestamp: int | None = None,
+    ) -> Hardhat:
         """Start a node that keeps everything it writes in `folder`; skip the test where hardhat is not installed.
 
-        `port` 0 is any that is free.
+        `port` 0 is any that is free. Its first block is of `first_timestamp`, or of now.
         """
         program = contracts_root() / "node_modules" / ".bin" / "hardhat"
         if not program.exists():
             pytest.skip(f"'{program}' is not installed; `make test` installs it")
         config = folder / "hardhat.config.js"
-        config.write_text(_CONFIG % (chain_id, hardfork))
+        began = datetime.fromtimestamp(time.time() if first_timestamp is None else first_timestamp, UTC)
+        config.write_text(_CONFIG % (chain_id, hardfork, began.isoformat()))
         log = folder / "node.log"
         environment = os.environ | {
             "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true",

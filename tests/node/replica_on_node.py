@@ -1,0 +1,49 @@
+"""A replica on a real node: every account, code and slot of a fork is written into hardhat, at the same addresses.
+
+What a test then reads over JSON-RPC comes from a node that Mayavi did not write, under the chain id and at the block
+numbers of the real chain.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mayavi.evm.contents import WorldContents
+from mayavi.evm.fork import Fork
+from tests.node.hardhat import Hardhat
+
+_PER_REQUEST = 500
+
+
+def put_on_node(node: Hardhat, fork: Fork) -> int:
+    """Write what `fork` holds into `node` and mine up to its block and time; gives the number of the last block."""
+    world = WorldContents.of(fork.freeze().dump())
+    questions: list[tuple[str, list[str]]] = []
+    for address, account in world.accounts.items():
+        place = "0x" + address.hex()
+        if account.nonce:
+            questions.append(("hardhat_setNonce", [place, hex(account.nonce)]))
+        if account.balance:
+            questions.append(("hardhat_setBalance", [place, hex(account.balance)]))
+        if account.code:
+            questions.append(("hardhat_setCode", [place, "0x" + account.code.hex()]))
+        for slot, value in account.slots.items():
+            questions.append(("hardhat_setStorageAt", [place, hex(slot), f"0x{value:064x}"]))
+    for start in range(0, len(questions), _PER_REQUEST):
+        _ask_all(node, questions[start : start + _PER_REQUEST])
+    # Blocks skipped this way take the node no time; the last one is mined as usual, at the fork's own time.
+    node.rpc("hardhat_mine", hex(fork.block_number - node.block_number - 1), "0x1")
+    node.rpc("evm_setNextBlockTimestamp", hex(fork.timestamp))
+    node.rpc("evm_mine")
+    return node.block_number
+
+
+def _ask_all(node: Hardhat, questions: list[tuple[str, list[str]]]) -> None:
+    body = [
+        {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        for number, (method, params) in enumerate(questions)
+    ]
+    answers: list[dict[str, Any]] = node.post(json.dumps(body).encode())
+    refused = [answer["error"]["message"] for answer in answers if "error" in answer]
+    assert not refused, refused[0]
