@@ -147,6 +147,18 @@ class NoCode(ExecutionError):
     """A call to an address where no contract stands."""
 
 
+class InsufficientBalance(ExecutionError):
+    """An account that holds less of a token than an action needs; seen before anything is sent."""
+
+
+class InsufficientAllowance(ExecutionError):
+    """A spender that may take less of a token than an action needs; seen before anything is sent."""
+
+
+class ActionRefused(ExecutionError):
+    """An action that would achieve nothing or cannot succeed; seen before anything is sent."""
+
+
 class RpcError(MayaviError):
     """A node that did not give a usable answer. No URL in a message ever holds a key."""
 

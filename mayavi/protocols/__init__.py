@@ -1,1 +1,38 @@
-"""Adapters over `Fork`: each protocol in its own words. They know contracts and selectors, and keep no state."""
+"""Adapters over `Fork`: each protocol in its own words. They know contracts and selectors, and keep no state.
+
+    from mayavi.protocols import AaveV3
+
+    market = AaveV3(fork)
+    market.account(address).supply("WETH", 10**18)
+
+A name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_HOMES = {
+    "AaveAccount": "mayavi.protocols.aave_account",
+    "AaveV3": "mayavi.protocols.aave_v3",
+    "CompoundV3": "mayavi.protocols.compound_v3",
+    "CompoundV3Account": "mayavi.protocols.compound_v3",
+    "CurveStableSwap": "mayavi.protocols.curve",
+    "Erc20": "mayavi.protocols.tokens",
+    "PriceFeed": "mayavi.protocols.price_feed",
+    "SparkAccount": "mayavi.protocols.spark",
+    "SparkLend": "mayavi.protocols.spark",
+    "UniswapV3": "mayavi.protocols.uniswap_v3",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mayavi.protocols' has no attribute '{name}'")
+    value: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

@@ -1,0 +1,176 @@
+"""ERC-20 tokens as every adapter uses them: amounts that are checked before they are spent, approvals of exact size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mayavi.errors import ActionRefused, ExecutionError, InsufficientAllowance, InsufficientBalance
+from mayavi.evm.address import AddressLike, checksum
+from mayavi.evm.arguments import word
+from mayavi.evm.units import format_units
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.evm.receipt import Receipt
+
+_ABI = [
+    "balanceOf(address owner) view returns (uint256)",
+    "allowance(address owner, address spender) view returns (uint256)",
+    "totalSupply() view returns (uint256)",
+    "decimals() view returns (uint8)",
+    "approve(address spender, uint256 amount)",
+    "transfer(address receiver, uint256 amount)",
+    "transferFrom(address owner, address receiver, uint256 amount)",
+]
+_SYMBOL = bytes.fromhex("95d89b41")  # symbol()
+
+
+class Erc20:
+    """A token on a fork: a name of `fork.labels` or an address. Amounts are integers in its smallest unit.
+
+    Tokens that return nothing are as good as those that return true; one that returns false is an error. What an
+    account lacks is an `InsufficientBalance` or `InsufficientAllowance`: how much is there, and how much was needed.
+    """
+
+    def __init__(self, fork: Fork, token: AddressLike) -> None:
+        self.fork = fork
+        self.contract = fork.contract(token, _ABI)
+        self.address = self.contract.address
+
+    @cached_property
+    def symbol(self) -> str:
+        """Its name in `fork.labels`, else the symbol it gives itself, else its address."""
+        name = self.fork.name(self.address)
+        return name if not name.startswith("0x") else self._own_symbol() or name
+
+    @cached_property
+    def decimals(self) -> int:
+        """How many decimal places its smallest unit has."""
+        decimals: int = self.contract.decimals()
+        return decimals
+
+    @property
+    def total_supply(self) -> int:
+        """All of it that exists."""
+        supply: int = self.contract.totalSupply()
+        return supply
+
+    def balance_of(self, holder: AddressLike) -> int:
+        """What `holder` has."""
+        balance: int = self.contract.balanceOf(self.fork.address_of(holder))
+        return balance
+
+    def allowance(self, owner: AddressLike, spender: AddressLike) -> int:
+        """What `spender` may take from `owner`."""
+        allowed: int = self.contract.allowance(self.fork.address_of(owner), self.fork.address_of(spender))
+        return allowed
+
+    def text(self, amount: int) -> str:
+        """`amount` for people: `1,700.25 USDC`."""
+        return f"{format_units(amount, self.decimals)} {self.symbol}"
+
+    def require(self, holder: AddressLike, amount: int) -> None:
+        """Raise `InsufficientBalance` unless `holder` has `amount`."""
+        balance = self.balance_of(holder)
+        if balance < amount:
+            raise InsufficientBalance(
+                f"{self.fork.name(self.fork.address_of(holder))} has {self.text(balance)}, but {self.text(amount)}"
+                " are needed",
+                f"`fork.deal({self._spelled()}, holder, {amount})` gives an account exactly so much",
+            )
+
+    def require_allowance(self, owner: AddressLike, spender: AddressLike, amount: int) -> None:
+        """Raise `InsufficientAllowance` unless `spender` may take `amount` from `owner`."""
+        allowed = self.allowance(owner, spender)
+        if allowed < amount:
+            names = [self.fork.name(self.fork.address_of(who)) for who in (spender, owner)]
+            raise InsufficientAllowance(
+                f"{names[0]} may take {self.text(allowed)} from {names[1]}, but {self.text(amount)} are needed",
+                "the owner has to approve that much first",
+            )
+
+    def approve(self, spender: AddressLike, amount: int, *, sender: AddressLike) -> None:
+        """Let `spender` take exactly `amount` from `sender`; nothing is sent where that is so already.
+
+        An allowance that is not zero is taken back first, which USDT and a few others ask for.
+        """
+        place, amount = self.fork.address_of(spender), word(amount)
+        current = self.allowance(sender, place)
+        if current == amount:
+            return
+        if current and amount:
+            self._sent(self.contract.approve(place, 0, sender=sender), "approve")
+        self._sent(self.contract.approve(place, amount, sender=sender), "approve")
+
+    def transfer(self, receiver: AddressLike, amount: int, *, sender: AddressLike) -> Receipt:
+        """Send `amount` from `sender` to `receiver`."""
+        self.require(sender, word(amount))
+        return self._sent(self.contract.transfer(self.fork.address_of(receiver), amount, sender=sender), "transfer")
+
+    def transfer_from(self, owner: AddressLike, receiver: AddressLike, amount: int, *, sender: AddressLike) -> Receipt:
+        """Let `sender` send `amount` from `owner`, who must have allowed it, to `receiver`."""
+        self.require(owner, word(amount))
+        self.require_allowance(owner, sender, amount)
+        places = self.fork.address_of(owner), self.fork.address_of(receiver)
+        return self._sent(self.contract.transferFrom(*places, amount, sender=sender), "transferFrom")
+
+    def _sent(self, receipt: Receipt, function: str) -> Receipt:
+        if receipt.output and not any(receipt.output):
+            raise ActionRefused(f"{function} of {self.symbol} returned false", "the token refuses without a reason")
+        return receipt
+
+    def _spelled(self) -> str:
+        return f'"{self.symbol}"' if self.symbol in self.fork.labels else f'"{checksum(self.address)}"'
+
+    def _own_symbol(self) -> str:
+        # Old tokens give 32 bytes instead of text; some give nothing.
+        try:
+            output = self.fork.call(self.address, _SYMBOL)
+        except ExecutionError:
+            return ""
+        if len(output) > 64:
+            output = output[64 : 64 + int.from_bytes(output[32:64])]
+        text = output.rstrip(b"\0").decode(errors="replace").strip()
+        return text if text.isprintable() else ""
+
+    def __repr__(self) -> str:
+        return f"<token {self.symbol} at {checksum(self.address)}>"
+
+
+def require_balance(fork: Fork, token: AddressLike, holder: AddressLike, amount: int) -> None:
+    """Raise `InsufficientBalance` unless `holder` has `amount` of `token`."""
+    Erc20(fork, token).require(holder, amount)
+
+
+@contextmanager
+def undone_on_failure(fork: Fork) -> Iterator[None]:
+    """Whatever fails inside leaves the fork exactly as it was before, nonces and approvals included."""
+    moment = fork.snapshot()
+    try:
+        yield
+    except BaseException:
+        if moment.open:
+            moment.revert()
+        raise
+    moment.keep()
+
+
+@contextmanager
+def spending(fork: Fork, token: AddressLike, spender: AddressLike, amount: int, sender: AddressLike) -> Iterator[Erc20]:
+    """Inside, `spender` may take `amount` of `token` from `sender`.
+
+    The balance is checked first. Where the allowance does not reach, exactly `amount` is approved, and what is left of
+    it at the end is taken back. Whatever fails inside leaves everything as it was, approvals and nonces included.
+    """
+    asset = Erc20(fork, token)
+    asset.require(sender, word(amount))
+    with undone_on_failure(fork):
+        approved = asset.allowance(sender, spender) < amount
+        if approved:
+            asset.approve(spender, amount, sender=sender)
+        yield asset
+        if approved:
+            asset.approve(spender, 0, sender=sender)
