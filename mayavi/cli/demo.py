@@ -75,11 +75,11 @@ def play(fork: Fork, seed: int, steps: int) -> Iterator[Row]:
 
     from mayavi.evm.hashing import keccak_text
     from mayavi.protocols.aave_v3 import AaveV3
-    from mayavi.protocols.chainlink import ReplicaFeed
+    from mayavi.protocols.price_feed import PriceFeed
 
     chance = Random(seed)
     market = AaveV3(fork)
-    feed = ReplicaFeed(fork, "Chainlink.ETH/USD")
+    feed = PriceFeed(fork, "Chainlink.ETH/USD")
     borrower = keccak_text("mayavi demo borrower")[-20:]
 
     fork.deal("WETH", borrower, COLLATERAL_WEI)
@@ -89,7 +89,7 @@ def play(fork: Fork, seed: int, steps: int) -> Iterator[Row]:
         if step:
             fork.mine(STEP_BLOCKS)
             move_bps = chance.randint(-LARGEST_MOVE_BPS, LARGEST_MOVE_BPS)
-            feed.post(feed.answer * (10_000 + move_bps) // 10_000)
+            feed.move(feed.answer * (10_000 + move_bps) // 10_000)
         yield Row(
             step=step,
             block=fork.block_number,

@@ -7,7 +7,7 @@ import pytest
 from mayavi import Fork, ether, to_units
 from mayavi.errors import CallReverted, UnknownName
 from mayavi.protocols.aave_v3 import AaveV3
-from mayavi.protocols.chainlink import ReplicaFeed
+from mayavi.protocols.price_feed import PriceFeed
 
 ALICE = bytes.fromhex("a11ce00000000000000000000000000000000001")
 NO_DEBT = 2**256 - 1
@@ -50,10 +50,10 @@ def test_borrowing_raises_both_rates(supplied: AaveV3) -> None:
 
 def test_the_health_factor_is_threshold_times_collateral_over_debt(supplied: AaveV3) -> None:
     supplied.borrow("USDC", to_units(1_700, 6), ALICE)
-    feed = ReplicaFeed(supplied.fork, "Chainlink.ETH/USD")
+    feed = PriceFeed(supplied.fork, "Chainlink.ETH/USD")
     for percent in (100, 80, 60):
         with supplied.fork.snapshot():
-            feed.post(feed.answer * percent // 100)
+            feed.move(feed.answer * percent // 100)
             assert supplied.price_usd_e8("WETH") == feed.answer
             seen = supplied.position(ALICE)
             expected = seen.collateral_usd_e8 * seen.liquidation_threshold_bps / 10_000 / seen.debt_usd_e8

@@ -1,0 +1,125 @@
+"""Where Chainlink's aggregators keep their rounds, found by looking and never guessed.
+
+A report of the oracles cannot be forged on a fork, but what it leaves behind can be written: one entry in the mapping
+of rounds and the number of the latest round. Three forms of an entry are known: one word in the off-chain reporting
+aggregators of both generations, two words in the older FluxAggregator. A form is taken for the aggregator's own only
+where it reproduces the latest round bit by bit, a place for the number only where the contract answers to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from mayavi.errors import ExecutionError, StateError
+from mayavi.evm.hashing import keccak256
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+
+PHASE_BITS = 64
+"""A proxy's round number is the number of its aggregator, shifted by so many bits, plus the aggregator's own."""
+
+_MAPPING_SLOTS = 256  # the aggregators known have theirs at 43, 44 and 9
+_ANSWER_MASK = 2**192 - 1
+_LATEST_ROUND_DATA = bytes.fromhex("feaf968c")
+
+
+class Round(NamedTuple):
+    """A round as a feed tells it; times are seconds since 1970."""
+
+    round_id: int
+    answer: int
+    started_at: int
+    updated_at: int
+    answered_in_round: int
+
+
+def post_round(fork: Fork, feed: bytes, aggregator: bytes, latest: Round, following: Round) -> None:
+    """Write `following` after `latest`, the round that `feed` tells now, as if oracles had reported to `aggregator`.
+
+    `StateError` where the aggregator keeps its rounds in another way; then nothing has changed.
+    """
+    slots = set(dict(fork.touched(feed, _LATEST_ROUND_DATA)).get(aggregator, ()))
+    entry = _entry_of(fork, aggregator, slots, latest)
+    writes = entry and _counter_write(fork, feed, aggregator, slots, latest.round_id, following.round_id)
+    if not entry or not writes:
+        raise StateError(
+            f"the aggregator {fork.name(aggregator)} keeps its rounds in a way that is not known here",
+            "its price cannot be moved by storage: put a feed of your own there with `fork.set_code`",
+        )
+    mapping, words_of = entry
+    place = _place(mapping, following.round_id)
+    writes.update((place + offset, word) for offset, word in enumerate(words_of(following)))
+    for slot, word in writes.items():
+        fork.set_storage(aggregator, slot, word)
+
+
+def _one_time(round: Round) -> list[int]:
+    """Off-chain reporting, first generation: one time beside the answer."""
+    return [round.updated_at << 192 | round.answer & _ANSWER_MASK]
+
+
+def _two_times(round: Round) -> list[int]:
+    """Off-chain reporting, second generation: the times of observation and of transmission beside the answer."""
+    return [round.updated_at << 224 | round.started_at << 192 | round.answer & _ANSWER_MASK]
+
+
+def _two_words(round: Round) -> list[int]:
+    """FluxAggregator: the answer, then the times and the round in which it was given."""
+    answered_in = _own_number(round.answered_in_round)
+    return [round.answer % 2**256, answered_in << 128 | round.updated_at << 64 | round.started_at]
+
+
+_Words = Callable[[Round], list[int]]
+_FORMS: tuple[_Words, ...] = (_one_time, _two_times, _two_words)
+
+
+def _entry_of(fork: Fork, aggregator: bytes, slots: set[int], latest: Round) -> tuple[int, _Words] | None:
+    """The slot of the mapping of rounds and the form of its entries."""
+    for mapping in range(_MAPPING_SLOTS):
+        place = _place(mapping, latest.round_id)
+        if place not in slots:
+            continue
+        for words_of in _FORMS:
+            words = words_of(latest)
+            places = range(place, place + len(words))
+            if slots.issuperset(places) and [fork.storage(aggregator, slot) for slot in places] == words:
+                return mapping, words_of
+    return None
+
+
+def _counter_write(
+    fork: Fork, feed: bytes, aggregator: bytes, slots: set[int], latest: int, following: int
+) -> dict[int, int] | None:
+    """The write after which `feed` speaks of the round `following`: 32 bits of a slot it shares with other things."""
+    old, new = _own_number(latest), _own_number(following)
+    for slot in sorted(slots):
+        word = fork.storage(aggregator, slot)
+        for shift in range(0, 256 - 32 + 8, 8):
+            if (word >> shift) & 0xFFFFFFFF != old:
+                continue
+            changed = word + (new - old << shift)
+            if _answers_to(fork, feed, aggregator, slot, changed, following):
+                return {slot: changed}
+    return None
+
+
+def _answers_to(fork: Fork, feed: bytes, aggregator: bytes, slot: int, word: int, round_id: int) -> bool:
+    latest_round = bytes.fromhex("668a0f02")
+    with fork.snapshot():
+        fork.set_storage(aggregator, slot, word)
+        try:
+            return int.from_bytes(fork.call(feed, latest_round)[:32], "big") == round_id
+        except ExecutionError:
+            return False
+
+
+def _own_number(round_id: int) -> int:
+    """The aggregator's own number of a round that its proxy numbers too."""
+    return round_id & (1 << PHASE_BITS) - 1
+
+
+def _place(mapping: int, round_id: int) -> int:
+    key = _own_number(round_id).to_bytes(32, "big") + mapping.to_bytes(32, "big")
+    return int.from_bytes(keccak256(key), "big")
