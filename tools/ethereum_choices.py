@@ -1,18 +1,17 @@
 """What of the Ethereum replica is chosen or assumed rather than read from a source, and what is said about it.
 
-`generate_ethereum_table.py` combines it with the sources. docs/replica.md explains the assumptions.
+`ethereum_table.py` combines it with the sources. docs/replica.md explains the assumptions.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
 
-ADDRESS_BOOK = "@aave-dao/aave-address-book@4.68.1"
-DEPLOY_V3 = "@aave/deploy-v3@1.56.2"
+from common_choices import ADDRESS_BOOK, DEPLOY_V3, TIMESTAMP, UNISWAP
 
 BLOCK = {
     "number": 19_000_000,
-    "timestamp": 1705173443,  # 2024-01-13 19:17:23 UTC
+    "timestamp": TIMESTAMP,
     "seconds": 12,
     "gas_limit": 30_000_000,
     "base_fee_wei": 20 * 10**9,  # assumed; two days earlier it was 17.4 gwei
@@ -37,38 +36,20 @@ ADAPTERS = {
 }
 ADAPTER_BASES = {"ETH/USD": "WETH", "DAI/USD": "DAI"}
 
-# How much of each cap the rest of the market uses.
-SUPPLIED_SHARE_OF_CAP = Decimal("0.5")
-USAGE_SHARE_OF_OPTIMAL = Decimal("0.9")
-BORROWED_SHARE_OF_CAP = Decimal("0.9")
-
-UNISWAP = {
-    "factory": "0x1F98431c8aD98523631AE4a59f267346ea31F984",
+CONTRACTS = {
+    "factory": UNISWAP["factory"],
     "factory_owner": "0x1a9C8182C09F50C8318d769245beA52c32BE35BC",
-    "swap_router": "0xE592427A0AEce92De3Edee1F18E0157C05861564",
-    "quoter": "0xb27308f9F90D607463bb33eA1BeBb41C27CE5AB6",
-    "quoter_v2": "0x61fFE014bA17989E743c5F6cB21bF9697530B21e",
-    "position_manager": "0xC36442b4a4522E871399CD717aBDD847Ab11FE88",
-    "position_descriptor": "0x91ae842A5Ffd8d12023116943e72A606179294f3",
-    "nft_descriptor": "0x42B24A95702b9986e82d421cC3568932790A48Ec",
-    "tick_lens": "0xbfd8137f7d1516D3ea5cA83523914859ec47F573",
-    "interface_multicall": "0x1F98415757620B543A52E61c46B32eB19261F984",
+    **UNISWAP,
 }
 
-# (base, quote, fee in millionths, address, assumed value locked in USD, liquidity profile)
+# (base, quote, fee in millionths, assumed value locked in USD, liquidity profile)
 POOLS = (
-    ("WETH", "USDC", 500, "0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640", 150_000_000, "volatile"),
-    ("WETH", "USDC", 3000, "0x8ad599c3A0ff1De082011EFDDc58f1908eb6e6D8", 90_000_000, "volatile"),
-    ("WBTC", "WETH", 3000, "0xCBCdF9626bC03E24f779434178A73a0B4bad62eD", 150_000_000, "volatile"),
-    ("DAI", "USDC", 100, "0x5777d92f208679DB4b9778590Fa3CAB3aC9e2168", 60_000_000, "pegged"),
-    ("wstETH", "WETH", 100, "0x109830a1AAaD605BbF02a9dFA7B0B92EC2FB7dAa", 60_000_000, "pegged"),
+    ("WETH", "USDC", 500, 150_000_000, "volatile"),
+    ("WETH", "USDC", 3000, 90_000_000, "volatile"),
+    ("WBTC", "WETH", 3000, 150_000_000, "volatile"),
+    ("DAI", "USDC", 100, 60_000_000, "pegged"),
+    ("wstETH", "WETH", 100, 60_000_000, "pegged"),
 )
-
-# Shares of a pool's value, each spread over the price times or divided by (1 + width); null is the whole range.
-PROFILES = {
-    "volatile": [[None, "0.05"], ["1.00", "0.25"], ["0.35", "0.30"], ["0.12", "0.25"], ["0.04", "0.15"]],
-    "pegged": [[None, "0.01"], ["0.05", "0.09"], ["0.01", "0.30"], ["0.002", "0.60"]],
-}
 
 SOURCES = [
     {"what": "Aave V3 parameters and addresses", "from": "configuration of Aave V3 Ethereum", "date": "2023-10-31"},

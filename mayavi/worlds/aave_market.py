@@ -15,9 +15,11 @@ from mayavi.worlds.tokens import fund
 VARIABLE_RATE = 2
 
 
-def fill_aave(deployment: Deployment, aave: Aave, tokens: Mapping[str, Token], *, holder: bytes) -> None:
+def fill_aave(
+    deployment: Deployment, aave: Aave, tokens: Mapping[str, Token], *, holder: bytes, prefix: str = "AaveV3"
+) -> None:
     """Supply every reserve, then borrow from every reserve, all by `holder`."""
-    pool = deployment["AaveV3.Pool"]
+    pool = deployment[f"{prefix}.Pool"]
     for reserve in aave.reserves:
         amount = reserve.supplied * 10**reserve.decimals
         if amount:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from mayavi.evm.address import checksum, to_address
 from mayavi.evm.fork import Fork
@@ -12,7 +13,7 @@ from mayavi.worlds.artifacts import ArtifactStore
 from mayavi.worlds.deployment import MARKET, Deployment
 from mayavi.worlds.feeds import deploy_feeds
 from mayavi.worlds.labels import chain_labels
-from mayavi.worlds.table import ChainTable
+from mayavi.worlds.table import Aave, ChainTable
 from mayavi.worlds.tokens import deploy_tokens
 from mayavi.worlds.uniswap import create_pool, deploy_uniswap
 
@@ -24,17 +25,16 @@ def build_replica(table: ChainTable, artifacts: ArtifactStore | None = None, pro
     """A fork with everything `table` names on it, standing at the table's block."""
     fork = _empty_chain(table)
     deployment = Deployment(fork, artifacts)
-    aave, uniswap = table.aave, table.uniswap
-    admin = to_address(aave.addresses.acl_admin)
-    treasury = to_address(aave.addresses.treasury)
+    uniswap = table.uniswap
 
-    def aave_contracts() -> None:
-        deploy_aave(deployment, aave, table.feeds, admin=admin, treasury=treasury)
+    def lending_contracts(prefix: str, market: Aave) -> None:
+        admin, treasury = to_address(market.addresses.acl_admin), to_address(market.addresses.treasury)
+        deploy_aave(deployment, market, table.feeds, admin=admin, treasury=treasury, prefix=prefix)
 
-    def aave_liquidity() -> None:
-        fill_aave(deployment, aave, table.tokens, holder=MARKET)
-        for reserve in aave.reserves:
-            close_reserve(deployment, reserve, admin=admin)
+    def lending_liquidity(prefix: str, market: Aave) -> None:
+        fill_aave(deployment, market, table.tokens, holder=MARKET, prefix=prefix)
+        for reserve in market.reserves:
+            close_reserve(deployment, reserve, admin=to_address(market.addresses.acl_admin), prefix=prefix)
 
     def uniswap_contracts() -> None:
         deploy_uniswap(deployment, uniswap, wrapped_native=table.wrapped_native, native=table.native)
@@ -49,8 +49,11 @@ def build_replica(table: ChainTable, artifacts: ArtifactStore | None = None, pro
             f"{len(table.feeds)} price feeds",
             lambda: deploy_feeds(deployment, table.feeds, timestamp=table.block.timestamp),
         ),
-        (f"Aave V3 with {len(aave.reserves)} reserves", aave_contracts),
-        ("Aave V3 liquidity", aave_liquidity),
+    ]
+    for prefix, market in table.lending_markets.items():
+        steps.append((f"{prefix} with {len(market.reserves)} reserves", partial(lending_contracts, prefix, market)))
+        steps.append((f"{prefix} liquidity", partial(lending_liquidity, prefix, market)))
+    steps += [
         ("Uniswap V3", uniswap_contracts),
         (f"{len(uniswap.pools)} Uniswap V3 pools", uniswap_pools),
     ]

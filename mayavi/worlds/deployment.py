@@ -40,6 +40,9 @@ class Chain(Protocol):
     def set_balance(self, address: bytes, amount: int, /) -> None:
         """Set the native coins of an account."""
 
+    def set_storage(self, address: bytes, slot: int, value: int, /) -> None:
+        """Set a word of a contract's storage; needed for wrapped native coins other than WETH only."""
+
 
 def named_account(name: str) -> bytes:
     """The address of an account that belongs to the replica and to nobody on the real chain."""

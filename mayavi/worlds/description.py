@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mayavi.worlds.cache import cached_replica
-from mayavi.worlds.table import Block, Difference, Source, load_table
+from mayavi.worlds.table import Aave, Block, Difference, Source, load_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,9 @@ class WorldDescription:
 def describe(chain: str) -> WorldDescription:
     """The description of the replica of `chain`; nothing is built for it."""
     table = load_table(chain)
-    reserves = ", ".join(reserve.symbol for reserve in table.aave.reserves)
     pools = ", ".join(f"{pool.base}/{pool.quote} {pool.fee / 10_000:g} %" for pool in table.uniswap.pools)
     contents = (
-        f"Aave V3: {len(table.aave.reserves)} reserves ({reserves})",
+        *(_describe_market(_MARKETS[prefix], market) for prefix, market in table.lending_markets.items()),
         f"Uniswap V3: {pools}",
         f"{len(table.tokens)} tokens, {len(table.feeds)} price feeds",
     )
@@ -46,6 +45,12 @@ def describe(chain: str) -> WorldDescription:
         snapshot=cached_replica(chain),
     )
 
+
+def _describe_market(name: str, market: Aave) -> str:
+    return f"{name}: {len(market.reserves)} reserves ({', '.join(reserve.symbol for reserve in market.reserves)})"
+
+
+_MARKETS = {"AaveV3": "Aave V3", "Spark": "SparkLend"}
 
 _EVERYWHERE = (
     Difference(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from mayavi.evm.address import checksum
 from mayavi.worlds.feeds import feed_label
-from mayavi.worlds.table import ChainTable, chain_names, load_table
+from mayavi.worlds.table import Aave, ChainTable, chain_names, load_table
 
 _UNISWAP = {
     "factory": "Factory",
@@ -27,6 +29,7 @@ _AAVE = {
     "acl_admin": "Admin",
     "registry": "ProviderRegistry",
     "treasury": "Treasury",
+    "l2_encoder": "L2Encoder",
 }
 
 
@@ -34,14 +37,22 @@ def chain_labels(table: ChainTable) -> dict[str, str]:
     """Every name a user of `table`'s chain may say, with its checksummed address, sorted."""
     found = {symbol: token.address for symbol, token in table.tokens.items()}
     found |= {feed_label(name, feed): feed.address for name, feed in table.feeds.items()}
-    found |= {f"AaveV3.{label}": getattr(table.aave.addresses, field) for field, label in _AAVE.items()}
-    for reserve in table.aave.reserves:
-        found[f"AaveV3.a{reserve.symbol}"] = reserve.a_token
-        found[f"AaveV3.stableDebt{reserve.symbol}"] = reserve.stable_debt_token
-        found[f"AaveV3.variableDebt{reserve.symbol}"] = reserve.variable_debt_token
-    found |= {f"UniswapV3.{label}": table.uniswap.addresses[field] for field, label in _UNISWAP.items()}
+    for prefix, market in table.lending_markets.items():
+        found |= _lending_labels(prefix, market)
+    contracts = table.uniswap.addresses
+    found |= {f"UniswapV3.{label}": contracts[field] for field, label in _UNISWAP.items() if field in contracts}
     found |= {f"UniswapV3.{pool.name}": pool.address for pool in table.uniswap.pools}
     return {label: checksum(found[label]) for label in sorted(found)}
+
+
+def _lending_labels(prefix: str, market: Aave) -> dict[str, str]:
+    contracts = asdict(market.addresses)
+    found = {f"{prefix}.{label}": contracts[field] for field, label in _AAVE.items() if contracts[field]}
+    for reserve in market.reserves:
+        found[f"{prefix}.a{reserve.symbol}"] = reserve.a_token
+        found[f"{prefix}.stableDebt{reserve.symbol}"] = reserve.stable_debt_token
+        found[f"{prefix}.variableDebt{reserve.symbol}"] = reserve.variable_debt_token
+    return found
 
 
 def labels_of(chain_id: int) -> dict[str, str]:

@@ -62,13 +62,17 @@ class Difference(_FromJson):
 
 @dataclass(frozen=True, slots=True)
 class Token(_FromJson):
-    """An ERC-20 token. `silent` ones return nothing from `transfer`, like USDT."""
+    """An ERC-20 token. `silent` ones return nothing from `transfer`, like USDT; `weth9` ones wrap the native coin.
+
+    `symbol` is what the contract says where the table calls it otherwise: two tokens of a chain may both say "USDC".
+    """
 
     address: str
     name: str
     decimals: int
     kind: TokenKind = "standard"
     permit_version: str = "1"
+    symbol: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +180,7 @@ class AaveAddresses(_FromJson):
     acl_admin: str
     registry: str
     treasury: str
+    l2_encoder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +251,7 @@ class Uniswap(_FromJson):
 
 @dataclass(frozen=True, slots=True)
 class ChainTable(_FromJson):
-    """Everything a replica of one chain is built from."""
+    """Everything a replica of one chain is built from; a protocol that is not on the chain is None."""
 
     chain: str
     title: str
@@ -261,12 +266,18 @@ class ChainTable(_FromJson):
     feeds: dict[str, Feed]
     aave: Aave
     uniswap: Uniswap
+    spark: Aave | None = None
+
+    @property
+    def lending_markets(self) -> dict[str, Aave]:
+        """The markets that run Aave's code, by the prefix of their labels."""
+        return {"AaveV3": self.aave} | ({"Spark": self.spark} if self.spark else {})
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:  # noqa: D102
         return cls(
             **{
-                **{field.name: data[field.name] for field in fields(cls)},
+                **{field.name: data[field.name] for field in fields(cls) if field.name in data},
                 "block": Block.from_json(data["block"]),
                 "sources": tuple(map(Source.from_json, data["sources"])),
                 "differences": tuple(map(Difference.from_json, data["differences"])),
@@ -274,6 +285,7 @@ class ChainTable(_FromJson):
                 "feeds": {name: Feed.from_json(feed) for name, feed in data["feeds"].items()},
                 "aave": Aave.from_json(data["aave"]),
                 "uniswap": Uniswap.from_json(data["uniswap"]),
+                "spark": Aave.from_json(data["spark"]) if "spark" in data else None,
             }
         )
 

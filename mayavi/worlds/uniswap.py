@@ -18,17 +18,33 @@ from mayavi.worlds.tokens import fund
 LOWEST_FEE, LOWEST_FEE_TICK_SPACING = 100, 1
 """The 0.01 % tier, which governance added in November 2021: the constructor does not know it."""
 
+_CONTRACTS = (
+    "factory",
+    "factory_owner",
+    "swap_router",
+    "quoter",
+    "quoter_v2",
+    "tick_lens",
+    "interface_multicall",
+    "nft_descriptor",
+    "position_descriptor",
+    "position_manager",
+)
 _FOREVER = 2**256 - 1
 _MINT = "mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))"
 
 
 def deploy_uniswap(deployment: Deployment, uniswap: Uniswap, *, wrapped_native: str, native: str) -> None:
-    """The contracts without pools. Labels are `UniswapV3.Factory`, `UniswapV3.QuoterV2`, …"""
-    at = uniswap.addresses
+    """The contracts without pools. Labels are `UniswapV3.Factory`, `UniswapV3.QuoterV2`, …
+
+    A contract the real chain does not have gets an address of its own, such as the SwapRouter on Base.
+    """
+    at: Mapping[str, str | None] = dict.fromkeys(_CONTRACTS) | uniswap.addresses
     weth = deployment[wrapped_native]
     factory = deployment.place("UniswapV3.Factory", "UniswapV3Factory", at=at["factory"])
     deployment.send(factory, "enableFeeAmount(uint24,int24)", LOWEST_FEE, LOWEST_FEE_TICK_SPACING)
-    deployment.send(factory, "setOwner(address)", to_address(at["factory_owner"]))
+    if owner := at["factory_owner"]:
+        deployment.send(factory, "setOwner(address)", to_address(owner))
     deployment.place("UniswapV3.SwapRouter", "SwapRouter", factory, weth, at=at["swap_router"])
     deployment.place("UniswapV3.Quoter", "Quoter", factory, weth, at=at["quoter"])
     deployment.place("UniswapV3.QuoterV2", "QuoterV2", factory, weth, at=at["quoter_v2"])

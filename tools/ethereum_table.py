@@ -1,97 +1,41 @@
-"""Write `mayavi/worlds/tables/ethereum.json`: the facts the Ethereum replica is built from.
-
-    python tools/generate_ethereum_table.py [--cases ../shared] [--packages DIR] [--check]
-
-Reads three sources and takes addresses, parameters and prices from them, nothing else:
-
-- the configuration of Aave V3 Ethereum of 31 October 2023 (`<cases>/aave`),
-- the Chainlink rounds and hourly prices around block 19,000,000 (`<cases>/market`),
-- the npm packages `@aave-dao/aave-address-book` and `@aave/deploy-v3`, fetched with `npm pack` unless `--packages`
-  names a folder that holds both, unpacked.
-
-`--check` writes nothing and fails when the committed table differs from what the sources give.
-"""
+"""The table of Ethereum, from Aave's configuration of 31 October 2023 and the prices around block 19,000,000."""
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
-import re
-import subprocess
-import sys
-import tarfile
-import tempfile
-from decimal import ROUND_DOWN, Decimal, localcontext
+from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
+from common_choices import BORROWED_SHARE_OF_CAP, SUPPLIED_SHARE_OF_CAP, USAGE_SHARE_OF_OPTIMAL
 from ethereum_choices import (
     ADAPTER_BASES,
     ADAPTERS,
-    ADDRESS_BOOK,
     BLOCK,
-    BORROWED_SHARE_OF_CAP,
     CONFIG_TIMESTAMP,
-    DEPLOY_V3,
+    CONTRACTS,
     DIFFERENCES,
     LISTING_ORDER,
     POOLS,
-    PROFILES,
     SOURCES,
-    SUPPLIED_SHARE_OF_CAP,
-    UNISWAP,
-    USAGE_SHARE_OF_OPTIMAL,
 )
+from npm_packages import Packages
+from uniswap_section import make_uniswap, price_of
 
-ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "mayavi" / "worlds" / "tables" / "ethereum.json"
 AAVE_CONFIG = "AaveV3Ethereum_config_20231031_after.json"
 
 YEAR_SECONDS = 365 * 24 * 3600
 WAD = 10**18
 
 
-def main() -> int:
-    """Write the table, or compare it with its sources."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--cases", type=Path, default=ROOT.parent / "shared", help="folder with aave/ and market/")
-    parser.add_argument("--packages", type=Path, help="folder with the two npm packages, unpacked under their names")
-    parser.add_argument("--check", action="store_true", help="compare with the committed table, write nothing")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        packages = options.packages or fetch_packages(Path(scratch))
-        text = json.dumps(make_table(options.cases, packages), indent=1, ensure_ascii=False) + "\n"
-    if options.check:
-        if TABLE.read_text(encoding="utf-8") == text:
-            return 0
-        print(f"error: {TABLE.relative_to(ROOT)} differs from its sources\n  run this script without --check")
-        return 1
-    TABLE.write_text(text, encoding="utf-8")
-    print(f"wrote {TABLE.relative_to(ROOT)}")
-    return 0
-
-
-def fetch_packages(folder: Path) -> Path:
-    """Unpack the two npm packages below `folder`, under their names."""
-    for package in (ADDRESS_BOOK, DEPLOY_V3):
-        command = ["npm", "pack", "--silent", package]
-        archive = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.split()[-1]
-        target = folder / package.rpartition("@")[0]
-        with tarfile.open(folder / archive) as tar:
-            tar.extractall(folder / "unpacked", filter="data")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        (folder / "unpacked" / "package").rename(target)
-    return folder
-
-
-def make_table(cases: Path, packages: Path) -> dict[str, Any]:
-    """The whole table, in the form `mayavi.worlds.table.ChainTable` reads."""
+def make_ethereum(cases: Path, packages: Packages) -> dict[str, Any]:
+    """The whole table."""
     config = json.loads((cases / "aave" / AAVE_CONFIG).read_text())
-    book = packages / "@aave-dao" / "aave-address-book"
     reserves = {reserve["symbol"]: reserve for reserve in config["reserves"].values()}
     assert sorted(reserves) == sorted(LISTING_ORDER), "the configuration lists other reserves than expected"
-    feeds = make_feeds(reserves, cases / "market", solidity_constants(book / "src" / "ChainlinkEthereum.sol"))
+    feeds = make_feeds(reserves, cases / "market", packages.book("ChainlinkEthereum"))
+    tokens = make_tokens(reserves, packages)
     return {
         "chain": "ethereum",
         "title": "Ethereum mainnet, 13 January 2024",
@@ -102,24 +46,23 @@ def make_table(cases: Path, packages: Path) -> dict[str, Any]:
         "block": BLOCK,
         "sources": SOURCES,
         "differences": [{"subject": subject, "text": text} for subject, text in DIFFERENCES.items()],
-        "tokens": make_tokens(reserves, book),
+        "tokens": tokens,
         "feeds": feeds,
-        "aave": make_aave(config, reserves, book, packages / "@aave" / "deploy-v3"),
-        "uniswap": make_uniswap(feeds),
+        "aave": make_aave(config, reserves, packages),
+        "uniswap": make_uniswap(CONTRACTS, POOLS, tokens, pool_prices(feeds)),
     }
 
 
-def make_tokens(reserves: dict[str, Any], book: Path) -> dict[str, Any]:
+def make_tokens(reserves: dict[str, Any], packages: Packages) -> dict[str, Any]:
     """Every reserve's underlying token."""
-    listed = json.loads((book / "tokenlist.json").read_text())["tokens"]
-    names = {token["address"]: token["name"] for token in listed if token["chainId"] == 1}
+    listed = packages.tokens(1)
     tokens: dict[str, Any] = {}
     for symbol in LISTING_ORDER:
         reserve = reserves[symbol]
         kind = {"WETH": "weth9", "USDT": "silent"}.get(symbol, "standard")
         tokens[symbol] = {
             "address": reserve["underlying"],
-            "name": names[reserve["underlying"]],
+            "name": listed[reserve["underlying"]]["name"],
             "decimals": reserve["decimals"],
             "kind": kind,
         }
@@ -189,17 +132,12 @@ def ratio_e18(symbol: str, reserves: dict[str, Any], base_answer: int, growth: D
         return int(answer / base_then * (1 + growth * elapsed) * WAD)
 
 
-def make_aave(config: dict[str, Any], reserves: dict[str, Any], book: Path, deploy: Path) -> dict[str, Any]:
+def make_aave(config: dict[str, Any], reserves: dict[str, Any], packages: Packages) -> dict[str, Any]:
     """Aave's contracts, curves and reserves."""
-    constants = solidity_constants(book / "src" / "AaveV3Ethereum.sol")
+    constants = packages.book("AaveV3Ethereum")
     pool = config["poolConfig"]
     for ours, theirs in (("pool", "POOL"), ("oracle", "ORACLE"), ("poolConfigurator", "POOL_CONFIGURATOR")):
         assert pool[ours] == constants[theirs], f"the two sources disagree on {ours}"
-    premium = re.search(
-        r"FlashLoanPremiums: \{\s*total: ([\d.e]+),\s*protocol: ([\d.e]+)",
-        (deploy / "dist" / "markets" / "aave" / "commons.js").read_text(),
-    )
-    assert premium, "no flash loan premiums in the deployment package"
     used = {reserve["interestRateStrategy"] for reserve in reserves.values()}
     return {
         "market_id": "Aave Ethereum Market",
@@ -218,7 +156,7 @@ def make_aave(config: dict[str, Any], reserves: dict[str, Any], book: Path, depl
             "registry": constants["POOL_ADDRESSES_PROVIDER_REGISTRY"],
             "treasury": constants["COLLECTOR"],
         },
-        "flash_loan_premium_bps": {"total": int(float(premium[1])), "protocol": int(float(premium[2]))},
+        "flash_loan_premium_bps": packages.flash_loan_premium_bps,
         "emodes": [
             {
                 "id": category["eModeCategory"],
@@ -301,37 +239,13 @@ def make_reserve(reserve: dict[str, Any], strategies: dict[str, dict[str, int]])
     }
 
 
-def make_uniswap(feeds: dict[str, Any]) -> dict[str, Any]:
-    """Uniswap's contracts, and its pools at the prices of the feeds."""
+def pool_prices(feeds: dict[str, Any]) -> dict[str, Decimal]:
+    """What the tokens of the pools cost in USD on the market."""
     prices = {"WETH": price_of("ETH/USD", feeds)}
     prices |= {symbol: price_of(f"{symbol}/USD", feeds) for symbol in ("USDC", "DAI", "WBTC", "wstETH")}
     # On the market wstETH trades at its rate times the price of stETH in ETH; Aave's oracle takes the rate alone.
     prices["wstETH"] = prices["wstETH"] * feeds["stETH/ETH"]["answer"] / WAD
-    pools = []
-    for base, quote, fee, address, value_usd, profile in POOLS:
-        with localcontext(prec=60):
-            price = (prices[base] / prices[quote]).quantize(Decimal(10) ** -12, ROUND_DOWN)
-        pools.append(
-            {
-                "base": base,
-                "quote": quote,
-                "fee": fee,
-                "address": address,
-                "price": str(price),
-                "value_locked_usd": value_usd,
-                "base_price_usd": str(prices[base].quantize(Decimal(10) ** -8, ROUND_DOWN)),
-                "profile": profile,
-            }
-        )
-    return {"addresses": UNISWAP, "profiles": PROFILES, "pools": pools}
-
-
-def price_of(name: str, feeds: dict[str, Any]) -> Decimal:
-    """The answer of a feed, adapters resolved."""
-    feed = feeds[name]
-    if "base" in feed:
-        return price_of(feed["base"], feeds) * int(feed["ratio_e18"]) / WAD
-    return Decimal(feed["answer"]).scaleb(-int(feed["decimals"]))
+    return prices
 
 
 def round_at(path: Path, timestamp: int) -> dict[str, int]:
@@ -349,13 +263,3 @@ def hourly_open_e8(path: Path, hour: str) -> int:
             if row[0] == hour:
                 return int(Decimal(row[1]) * 10**8)
     raise SystemExit(f"error: no hour '{hour}' in {path.name}")
-
-
-def solidity_constants(path: Path) -> dict[str, str]:
-    """`NAME -> 0x…` of every address constant in a Solidity library of the address book."""
-    found = re.findall(r"constant\s+(\w+)\s*=\s*(?:\w+\(\s*)?(0x[0-9a-fA-F]{40})", path.read_text())
-    return dict(found)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

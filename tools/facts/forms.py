@@ -1,0 +1,80 @@
+"""The forms facts are written down in: small dataclasses, and tables of text with a head line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+ZERO_ADDRESS = "0x" + "0" * 40
+
+
+@dataclass(frozen=True)
+class EMode:
+    """An efficiency mode category; its number is its place, from 1. In hundredths of a percent, as Aave counts."""
+
+    label: str
+    ltv_bps: int
+    liquidation_threshold_bps: int
+    liquidation_bonus_bps: int
+
+
+@dataclass(frozen=True)
+class MarketFacts:
+    """A market of Aave V3's code.
+
+    `rates` has a line for each interest rate curve: name, address, then in percent the optimal usage, base rate and
+    two slopes of variable borrowing, base rate and two slopes of stable borrowing, the optimal stable share.
+
+    `reserves` has a line for each reserve, in the order of their listing, without gaps: the name it has here, the name
+    it has in the address book, loan to value, liquidation threshold, liquidation bonus, protocol fee on it and reserve
+    factor in hundredths of a percent, supply and borrow cap in whole tokens, debt ceiling in US dollars, efficiency
+    mode, flags, rate curve, price feed. Flags: B may be borrowed, I also against isolated collateral, F is frozen.
+
+    `assumed` says what is supplied and borrowed, in whole tokens, where no cap says how much there may be.
+    """
+
+    implementations: dict[str, str]
+    emodes: tuple[EMode, ...]
+    rates: str
+    reserves: str
+    assumed: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A price feed that is a ratio times another. Without a ratio it is the one its namesake has on Ethereum."""
+
+    address: str
+    base: str
+    ratio: Decimal | None = None
+    operator: str = "Aave"
+
+
+@dataclass(frozen=True)
+class ChainFacts:
+    """All that is written down of a chain. `pools` are as in `uniswap_section.py`."""
+
+    chain: str
+    title: str
+    chain_id: int
+    hardfork: str
+    native: str
+    wrapped_native: str
+    block: dict[str, int]
+    book: str
+    deploy_market: str
+    pool_contract: str
+    aave: MarketFacts
+    adapters: dict[str, Adapter]
+    uniswap: dict[str, str]
+    pools: tuple[tuple[str, str, int, int, str], ...]
+    sources: list[dict[str, str]]
+    differences: dict[str, str]
+    tokens: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    """The lines of a table of text, each with the words of the head line as its keys."""
+    head, *lines = (line.split() for line in text.strip().splitlines())
+    return [dict(zip(head, line, strict=True)) for line in lines]

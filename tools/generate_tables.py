@@ -1,0 +1,85 @@
+"""Write `mayavi/worlds/tables/<chain>.json`: the facts the replicas are built from.
+
+    python tools/generate_tables.py [CHAIN…] [--cases ../shared] [--packages DIR] [--check]
+
+Every table takes addresses, parameters and prices from its sources and nothing else. Those of all chains are
+
+- the npm packages `@aave-dao/aave-address-book` and `@aave/deploy-v3`, fetched with `npm pack` unless `--packages`
+  names a folder that holds both, unpacked,
+- single facts written down in `tools/facts/` with where they are from.
+
+Ethereum's table needs besides the configuration of Aave V3 Ethereum of 31 October 2023 and the prices around block
+19,000,000, from `--cases`. The other chains take their prices from Ethereum's table.
+
+`--check` writes nothing and fails when a committed table differs from what the sources give.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ethereum_table import make_ethereum
+from facts.base import BASE
+from market_table import make_chain
+from npm_packages import Packages, fetch_packages
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLES = ROOT / "mayavi" / "worlds" / "tables"
+FACTS = {facts.chain: facts for facts in (BASE,)}
+CHAINS = ["ethereum", *FACTS]
+
+
+def main() -> int:
+    """Write the tables, or compare them with their sources."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("chains", nargs="*", metavar="CHAIN", help=f"some of {', '.join(CHAINS)}; all by default")
+    parser.add_argument("--cases", type=Path, default=ROOT.parent / "shared", help="folder with aave/ and market/")
+    parser.add_argument("--packages", type=Path, help="folder with the two npm packages, unpacked under their names")
+    parser.add_argument("--check", action="store_true", help="compare with the committed tables, write nothing")
+    options = parser.parse_args()
+    if unknown := [chain for chain in options.chains if chain not in CHAINS]:
+        parser.error(f"unknown chain '{unknown[0]}'; there are: {', '.join(CHAINS)}")
+    finish = differs if options.check else write
+    with tempfile.TemporaryDirectory() as scratch:
+        packages = Packages(options.packages or fetch_packages(Path(scratch)))
+        failed = [finish(chain, make_table(chain, options.cases, packages)) for chain in options.chains or CHAINS]
+    return 1 if any(failed) else 0
+
+
+def make_table(chain: str, cases: Path, packages: Packages) -> dict[str, Any]:
+    """The whole table, in the form `mayavi.worlds.table.ChainTable` reads."""
+    if chain == "ethereum":
+        return make_ethereum(cases, packages)
+    ethereum = json.loads((TABLES / "ethereum.json").read_text(encoding="utf-8"))
+    return make_chain(FACTS[chain], packages, ethereum["feeds"])
+
+
+def write(chain: str, table: dict[str, Any]) -> bool:
+    """Write a table; nothing is wrong then."""
+    path = TABLES / f"{chain}.json"
+    path.write_text(text_of(table), encoding="utf-8")
+    print(f"wrote {path.relative_to(ROOT)}")
+    return False
+
+
+def differs(chain: str, table: dict[str, Any]) -> bool:
+    """Whether the committed table is another one, which is said."""
+    path = TABLES / f"{chain}.json"
+    if path.exists() and path.read_text(encoding="utf-8") == text_of(table):
+        return False
+    print(f"error: {path.relative_to(ROOT)} differs from its sources\n  run this script without --check")
+    return True
+
+
+def text_of(table: dict[str, Any]) -> str:
+    """A table as it is committed."""
+    return json.dumps(table, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""The two npm packages of Aave: fetched, unpacked and read."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tarfile
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from common_choices import ADDRESS_BOOK, DEPLOY_V3
+
+
+def fetch_packages(folder: Path) -> Path:
+    """Unpack the packages below `folder`, under their names."""
+    for package in (ADDRESS_BOOK, DEPLOY_V3):
+        command = ["npm", "pack", "--silent", package]
+        archive = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.split()[-1]
+        target = folder / package.rpartition("@")[0]
+        with tarfile.open(folder / archive) as tar:
+            tar.extractall(folder / "unpacked", filter="data")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (folder / "unpacked" / "package").rename(target)
+    return folder
+
+
+class Packages:
+    """The packages, unpacked below `root` under their names."""
+
+    def __init__(self, root: Path) -> None:
+        self._book = root / "@aave-dao" / "aave-address-book"
+        self._markets = root / "@aave" / "deploy-v3" / "dist" / "markets"
+
+    def book(self, library: str) -> dict[str, str]:
+        """`NAME -> 0x…` of every address constant in a Solidity library of the address book, such as `AaveV3Base`."""
+        text = (self._book / "src" / f"{library}.sol").read_text()
+        return dict(re.findall(r"constant\s+(\w+)\s*=\s*(?:\w+\(\s*)?(0x[0-9a-fA-F]{40})", text))
+
+    def book_decimals(self, library: str) -> dict[str, int]:
+        """`SYMBOL -> decimals` of every asset in a library of the address book."""
+        text = (self._book / "src" / f"{library}.sol").read_text()
+        return {name: int(value) for name, value in re.findall(r"constant\s+(\w+)_DECIMALS\s*=\s*(\d+)", text)}
+
+    def tokens(self, chain_id: int) -> dict[str, dict[str, Any]]:
+        """The token list of a chain, by address: underlying tokens and aTokens with name, symbol and decimals."""
+        return {token["address"]: token for token in self._token_list if token["chainId"] == chain_id}
+
+    def market(self, name: str) -> tuple[str, int]:
+        """Market and provider id of a market of the deployment package."""
+        text = (self._markets / name / "index.js").read_text()
+        market_id, provider_id = re.search(r'MarketId: "([^"]+)"', text), re.search(r"ProviderId: (\d+)", text)
+        assert market_id, f"no market id of '{name}' in the deployment package"
+        assert provider_id, f"no provider id of '{name}' in the deployment package"
+        return market_id[1], int(provider_id[1])
+
+    @cached_property
+    def flash_loan_premium_bps(self) -> dict[str, int]:
+        """What a flash loan costs in all, and how much of it is the protocol's."""
+        text = (self._markets / "aave" / "commons.js").read_text()
+        premium = re.search(r"FlashLoanPremiums: \{\s*total: ([\d.e]+),\s*protocol: ([\d.e]+)", text)
+        assert premium, "no flash loan premiums in the deployment package"
+        return {"total": int(float(premium[1])), "protocol": int(float(premium[2]))}
+
+    @cached_property
+    def _token_list(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads((self._book / "tokenlist.json").read_text())["tokens"]
+        return found
