@@ -11,6 +11,14 @@ A name is loaded when it is first used.
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mayavi.protocols.aave_account import AaveAccount as AaveAccount
+    from mayavi.protocols.aave_v3 import AaveV3 as AaveV3
+    from mayavi.protocols.spark import SparkAccount as SparkAccount
+    from mayavi.protocols.spark import SparkLend as SparkLend
+    from mayavi.protocols.tokens import Erc20 as Erc20
 
 _HOMES = {
     "AaveAccount": "mayavi.protocols.aave_account",

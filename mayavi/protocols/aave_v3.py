@@ -1,30 +1,77 @@
-"""Aave V3: supply, borrow, and read what a position and a reserve look like."""
+"""Aave V3, the market: its reserves, rates, prices and parameters, and the accounts on it.
+
+    market = AaveV3(fork)
+    alice = market.account("0x00000000000000000000000000000000000a11ce")
+    alice.supply("WETH", 10**18)
+    alice.borrow("USDC", 1_000 * 10**6)
+    print(alice.health_factor, market.reserve("USDC").variable_borrow_rate)
+
+It asks for nothing that V3.0 or a later version lacks, so the same code reads a replica and a fork of today's chain.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from mayavi.evm.address import AddressLike, to_address
+import numpy as np
+
+from mayavi.errors import ExecutionError, UnknownName
+from mayavi.evm.address import ZERO_ADDRESS, AddressLike
+from mayavi.evm.fleet import Words
+from mayavi.evm.interface import Function
+from mayavi.protocols.aave_reserve import Configuration, EMode, Reserve
+from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
+    from mayavi.evm.abi import Contract
     from mayavi.evm.fork import Fork
-    from mayavi.evm.receipt import Receipt
+    from mayavi.protocols.aave_account import AaveAccount
+
+CLOSE_FACTOR_BPS = 5_000
+"""A liquidation may repay so much of a debt …"""
+FULL_CLOSE_BELOW_WAD = 95 * 10**16
+"""… and all of it where the health factor is below this. Constants of the pool's code, as of V3.0."""
 
 _POOL = [
     "supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode)",
+    "withdraw(address asset, uint256 amount, address to)",
     "borrow(address asset, uint256 amount, uint256 interestRateMode, uint16 referralCode, address onBehalfOf)",
+    "repay(address asset, uint256 amount, uint256 interestRateMode, address onBehalfOf)",
+    "setUserUseReserveAsCollateral(address asset, bool useAsCollateral)",
+    "setUserEMode(uint8 categoryId)",
+    "liquidationCall(address collateral, address debt, address user, uint256 debtToCover, bool receiveAToken)",
     "getUserAccountData(address user) view returns (uint256 collateral, uint256 debt, uint256 available,"
     " uint256 threshold, uint256 ltv, uint256 healthFactor)",
-    "getReserveData(address asset) view returns (((uint256), uint128, uint128, uint128, uint128, uint128, uint40,"
-    " uint16, address, address, address, address, uint128, uint128, uint128))",
+    "getReserveData(address asset) view returns ((uint256 configuration, uint128 liquidityIndex,"
+    " uint128 liquidityRate, uint128 variableBorrowIndex, uint128 variableBorrowRate, uint128 stableBorrowRate,"
+    " uint40 lastUpdate, uint16 id, address aToken, address stableDebtToken, address variableDebtToken,"
+    " address rateStrategy, uint128 accruedToTreasury, uint128 unbacked, uint128 isolatedDebt) data)",
+    "getReserveNormalizedIncome(address asset) view returns (uint256)",
+    "getReserveNormalizedVariableDebt(address asset) view returns (uint256)",
+    "getReservesList() view returns (address[])",
+    "getUserConfiguration(address user) view returns (uint256)",
+    "getUserEMode(address user) view returns (uint256)",
+    "getEModeCategoryData(uint8 id) view returns"
+    " ((uint16 ltv, uint16 threshold, uint16 bonus, address priceSource, string label) category)",
+    "getEModeCategoryCollateralBitmap(uint8 id) view returns (uint128)",
+    "FLASHLOAN_PREMIUM_TOTAL() view returns (uint128)",
+    "FLASHLOAN_PREMIUM_TO_PROTOCOL() view returns (uint128)",
+    "ADDRESSES_PROVIDER() view returns (address)",
+    "event LiquidationCall(address indexed collateral, address indexed debt, address indexed user, uint256 covered,"
+    " uint256 seized, address liquidator, bool receiveAToken)",
+    "event FlashLoan(address indexed target, address initiator, address indexed asset, uint256 amount,"
+    " uint8 interestRateMode, uint256 premium, uint16 indexed referralCode)",
 ]
+_PROVIDER = ["getPriceOracle() view returns (address)"]
 _ORACLE = ["getAssetPrice(address asset) view returns (uint256)"]
-_TOKEN = ["approve(address spender, uint256 amount)", "balanceOf(address owner) view returns (uint256)"]
-_VARIABLE_RATE = 2
+_ACCOUNT_DATA = Function.parse("getUserAccountData(address user)")
+_EMPTY_EMODES = 8  # so many unused numbers in a row, and the list of categories is taken to be at its end
 
 
-class Position(NamedTuple):
-    """An account as the pool sees it. Without debt the health factor is the largest integer there is."""
+class AccountData(NamedTuple):
+    """An account as the pool sees it. Without debt the health factor is 2**256 - 1."""
 
     collateral_usd_e8: int
     debt_usd_e8: int
@@ -34,54 +81,209 @@ class Position(NamedTuple):
     health_factor_wad: int
 
 
-class Rates(NamedTuple):
-    """A reserve's yearly rates, in ray: what suppliers earn and what borrowers at the variable rate pay."""
+@dataclass(frozen=True, slots=True)
+class AccountsData:
+    """Many accounts as the pool sees them, one row each. A column is exact: `.ints()`, `.float64(scale)` for plots."""
 
-    supply_ray: int
-    borrow_ray: int
+    collateral_usd_e8: Words
+    debt_usd_e8: Words
+    available_usd_e8: Words
+    liquidation_threshold_bps: Words
+    ltv_bps: Words
+    health_factor_wad: Words
+
+    def __len__(self) -> int:
+        return len(self.health_factor_wad)
+
+    def __getitem__(self, row: int) -> AccountData:
+        return AccountData(*(getattr(self, name)[row] for name in AccountData._fields))
+
+
+class FlashLoanPremiums(NamedTuple):
+    """What a flash loan costs, in basis points of the loan, and how much of that is the treasury's.
+
+    `protocol_bps` are basis points of the premium, not of the loan; the suppliers get the rest.
+    """
+
+    total_bps: int
+    protocol_bps: int
 
 
 class AaveV3:
-    """The Aave V3 market of the chain that `fork` stands on. Assets are names of `fork.labels` or addresses."""
+    """The Aave V3 market of the chain that `fork` stands on, or the one behind another `pool`.
 
-    def __init__(self, fork: Fork) -> None:
+    Assets are symbols or addresses; one that is no reserve of this market is an `UnknownName` with the nearest that
+    are. The adapter holds nothing but the fork: what it tells was read when it was asked.
+    """
+
+    prefix: ClassVar[str] = "AaveV3"
+    """What the names of this market's contracts in `fork.labels` begin with."""
+    title: ClassVar[str] = "Aave V3"
+
+    def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
+        if pool is None and f"{self.prefix}.Pool" not in fork.labels:
+            raise UnknownName(
+                f"no {self.title} market is known on chain {fork.chain_id}",
+                "give the address of its pool, or open a fork of a chain that has one",
+            )
         self.fork = fork
-        self.pool = fork.contract("AaveV3.Pool", _POOL)
-        self.oracle = fork.contract("AaveV3.Oracle", _ORACLE)
+        self.pool: Contract = fork.contract(pool or f"{self.prefix}.Pool", _POOL)
 
-    def supply(self, asset: AddressLike, amount: int, user: AddressLike) -> Receipt:
-        """Approve and supply `amount` of `asset` from `user`'s balance; it becomes collateral where Aave allows."""
-        token = self.fork.contract(asset, _TOKEN)
-        token.approve(self.pool.address, amount, sender=user)
-        receipt: Receipt = self.pool.supply(token.address, amount, to_address(user), 0, sender=user)
-        return receipt
+    def account(self, address: AddressLike) -> AaveAccount:
+        """The account at `address`, to act with and to look at. It needs no registration."""
+        from mayavi.protocols.aave_account import AaveAccount
 
-    def borrow(self, asset: AddressLike, amount: int, user: AddressLike) -> Receipt:
-        """Borrow `amount` of `asset` at the variable rate."""
-        token = self.fork.address_of(asset)
-        receipt: Receipt = self.pool.borrow(token, amount, _VARIABLE_RATE, 0, to_address(user), sender=user)
-        return receipt
+        return AaveAccount(self, address)
 
-    def position(self, user: AddressLike) -> Position:
-        """What `user` holds and owes, all reserves together, at the oracle's prices."""
-        return Position(*self.pool.getUserAccountData(to_address(user)))
+    # -- reserves -----------------------------------------------------------------------------------------------------
 
-    def debt(self, asset: AddressLike, user: AddressLike) -> int:
-        """What `user` owes of `asset` at the variable rate, interest up to this block included."""
-        variable_debt_token = self._reserve(asset)[10]
-        owed: int = self.fork.contract(variable_debt_token, _TOKEN).balanceOf(to_address(user))
-        return owed
+    def reserves(self) -> list[Reserve]:
+        """Every reserve, in the order of their listing."""
+        oracle = self.oracle
+        return [self._reserve(address, self._data(address), oracle) for address in self.pool.getReservesList()]
 
-    def rates(self, asset: AddressLike) -> Rates:
-        """The rates that have run since somebody last touched the reserve of `asset`."""
-        reserve = self._reserve(asset)
-        return Rates(supply_ray=reserve[2], borrow_ray=reserve[4])
+    def reserve(self, asset: AddressLike) -> Reserve:
+        """The reserve of `asset` as it stands now."""
+        address = self.address_of(asset)
+        return self._reserve(address, self._data(address), self.oracle)
+
+    def symbols(self) -> list[str]:
+        """The symbols of all reserves."""
+        return [Erc20(self.fork, address).symbol for address in self.pool.getReservesList()]
+
+    def address_of(self, asset: AddressLike) -> bytes:
+        """The address of an asset that is a reserve here; any other is an `UnknownName` with the nearest."""
+        if not isinstance(asset, str) or asset[:2] in ("0x", "0X") or asset in self.fork.labels:
+            address = self.fork.address_of(asset)
+            if self._data(address).aToken != ZERO_ADDRESS:
+                return address
+        listed: list[bytes] = self.pool.getReservesList()
+        symbols = {Erc20(self.fork, address).symbol: address for address in listed}
+        if isinstance(asset, str) and asset in symbols:  # listed after our table of names was made
+            return symbols[asset]
+        name = asset if isinstance(asset, str) else self.fork.name(asset)
+        raise UnknownName.of(f"asset of {self.title}", name, symbols, f"there are: {', '.join(symbols)}")
+
+    def token(self, asset: AddressLike) -> Erc20:
+        """The asset itself."""
+        return Erc20(self.fork, self.address_of(asset))
+
+    def a_token(self, asset: AddressLike) -> Erc20:
+        """The token that stands for what was supplied of `asset`."""
+        return Erc20(self.fork, self._data(self.address_of(asset)).aToken)
+
+    def variable_debt_token(self, asset: AddressLike) -> Erc20:
+        """The token that stands for what was borrowed of `asset` at the variable rate."""
+        return Erc20(self.fork, self._data(self.address_of(asset)).variableDebtToken)
+
+    # -- prices and parameters ----------------------------------------------------------------------------------------
+
+    @property
+    def oracle(self) -> Contract:
+        """The oracle the pool works with now."""
+        provider = self.fork.contract(self.pool.ADDRESSES_PROVIDER(), _PROVIDER)
+        return self.fork.contract(provider.getPriceOracle(), _ORACLE)
 
     def price_usd_e8(self, asset: AddressLike) -> int:
-        """The price of one whole `asset` that the pool works with."""
-        price: int = self.oracle.getAssetPrice(self.fork.address_of(asset))
+        """The price of one whole `asset` that the pool works with, in US dollars with eight decimals."""
+        price: int = self.oracle.getAssetPrice(self.address_of(asset))
         return price
 
-    def _reserve(self, asset: AddressLike) -> tuple[Any, ...]:
-        reserve: tuple[Any, ...] = self.pool.getReserveData(self.fork.address_of(asset))
-        return reserve
+    @property
+    def flash_loan_premiums(self) -> FlashLoanPremiums:
+        """What a flash loan costs here."""
+        return FlashLoanPremiums(self.pool.FLASHLOAN_PREMIUM_TOTAL(), self.pool.FLASHLOAN_PREMIUM_TO_PROTOCOL())
+
+    def emode(self, category: int) -> EMode:
+        """The efficiency mode with that number; `UnknownName` where none is configured."""
+        found = self._emode(category)
+        if found is None:
+            known = ", ".join(f"{each.id} ({each.label})" for each in self.emodes()) or "none"
+            raise UnknownName(f"unknown eMode category {category} of {self.title}", f"there are: {known}")
+        return found
+
+    def emodes(self) -> list[EMode]:
+        """All efficiency modes. Numbers are tried from 1 on, up to eight unused ones in a row."""
+        found: list[EMode] = []
+        category = empty = 0
+        while empty < _EMPTY_EMODES and category < 255:
+            category += 1
+            each = self._emode(category)
+            empty = 0 if each else empty + 1
+            found += [each] if each else []
+        return found
+
+    # -- many accounts ------------------------------------------------------------------------------------------------
+
+    def account_data(self, accounts: Sequence[AddressLike]) -> AccountsData:
+        """What `AaveAccount.data` gives, for many accounts in one call of the kernel."""
+        places = [self.fork.address_of(account) for account in accounts]
+        prefix = _ACCOUNT_DATA.selector + bytes(12)
+        outputs = _call_many(self.fork, self.pool.address, [prefix + place for place in places])
+        words = np.frombuffer(b"".join(outputs), dtype=np.uint8).reshape(len(places), len(AccountData._fields), 32)
+        return AccountsData(*(Words(words[:, column]) for column in range(words.shape[1])))
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def _data(self, address: bytes) -> Any:
+        return self.pool.getReserveData(address)
+
+    def _reserve(self, address: bytes, data: Any, oracle: Contract) -> Reserve:
+        fork, token = self.fork, Erc20(self.fork, address)
+        stable = None if data.stableDebtToken == ZERO_ADDRESS else data.stableDebtToken
+        borrowed = Erc20(fork, data.variableDebtToken).total_supply + (
+            Erc20(fork, stable).total_supply if stable else 0
+        )
+        return Reserve(
+            symbol=token.symbol,
+            address=address,
+            id=data.id,
+            configuration=Configuration.of(data.configuration),
+            a_token=data.aToken,
+            variable_debt_token=data.variableDebtToken,
+            stable_debt_token=stable,
+            rate_strategy=data.rateStrategy,
+            price_usd_e8=oracle.getAssetPrice(address),
+            supply_rate_ray=data.liquidityRate,
+            variable_borrow_rate_ray=data.variableBorrowRate,
+            liquidity_index_ray=data.liquidityIndex,
+            variable_borrow_index_ray=data.variableBorrowIndex,
+            normalised_income_ray=self.pool.getReserveNormalizedIncome(address),
+            normalised_variable_debt_ray=self.pool.getReserveNormalizedVariableDebt(address),
+            last_update=data.lastUpdate,
+            supplied=Erc20(fork, data.aToken).total_supply,
+            borrowed=borrowed,
+            available=token.balance_of(data.aToken),
+            accrued_to_treasury_scaled=data.accruedToTreasury,
+            isolated_debt_usd_e2=data.isolatedDebt,
+        )
+
+    def _emode(self, category: int) -> EMode | None:
+        data = self.pool.getEModeCategoryData(category)
+        if not data.threshold:
+            return None
+        return EMode(
+            id=category,
+            label=data.label,
+            ltv_bps=data.ltv,
+            liquidation_threshold_bps=data.threshold,
+            liquidation_bonus_bps=data.bonus,
+            price_source=None if data.priceSource == ZERO_ADDRESS else data.priceSource,
+            assets=tuple(Erc20(self.fork, address).symbol for address in self._emode_assets(category)),
+        )
+
+    def _emode_assets(self, category: int) -> list[bytes]:
+        """What counts as collateral of an eMode: a number of the asset up to V3.1, a bit of the category since."""
+        reserves = [(address, self._data(address)) for address in self.pool.getReservesList()]
+        by_asset = [each for each, data in reserves if Configuration.of(data.configuration).emode == category]
+        if by_asset:
+            return by_asset
+        try:
+            bitmap: int = self.pool.getEModeCategoryCollateralBitmap(category)
+        except ExecutionError:
+            return []  # a pool that does not know bitmaps, and no asset is in this category
+        return [address for address, data in reserves if bitmap >> data.id & 1]
+
+
+def _call_many(fork: Fork, to: bytes, datas: Sequence[bytes]) -> list[bytes]:
+    return [fork.call(to, data) for data in datas]

@@ -1,0 +1,148 @@
+"""A reserve of an Aave V3 market, as it stood when it was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from mayavi.evm.units import RAY, from_units
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What governance has set for a reserve. Basis points are hundredths of a percent; caps are in smallest units.
+
+    `liquidation_bonus_bps` counts from 100 %: at 10,500 a liquidator gets collateral worth 105 % of the debt repaid. Of
+    the 5 % on top, `liquidation_protocol_fee_bps` goes to the treasury. A cap or ceiling that is not set is None.
+    """
+
+    ltv_bps: int
+    liquidation_threshold_bps: int
+    liquidation_bonus_bps: int
+    liquidation_protocol_fee_bps: int
+    reserve_factor_bps: int
+    decimals: int
+    active: bool
+    frozen: bool
+    paused: bool
+    borrowing: bool
+    flash_loans: bool
+    borrowable_in_isolation: bool
+    siloed: bool
+    supply_cap: int | None
+    borrow_cap: int | None
+    debt_ceiling_usd_e2: int | None
+    emode: int
+    """The eMode category of the asset, 0 for none. Since V3.2 an asset may be in several: see `AaveV3.emode`."""
+
+    @classmethod
+    def of(cls, word: int) -> Configuration:
+        """From the word in which the pool keeps it."""
+
+        def bits(start: int, length: int = 1) -> int:
+            return word >> start & (1 << length) - 1
+
+        decimals = bits(48, 8)
+        unit = 10**decimals
+        return cls(
+            ltv_bps=bits(0, 16),
+            liquidation_threshold_bps=bits(16, 16),
+            liquidation_bonus_bps=bits(32, 16),
+            liquidation_protocol_fee_bps=bits(152, 16),
+            reserve_factor_bps=bits(64, 16),
+            decimals=decimals,
+            active=bool(bits(56)),
+            frozen=bool(bits(57)),
+            paused=bool(bits(60)),
+            borrowing=bool(bits(58)),
+            flash_loans=bool(bits(63)),
+            borrowable_in_isolation=bool(bits(61)),
+            siloed=bool(bits(62)),
+            supply_cap=bits(116, 36) * unit or None,
+            borrow_cap=bits(80, 36) * unit or None,
+            debt_ceiling_usd_e2=bits(212, 40) or None,
+            emode=bits(168, 8),
+        )
+
+    @property
+    def isolated(self) -> bool:
+        """Whether the asset, once it is collateral, must be the only one and limits what can be borrowed."""
+        return self.debt_ceiling_usd_e2 is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """One asset of a market at the moment it was read. Amounts are in the asset's smallest unit, all of them exact.
+
+    Rates are yearly and do not compound: `variable_borrow_rate` of `Decimal("0.0315…")` is 3.15 %, `…_rate_ray` the
+    same as the pool keeps it. They are those that run since somebody last touched the reserve. The stored indexes are
+    of that moment, `last_update`; the normalised ones are of now, and are what balances grow by.
+    """
+
+    symbol: str
+    address: bytes
+    id: int
+    configuration: Configuration
+    a_token: bytes
+    variable_debt_token: bytes
+    stable_debt_token: bytes | None
+    """None since V3.2, which has no stable rate."""
+    rate_strategy: bytes
+    price_usd_e8: int
+    supply_rate_ray: int
+    variable_borrow_rate_ray: int
+    liquidity_index_ray: int
+    variable_borrow_index_ray: int
+    normalised_income_ray: int
+    normalised_variable_debt_ray: int
+    last_update: int
+    """Time of the last change, in seconds since 1970."""
+    supplied: int
+    """All aTokens, interest up to now included; without what the treasury has not been paid yet."""
+    borrowed: int
+    """All debt, interest up to now included."""
+    available: int
+    """Tokens in the pool: what can be withdrawn or borrowed at most."""
+    accrued_to_treasury_scaled: int
+    isolated_debt_usd_e2: int
+
+    @property
+    def decimals(self) -> int:
+        """Decimal places of the asset's smallest unit."""
+        return self.configuration.decimals
+
+    @property
+    def supply_rate(self) -> Decimal:
+        """What suppliers earn, as a fraction a year."""
+        return from_units(self.supply_rate_ray, 27)
+
+    @property
+    def variable_borrow_rate(self) -> Decimal:
+        """What borrowers pay, as a fraction a year."""
+        return from_units(self.variable_borrow_rate_ray, 27)
+
+    @property
+    def utilisation_ray(self) -> int:
+        """The share of the reserve that is lent out: debt over debt plus what is available, rounded down."""
+        total = self.borrowed + self.available
+        return self.borrowed * RAY // total if total else 0
+
+    @property
+    def utilisation(self) -> Decimal:
+        """The same as a fraction."""
+        return from_units(self.utilisation_ray, 27)
+
+
+@dataclass(frozen=True, slots=True)
+class EMode:
+    """An efficiency mode: for accounts that chose it, its parameters replace those of the assets in it."""
+
+    id: int
+    label: str
+    ltv_bps: int
+    liquidation_threshold_bps: int
+    liquidation_bonus_bps: int
+    price_source: bytes | None
+    """An asset whose price stands for all of the category; None where each has its own, always so since V3.2."""
+    assets: tuple[str, ...]
+    """Symbols of the assets that count as its collateral."""
