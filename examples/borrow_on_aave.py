@@ -3,34 +3,30 @@
 python examples/borrow_on_aave.py
 """
 
-from mayavi import Fork, ether
+from mayavi import Fork, ether, format_units
 from mayavi.errors import CallReverted
-
-ALICE = "0x00000000000000000000000000000000000a11ce"
+from mayavi.protocols import AaveV3
 
 fork = Fork.replica("ethereum")
-fork.deal("WETH", ALICE, ether(1))
-pool = fork.contract(
-    "AaveV3.Pool",
-    [
-        "supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode)",
-        "borrow(address asset, uint256 amount, uint256 rateMode, uint16 referralCode, address onBehalfOf)",
-        "getUserAccountData(address user) view returns (uint256 collateral, uint256 debt, uint256 available,"
-        " uint256 threshold, uint256 ltv, uint256 healthFactor)",
-    ],
-)
-weth, usdc = fork.address_of("WETH"), fork.address_of("USDC")
+market = AaveV3(fork)
+alice = market.account("0x00000000000000000000000000000000000a11ce")
 
-fork.contract("WETH", ["approve(address spender, uint256 amount)"]).approve(pool.address, ether(1), sender=ALICE)
-pool.supply(weth, ether(1), ALICE, 0, sender=ALICE)
-pool.borrow(usdc, 1_700 * 10**6, 2, 0, ALICE, sender=ALICE)
-print(f"health factor {pool.getUserAccountData(ALICE).healthFactor / 1e18:.4f}")
+fork.deal("WETH", alice.address, ether(1))
+alice.supply("WETH", ether(1))
+alice.borrow("USDC", 1_700 * 10**6)
+print(f"health factor {alice.health_factor:.4f}")
+print(f"liquidated when WETH costs ${format_units(alice.liquidation_price('WETH') or 0, 8, 2)}")
 
-with fork.snapshot():  # what follows is undone at the end
-    try:
-        pool.borrow(usdc, 1_000 * 10**6, 2, 0, ALICE, sender=ALICE)
-    except CallReverted as error:
-        print(f"one thousand more: {error.reason}")
+try:
+    alice.borrow("USDC", 1_000 * 10**6)  # what fails leaves everything as it was
+except CallReverted as error:
+    print(f"one thousand more: {error.reason}")
 
 fork.mine(blocks=2_600_000)  # about a year
-print(f"a year later {pool.getUserAccountData(ALICE).healthFactor / 1e18:.4f}")
+usdc = market.reserve("USDC")
+print(f"a year later {alice.health_factor:.4f}, after a year at {usdc.variable_borrow_rate:.2%}")
+
+fork.deal("USDC", alice.address, alice.debt("USDC"))
+alice.repay("USDC")  # without an amount: everything
+alice.withdraw("WETH")
+print(f"and out again with {format_units(alice.balance('WETH'), 18, 6)} WETH, owing {alice.debt('USDC')}")

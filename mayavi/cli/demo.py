@@ -74,17 +74,16 @@ def play(fork: Fork, seed: int, steps: int) -> Iterator[Row]:
     from random import Random
 
     from mayavi.evm.hashing import keccak_text
-    from mayavi.protocols.aave_v3 import AaveV3
-    from mayavi.protocols.price_feed import PriceFeed
-
+    from mayavi.protocols import AaveV3, PriceFeed
+    
     chance = Random(seed)
     market = AaveV3(fork)
     feed = PriceFeed(fork, "Chainlink.ETH/USD")
-    borrower = keccak_text("mayavi demo borrower")[-20:]
+    borrower = market.account(keccak_text("mayavi demo borrower")[-20:])
 
-    fork.deal("WETH", borrower, COLLATERAL_WEI)
-    market.supply("WETH", COLLATERAL_WEI, borrower)
-    market.borrow("USDC", BORROWED_USDC_E6, borrower)
+    fork.deal("WETH", borrower.address, COLLATERAL_WEI)
+    borrower.supply("WETH", COLLATERAL_WEI)
+    borrower.borrow("USDC", BORROWED_USDC_E6)
     for step in range(steps + 1):
         if step:
             fork.mine(STEP_BLOCKS)
@@ -94,10 +93,10 @@ def play(fork: Fork, seed: int, steps: int) -> Iterator[Row]:
             step=step,
             block=fork.block_number,
             price_usd_e8=market.price_usd_e8("WETH"),
-            health_factor_wad=market.position(borrower).health_factor_wad,
-            debt_usdc_e6=market.debt("USDC", borrower),
-            supply_rate_ray=market.rates("WETH").supply_ray,
-            borrow_rate_ray=market.rates("USDC").borrow_ray,
+            health_factor_wad=borrower.data().health_factor_wad,
+            debt_usdc_e6=borrower.debt("USDC"),
+            supply_rate_ray=market.reserve("WETH").supply_rate_ray,
+            borrow_rate_ray=market.reserve("USDC").variable_borrow_rate_ray,
         )
 
 

@@ -1,8 +1,9 @@
 """What well-known revert data means, in words. Imported only when a revert is decoded.
 
-Names and numbers are those of the contracts: Aave V3.0 (`Errors` of @aave/core-v3 1.19.3), Compound III's Comet and its
-extension, Uniswap V3 (core and periphery), OpenZeppelin 5 (ERC-6093 and access control), Solidity's panics. 48 is not
-used by Aave. The sentences are ours: what went wrong, and where it helps, what to do.
+Names and numbers are those of the contracts: Aave V3 (`Errors` of @aave/core-v3 1.19.3 up to 91, later versions beyond;
+since V3.4 the same errors are custom ones without numbers), Compound III's Comet and its extension, Uniswap V3 (core
+and periphery), OpenZeppelin 5 (ERC-6093 and access control), Solidity's panics. 48 is not used by Aave. The sentences
+are ours: what went wrong and, behind a semicolon, what to do about it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ AAVE_V3: Final[dict[int, tuple[str, str]]] = {
     10: ("CALLER_NOT_POOL_CONFIGURATOR", "only the pool configurator may do this"),
     11: ("CALLER_NOT_ATOKEN", "only the reserve's aToken may do this"),
     12: ("INVALID_ADDRESSES_PROVIDER", "the contract was made for another addresses provider"),
-    13: ("INVALID_FLASHLOAN_EXECUTOR_RETURN", "the receiver of the flash loan must return true from executeOperation"),
+    13: (
+        "INVALID_FLASHLOAN_EXECUTOR_RETURN",
+        "the receiver of the flash loan did not return true; executeOperation has to",
+    ),
     14: ("RESERVE_ALREADY_ADDED", "this asset is a reserve already"),
     15: ("NO_MORE_RESERVES_ALLOWED", "the pool has as many reserves as it can hold"),
     16: ("EMODE_CATEGORY_RESERVED", "eMode category 0 means none and cannot be configured"),
@@ -51,14 +55,20 @@ AAVE_V3: Final[dict[int, tuple[str, str]]] = {
     23: ("CALLER_MUST_BE_POOL", "only the pool itself may call the token this way"),
     24: ("INVALID_MINT_AMOUNT", "the amount is so small that it mints nothing"),
     25: ("INVALID_BURN_AMOUNT", "the amount is so small that it burns nothing"),
-    26: ("INVALID_AMOUNT", "the amount must be above zero"),
-    27: ("RESERVE_INACTIVE", "the reserve is not active, or the asset is not a reserve at all"),
-    28: ("RESERVE_FROZEN", "the reserve is frozen: only withdrawals, repayments and liquidations are allowed"),
-    29: ("RESERVE_PAUSED", "the reserve is paused: nothing is allowed until it is unpaused"),
-    30: ("BORROWING_NOT_ENABLED", "this asset cannot be borrowed"),
+    26: ("INVALID_AMOUNT", "the amount must be above zero; where everything is meant, there may be nothing"),
+    27: ("RESERVE_INACTIVE", "the reserve is not active, or the asset is not a reserve at all; choose another asset"),
+    28: ("RESERVE_FROZEN", "the reserve is frozen; only withdrawals, repayments and liquidations are allowed"),
+    29: ("RESERVE_PAUSED", "the reserve is paused; nothing is allowed until it is unpaused"),
+    30: ("BORROWING_NOT_ENABLED", "this asset cannot be borrowed; `reserve(…).configuration.borrowing` says which can"),
     31: ("STABLE_BORROWING_NOT_ENABLED", "this asset cannot be borrowed at a stable rate; use the variable rate (2)"),
-    32: ("NOT_ENOUGH_AVAILABLE_USER_BALANCE", "the account has supplied less than it wants to withdraw"),
-    33: ("INVALID_INTEREST_RATE_MODE_SELECTED", "the interest rate mode is 1 for stable or 2 for variable"),
+    32: (
+        "NOT_ENOUGH_AVAILABLE_USER_BALANCE",
+        "the account has supplied less than it wants to withdraw; without an amount everything is withdrawn",
+    ),
+    33: (
+        "INVALID_INTEREST_RATE_MODE_SELECTED",
+        "this interest rate mode does not exist; it is 1 for stable or 2 for variable",
+    ),
     34: ("COLLATERAL_BALANCE_IS_ZERO", "the account has nothing that counts as collateral; supply something first"),
     35: (
         "HEALTH_FACTOR_LOWER_THAN_LIQUIDATION_THRESHOLD",
@@ -68,31 +78,73 @@ AAVE_V3: Final[dict[int, tuple[str, str]]] = {
         "COLLATERAL_CANNOT_COVER_NEW_BORROW",
         "the debt would exceed the loan to value of the collateral; borrow less or supply more",
     ),
-    37: ("COLLATERAL_SAME_AS_BORROWING_CURRENCY", "at a stable rate, most collateral must be in another asset"),
+    37: (
+        "COLLATERAL_SAME_AS_BORROWING_CURRENCY",
+        "at a stable rate, most collateral must be in another asset; use the variable rate (2)",
+    ),
     38: ("AMOUNT_BIGGER_THAN_MAX_LOAN_SIZE_STABLE", "a single stable-rate loan is limited to a share of the liquidity"),
-    39: ("NO_DEBT_OF_SELECTED_TYPE", "the account has no debt in this asset at this rate mode"),
-    40: ("NO_EXPLICIT_AMOUNT_TO_REPAY_ON_BEHALF", "repaying for someone else needs an exact amount, not the maximum"),
+    39: (
+        "NO_DEBT_OF_SELECTED_TYPE",
+        "the account has no debt in this asset at this rate mode; there is nothing to repay",
+    ),
+    40: (
+        "NO_EXPLICIT_AMOUNT_TO_REPAY_ON_BEHALF",
+        "repaying for someone else needs an exact amount; the maximum is not one",
+    ),
     41: ("NO_OUTSTANDING_STABLE_DEBT", "the account has no stable-rate debt in this reserve"),
     42: ("NO_OUTSTANDING_VARIABLE_DEBT", "the account has no variable-rate debt in this reserve"),
-    43: ("UNDERLYING_BALANCE_ZERO", "the account has not supplied this asset"),
+    43: ("UNDERLYING_BALANCE_ZERO", "the account has not supplied this asset; supply some first"),
     44: ("INTEREST_RATE_REBALANCE_CONDITIONS_NOT_MET", "the market's rates do not justify a rebalancing now"),
-    45: ("HEALTH_FACTOR_NOT_BELOW_THRESHOLD", "the account is healthy and cannot be liquidated"),
-    46: ("COLLATERAL_CANNOT_BE_LIQUIDATED", "the account does not use this asset as collateral"),
-    47: ("SPECIFIED_CURRENCY_NOT_BORROWED_BY_USER", "the account has no debt in the asset to be repaid"),
-    49: ("INCONSISTENT_FLASHLOAN_PARAMS", "assets, amounts and modes of a flash loan must be equally many"),
-    50: ("BORROW_CAP_EXCEEDED", "the reserve's borrow cap leaves no room for this amount"),
-    51: ("SUPPLY_CAP_EXCEEDED", "the reserve's supply cap leaves no room for this amount"),
+    45: (
+        "HEALTH_FACTOR_NOT_BELOW_THRESHOLD",
+        "the account is healthy and cannot be liquidated; its health factor has to fall below 1 first",
+    ),
+    46: (
+        "COLLATERAL_CANNOT_BE_LIQUIDATED",
+        "the account does not use this asset as collateral; its position lists what it does use",
+    ),
+    47: (
+        "SPECIFIED_CURRENCY_NOT_BORROWED_BY_USER",
+        "the account has no debt in the asset to be repaid; its position lists what it owes",
+    ),
+    49: (
+        "INCONSISTENT_FLASHLOAN_PARAMS",
+        "assets, amounts and modes of a flash loan must be equally many; give one of each for every asset",
+    ),
+    50: (
+        "BORROW_CAP_EXCEEDED",
+        "the reserve's borrow cap leaves no room for this amount; borrow less or another asset",
+    ),
+    51: (
+        "SUPPLY_CAP_EXCEEDED",
+        "the reserve's supply cap leaves no room for this amount; supply less or another asset",
+    ),
     52: ("UNBACKED_MINT_CAP_EXCEEDED", "the reserve's cap on unbacked minting leaves no room for this amount"),
-    53: ("DEBT_CEILING_EXCEEDED", "the debt ceiling of the isolated collateral leaves no room for this amount"),
+    53: (
+        "DEBT_CEILING_EXCEEDED",
+        "the debt ceiling of the isolated collateral leaves no room for this amount; borrow less",
+    ),
     54: ("UNDERLYING_CLAIMABLE_RIGHTS_NOT_ZERO", "aTokens or treasury claims still exist, so the reserve must stay"),
     55: ("STABLE_DEBT_NOT_ZERO", "stable-rate debt still exists, so the reserve must stay"),
     56: ("VARIABLE_DEBT_SUPPLY_NOT_ZERO", "variable-rate debt still exists, so the reserve must stay"),
-    57: ("LTV_VALIDATION_FAILED", "collateral without borrowing power has to be withdrawn first"),
-    58: ("INCONSISTENT_EMODE_CATEGORY", "the account has debt outside this eMode category"),
-    59: ("PRICE_ORACLE_SENTINEL_CHECK_FAILED", "the sequencer is down or has only just come back"),
-    60: ("ASSET_NOT_BORROWABLE_IN_ISOLATION", "an account with isolated collateral cannot borrow this asset"),
+    57: ("LTV_VALIDATION_FAILED", "collateral without borrowing power is in the way; withdraw it first"),
+    58: (
+        "INCONSISTENT_EMODE_CATEGORY",
+        "the account has debt outside this eMode category; repay that debt, or choose another category",
+    ),
+    59: (
+        "PRICE_ORACLE_SENTINEL_CHECK_FAILED",
+        "the sequencer is down or has only just come back; wait until the grace period is over",
+    ),
+    60: (
+        "ASSET_NOT_BORROWABLE_IN_ISOLATION",
+        "an account with isolated collateral cannot borrow this asset; borrow one that is `borrowable_in_isolation`",
+    ),
     61: ("RESERVE_ALREADY_INITIALIZED", "the reserve has been initialised before"),
-    62: ("USER_IN_ISOLATION_MODE_OR_LTV_ZERO", "isolated or zero loan-to-value assets cannot become collateral here"),
+    62: (
+        "USER_IN_ISOLATION_MODE_OR_LTV_ZERO",
+        "isolated or zero loan-to-value assets cannot become collateral here; use them alone, or not at all",
+    ),
     63: ("INVALID_LTV", "the loan to value does not fit its bits of the configuration"),
     64: ("INVALID_LIQ_THRESHOLD", "the liquidation threshold does not fit its bits of the configuration"),
     65: ("INVALID_LIQ_BONUS", "the liquidation bonus does not fit its bits of the configuration"),
@@ -112,17 +164,61 @@ AAVE_V3: Final[dict[int, tuple[str, str]]] = {
     79: ("INVALID_SIGNATURE", "the permit is not signed by its owner"),
     80: ("OPERATION_NOT_SUPPORTED", "this token does not offer that operation; debt tokens cannot be transferred"),
     81: ("DEBT_CEILING_NOT_ZERO", "isolated debt cannot be reset while a debt ceiling is set"),
-    82: ("ASSET_NOT_LISTED", "the asset is not a reserve of this pool"),
+    82: ("ASSET_NOT_LISTED", "the asset is not a reserve of this pool; choose one that is"),
     83: ("INVALID_OPTIMAL_USAGE_RATIO", "the optimal usage ratio cannot be above 100 %"),
     84: ("INVALID_OPTIMAL_STABLE_TO_TOTAL_DEBT_RATIO", "the optimal share of stable debt cannot be above 100 %"),
     85: ("UNDERLYING_CANNOT_BE_RESCUED", "the reserve's own asset belongs to its suppliers"),
     86: ("ADDRESSES_PROVIDER_ALREADY_ADDED", "the registry holds this addresses provider already"),
     87: ("POOL_ADDRESSES_DO_NOT_MATCH", "the token implementation was made for another pool"),
     88: ("STABLE_BORROWING_ENABLED", "disable borrowing at a stable rate first"),
-    89: ("SILOED_BORROWING_VIOLATION", "a siloed asset must be the account's only debt"),
+    89: ("SILOED_BORROWING_VIOLATION", "a siloed asset must be the account's only debt; repay the other debt first"),
     90: ("RESERVE_DEBT_NOT_ZERO", "this change is only allowed while nobody has borrowed the asset"),
-    91: ("FLASHLOAN_DISABLED", "flash loans of this asset are disabled"),
+    91: ("FLASHLOAN_DISABLED", "flash loans of this asset are disabled; borrow another asset"),
+    92: ("INVALID_MAX_RATE", "the highest borrow rate of the curve is above what is allowed"),
+    93: ("WITHDRAW_TO_ATOKEN", "tokens cannot be withdrawn to the aToken itself; withdraw to an account"),
+    94: ("SUPPLY_TO_ATOKEN", "nothing can be supplied on behalf of the aToken itself; supply for an account"),
+    95: ("SLOPE_2_MUST_BE_GTE_SLOPE_1", "the second slope of the rate curve cannot be below the first"),
+    96: ("CALLER_NOT_RISK_OR_POOL_OR_EMERGENCY_ADMIN", "only a risk, pool or emergency admin may do this"),
+    97: (
+        "LIQUIDATION_GRACE_SENTINEL_CHECK_FAILED",
+        "the reserve is in a grace period without liquidations; wait until it is over",
+    ),
+    98: ("INVALID_GRACE_PERIOD", "the grace period is longer than allowed"),
+    99: ("INVALID_FREEZE_STATE", "the reserve is in that state already"),
+    100: (
+        "NOT_BORROWABLE_IN_EMODE",
+        "the account's eMode does not allow to borrow this asset; leave it, or borrow another asset",
+    ),
+    101: ("CALLER_NOT_UMBRELLA", "only the Umbrella contract may do this"),
+    102: ("RESERVE_NOT_IN_DEFICIT", "the reserve has no deficit to cover"),
+    103: (
+        "MUST_NOT_LEAVE_DUST",
+        "the liquidation would leave too small a debt or collateral behind; cover all of it, or less",
+    ),
+    104: ("USER_CANNOT_HAVE_DEBT", "this needs an account without debt; repay first"),
 }
+
+_AAVE_CUSTOM: Final = """
+CallerNotPoolAdmin CallerNotPoolOrEmergencyAdmin CallerNotRiskOrPoolAdmin CallerNotAssetListingOrPoolAdmin
+AddressesProviderNotRegistered InvalidAddressesProviderId NotContract CallerNotPoolConfigurator CallerNotAToken
+InvalidAddressesProvider InvalidFlashloanExecutorReturn ReserveAlreadyAdded NoMoreReservesAllowed EModeCategoryReserved
+ReserveLiquidityNotZero FlashloanPremiumInvalid InvalidReserveParams InvalidEmodeCategoryParams CallerMustBePool
+InvalidMintAmount InvalidBurnAmount InvalidAmount ReserveInactive ReserveFrozen ReservePaused BorrowingNotEnabled
+NotEnoughAvailableUserBalance InvalidInterestRateModeSelected HealthFactorLowerThanLiquidationThreshold
+CollateralCannotCoverNewBorrow NoDebtOfSelectedType NoExplicitAmountToRepayOnBehalf UnderlyingBalanceZero
+HealthFactorNotBelowThreshold CollateralCannotBeLiquidated SpecifiedCurrencyNotBorrowedByUser
+InconsistentFlashloanParams BorrowCapExceeded SupplyCapExceeded DebtCeilingExceeded UnderlyingClaimableRightsNotZero
+VariableDebtSupplyNotZero LtvValidationFailed InconsistentEModeCategory PriceOracleSentinelCheckFailed
+AssetNotBorrowableInIsolation ReserveAlreadyInitialized UserInIsolationModeOrLtvZero InvalidLtv InvalidDecimals
+InvalidReserveFactor InvalidBorrowCap InvalidSupplyCap InvalidLiquidationProtocolFee InvalidDebtCeiling
+InvalidReserveIndex AclAdminCannotBeZero InconsistentParamsLength ZeroAddressNotValid InvalidExpiration
+InvalidSignature OperationNotSupported DebtCeilingNotZero AssetNotListed InvalidOptimalUsageRatio
+UnderlyingCannotBeRescued AddressesProviderAlreadyAdded PoolAddressesDoNotMatch SiloedBorrowingViolation
+ReserveDebtNotZero FlashloanDisabled InvalidMaxRate WithdrawToAToken SupplyToAToken Slope2MustBeGteSlope1
+CallerNotRiskOrPoolOrEmergencyAdmin LiquidationGraceSentinelCheckFailed InvalidGracePeriod InvalidFreezeState
+NotBorrowableInEMode CallerNotUmbrella ReserveNotInDeficit MustNotLeaveDust UserCannotHaveDebt
+"""
+"""The errors above by their names since V3.4, where they have no numbers."""
 
 TEXTS: Final[dict[str, str]] = {
     "AI": "the Uniswap pool is initialised already",
@@ -146,55 +242,77 @@ TEXTS: Final[dict[str, str]] = {
     "Too much requested": "the price moved past the maximum amount in; allow more slippage or swap less",
     "Transaction too old": "the deadline has passed; give one after the block's timestamp",
     "Price slippage check": "the position would take less than its minimum amounts",
+    "transfer: amount exceeds balance": "the sender holds less of the token than it wants to move",
+    "transferFrom: amount exceeds allowance": "approve the spender first",
+    "approve: reset the allowance to zero first": "the token wants approve(spender, 0) before another amount",
     "ERC20: transfer amount exceeds balance": "the sender holds less of the token than it wants to move",
     "ERC20: insufficient allowance": "approve the spender first",
     "ERC20: transfer amount exceeds allowance": "approve the spender first",
 }
 
-CUSTOM_ERRORS: Final[dict[str, str]] = {
-    "Absurd()": "Comet: the arguments make no sense together",
-    "AlreadyInitialized()": "Comet: its storage has been initialised before",
-    "BadAmount()": "Comet: an allowance is either everything or nothing",
-    "BadAsset()": "Comet: this market does not know the asset",
-    "BadDecimals()": "Comet: a token or price feed has other decimals than configured",
-    "BadDiscount()": "Comet: the store front discount cannot be above 100 %",
-    "BadMinimum()": "Comet: the minimum for rewards must be above zero",
-    "BadNonce()": "Comet: the signed authorisation has another nonce than the account",
-    "BadPrice()": "Comet: the price feed answers zero or less",
-    "BadSignatory()": "Comet: the authorisation is not signed by its owner",
-    "BorrowCFTooLarge()": "Comet: the borrow factor must be below the liquidation factor",
-    "BorrowTooSmall()": "Comet: the debt would be below the market's minimum borrow",
-    "InsufficientReserves()": "Comet: the market has less reserves than that",
-    "InvalidInt104()": "Comet: a number does not fit 104 signed bits",
-    "InvalidInt256()": "Comet: a number does not fit 256 signed bits",
-    "InvalidUInt104()": "Comet: a number does not fit 104 bits",
-    "InvalidUInt128()": "Comet: a number does not fit 128 bits",
-    "InvalidUInt64()": "Comet: a number does not fit 64 bits",
-    "InvalidValueS()": "Comet: the signature's s is in the upper half of the curve",
-    "InvalidValueV()": "Comet: the signature's v is neither 27 nor 28",
-    "LiquidateCFTooLarge()": "Comet: the liquidation factor cannot be above 100 %",
-    "NegativeNumber()": "Comet: a number that must not be negative is",
-    "NoSelfTransfer()": "Comet: source and destination are the same account",
-    "NotCollateralized()": "Comet: the collateral does not allow that much debt; borrow less or supply more",
-    "NotForSale()": "Comet: reserves are above their target, so no collateral is sold",
-    "NotLiquidatable()": "Comet: the account is healthy and cannot be absorbed",
-    "Paused()": "Comet: this action is paused",
-    "ReentrantCallBlocked()": "Comet: it was entered again during a call",
-    "SignatureExpired()": "Comet: the authorisation's expiry has passed",
-    "SupplyCapExceeded()": "Comet: the asset's supply cap leaves no room for this amount",
-    "TimestampTooLarge()": "Comet: the block's timestamp does not fit 40 bits",
-    "TooManyAssets()": "Comet: the market has more collateral assets than it can hold",
-    "TooMuchSlippage()": "Comet: the collateral bought would be less than the minimum asked for",
-    "TransferInFailed()": "Comet: a token could not be taken: check balance and allowance",
-    "TransferOutFailed()": "Comet: a token could not be paid out",
-    "Unauthorized()": "Comet: the caller may not act for this account or in this role",
+COMET: Final[dict[str, str]] = {
+    "Absurd()": "the arguments make no sense together; base and collateral cannot be the same here",
+    "AlreadyInitialized()": "its storage has been initialised before",
+    "BadAmount()": "an allowance is either everything or nothing; approve 2**256 - 1 or 0",
+    "BadAsset()": "this market does not know the asset; its adapter lists those it takes",
+    "BadDecimals()": "a token or price feed has other decimals than configured",
+    "BadDiscount()": "the store front discount cannot be above 100 %",
+    "BadMinimum()": "the minimum for rewards must be above zero",
+    "BadNonce()": "the signed authorisation has another nonce than the account; sign with the current one",
+    "BadPrice()": "the price feed answers zero or less; look at the feed",
+    "BadSignatory()": "the authorisation is not signed by its owner",
+    "BorrowCFTooLarge()": "the borrow factor must be below the liquidation factor",
+    "BorrowTooSmall()": "the debt would be below the market's minimum borrow; borrow more, or nothing",
+    "InsufficientReserves()": "the market has less reserves than that; withdraw less",
+    "InvalidInt104()": "a number does not fit 104 signed bits",
+    "InvalidInt256()": "a number does not fit 256 signed bits",
+    "InvalidUInt104()": "a number does not fit 104 bits",
+    "InvalidUInt128()": "a number does not fit 128 bits",
+    "InvalidUInt64()": "a number does not fit 64 bits",
+    "InvalidValueS()": "the signature's s is in the upper half of the curve",
+    "InvalidValueV()": "the signature's v is neither 27 nor 28",
+    "LiquidateCFTooLarge()": "the liquidation factor cannot be above 100 %",
+    "NegativeNumber()": "a number that must not be negative is",
+    "NoSelfTransfer()": "source and destination are the same account; choose another destination",
+    "NotCollateralized()": "the collateral does not allow that much debt; borrow less or supply more",
+    "NotForSale()": "reserves have reached their target, so no collateral is sold; wait until an absorption",
+    "NotLiquidatable()": "the account is healthy and cannot be absorbed; its collateral has to lose value first",
+    "Paused()": "this action is paused; the pause guardian or the governor may resume it",
+    "ReentrantCallBlocked()": "it was entered again during a call",
+    "SignatureExpired()": "the authorisation's expiry has passed; sign one with a later expiry",
+    "SupplyCapExceeded()": "the asset's supply cap leaves no room for this amount; supply less or another asset",
+    "TimestampTooLarge()": "the block's timestamp does not fit 40 bits",
+    "TooManyAssets()": "the market has more collateral assets than it can hold",
+    "TooMuchSlippage()": "the collateral bought would be less than the minimum asked for; ask for a new quote",
+    "TransferInFailed()": "a token could not be taken; check balance and allowance",
+    "TransferOutFailed()": "a token could not be paid out; the market may hold too little of it",
+    "Unauthorized()": "the caller may not act for this account or in this role; the account can `allow` it",
+}
+
+_OTHERS: Final[dict[str, str]] = {
+    "InvalidLiquidationThreshold()": "the liquidation threshold does not fit its bits of the configuration",
+    "InvalidLiquidationBonus()": "the liquidation bonus does not fit its bits of the configuration",
+    "SelfLiquidation()": "an account cannot liquidate itself; let another one do it",
+    "CallerNotPositionManager()": "the caller may not act for this account; the account has to enable it first",
     "AccessControlUnauthorizedAccount(address account, bytes32 neededRole)": "the account lacks the role",
-    "ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)": "approve the spender first",
-    "ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)": "the sender holds too little",
+    "ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)": (
+        "the allowance is too small; approve the spender first"
+    ),
+    "ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)": (
+        "the sender holds too little; `fork.deal` gives it more"
+    ),
     "ERC20InvalidApprover(address approver)": "the zero address cannot approve",
     "ERC20InvalidReceiver(address receiver)": "the token cannot be sent there",
     "ERC20InvalidSender(address sender)": "the token cannot be sent from there",
     "ERC20InvalidSpender(address spender)": "the zero address cannot be a spender",
     "OwnableUnauthorizedAccount(address account)": "only the owner may do this",
-    "SafeERC20FailedOperation(address token)": "a token call failed: check balance and allowance",
+    "SafeERC20FailedOperation(address token)": "a token call failed; check balance and allowance",
 }
+
+_BY_FOLDED_NAME = {name.replace("_", "").casefold(): sentence for name, sentence in AAVE_V3.values()}
+CUSTOM_ERRORS: Final[dict[str, str]] = {
+    **{f"{name}()": _BY_FOLDED_NAME[name.casefold()] for name in _AAVE_CUSTOM.split()},
+    **_OTHERS,
+    **COMET,
+}
+"""Custom errors by signature. Aave and Comet share `SupplyCapExceeded()`, which means the same in both."""

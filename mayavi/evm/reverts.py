@@ -24,9 +24,10 @@ _LONGEST_TEXT: Final = 300
 class Reason:
     """A revert explained.
 
-    `message` is one printable line and what `str()` gives; `hint` a sentence on what it means, if that is known.
-    `name` is the error's own: `Error`, `Panic`, `COLLATERAL_CANNOT_COVER_NEW_BORROW` or a custom error's, and empty
-    when there is none. `args` are its arguments decoded.
+    `message` is one printable line and what `str()` gives: the error, and a sentence on what it means where that is
+    known. `hint` says what to do, or what a terse text means. `name` is the error's own: `Error`, `Panic`,
+    `COLLATERAL_CANNOT_COVER_NEW_BORROW` or a custom error's, and empty when there is none. `args` are its arguments
+    decoded.
     """
 
     kind: Kind
@@ -55,9 +56,9 @@ def decode_revert(output: bytes, abis: Iterable[Any] = ()) -> Reason:
         return _panic(int.from_bytes(data[4:36]))
     for abi in abis:
         if error := Interface.of(abi).errors.get(selector):
-            return _custom(error, data, _hints().get(selector, (None, None))[1])
-    known, hint = _hints().get(selector, (None, None))
-    return _custom(known, data, hint) if known else _unknown(data)
+            return _custom(error, data, _known().get(selector, (None, ""))[1])
+    known, sentence = _known().get(selector, (None, ""))
+    return _custom(known, data, sentence) if known else _unknown(data)
 
 
 def _text(data: bytes) -> Reason:
@@ -72,7 +73,8 @@ def _text(data: bytes) -> Reason:
     text = raw.decode(errors="backslashreplace")
     shown = _printable(text)
     if text.isascii() and text.isdecimal() and len(text) <= 3 and (aave := AAVE_V3.get(int(text))) and text[0] != "0":
-        return Reason("aave", aave[0], f"{text} {aave[0]}", (int(text),), aave[1])
+        meaning, hint = _parts(aave[1])
+        return Reason("aave", aave[0], f"{text} {aave[0]}: {meaning}", (int(text),), hint)
     return Reason("text", "Error", shown or "an empty reason", (text,), TEXTS.get(text))
 
 
@@ -83,12 +85,20 @@ def _panic(code: int) -> Reason:
     return Reason("panic", "Panic", f"panic 0x{code:02x}: {meaning}", (code,))
 
 
-def _custom(error: Error, data: bytes, hint: str | None) -> Reason:
+def _custom(error: Error, data: bytes, sentence: str) -> Reason:
+    meaning, hint = _parts(sentence)
     try:
         args = error.decode(data)
     except BadCalldata:
         return Reason("custom", error.name, f"{error.text} with damaged arguments 0x{_cut(data[4:].hex())}", (), hint)
-    return Reason("custom", error.name, _printable(f"{error.name}{error.inputs.root.show(args)}"), args, hint)
+    shown = _printable(f"{error.name}{error.inputs.root.show(args)}")
+    return Reason("custom", error.name, f"{shown}: {meaning}" if meaning else shown, args, hint)
+
+
+def _parts(sentence: str) -> tuple[str, str | None]:
+    """What went wrong, and what to do about it where the table knows."""
+    meaning, _, hint = sentence.partition("; ")
+    return meaning, hint or None
 
 
 def _unknown(data: bytes) -> Reason:
@@ -99,12 +109,12 @@ def _unknown(data: bytes) -> Reason:
 
 
 @cache
-def _hints() -> dict[bytes, tuple[Error, str]]:
+def _known() -> dict[bytes, tuple[Error, str]]:
     """Well-known custom errors by selector, hashed at the first revert that needs them."""
     from mayavi.evm.revert_tables import CUSTOM_ERRORS
 
-    errors = ((Error.parse(text), hint) for text, hint in CUSTOM_ERRORS.items())
-    return {error.selector: (error, hint) for error, hint in errors}
+    errors = ((Error.parse(text), sentence) for text, sentence in CUSTOM_ERRORS.items())
+    return {error.selector: (error, sentence) for error, sentence in errors}
 
 
 def _printable(text: str) -> str:

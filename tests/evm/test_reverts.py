@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mayavi.evm.interface import Error, Interface
-from mayavi.evm.revert_tables import AAVE_V3, CUSTOM_ERRORS, PANICS
+from mayavi.evm.revert_tables import AAVE_V3, COMET, CUSTOM_ERRORS, PANICS
 from mayavi.evm.reverts import decode_revert
 
 ALICE = bytes.fromhex("a11ce00000000000000000000000000000000001")
@@ -77,11 +77,30 @@ def test_a_panic_says_what_it_means(code):
 def test_aaves_numbers_have_their_names_and_a_sentence(code):
     reason = decode_revert(error(str(code)))
     name, sentence = AAVE_V3[code]
-    assert (reason.kind, reason.name, reason.args, reason.hint) == ("aave", name, (code,), sentence)
-    assert str(reason) == f"{code} {name}"
+    meaning, _, hint = sentence.partition("; ")
+    assert (reason.kind, reason.name, reason.args, reason.hint) == ("aave", name, (code,), hint or None)
+    assert str(reason) == f"{code} {name}: {meaning}"
 
 
-@pytest.mark.parametrize("text", ["0", "48", "92", "036", "٣٦", "36 ", "1000"])
+def test_a_reason_of_aave_reads_like_a_sentence_with_a_next_step():
+    reason = decode_revert(error("35"))
+    assert str(reason) == (
+        "35 HEALTH_FACTOR_LOWER_THAN_LIQUIDATION_THRESHOLD: the account's health factor would be below 1"
+    )
+    assert reason.hint == "repay some debt or add collateral first"
+
+
+def test_what_users_run_into_comes_with_a_next_step():
+    everyday = [13, 26, 27, 28, 29, 30, 32, 34, 35, 36, 39, 43, 45, 46, 47, 50, 51, 53, 57, 58, 60, 62, 89, 91]
+    assert [code for code in everyday if decode_revert(error(str(code))).hint is None] == []
+
+
+def test_aaves_errors_without_numbers_mean_what_the_numbers_meant():
+    selector = Error.parse("HealthFactorLowerThanLiquidationThreshold()").selector
+    assert decode_revert(selector).hint == decode_revert(error("35")).hint
+
+
+@pytest.mark.parametrize("text", ["0", "48", "105", "036", "٣٦", "36 ", "1000"])
 def test_other_numbers_are_plain_texts(text):
     assert decode_revert(error(text)).kind == "text"
 
@@ -91,7 +110,9 @@ def test_aaves_table_is_that_of_the_contracts_in_use(repository):
     if not source.exists():
         pytest.skip("the contract packages are not installed; `make setup` does it")
     declared = re.findall(r"string public constant (\w+) = '(\d+)'", source.read_text())
-    assert {int(code): name for name, code in declared} == {code: name for code, (name, _) in AAVE_V3.items()}
+    assert {int(code): name for name, code in declared} == {
+        code: name for code, (name, _) in AAVE_V3.items() if code <= 91
+    }
 
 
 @pytest.mark.parametrize("text", CUSTOM_ERRORS)
@@ -101,14 +122,17 @@ def test_well_known_custom_errors_are_named_without_an_abi(text):
         {"address": ALICE, "uint256": 5, "bytes32": bytes(32)}[part.canonical] for part in known.inputs.root.parts
     ]
     reason = decode_revert(known.selector + known.inputs.encode(values))
-    assert (reason.kind, reason.name, reason.hint) == ("custom", known.name, CUSTOM_ERRORS[text])
+    meaning, _, hint = CUSTOM_ERRORS[text].partition("; ")
+    assert (reason.kind, reason.name, reason.hint) == ("custom", known.name, hint or None)
+    assert str(reason).startswith(f"{known.name}(")
+    assert str(reason).endswith(f"): {meaning}")
     assert reason.args == tuple(values)
 
 
 def test_comets_errors_are_those_in_its_real_bytecode(cases):
     """Comet and its extension, as deployed on mainnet, hold the selectors of the errors they can raise at run time."""
     codes = json.loads(gzip.decompress((cases / "mainnet/blocks/bytecodes.json.gz").read_bytes())).values()
-    comet = {Error.parse(text).selector: text for text, hint in CUSTOM_ERRORS.items() if hint.startswith("Comet")}
+    comet = {Error.parse(text).selector: text for text in COMET}
     held = [{text for selector, text in comet.items() if pushes(bytes.fromhex(code[2:]), selector)} for code in codes]
     implementation, extension = sorted(held, key=len)[-1:-3:-1]
     assert len(implementation) == 23
