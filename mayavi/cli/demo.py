@@ -75,7 +75,7 @@ def play(fork: Fork, seed: int, steps: int) -> Iterator[Row]:
 
     from mayavi.evm.hashing import keccak_text
     from mayavi.protocols import AaveV3, PriceFeed
-    
+
     chance = Random(seed)
     market = AaveV3(fork)
     feed = PriceFeed(fork, "Chainlink.ETH/USD")
