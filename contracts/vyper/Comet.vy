@@ -1,0 +1,633 @@
+# pragma version 0.4.3
+# pragma evm-version paris
+# pragma optimize codesize
+# @license Apache-2.0
+"""
+@title Compound V3 market of a replica
+@notice Stands where the proxy of a Comet market stands and answers what its implementation and its extension answer:
+        one base asset to lend and to borrow, up to fifteen assets as collateral. Written from the public documentation
+        and from what the deployed contract can be seen to do; amounts, events and errors are the same, unit for unit.
+        Gas is not, nor what follows from it (`approxSpend` of `liquidatorPoints`). There is no proxy and no rewards
+        contract; the tracking indexes that rewards are computed from are kept.
+"""
+import comet_config as config
+import comet_ledger as ledger
+import comet_math as math
+
+initializes: config
+initializes: ledger[config := config]
+
+interface Token:
+    def balanceOf(holder: address) -> uint256: view
+    def transfer(receiver: address, amount: uint256) -> bool: nonpayable
+    def transferFrom(sender: address, receiver: address, amount: uint256) -> bool: nonpayable
+    def approve(spender: address, amount: uint256) -> bool: nonpayable
+
+interface PriceFeed:
+    def latestRoundData() -> (uint80, int256, uint256, uint256, uint80): view
+
+event Supply:
+    sender: indexed(address)
+    dst: indexed(address)
+    amount: uint256
+
+event Transfer:
+    sender: indexed(address)
+    to: indexed(address)
+    amount: uint256
+
+event Withdraw:
+    src: indexed(address)
+    to: indexed(address)
+    amount: uint256
+
+event SupplyCollateral:
+    sender: indexed(address)
+    dst: indexed(address)
+    asset: indexed(address)
+    amount: uint256
+
+event TransferCollateral:
+    sender: indexed(address)
+    to: indexed(address)
+    asset: indexed(address)
+    amount: uint256
+
+event WithdrawCollateral:
+    src: indexed(address)
+    to: indexed(address)
+    asset: indexed(address)
+    amount: uint256
+
+event AbsorbDebt:
+    absorber: indexed(address)
+    borrower: indexed(address)
+    basePaidOut: uint256
+    usdValue: uint256
+
+event AbsorbCollateral:
+    absorber: indexed(address)
+    borrower: indexed(address)
+    asset: indexed(address)
+    collateralAbsorbed: uint256
+    usdValue: uint256
+
+event BuyCollateral:
+    buyer: indexed(address)
+    asset: indexed(address)
+    baseAmount: uint256
+    collateralAmount: uint256
+
+event PauseAction:
+    supplyPaused: bool
+    transferPaused: bool
+    withdrawPaused: bool
+    absorbPaused: bool
+    buyPaused: bool
+
+event WithdrawReserves:
+    to: indexed(address)
+    amount: uint256
+
+struct LiquidatorPoints:
+    numAbsorbs: uint32
+    numAbsorbed: uint64
+    approxSpend: uint128
+    _reserved: uint32
+
+exports: (config.__interface__, ledger.__interface__)
+
+FACTOR_SCALE: constant(uint256) = 10**18
+ALL: constant(uint256) = max_value(uint256)
+
+SUPPLY: constant(uint256) = 0
+TRANSFER: constant(uint256) = 1
+WITHDRAW: constant(uint256) = 2
+ABSORB: constant(uint256) = 3
+BUY: constant(uint256) = 4
+
+# Absorptions at once; on mainnet gas is the limit.
+MAX_ACCOUNTS: constant(uint256) = 256
+
+version: public(constant(String[1])) = "0"
+name: public(immutable(String[32]))
+symbol: public(immutable(String[32]))
+liquidatorPoints: public(HashMap[address, LiquidatorPoints])
+
+
+@deploy
+def __init__(configuration: config.Configuration, name_: String[32], symbol_: String[32]):
+    config.__init__(configuration)
+    ledger.__init__()
+    name = name_
+    symbol = symbol_
+
+
+@external
+def initializeStorage():
+    # The constructor did it.
+    raw_revert(method_id("AlreadyInitialized()"))
+
+
+# -- supply ------------------------------------------------------------------------------------------------------------
+
+
+@external
+def supply(asset: address, amount: uint256):
+    self._supply(msg.sender, msg.sender, asset, amount)
+
+
+@external
+def supplyTo(dst: address, asset: address, amount: uint256):
+    self._supply(msg.sender, dst, asset, amount)
+
+
+@external
+def supplyFrom(from_: address, dst: address, asset: address, amount: uint256):
+    self._supply(from_, dst, asset, amount)
+
+
+@internal
+def _supply(payer: address, dst: address, asset: address, amount: uint256):
+    self._require_open(SUPPLY)
+    self._require_permission(payer)
+    if asset == config.baseToken:
+        paid: uint256 = amount
+        if amount == ALL:
+            paid = ledger._borrow_balance_now(dst)
+        self._take(asset, payer, paid)
+        ledger._accrue()
+        supplied: uint256 = ledger._move(dst, math._to_signed(paid), True)[1]
+        log Supply(sender=payer, dst=dst, amount=paid)
+        self._log_minted(dst, supplied)
+    else:
+        math._to_128(amount)
+        self._take(asset, payer, amount)
+        offset: uint256 = config._offset_of(asset)
+        total: uint256 = ledger._collateral_totals[asset] + amount
+        if total > convert(config.assets[offset].supplyCap, uint256):
+            raw_revert(method_id("SupplyCapExceeded()"))
+        ledger._collateral_totals[asset] = total
+        ledger._set_collateral(dst, offset, ledger._collateral[dst][asset] + amount)
+        log SupplyCollateral(sender=payer, dst=dst, asset=asset, amount=amount)
+
+
+# -- transfer ----------------------------------------------------------------------------------------------------------
+
+
+@external
+def transfer(dst: address, amount: uint256) -> bool:
+    self._transfer(msg.sender, dst, config.baseToken, amount)
+    return True
+
+
+@external
+def transferFrom(src: address, dst: address, amount: uint256) -> bool:
+    self._transfer(src, dst, config.baseToken, amount)
+    return True
+
+
+@external
+def transferAsset(dst: address, asset: address, amount: uint256):
+    self._transfer(msg.sender, dst, asset, amount)
+
+
+@external
+def transferAssetFrom(src: address, dst: address, asset: address, amount: uint256):
+    self._transfer(src, dst, asset, amount)
+
+
+@internal
+def _transfer(src: address, dst: address, asset: address, amount: uint256):
+    self._require_open(TRANSFER)
+    self._require_permission(src)
+    if src == dst:
+        raw_revert(method_id("NoSelfTransfer()"))
+    if asset == config.baseToken:
+        moved: uint256 = amount
+        if amount == ALL:
+            moved = ledger._balance_now(src)
+        ledger._accrue()
+        balance: int256 = 0
+        withdrawn: uint256 = 0
+        balance, withdrawn = ledger._move(src, -math._to_signed(moved), False)
+        supplied: uint256 = ledger._move(dst, convert(moved, int256), True)[1]
+        self._require_sound_debt(src, balance)
+        self._log_burnt(src, withdrawn)
+        self._log_minted(dst, supplied)
+    else:
+        math._to_128(amount)
+        left: uint256 = math._minus(ledger._collateral[src][asset], amount)
+        offset: uint256 = config._offset_of(asset)
+        ledger._set_collateral(src, offset, left)
+        ledger._set_collateral(dst, offset, ledger._collateral[dst][asset] + amount)
+        self._require_collateralized(src)
+        log TransferCollateral(sender=src, to=dst, asset=asset, amount=amount)
+
+
+# -- withdraw ----------------------------------------------------------------------------------------------------------
+
+
+@external
+def withdraw(asset: address, amount: uint256):
+    self._withdraw(msg.sender, msg.sender, asset, amount)
+
+
+@external
+def withdrawTo(to: address, asset: address, amount: uint256):
+    self._withdraw(msg.sender, to, asset, amount)
+
+
+@external
+def withdrawFrom(src: address, to: address, asset: address, amount: uint256):
+    self._withdraw(src, to, asset, amount)
+
+
+@internal
+def _withdraw(src: address, to: address, asset: address, amount: uint256):
+    self._require_open(WITHDRAW)
+    self._require_permission(src)
+    if asset == config.baseToken:
+        paid: uint256 = amount
+        if amount == ALL:
+            paid = ledger._balance_now(src)
+        ledger._accrue()
+        balance: int256 = 0
+        withdrawn: uint256 = 0
+        balance, withdrawn = ledger._move(src, -math._to_signed(paid), False)
+        self._require_sound_debt(src, balance)
+        self._give(asset, to, paid)
+        log Withdraw(src=src, to=to, amount=paid)
+        self._log_burnt(src, withdrawn)
+    else:
+        math._to_128(amount)
+        left: uint256 = math._minus(ledger._collateral[src][asset], amount)
+        ledger._collateral_totals[asset] -= amount
+        ledger._set_collateral(src, config._offset_of(asset), left)
+        self._require_collateralized(src)
+        self._give(asset, to, amount)
+        log WithdrawCollateral(src=src, to=to, asset=asset, amount=amount)
+
+
+# -- liquidation -------------------------------------------------------------------------------------------------------
+
+
+@external
+def absorb(absorber: address, accounts: DynArray[address, MAX_ACCOUNTS]):
+    """
+    @notice Take over the debt and all collateral of accounts that are liquidatable. What the collateral is worth above
+            the debt, less the penalty, becomes the account's base balance.
+    """
+    self._require_open(ABSORB)
+    gas_before: uint256 = msg.gas
+    ledger._accrue()
+    for account: address in accounts:
+        self._absorb(absorber, account)
+    points: LiquidatorPoints = self.liquidatorPoints[absorber]
+    points.numAbsorbs += 1
+    points.numAbsorbed += convert(len(accounts), uint64)
+    points.approxSpend += convert((gas_before - msg.gas) * block.basefee, uint128)
+    self.liquidatorPoints[absorber] = points
+
+
+@internal
+def _absorb(absorber: address, account: address):
+    if not self._is_liquidatable(account):
+        raw_revert(method_id("NotLiquidatable()"))
+    debt: uint256 = convert(-ledger._balance(account, ledger._indexes), uint256)
+    base_price: uint256 = self._price(config.baseTokenPriceFeed)
+    credit: uint256 = 0
+    for i: uint256 in range(len(config.assets), bound=15):
+        if not ledger._holds(account, i):
+            continue
+        asset: address = config.assets[i].asset
+        seized: uint256 = ledger._collateral[account][asset]
+        ledger._set_collateral(account, i, 0)
+        ledger._collateral_totals[asset] -= seized
+        worth: uint256 = self._worth(i, seized)
+        credit += worth * convert(config.assets[i].liquidationFactor, uint256) // FACTOR_SCALE
+        log AbsorbCollateral(
+            absorber=absorber, borrower=account, asset=asset, collateralAbsorbed=seized, usdValue=worth
+        )
+    # Bad debt is paid in full by the reserves.
+    paid: uint256 = max(credit * config.baseScale // base_price, debt)
+    supplied: uint256 = ledger._move(account, convert(paid, int256), True)[1]
+    log AbsorbDebt(
+        absorber=absorber,
+        borrower=account,
+        basePaidOut=paid,
+        usdValue=paid * base_price // config.baseScale,
+    )
+    self._log_minted(account, supplied)
+
+
+@external
+def buyCollateral(asset: address, minAmount: uint256, baseAmount: uint256, recipient: address):
+    """
+    @notice Buy collateral the market has absorbed, while its reserves of the base asset are below their target.
+    """
+    self._require_open(BUY)
+    if self._reserves() >= convert(config.targetReserves, int256):
+        raw_revert(method_id("NotForSale()"))
+    self._take(config.baseToken, msg.sender, baseAmount)
+    bought: uint256 = self._quote(asset, baseAmount)
+    if bought < minAmount:
+        raw_revert(method_id("TooMuchSlippage()"))
+    if bought > self._collateral_reserves(asset):
+        raw_revert(method_id("InsufficientReserves()"))
+    self._give(asset, recipient, bought)
+    log BuyCollateral(buyer=msg.sender, asset=asset, baseAmount=baseAmount, collateralAmount=bought)
+
+
+@external
+@view
+def quoteCollateral(asset: address, baseAmount: uint256) -> uint256:
+    return self._quote(asset, baseAmount)
+
+
+@internal
+@view
+def _quote(asset: address, base_amount: uint256) -> uint256:
+    info: config.AssetInfo = config.assets[config._offset_of(asset)]
+    penalty: uint256 = FACTOR_SCALE - convert(info.liquidationFactor, uint256)
+    discount: uint256 = config.storeFrontPriceFactor * penalty // FACTOR_SCALE
+    price: uint256 = self._price(info.priceFeed) * (FACTOR_SCALE - discount) // FACTOR_SCALE
+    worth: uint256 = math._times(self._price(config.baseTokenPriceFeed), base_amount)
+    return math._times(worth, convert(info.scale, uint256)) // price // config.baseScale
+
+
+# -- solvency ----------------------------------------------------------------------------------------------------------
+
+
+@external
+@view
+def isBorrowCollateralized(account: address) -> bool:
+    return self._is_collateralized(account)
+
+
+@external
+@view
+def isLiquidatable(account: address) -> bool:
+    return self._is_liquidatable(account)
+
+
+@internal
+@view
+def _is_collateralized(account: address) -> bool:
+    return self._covers(account, False)
+
+
+@internal
+@view
+def _is_liquidatable(account: address) -> bool:
+    return not self._covers(account, True)
+
+
+@internal
+@view
+def _covers(account: address, liquidating: bool) -> bool:
+    """
+    @notice Whether collateral, weighed by its factors, covers the debt as of the last accrual. Assets are counted in
+            their order until it does, so that a price which is not needed is not asked for.
+    """
+    balance: int256 = ledger._balance(account, ledger._indexes)
+    if ledger._principal(account) >= 0:
+        return True
+    owed: uint256 = convert(-balance, uint256) * self._price(config.baseTokenPriceFeed) // config.baseScale
+    for i: uint256 in range(len(config.assets), bound=15):
+        if not ledger._holds(account, i):
+            continue
+        if owed == 0:
+            return True
+        factor: uint64 = config.assets[i].borrowCollateralFactor
+        if liquidating:
+            factor = config.assets[i].liquidateCollateralFactor
+        worth: uint256 = self._worth(i, ledger._collateral[account][config.assets[i].asset])
+        weighed: uint256 = worth * convert(factor, uint256) // FACTOR_SCALE
+        owed -= min(owed, weighed)
+    return owed == 0
+
+
+@internal
+@view
+def _worth(offset: uint256, amount: uint256) -> uint256:
+    price: uint256 = self._price(config.assets[offset].priceFeed)
+    return amount * price // convert(config.assets[offset].scale, uint256)
+
+
+@external
+@view
+def getPrice(priceFeed: address) -> uint256:
+    return self._price(priceFeed)
+
+
+@internal
+@view
+def _price(feed: address) -> uint256:
+    answer: int256 = (staticcall PriceFeed(feed).latestRoundData())[1]
+    if answer <= 0:
+        raw_revert(method_id("BadPrice()"))
+    return convert(answer, uint256)
+
+
+@internal
+@view
+def _require_collateralized(account: address):
+    if not self._is_collateralized(account):
+        raw_revert(method_id("NotCollateralized()"))
+
+
+@internal
+@view
+def _require_sound_debt(account: address, balance: int256):
+    if balance < 0:
+        if convert(-balance, uint256) < config.baseBorrowMin:
+            raw_revert(method_id("BorrowTooSmall()"))
+        self._require_collateralized(account)
+
+
+# -- reserves ----------------------------------------------------------------------------------------------------------
+
+
+@external
+@view
+def getReserves() -> int256:
+    return self._reserves()
+
+
+@external
+@view
+def getCollateralReserves(asset: address) -> uint256:
+    return self._collateral_reserves(asset)
+
+
+@external
+def withdrawReserves(to: address, amount: uint256):
+    self._require(msg.sender == config.governor)
+    reserves: int256 = self._reserves()
+    if reserves < 0 or amount > convert(reserves, uint256):
+        raw_revert(method_id("InsufficientReserves()"))
+    self._give(config.baseToken, to, amount)
+    log WithdrawReserves(to=to, amount=amount)
+
+
+@internal
+@view
+def _reserves() -> int256:
+    indexes: uint256 = ledger._indexes_now()
+    held: uint256 = staticcall Token(config.baseToken).balanceOf(self)
+    owed: uint256 = ledger._total_borrow(indexes)
+    return math._to_signed(held) - math._to_signed(ledger._total_supply(indexes)) + math._to_signed(owed)
+
+
+@internal
+@view
+def _collateral_reserves(asset: address) -> uint256:
+    return math._minus(staticcall Token(asset).balanceOf(self), ledger._collateral_totals[asset])
+
+
+# -- pausing and permissions -------------------------------------------------------------------------------------------
+
+
+@external
+def pause(supplyPaused: bool, transferPaused: bool, withdrawPaused: bool, absorbPaused: bool, buyPaused: bool):
+    self._require(msg.sender == config.governor or msg.sender == config.pauseGuardian)
+    flags: uint256 = (
+        (convert(supplyPaused, uint256) << SUPPLY)
+        | (convert(transferPaused, uint256) << TRANSFER)
+        | (convert(withdrawPaused, uint256) << WITHDRAW)
+        | (convert(absorbPaused, uint256) << ABSORB)
+        | (convert(buyPaused, uint256) << BUY)
+    )
+    ledger._totals = (ledger._totals & (2**248 - 1)) | (flags << 248)
+    log PauseAction(
+        supplyPaused=supplyPaused,
+        transferPaused=transferPaused,
+        withdrawPaused=withdrawPaused,
+        absorbPaused=absorbPaused,
+        buyPaused=buyPaused,
+    )
+
+
+@external
+@view
+def isSupplyPaused() -> bool:
+    return self._is_paused(SUPPLY)
+
+
+@external
+@view
+def isTransferPaused() -> bool:
+    return self._is_paused(TRANSFER)
+
+
+@external
+@view
+def isWithdrawPaused() -> bool:
+    return self._is_paused(WITHDRAW)
+
+
+@external
+@view
+def isAbsorbPaused() -> bool:
+    return self._is_paused(ABSORB)
+
+
+@external
+@view
+def isBuyPaused() -> bool:
+    return self._is_paused(BUY)
+
+
+@internal
+@view
+def _is_paused(action: uint256) -> bool:
+    return (ledger._totals >> (248 + action)) & 1 == 1
+
+
+@internal
+@view
+def _require_open(action: uint256):
+    if self._is_paused(action):
+        raw_revert(method_id("Paused()"))
+
+
+@internal
+@view
+def _require_permission(owner: address):
+    self._require(ledger._may_act(owner, msg.sender))
+
+
+@internal
+@pure
+def _require(permitted: bool):
+    if not permitted:
+        raw_revert(method_id("Unauthorized()"))
+
+
+@external
+@view
+def hasPermission(owner: address, manager: address) -> bool:
+    return ledger._may_act(owner, manager)
+
+
+@external
+def allow(manager: address, isAllowed_: bool):
+    ledger._allow(msg.sender, manager, isAllowed_)
+
+
+@external
+def approve(spender: address, amount: uint256) -> bool:
+    """
+    @notice Permission is for everything or for nothing, so the amount is the largest number or zero.
+    """
+    if amount != 0 and amount != ALL:
+        raw_revert(method_id("BadAmount()"))
+    ledger._allow(msg.sender, spender, amount == ALL)
+    return True
+
+
+@external
+@view
+def allowance(owner: address, spender: address) -> uint256:
+    return ALL if ledger._may_act(owner, spender) else 0
+
+
+@external
+def approveThis(manager: address, asset: address, amount: uint256):
+    self._require(msg.sender == config.governor)
+    extcall Token(asset).approve(manager, amount)
+
+
+@external
+def accrueAccount(account: address):
+    ledger._accrue()
+    principal: int256 = ledger._principal(account)
+    ledger._set_principal(account, principal, principal)
+
+
+# -- tokens and their events -------------------------------------------------------------------------------------------
+
+
+@internal
+def _take(asset: address, payer: address, amount: uint256):
+    if not extcall Token(asset).transferFrom(payer, self, amount):
+        raw_revert(method_id("TransferInFailed()"))
+
+
+@internal
+def _give(asset: address, to: address, amount: uint256):
+    if not extcall Token(asset).transfer(to, amount):
+        raw_revert(method_id("TransferOutFailed()"))
+
+
+@internal
+def _log_minted(account: address, amount: uint256):
+    if amount != 0:
+        log Transfer(sender=empty(address), to=account, amount=amount)
+
+
+@internal
+def _log_burnt(account: address, amount: uint256):
+    if amount != 0:
+        log Transfer(sender=account, to=empty(address), amount=amount)

@@ -1,0 +1,75 @@
+# pragma version 0.4.3
+# pragma evm-version paris
+# @license Apache-2.0
+"""
+@title Bounds of the numbers of a Comet market
+@notice A module, not a contract. What does not fit is refused with the same data as on mainnet: by a named error where
+        a number is narrowed, by Solidity's Panic(0x11) where arithmetic leaves its type.
+"""
+
+OVERFLOW: constant(uint256) = 17
+
+
+@internal
+@pure
+def _panic():
+    raw_revert(abi_encode(OVERFLOW, method_id=method_id("Panic(uint256)")))
+
+
+@internal
+@pure
+def _times(a: uint256, b: uint256) -> uint256:
+    product: uint256 = unsafe_mul(a, b)
+    if a != 0 and unsafe_div(product, a) != b:
+        self._panic()
+    return product
+
+
+@internal
+@pure
+def _minus(a: uint256, b: uint256) -> uint256:
+    if b > a:
+        self._panic()
+    return unsafe_sub(a, b)
+
+
+@internal
+@pure
+def _to_64(a: uint256) -> uint256:
+    if a >> 64 != 0:
+        raw_revert(method_id("InvalidUInt64()"))
+    return a
+
+
+@internal
+@pure
+def _to_104(a: uint256) -> uint256:
+    if a >> 104 != 0:
+        self._panic()
+    return a
+
+
+@internal
+@pure
+def _to_128(a: uint256) -> uint256:
+    if a >> 128 != 0:
+        raw_revert(method_id("InvalidUInt128()"))
+    return a
+
+
+@internal
+@pure
+def _to_signed_104(a: uint256) -> int256:
+    if a >> 104 != 0:
+        raw_revert(method_id("InvalidUInt104()"))
+    if a >> 103 != 0:
+        raw_revert(method_id("InvalidInt104()"))
+    return convert(a, int256)
+
+
+@internal
+@pure
+def _to_signed(a: uint256) -> int256:
+    if a >> 255 != 0:
+        raw_revert(method_id("InvalidInt256()"))
+    return convert(a, int256)
