@@ -353,7 +353,7 @@ def _quote(asset: address, base_amount: uint256) -> uint256:
     discount: uint256 = config.storeFrontPriceFactor * penalty // FACTOR_SCALE
     price: uint256 = self._price(info.priceFeed) * (FACTOR_SCALE - discount) // FACTOR_SCALE
     worth: uint256 = math._times(self._price(config.baseTokenPriceFeed), base_amount)
-    return math._times(worth, convert(info.scale, uint256)) // price // config.baseScale
+    return math._over(math._times(worth, convert(info.scale, uint256)), price) // config.baseScale
 
 
 # -- solvency ----------------------------------------------------------------------------------------------------------

@@ -313,6 +313,7 @@ def _may_act(owner: address, manager: address) -> bool:
 @internal
 def _allow(owner: address, manager: address, allowed: bool):
     self.isAllowed[owner][manager] = allowed
+    log Approval(owner=owner, spender=manager, amount=max_value(uint256) if allowed else 0)
 
 
 # -- views -------------------------------------------------------------------------------------------------------------

@@ -4,16 +4,17 @@
 """
 @title Bounds of the numbers of a Comet market
 @notice A module, not a contract. What does not fit is refused with the same data as on mainnet: by a named error where
-        a number is narrowed, by Solidity's Panic(0x11) where arithmetic leaves its type.
+        a number is narrowed, by Solidity's Panic where arithmetic fails.
 """
 
 OVERFLOW: constant(uint256) = 17
+DIVISION_BY_ZERO: constant(uint256) = 18
 
 
 @internal
 @pure
-def _panic():
-    raw_revert(abi_encode(OVERFLOW, method_id=method_id("Panic(uint256)")))
+def _panic(code: uint256):
+    raw_revert(abi_encode(code, method_id=method_id("Panic(uint256)")))
 
 
 @internal
@@ -21,15 +22,23 @@ def _panic():
 def _times(a: uint256, b: uint256) -> uint256:
     product: uint256 = unsafe_mul(a, b)
     if a != 0 and unsafe_div(product, a) != b:
-        self._panic()
+        self._panic(OVERFLOW)
     return product
+
+
+@internal
+@pure
+def _over(a: uint256, b: uint256) -> uint256:
+    if b == 0:
+        self._panic(DIVISION_BY_ZERO)
+    return unsafe_div(a, b)
 
 
 @internal
 @pure
 def _minus(a: uint256, b: uint256) -> uint256:
     if b > a:
-        self._panic()
+        self._panic(OVERFLOW)
     return unsafe_sub(a, b)
 
 
@@ -45,7 +54,7 @@ def _to_64(a: uint256) -> uint256:
 @pure
 def _to_104(a: uint256) -> uint256:
     if a >> 104 != 0:
-        self._panic()
+        self._panic(OVERFLOW)
     return a
 
 

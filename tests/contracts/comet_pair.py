@@ -1,0 +1,139 @@
+"""Two markets moved in step and compared after every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mayavi.evm.address import checksum
+from mayavi.worlds.deployment import DEPLOYER
+from tests.contracts.comet_markets import MARKET, Market, Outcome, Parameters, calldata, function
+
+MAX = 2**256 - 1
+CONSTANTS = (
+    *("governor", "pauseGuardian", "baseToken", "baseTokenPriceFeed", "extensionDelegate", "supplyKink", "borrowKink"),
+    *("supplyPerSecondInterestRateSlopeLow", "supplyPerSecondInterestRateSlopeHigh", "supplyPerSecondInterestRateBase"),
+    *("borrowPerSecondInterestRateSlopeLow", "borrowPerSecondInterestRateSlopeHigh", "borrowPerSecondInterestRateBase"),
+    *("storeFrontPriceFactor", "baseScale", "trackingIndexScale", "baseTrackingSupplySpeed", "baseTrackingBorrowSpeed"),
+    *("baseMinForRewards", "baseBorrowMin", "targetReserves", "numAssets", "decimals", "maxAssets", "factorScale"),
+    *("baseIndexScale", "baseAccrualScale", "priceScale", "name", "symbol", "version"),
+)
+TOTALS = ("totalsBasic", "totalSupply", "totalBorrow", "getUtilization", "getReserves")
+FLAGS = ("isSupplyPaused", "isTransferPaused", "isWithdrawPaused", "isAbsorbPaused", "isBuyPaused")
+
+
+class Disagreement(AssertionError):
+    """The markets differ; the message says in what, and what led there last."""
+
+
+class Pair:
+    """The real market and ours. Every act and every look is done on both, and must come out alike, byte for byte."""
+
+    def __init__(self, real: Market, ours: Market, parameters: Parameters, accounts: Iterable[bytes]) -> None:
+        self.real, self.ours, self.parameters, self.accounts = real, ours, parameters, tuple(accounts)
+        self.tokens = (parameters.base_token, *(asset.address for asset in parameters.assets))
+        self.last = "the beginning"
+
+    def send(self, text: str, *arguments: Any, sender: bytes, to: bytes = MARKET) -> Outcome:
+        """Send the same transaction in both worlds."""
+        self.last = f"{text}{_shown(arguments)} by {_shown(sender)}"
+        data = function(text).encode(*arguments)
+        real, ours = self.real.send(data, sender, to), self.ours.send(data, sender, to)
+        if real != ours:
+            raise Disagreement(f"{self.last}\n  real {_shown(real)}\n  ours {_shown(ours)}")
+        return real
+
+    def look(self, text: str, *arguments: Any, to: bytes = MARKET) -> Outcome:
+        """Ask the same in both worlds."""
+        return self._look(text, function(text).encode(*arguments), arguments, to)
+
+    def _look(self, text: str, data: bytes, arguments: Any, to: bytes = MARKET) -> Outcome:
+        real, ours = self.real.look(data, to), self.ours.look(data, to)
+        if real != ours:
+            asked = f"{text}{_shown(arguments)}"
+            raise Disagreement(f"{asked} after {self.last}\n  real {_shown(real)}\n  ours {_shown(ours)}")
+        return real
+
+    def ask(self, text: str, *arguments: Any) -> Any:
+        """What the real market says, for choosing what to do next; None where it refuses to."""
+        outcome = self.real.look(calldata(text, *arguments))
+        return function(text).decode(outcome.output) if outcome.result == "success" else None
+
+    def pass_time(self, seconds: int) -> None:
+        for market in (self.real, self.ours):
+            market.fork.mine(1, seconds)
+
+    def mint(self, token: bytes, holder: bytes, amount: int) -> None:
+        self.send("mint(address,uint256)", holder, amount, sender=DEPLOYER, to=token)
+
+    def set_price(self, feed: bytes, answer: int) -> None:
+        self.send("set_answer(int256)", answer, sender=DEPLOYER, to=feed)
+
+    @contextmanager
+    def episode(self) -> Iterator[None]:
+        """What is done inside is undone at the end."""
+        with self.real.fork.snapshot(), self.ours.fork.snapshot():
+            yield
+
+    # -- comparing ----------------------------------------------------------------------------------------------------
+
+    def compare_touched(self, accounts: Iterable[bytes]) -> None:
+        """Totals, reserves, and all there is to know of some accounts."""
+        for name in TOTALS:
+            self._compare(f"{name}()")
+        for account in accounts:
+            for name in ("balanceOf", "borrowBalanceOf", "userBasic", "isBorrowCollateralized", "isLiquidatable"):
+                self._compare(f"{name}(address)", account)
+            for token in self.tokens:
+                self._compare("collateralBalanceOf(address,address)", account, token)
+                self._compare("balanceOf(address)", account, to=token)
+
+    def compare_everything(self) -> None:
+        """Every view of the market for every account and asset."""
+        self.compare_touched((*self.accounts, MARKET))
+        for name in (*CONSTANTS, *FLAGS):
+            self._compare(f"{name}()")
+        for i in range(len(self.parameters.assets) + 1):
+            self._compare("getAssetInfo(uint8)", i)
+        for token in self.tokens:
+            for name in ("getAssetInfoByAddress", "totalsCollateral", "getCollateralReserves"):
+                self._compare(f"{name}(address)", token)
+            for amount in (0, 1, 10**6 + 1, 10**12):
+                self._compare("quoteCollateral(address,uint256)", token, amount)
+            self._compare("allowance(address,address)", MARKET, self.accounts[0], to=token)
+        for feed in (self.parameters.base_feed, *(asset.feed for asset in self.parameters.assets)):
+            self._compare("getPrice(address)", feed)
+        utilization = self.ask("getUtilization()(uint256)") or 0
+        for rate in ("getSupplyRate", "getBorrowRate"):
+            for each in (0, utilization, self.parameters.supply_kink, self.parameters.borrow_kink + 1, 10**18):
+                self._compare(f"{rate}(uint256)", each)
+        for account in self.accounts:
+            for name in ("baseTrackingAccrued", "liquidatorPoints", "userNonce"):
+                self._compare(f"{name}(address)", account)
+            for token in self.tokens:
+                self._compare("userCollateral(address,address)", account, token)
+            for other in self.accounts:
+                for name in ("isAllowed", "hasPermission", "allowance"):
+                    self._compare(f"{name}(address,address)", account, other)
+
+    def _compare(self, text: str, *arguments: Any, to: bytes = MARKET) -> None:
+        self._look(text, calldata(text, *arguments), arguments, to)
+
+
+def _shown(value: object) -> str:
+    match value:
+        case Outcome(result, output, logs):
+            lines = [f"{result} 0x{output.hex()}", *(f"{_shown(log.topics)} 0x{log.data.hex()}" for log in logs)]
+            return "\n    ".join(lines)
+        case bytes() if len(value) == 20:
+            return checksum(value)
+        case bytes():
+            return f"0x{value.hex()}"
+        case tuple() | list():
+            return f"({', '.join(map(_shown, value))})"
+        case int() if value == MAX:
+            return "MAX"
+    return str(value)
+
+
