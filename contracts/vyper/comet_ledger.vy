@@ -114,7 +114,7 @@ def _indexes_now() -> uint256:
 @internal
 @pure
 def _grown(index: uint256, growth: uint256) -> uint256:
-    return math._to_64(index + math._times(index, growth) // FACTOR_SCALE)
+    return math._plus_64(index, math._times(index, growth) // FACTOR_SCALE)
 
 
 @internal
@@ -122,7 +122,7 @@ def _grown(index: uint256, growth: uint256) -> uint256:
 def _tracked(index: uint256, reward: uint256, total: uint256) -> uint256:
     if total < config.baseMinForRewards:
         return index
-    return math._to_64(index + reward * config.baseScale // total)
+    return math._plus_64(index, reward * config.baseScale // total)
 
 
 @internal
@@ -241,7 +241,7 @@ def _move(account: address, change: int256, rises: bool) -> (int256, uint256):
     """
     indexes: uint256 = self._indexes
     old: int256 = self._principal(account)
-    balance: int256 = self._balance(account, indexes) + change
+    balance: int256 = math._plus_signed(self._balance(account, indexes), change)
     new: int256 = self._principal_of(balance, indexes)
     self._set_principal(account, old, new)
     # Rounding may take a principal the wrong way by one; the totals do not follow it then.
@@ -270,7 +270,7 @@ def _set_principal(account: address, old: int256, new: int256):
     earned: uint256 = (
         convert(abs(old), uint256) * delta // config.trackingIndexScale // (config.baseScale // ACCRUAL_SCALE)
     )
-    accrued: uint256 = math._to_64(((basic >> TRACKING_ACCRUED) & MASK_64) + earned)
+    accrued: uint256 = math._plus_64((basic >> TRACKING_ACCRUED) & MASK_64, earned)
     tracking = indexes >> TRACKING_BORROW
     if new >= 0:
         tracking = (indexes >> TRACKING_SUPPLY) & MASK_64

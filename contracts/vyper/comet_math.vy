@@ -52,6 +52,24 @@ def _to_64(a: uint256) -> uint256:
 
 @internal
 @pure
+def _plus_64(a: uint256, b: uint256) -> uint256:
+    total: uint256 = a + self._to_64(b)
+    if total >> 64 != 0:
+        self._panic(OVERFLOW)
+    return total
+
+
+@internal
+@pure
+def _plus_signed(a: int256, b: int256) -> int256:
+    total: int256 = unsafe_add(a, b)
+    if (b >= 0) != (total >= a):
+        self._panic(OVERFLOW)
+    return total
+
+
+@internal
+@pure
 def _to_104(a: uint256) -> uint256:
     if a >> 104 != 0:
         self._panic(OVERFLOW)
