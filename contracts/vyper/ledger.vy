@@ -4,7 +4,7 @@
 """
 @title Balances, allowances, permit and minting shared by the replica's tokens
 @notice A module, not a contract: `Token` and `SilentToken` differ only in what `transfer`, `transferFrom` and
-        `approve` return.
+        `approve` return; `CurveLpToken` is minted and burned by its pool.
 """
 
 event Transfer:
@@ -76,10 +76,7 @@ def permit(owner: address, spender: address, amount: uint256, deadline: uint256,
 
 @external
 def mint(receiver: address, amount: uint256):
-    assert msg.sender == self.minter, "mint: caller is not the minter"
-    self.totalSupply += amount
-    self.balanceOf[receiver] += amount
-    log Transfer(sender=empty(address), receiver=receiver, value=amount)
+    self._mint(receiver, amount)
 
 
 @external
@@ -100,6 +97,15 @@ def _domain_separator() -> bytes32:
 def _approve(owner: address, spender: address, amount: uint256):
     self.allowance[owner][spender] = amount
     log Approval(owner=owner, spender=spender, value=amount)
+
+
+@internal
+def _mint(receiver: address, amount: uint256):
+    assert msg.sender == self.minter, "mint: caller is not the minter"
+    self.totalSupply += amount
+    # Balances add up to the supply, which fits.
+    self.balanceOf[receiver] = unsafe_add(self.balanceOf[receiver], amount)
+    log Transfer(sender=empty(address), receiver=receiver, value=amount)
 
 
 @internal

@@ -1,0 +1,368 @@
+"""StableSwap in Python integers, for any number of coins: a second, independent statement of what a pool does.
+
+It knows no EVM. The three-coin model is first held against the 3pool's own bytecode, then the two-coin model, which is
+the same code, stands in for a bytecode that nobody has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+DAY = 86_400
+ONE, FEE_UNIT = 10**18, 10**10
+
+
+class Refused(Exception):
+    """The pool would revert."""
+
+
+class Word(int):
+    """A 256-bit word: arithmetic that leaves the range is refused, as the EVM's checked arithmetic does."""
+
+    def __add__(self, other: int) -> Word:
+        return _word(int(self) + int(other))
+
+    def __sub__(self, other: int) -> Word:
+        return _word(int(self) - int(other))
+
+    def __mul__(self, other: int) -> Word:
+        return _word(int(self) * int(other))
+
+    def __floordiv__(self, other: int) -> Word:
+        _require(other != 0)
+        return _word(int(self) // int(other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def _word(value: int) -> Word:
+    _require(0 <= value < 1 << 256)
+    return Word(value)
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise Refused
+
+
+def invariant(amounts: Sequence[int], amp: int) -> Word:
+    """D of normalised `amounts`."""
+    n, total = len(amounts), sum(map(Word, amounts), Word(0))
+    if total == 0:
+        return Word(0)
+    ann, d = Word(amp) * n, total
+    for _ in range(255):
+        product = d
+        for amount in amounts:
+            product = product * d // (Word(amount) * n)
+        d, before = (ann * total + product * n) * d // ((ann - 1) * d + Word(n + 1) * product), d
+        if abs(int(d) - int(before)) <= 1:
+            break
+    return d
+
+
+def amount_of(k: int, amounts: Sequence[int], d: Word, amp: int) -> Word:
+    """The amount of coin `k` at invariant `d`, given all others."""
+    n = len(amounts)
+    ann, others, c = Word(amp) * n, Word(0), d
+    for amount in (amount for i, amount in enumerate(amounts) if i != k):
+        others, c = others + amount, c * d // (Word(amount) * n)
+    c, b, y = c * d // (ann * n), others + d // ann, d
+    for _ in range(255):
+        y, before = (y * y + c) // (Word(2) * y + b - d), y
+        if abs(int(y) - int(before)) <= 1:
+            break
+    return y
+
+
+@dataclass
+class Coin:
+    """A token: its holders, and the fee that it takes on transfers."""
+
+    decimals: int
+    collector: str = ""
+    fee_bps: int = 0
+    max_fee: int = 0
+    held: dict[str, int] = field(default_factory=dict)
+
+    def move(self, sender: str, receiver: str, amount: int) -> None:
+        """Transfer, or refuse."""
+        fee = min(Word(amount) * self.fee_bps // 10_000, self.max_fee) if self.fee_bps else 0
+        _require(self.held.get(sender, 0) >= amount)
+        for holder, change in ((sender, -amount), (receiver, amount - fee), (self.collector, fee)):
+            self.held[holder] = self.held.get(holder, 0) + change
+
+
+@dataclass
+class StableSwapModel:
+    """A pool with the functions of the contract. What they return is the event they emit."""
+
+    coins: list[Coin]
+    owner: str
+    amp: int
+    fee: int
+    admin_fee: int
+    now: int
+    kill_deadline: int
+    measured: int | None = None
+    killed: bool = False
+
+    def __post_init__(self) -> None:
+        n = len(self.coins)
+        self.balances = [0] * n
+        self.shares = Coin(18)
+        self.supply = 0
+        self.initial_a, self.initial_time, self.future_a, self.future_time = self.amp, 0, self.amp, 0
+        self.fee_deadline = self.owner_deadline = self.future_fee = self.future_admin_fee = 0
+        self.future_owner = ""
+
+    # -- views --------------------------------------------------------------------------------------------------------
+
+    def A(self) -> int:  # noqa: N802
+        """A at this moment."""
+        if self.now >= self.future_time:
+            return self.future_a
+        step = abs(self.future_a - self.initial_a) * (self.now - self.initial_time)
+        step //= self.future_time - self.initial_time
+        return self.initial_a + (step if self.future_a > self.initial_a else -step)
+
+    def get_virtual_price(self) -> int:
+        """D of one share."""
+        return invariant(self._normal(self.balances), self.A()) * ONE // self.supply
+
+    def get_dy(self, i: int, j: int, dx: int) -> int:
+        """What `dx` of coin `i` buys."""
+        self._check_pair(i, j)
+        dy = self._bought(i, j, Word(dx) * self._rate(i) // ONE) * ONE // self._rate(j)
+        return dy - dy * self.fee // FEE_UNIT
+
+    def get_dy_underlying(self, i: int, j: int, dx: int) -> int:
+        """The same, but for the size at which it overflows."""
+        self._check_pair(i, j)
+        dy = self._bought(i, j, Word(dx) * (self._rate(i) // ONE)) // (self._rate(j) // ONE)
+        return dy - dy * self.fee // FEE_UNIT
+
+    def calc_token_amount(self, amounts: Sequence[int], deposit: bool) -> int:
+        """The shares that `amounts` are worth, without fees."""
+        new = [Word(b) + a if deposit else Word(b) - a for b, a in zip(self.balances, amounts, strict=True)]
+        before, after = (invariant(self._normal(each), self.A()) for each in (self.balances, new))
+        return (after - before if deposit else before - after) * self.supply // before
+
+    def calc_withdraw_one_coin(self, shares: int, i: int) -> int:
+        """What `shares` give in coin `i` alone."""
+        return self._one_coin(shares, i)[0]
+
+    def admin_balances(self, i: int) -> int:
+        """What the pool holds beyond its balances."""
+        return Word(self.coins[i].held.get("pool", 0)) - self.balances[i]
+
+    # -- trading ------------------------------------------------------------------------------------------------------
+
+    def exchange(self, user: str, i: int, j: int, dx: int, min_dy: int) -> tuple[object, ...]:
+        """Sell `dx` of coin `i` for coin `j`."""
+        _require(not self.killed)
+        self._check_pair(i, j)
+        arrived = self._pull(user, i, dx)
+        gross = self._bought(i, j, Word(arrived) * self._rate(i) // ONE)
+        fee = gross * self.fee // FEE_UNIT
+        dy = (gross - fee) * ONE // self._rate(j)
+        _require(dy >= min_dy)
+        self.balances[i] += arrived
+        self.balances[j] = Word(self.balances[j]) - dy - fee * self.admin_fee // FEE_UNIT * ONE // self._rate(j)
+        self.coins[j].move("pool", user, dy)
+        return "TokenExchange", user, i, dx, j, dy
+
+    def add_liquidity(self, user: str, amounts: Sequence[int], min_shares: int) -> tuple[object, ...]:
+        """Put `amounts` in for shares."""
+        _require(not self.killed)
+        old, amp = list(self.balances), self.A()
+        before = invariant(self._normal(old), amp) if self.supply else Word(0)
+        _require(self.supply > 0 or all(amounts))
+        new = [Word(b) + (self._pull(user, i, amounts[i]) if amounts[i] else 0) for i, b in enumerate(old)]
+        after = invariant(self._normal(new), amp)
+        _require(after > before)
+        if self.supply:
+            fees, rest = self._imbalance(old, new, before, after)
+            minted = self.supply * (rest - before) // before
+        else:
+            self.balances, fees, minted = list(new), [0] * len(old), after
+        _require(minted >= min_shares)
+        self.shares.held[user] = self.shares.held.get(user, 0) + minted
+        self.supply = Word(self.supply) + minted
+        return "AddLiquidity", user, tuple(amounts), tuple(fees), after, self.supply
+
+    def remove_liquidity(self, user: str, shares: int, min_amounts: Sequence[int]) -> tuple[object, ...]:
+        """Take every coin in proportion."""
+        amounts = [Word(balance) * shares // self.supply for balance in self.balances]
+        _require(all(amount >= least for amount, least in zip(amounts, min_amounts, strict=True)))
+        for i, amount in enumerate(amounts):
+            self.balances[i] = Word(self.balances[i]) - amount
+            self.coins[i].move("pool", user, amount)
+        self._burn(user, shares)
+        return "RemoveLiquidity", user, tuple(amounts), (0,) * len(amounts), self.supply
+
+    def remove_liquidity_imbalance(self, user: str, amounts: Sequence[int], max_shares: int) -> tuple[object, ...]:
+        """Take exactly `amounts`."""
+        _require(not self.killed and self.supply > 0)
+        old, amp = list(self.balances), self.A()
+        new = [Word(balance) - amount for balance, amount in zip(old, amounts, strict=True)]
+        before, after = invariant(self._normal(old), amp), invariant(self._normal(new), amp)
+        fees, rest = self._imbalance(old, new, before, after)
+        shares = (before - rest) * self.supply // before
+        _require(0 < shares < max_shares)
+        self._burn(user, shares + 1)
+        for coin, amount in zip(self.coins, amounts, strict=True):
+            if amount:
+                coin.move("pool", user, amount)
+        return "RemoveLiquidityImbalance", user, tuple(amounts), tuple(fees), after, self.supply
+
+    def remove_liquidity_one_coin(self, user: str, shares: int, i: int, least: int) -> tuple[object, ...]:
+        """Take one coin for `shares`."""
+        _require(not self.killed)
+        dy, fee = self._one_coin(shares, i)
+        _require(dy >= least)
+        self.balances[i] = Word(self.balances[i]) - (dy + fee * self.admin_fee // FEE_UNIT)
+        self._burn(user, shares)
+        self.coins[i].move("pool", user, dy)
+        return "RemoveLiquidityOne", user, shares, dy
+
+    # -- administration -----------------------------------------------------------------------------------------------
+
+    def ramp_A(self, user: str, future_a: int, future_time: int) -> tuple[object, ...]:  # noqa: N802
+        """Begin to move A."""
+        _require(user == self.owner)
+        _require(self.now >= self.initial_time + DAY and future_time >= self.now + DAY)
+        current = self.A()
+        _require(0 < future_a < 10**6 and current <= future_a * 10 and future_a <= current * 10)
+        self.initial_a, self.future_a = current, future_a
+        self.initial_time, self.future_time = self.now, future_time
+        return "RampA", current, future_a, self.now, future_time
+
+    def stop_ramp_A(self, user: str) -> tuple[object, ...]:  # noqa: N802
+        """Let A stand where it is."""
+        _require(user == self.owner)
+        self.initial_a = self.future_a = self.A()
+        self.initial_time = self.future_time = self.now
+        return "StopRampA", self.future_a, self.now
+
+    def commit_new_fee(self, user: str, fee: int, admin_fee: int) -> tuple[object, ...]:
+        """Announce fees."""
+        _require(user == self.owner and self.fee_deadline == 0)
+        _require(fee <= FEE_UNIT // 2 and admin_fee <= FEE_UNIT)
+        self.fee_deadline, self.future_fee, self.future_admin_fee = self.now + 3 * DAY, fee, admin_fee
+        return "CommitNewFee", self.fee_deadline, fee, admin_fee
+
+    def apply_new_fee(self, user: str) -> tuple[object, ...]:
+        """Let announced fees hold."""
+        _require(user == self.owner and self.fee_deadline != 0 and self.now >= self.fee_deadline)
+        self.fee_deadline, self.fee, self.admin_fee = 0, self.future_fee, self.future_admin_fee
+        return "NewFee", self.fee, self.admin_fee
+
+    def revert_new_parameters(self, user: str) -> None:
+        """Take announced fees back."""
+        _require(user == self.owner)
+        self.fee_deadline = 0
+
+    def commit_transfer_ownership(self, user: str, owner: str) -> tuple[object, ...]:
+        """Announce an owner."""
+        _require(user == self.owner and self.owner_deadline == 0)
+        self.owner_deadline, self.future_owner = self.now + 3 * DAY, owner
+        return "CommitNewAdmin", self.owner_deadline, owner
+
+    def apply_transfer_ownership(self, user: str) -> tuple[object, ...]:
+        """Let the announced owner own."""
+        _require(user == self.owner and self.owner_deadline != 0 and self.now >= self.owner_deadline)
+        self.owner_deadline, self.owner = 0, self.future_owner
+        return "NewAdmin", self.owner
+
+    def revert_transfer_ownership(self, user: str) -> None:
+        """Take the announced owner back."""
+        _require(user == self.owner)
+        self.owner_deadline = 0
+
+    def withdraw_admin_fees(self, user: str) -> None:
+        """The owner takes what is beyond the balances."""
+        _require(user == self.owner)
+        for i, coin in enumerate(self.coins):
+            if amount := self.admin_balances(i):
+                coin.move("pool", user, amount)
+
+    def donate_admin_fees(self, user: str) -> None:
+        """The shares get what is beyond the balances."""
+        _require(user == self.owner)
+        self.balances = [coin.held.get("pool", 0) for coin in self.coins]
+
+    def kill_me(self, user: str) -> None:
+        """Allow nothing but balanced withdrawal."""
+        _require(user == self.owner and self.now < self.kill_deadline)
+        self.killed = True
+
+    def unkill_me(self, user: str) -> None:
+        """Allow everything again."""
+        _require(user == self.owner)
+        self.killed = False
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _rate(self, i: int) -> int:
+        return 10 ** (36 - self.coins[i].decimals)
+
+    def _normal(self, amounts: Iterable[int]) -> list[Word]:
+        return [Word(amount) * self._rate(i) // ONE for i, amount in enumerate(amounts)]
+
+    def _check_pair(self, i: int, j: int) -> None:
+        _require(i != j and 0 <= i < len(self.coins) and 0 <= j < len(self.coins))
+
+    def _bought(self, i: int, j: int, dx: Word) -> Word:
+        amounts, amp = self._normal(self.balances), self.A()
+        d = invariant(amounts, amp)
+        amounts[i] = amounts[i] + dx
+        return amounts[j] - amount_of(j, amounts, d, amp) - 1
+
+    def _one_coin(self, shares: int, k: int) -> tuple[Word, Word]:
+        _require(0 <= k < len(self.coins))
+        amounts, amp = self._normal(self.balances), self.A()
+        d0 = invariant(amounts, amp)
+        d1 = d0 - Word(shares) * d0 // self.supply
+        y, unit = amount_of(k, amounts, d1, amp), self._rate(k) // ONE
+        rest = []
+        for i, amount in enumerate(amounts):
+            ideal = amount * d1 // d0
+            rest.append(amount - (ideal - y if i == k else amount - ideal) * self._imbalance_fee() // FEE_UNIT)
+        dy = (rest[k] - amount_of(k, rest, d1, amp) - 1) // unit
+        return dy, (amounts[k] - y) // unit - dy
+
+    def _imbalance_fee(self) -> int:
+        return self.fee * len(self.coins) // (4 * (len(self.coins) - 1))
+
+    def _imbalance(
+        self, old: Sequence[int], new: Sequence[Word], before: Word, after: Word
+    ) -> tuple[list[Word], Word]:
+        distances = [abs(int(after * was // before) - is_) for was, is_ in zip(old, new, strict=True)]
+        fees = [Word(distance) * self._imbalance_fee() // FEE_UNIT for distance in distances]
+        rest = [amount - fee for amount, fee in zip(new, fees, strict=True)]
+        self.balances = [a - fee * self.admin_fee // FEE_UNIT for a, fee in zip(new, fees, strict=True)]
+        return fees, invariant(self._normal(rest), self.A())
+
+    def _pull(self, user: str, i: int, amount: int) -> int:
+        before = self.coins[i].held.get("pool", 0)
+        self.coins[i].move(user, "pool", amount)
+        return self.coins[i].held["pool"] - before if i == self.measured else amount
+
+    def _burn(self, user: str, shares: int) -> None:
+        _require(self.shares.held.get(user, 0) >= shares)
+        self.shares.held[user] = self.shares.held.get(user, 0) - shares
+        self.supply = Word(self.supply) - shares
+
+
+def attempt(model: StableSwapModel, act: Callable[[], object]) -> object | None:
+    """What `act` gives, or None where it is refused; then `model` is as it was, as after a revert."""
+    from copy import deepcopy
+
+    before = deepcopy(model.__dict__)
+    try:
+        return act() or ()
+    except Refused:
+        model.__dict__.update(before)
+        return None

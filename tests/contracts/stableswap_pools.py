@@ -1,0 +1,282 @@
+"""Pools to compare: the 3pool's own bytecode, our contracts and the Python model, all in the same situation.
+
+Every one offers `apply` (act, and say what happened), `ask` (a view) and `observe` (everything there is to see).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from eth_abi import encode
+
+from mayavi.errors import ExecutionError
+from mayavi.evm.address import to_address
+from mayavi.evm.fork import Fork
+from mayavi.evm.hashing import keccak256
+from mayavi.evm.interface import Function, Interface
+from mayavi.evm.receipt import Log
+from mayavi.worlds.artifacts import ArtifactStore
+from mayavi.worlds.deployment import DEPLOYER, Deployment, named_account
+from tests.contracts.stableswap_model import Coin, Refused, StableSwapModel, attempt
+
+POOL = to_address("0xbEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7")
+TETHER = to_address("0xdAC17F958D2ee523a2206206994597C13D831ec7")
+POOL_CODE = "0x954a1e212c557c85043985931498ffa3e2fcbe7dfe9cd61513f36eb47d6f4dfc"
+TETHER_CODE = "0xb44fb4e949d0f78f87f79ee46428f23a2a5713ce6fc6e0beb3dda78c2ac1ea55"
+LP_TOKEN = named_account("test.lp")
+ACCOUNTS = {name: named_account(f"test.{name}") for name in ("alice", "bob", "owner", "heir", "tether")}
+USERS = ("alice", "bob", "owner", "heir")
+NAMES = {address: name for name, address in {**ACCOUNTS, "pool": POOL}.items()} | {bytes(20): ""}
+FOREVER = 2**256 - 1
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a pool starts from. The last coin is USDT itself, with its fee on transfers; `measured` says who knows."""
+
+    decimals: tuple[int, ...] = (18, 6, 6)
+    amp: int = 2000
+    fee: int = 10**6
+    admin_fee: int = 5 * 10**9
+    now: int = 1_700_000_000
+    kill_deadline: int = 1_710_000_000
+    measured: bool = True
+
+    @property
+    def n(self) -> int:
+        return len(self.decimals)
+
+
+class Operation(NamedTuple):
+    """Something somebody does: a function of the pool, or `wait`, `hold` (tokens appear) or `tether_fee`."""
+
+    name: str
+    user: str
+    args: tuple[Any, ...]
+
+
+class Outcome(NamedTuple):
+    """What came of an operation: whether it went through, and the pool's event. `logs` are all of them, undecoded."""
+
+    success: bool
+    event: tuple[Any, ...]
+    logs: tuple[Log, ...] | None
+
+
+class EvmPool:
+    """A pool of contracts on a fork of its own."""
+
+    def __init__(self, situation: Situation, codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
+        self.n = situation.n
+        self.fork = Fork.empty()
+        self.fork.set_block(number=1, timestamp=situation.now)
+        self.interface = Interface.of(artifacts.get(f"StableSwap{self.n}").abi)
+        self.deployment = Deployment(self.fork, artifacts)
+        self.coins = self._place_coins(situation, codes[TETHER_CODE])
+        self.deployment.place("LP", "CurveLpToken", "LP", "LP", POOL, at="0x" + LP_TOKEN.hex())
+        for name in USERS:
+            for coin in self.coins:
+                self.deployment.send(coin, "approve(address,uint256)", POOL, FOREVER, sender=ACCOUNTS[name])
+        self._functions = {function.name: function for function in self.interface.functions.values()}
+        self._views = self._all_views()
+
+    def _place_coins(self, situation: Situation, tether: bytes) -> list[bytes]:
+        coins = []
+        for i, decimals in enumerate(situation.decimals[:-1]):
+            at = named_account(f"test.coin{i}")
+            arguments = (f"coin {i}", f"C{i}", decimals, "1", DEPLOYER)
+            coins.append(self.deployment.place(f"coin {i}", "Token", *arguments, at="0x" + at.hex()))
+        self.fork.set_code(TETHER, tether)
+        self.fork.set_storage(TETHER, 0, int.from_bytes(ACCOUNTS["tether"], "big"))
+        self.fork.set_storage(TETHER, 9, situation.decimals[-1])
+        return [*coins, TETHER]
+
+    def _all_views(self) -> list[tuple[str, bytes, bytes]]:
+        views = []
+        for function in self.interface.functions.values():
+            if function.reads and not function.signature.inputs:
+                views.append((function.name, POOL, function.encode()))
+            elif function.name in ("coins", "balances", "admin_balances"):
+                views += [(f"{function.name} {i}", POOL, function.encode(i)) for i in range(self.n + 1)]
+        held = Function.parse("balanceOf(address)(uint256)")
+        for token_name, token in [("shares", LP_TOKEN), *((f"coin {i}", coin) for i, coin in enumerate(self.coins))]:
+            for address, name in NAMES.items():
+                views.append((f"{token_name} of {name}", token, held.encode(address)))
+        views.append(("supply", LP_TOKEN, Function.parse("totalSupply()").encode()))
+        return views
+
+    def apply(self, operation: Operation) -> Outcome:
+        """Do it."""
+        name, user, args = operation
+        if name == "wait":
+            self.fork.mine(1, seconds=args[0])
+            return Outcome(True, (), None)
+        if name == "hold":
+            self.fork.deal(self.coins[args[0]], ACCOUNTS[user], args[1])
+            return Outcome(True, (), None)
+        if name == "tether_fee":
+            data = Function.parse("setParams(uint256,uint256)").encode(*args)
+            return Outcome(self.fork.send(TETHER, data, ACCOUNTS["tether"], check=False).success, (), None)
+        receipt = self.fork.send(POOL, self._encode(name, args), ACCOUNTS[user], check=False)
+        return Outcome(receipt.success, self._event(receipt.logs), receipt.logs)
+
+    def ask(self, name: str, *args: Any) -> int | None:
+        """What a view says, None where it reverts."""
+        try:
+            return int.from_bytes(self.fork.call(POOL, self._encode(name, args)), "big")
+        except ExecutionError:
+            return None
+
+    def observe(self) -> dict[str, Any]:
+        """Everything there is to see."""
+        seen: dict[str, Any] = {}
+        for name, to, data in self._views:
+            try:
+                seen[name] = int.from_bytes(self.fork.call(to, data), "big")
+            except ExecutionError:
+                seen[name] = None
+        for name in ("owner", "future_owner"):
+            seen[name] = NAMES[seen[name].to_bytes(20, "big")]
+        return seen
+
+    def dry_run(self, operation: Operation) -> Outcome:
+        """What would come of it."""
+        with self.fork.snapshot():
+            return self.apply(operation)
+
+    def _encode(self, name: str, args: tuple[Any, ...]) -> bytes:
+        return self._functions[name].encode(*(ACCOUNTS.get(arg, arg) if isinstance(arg, str) else arg for arg in args))
+
+    def _event(self, logs: tuple[Log, ...]) -> tuple[Any, ...]:
+        decoded = [self.interface.decode_log(log) for log in logs if log.address == POOL]
+        if not decoded:
+            return ()
+        (event,) = decoded
+        assert event is not None
+        return (event.event.name, *(_plain(value) for value in event.args))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(map(_plain, value))
+    return NAMES.get(to_address(value), value) if isinstance(value, str | bytes) else value
+
+
+class RealPool(EvmPool):
+    """The code of the 3pool as it stands on mainnet, its storage written as Vyper 0.2 lays it out."""
+
+    def __init__(self, situation: Situation, codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
+        super().__init__(situation, codes, artifacts)
+        self.fork.set_code(POOL, codes[POOL_CODE])
+        for i, coin in enumerate(self.coins):
+            self._write(_array_slot(0) + i, coin)
+        for slot, value in (
+            (2, situation.fee),
+            (3, situation.admin_fee),
+            (4, ACCOUNTS["owner"]),
+            (5, LP_TOKEN),
+            (6, situation.amp),
+            (7, situation.amp),
+            (16, situation.kill_deadline),
+        ):
+            self._write(slot, value)
+
+    def _write(self, slot: int, value: int | bytes) -> None:
+        word = int.from_bytes(value, "big") if isinstance(value, bytes) else value
+        self.fork.set_storage(POOL, slot, word)
+
+
+class OurPool(EvmPool):
+    """Our `StableSwap3` or `StableSwap2`."""
+
+    def __init__(self, situation: Situation, codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
+        super().__init__(situation, codes, artifacts)
+        self.deployment.place(
+            "pool",
+            f"StableSwap{self.n}",
+            ACCOUNTS["owner"],
+            self.coins,
+            LP_TOKEN,
+            situation.amp,
+            situation.fee,
+            situation.admin_fee,
+            self.n - 1 if situation.measured else self.n,
+            situation.kill_deadline,
+            at="0x" + POOL.hex(),
+        )
+
+
+class ModelPool:
+    """The Python model."""
+
+    def __init__(self, situation: Situation) -> None:
+        self.n = situation.n
+        self.model = StableSwapModel(
+            coins=[Coin(decimals) for decimals in situation.decimals],
+            owner="owner",
+            amp=situation.amp,
+            fee=situation.fee,
+            admin_fee=situation.admin_fee,
+            now=situation.now,
+            kill_deadline=situation.kill_deadline,
+            measured=situation.n - 1 if situation.measured else None,
+        )
+        self.model.coins[-1].collector = "tether"
+
+    def apply(self, operation: Operation) -> Outcome:
+        """Do it."""
+        name, user, args = operation
+        model = self.model
+        if name == "wait":
+            model.now += args[0]
+        elif name == "hold":
+            model.coins[args[0]].held[user] = args[1]
+        elif name == "tether_fee":
+            bps, most = args
+            if bps >= 20 or most >= 50:
+                return Outcome(False, (), None)
+            model.coins[-1].fee_bps, model.coins[-1].max_fee = bps, most * 10 ** model.coins[-1].decimals
+        else:
+            done = attempt(model, lambda: getattr(model, name)(user, *args))
+            return Outcome(done is not None, done if isinstance(done, tuple) else (), None)
+        return Outcome(True, (), None)
+
+    def ask(self, name: str, *args: Any) -> int | None:
+        """What a view says, None where it refuses."""
+        try:
+            return int(getattr(self.model, name)(*args))
+        except Refused:
+            return None
+
+    def observe(self) -> dict[str, Any]:
+        """Everything there is to see."""
+        model = self.model
+        seen = {
+            "A": model.A(),
+            "get_virtual_price": self.ask("get_virtual_price"),
+            "supply": model.supply,
+            "fee": model.fee,
+            "admin_fee": model.admin_fee,
+            "owner": model.owner,
+            "initial_A": model.initial_a,
+            "future_A": model.future_a,
+            "initial_A_time": model.initial_time,
+            "future_A_time": model.future_time,
+            "admin_actions_deadline": model.fee_deadline,
+            "transfer_ownership_deadline": model.owner_deadline,
+            "future_fee": model.future_fee,
+            "future_admin_fee": model.future_admin_fee,
+            "future_owner": model.future_owner,
+        }
+        for i in range(model_n := self.n):
+            seen[f"balances {i}"] = model.balances[i]
+            seen[f"admin_balances {i}"] = self.ask("admin_balances", i)
+        tokens = [("shares", model.shares), *((f"coin {i}", model.coins[i]) for i in range(model_n))]
+        for token_name, token in tokens:
+            seen |= {f"{token_name} of {name}": token.held.get(name, 0) for name in NAMES.values()}
+        return seen
+
+
+def _array_slot(slot: int) -> int:
+    return int.from_bytes(keccak256(encode(["uint256"], [slot])), "big")
