@@ -47,6 +47,7 @@ def hardforks() -> list[str]: ...
 def zstd_compress(data: bytes, level: int = 3) -> bytes: ...
 def zstd_decompress(data: bytes, max_size: int) -> bytes: ...
 
+_Failures = list[tuple[int, Reverted | Halted]]
 _RawLog = tuple[bytes, list[bytes], bytes]
 
 @final
@@ -131,6 +132,27 @@ class Evm:
     def call(
         self, to: bytes, data: bytes, sender: bytes | None = None, value: int = ..., gas: int | None = None
     ) -> bytes: ...
+    def call_many(
+        self,
+        to: bytes,
+        datas: list[bytes],
+        sender: bytes | None = None,
+        gas: int | None = None,
+        threads: int = 1,
+        verify: bool = False,
+    ) -> tuple[list[bytes | None], _Failures, dict[str, int]]: ...
+    def call_words(
+        self,
+        to: bytes,
+        data: bytes,
+        offsets: list[int],
+        words: NDArray[np.uint8],
+        returns: int,
+        sender: bytes | None = None,
+        gas: int | None = None,
+        threads: int = 1,
+        verify: bool = False,
+    ) -> tuple[NDArray[np.uint8], _Failures, list[tuple[int, int]], dict[str, int]]: ...
     def transact(
         self,
         to: bytes | None,

@@ -36,6 +36,8 @@ impl DBErrorMarker for Miss {}
 pub struct RowDatabase {
     pub world: Arc<World>,
     pub overlay: Overlay,
+    /// The writes of a row that several threads read at once; then `overlay` is empty and nobody writes.
+    pub shared: Option<Arc<Overlay>>,
     /// In probe mode a miss reads as nothing and is noted, so that one run finds many; its result is never used.
     pub probe: bool,
     pub misses: BTreeSet<Miss>,
@@ -43,7 +45,13 @@ pub struct RowDatabase {
 
 impl RowDatabase {
     pub fn new(world: Arc<World>) -> Self {
-        Self { world, overlay: Overlay::default(), probe: false, misses: BTreeSet::new() }
+        Self { world, overlay: Overlay::default(), shared: None, probe: false, misses: BTreeSet::new() }
+    }
+
+    /// What was written over the world.
+    #[inline]
+    fn written(&self) -> &Overlay {
+        self.shared.as_deref().unwrap_or(&self.overlay)
     }
 
     #[cold]
@@ -83,7 +91,7 @@ impl RowDatabase {
 
     #[inline]
     fn slot_in_overlay(&self, address: &Address, key: &U256) -> Option<U256> {
-        let account = self.overlay.get(address)?;
+        let account = self.written().get(address)?;
         match account.slots.get(key) {
             Some(value) => Some(*value),
             None if account.cleared => Some(U256::ZERO),
@@ -96,7 +104,7 @@ impl Database for RowDatabase {
     type Error = Miss;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, Miss> {
-        if let Some(account) = self.overlay.get(&address) {
+        if let Some(account) = self.written().get(&address) {
             return Ok((!account.destroyed).then(|| self.with_own_code(&account.info)));
         }
         match self.world.account(&address, |account| account.info.clone()) {

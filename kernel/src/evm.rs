@@ -52,7 +52,7 @@ pub struct Evm {
 
 /// The transaction of a simulation: no fees, no nonce, unless the caller says so.
 #[allow(clippy::too_many_arguments)]
-fn transaction(
+pub fn transaction(
     kind: TxKind,
     data: &[u8],
     sender: Option<AddressArg>,

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "bench")]
 mod bare;
+mod batch;
 mod block;
 mod convert;
 mod database;
@@ -15,6 +16,7 @@ mod overlay;
 mod program;
 mod receipt;
 mod state;
+mod views;
 mod world;
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};

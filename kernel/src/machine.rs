@@ -88,7 +88,7 @@ impl Machine {
         Self { evm: build(RowDatabase::new(nowhere()), settings, ()), settings: *settings }
     }
 
-    fn database(&mut self) -> &mut RowDatabase {
+    pub fn database(&mut self) -> &mut RowDatabase {
         &mut self.evm.ctx.journaled_state.database
     }
 
@@ -273,5 +273,24 @@ pub fn with_row<R>(
             *place = None;
             Err(Failure::Internal(panic_text(&*panic)))
         })
+    })
+}
+
+/// Let `f` read a row whose writes other threads are reading too. It must not write.
+pub fn with_shared<R>(
+    world: &Arc<World>,
+    overlay: &Arc<Overlay>,
+    block: &BlockEnv,
+    settings: &Settings,
+    probe: bool,
+    f: impl FnOnce(&mut Machine) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let mut row = Row { overlay: Overlay::default(), block: block.clone() };
+    with_row(world, &mut row, settings, probe, |machine, _| {
+        // A machine that panics is dropped, and its share with it.
+        machine.database().shared = Some(Arc::clone(overlay));
+        let result = f(machine);
+        machine.database().shared = None;
+        result
     })
 }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from mayavi import _kernel
 from mayavi.errors import (
@@ -25,6 +25,7 @@ from mayavi.evm.registry import Snapshot, SnapshotRegistry
 
 if TYPE_CHECKING:
     from mayavi.evm.abi import Contract
+    from mayavi.evm.fleet import Words
     from mayavi.evm.header import Header
     from mayavi.evm.remote import RemoteState
 
@@ -190,6 +191,81 @@ class Fork:
         if not output and data:
             self._require_code(to, "call of")
         return output
+
+    @overload
+    def call_many(
+        self,
+        to: AddressLike,
+        datas: Sequence[bytes],
+        sender: AddressLike | None = None,
+        *,
+        gas: int | None = None,
+        check: Literal[True] = True,
+        threads: int | None = None,
+        verify: bool = False,
+    ) -> list[bytes]: ...
+
+    @overload
+    def call_many(
+        self,
+        to: AddressLike,
+        datas: Sequence[bytes],
+        sender: AddressLike | None = None,
+        *,
+        gas: int | None = None,
+        check: bool,
+        threads: int | None = None,
+        verify: bool = False,
+    ) -> list[bytes | None]: ...
+
+    def call_many(
+        self,
+        to: AddressLike,
+        datas: Sequence[bytes],
+        sender: AddressLike | None = None,
+        *,
+        gas: int | None = None,
+        check: bool = True,
+        threads: int | None = None,
+        verify: bool = False,
+    ) -> Sequence[bytes | None]:
+        """Execute each of `datas` at `to` on the state as it stands, in one go; nothing is kept.
+
+        Every output is what `call` gives, many times as fast. A call that fails raises and says which it was; with
+        `check=False` it is `None` instead. `threads` is by default the number of cores this process may use; results do
+        not depend on it. `verify` computes everything twice, the second time call by call, and compares.
+        """
+        from mayavi.evm import views
+
+        place, origin = self.address_of(to), self._sender(sender)
+        return views.call_many(self, place, datas, origin, gas, check=check, threads=threads, verify=verify)
+
+    def call_words(
+        self,
+        to: AddressLike,
+        data: bytes,
+        holes: Mapping[int, Any],
+        returns: int,
+        sender: AddressLike | None = None,
+        *,
+        gas: int | None = None,
+        check: bool = True,
+        threads: int | None = None,
+        verify: bool = False,
+    ) -> list[Words]:
+        """`call_many` for arrays: one call for each row of `holes`, whose columns go into `data` at their byte offsets.
+
+        A column is what `Fleet.run` takes: integers, addresses, words, or one of these for all rows. Comes back as
+        `returns` columns of words. With `check=False` a call that fails gives zeros.
+
+            collateral, debt = fork.call_words(pool, calldata, {4: accounts}, returns=2)
+        """
+        from mayavi.evm import views
+
+        place, origin = self.address_of(to), self._sender(sender)
+        return views.call_words(
+            self, place, data, holes, returns, origin, gas, check=check, threads=threads, verify=verify
+        )
 
     def send(
         self,
