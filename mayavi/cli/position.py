@@ -1,0 +1,326 @@
+"""`mayavi position`: what an account holds and owes, and the prices at which it is liquidated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mayavi.cli.output import Column, print_facts, print_json, print_note, print_table
+from mayavi.cli.progress import activity
+from mayavi.errors import UsageError
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.protocols.aave_account import AaveAccount
+    from mayavi.protocols.compound_account import CompoundV3Account
+
+NO_DEBT = 2**256 - 1  # the health factor of who owes nothing
+
+
+class Protocol(StrEnum):
+    """The lending protocols a position can be on."""
+
+    AAVE = "aave"
+    SPARK = "spark"
+    COMPOUND = "compound"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One asset of a position. Values and prices have eight decimals and are counted in the market's `quote`."""
+
+    symbol: str
+    decimals: int
+    supplied: int
+    supplied_value_e8: int
+    collateral: bool
+    debt: int
+    debt_value_e8: int
+    price_e8: int
+    liquidation_threshold_bps: int
+    liquidation_price_e8: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MarketPosition:
+    """All an account has on one market."""
+
+    protocol: Protocol
+    market: str
+    quote: str
+    lines: tuple[Line, ...]
+    collateral_value_e8: int
+    debt_value_e8: int
+    borrowable_value_e8: int
+    health_factor_wad: int
+    liquidatable: bool
+
+
+def position(
+    account: Annotated[str, typer.Argument(metavar="ADDRESS", help="An address, or a name of `world info --names`.")],
+    chain: Annotated[str, typer.Option("--chain", help="The chain: ethereum, arbitrum, …")] = "ethereum",
+    protocol: Annotated[
+        Protocol | None, typer.Option("--protocol", help="Look at this protocol alone; by default at all there are.")
+    ] = None,
+    rpc: Annotated[
+        bool, typer.Option("--rpc", help="Read the real chain through the node that MAYAVI_RPC_URL names.")
+    ] = False,
+    rpc_url: Annotated[
+        str | None, typer.Option("--rpc-url", metavar="URL", help="Read the real chain through this node.")
+    ] = None,
+    block: Annotated[
+        str | None, typer.Option("--block", metavar="N", help="With a node: a number, a block hash or `latest`.")
+    ] = None,
+    snapshot: Annotated[
+        Path | None, typer.Option("--snapshot", metavar="FILE", help="Look into this snapshot file instead.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show an account's collateral, debt, health factor and the prices at which it is liquidated.
+
+    Looks at the offline replica of the chain, or with `--rpc` at the chain itself, or into a snapshot of a run.
+    """
+    fork = open_fork(chain, rpc=rpc, rpc_url=rpc_url, block=block, snapshot=snapshot)
+    address = fork.address_of(account)
+    with activity(f"reading the position of {account}"):
+        found = list(market_positions(fork, address, protocol))
+    if as_json:
+        print_json(document(fork, address, found))
+    else:
+        print_positions(fork, address, found)
+
+
+def open_fork(chain: str, *, rpc: bool, rpc_url: str | None, block: str | None, snapshot: Path | None) -> Fork:
+    """The world the options name; options that contradict each other are a misuse."""
+    from mayavi import Fork
+    from mayavi.evm.chains import chain as known_chain
+
+    live = rpc or rpc_url is not None
+    if live and snapshot is not None:
+        raise UsageError("a position is read from a node or from a snapshot, not from both", "leave one out")
+    if block is not None and not live:
+        raise UsageError(f"--block {block} needs a node to read that block from", "add --rpc or --rpc-url URL")
+    if snapshot is not None:
+        if not snapshot.is_file():
+            raise UsageError(f"there is no snapshot at '{snapshot}'", "`mayavi world build --output FILE` writes one")
+        return Fork.load_snapshot(snapshot)
+    if live:
+        known_chain(chain)
+        with activity(f"asking the node of {chain}"):
+            return Fork.from_rpc(rpc_url, block_of(block), chain=chain)
+    with activity(f"opening the {chain} replica"):
+        return Fork.replica(chain)
+
+
+def world_name(fork: Fork) -> str:
+    """`ethereum replica`, `base chain`, or the snapshot of either."""
+    from mayavi.evm.chains import chain as known_chain
+
+    kind = {"rpc": "chain", "replica": "replica"}.get(str(fork.source.get("kind")), "snapshot")
+    return f"{known_chain(fork.chain_id).name} {kind}"
+
+
+def block_of(text: str | None) -> int | str | None:
+    """`--block` as a fork takes it."""
+    if text is None or text == "latest" or text[:2] in ("0x", "0X"):
+        return text
+    digits = text.replace(",", "").replace("_", "")
+    if not (digits.isascii() and digits.isdigit()):
+        raise UsageError(f"'{text}' is not a block", "give a number, a block hash or latest")
+    return int(digits)
+
+
+def market_positions(fork: Fork, address: bytes, wanted: Protocol | None) -> Iterator[MarketPosition]:
+    """The account's position on every market of the chain, or on those of the protocol `wanted`."""
+    from mayavi import protocols
+
+    present = protocols_of(fork)
+    if wanted is not None and wanted not in present:
+        there = ", ".join(present) or "none of them"
+        raise UsageError(f"{wanted} is not on the {world_name(fork)}", f"on it: {there}")
+    for protocol in present if wanted is None else [wanted]:
+        if protocol is Protocol.COMPOUND:
+            for market in compound_markets(fork):
+                yield compound_position(protocols.CompoundV3(fork, market).account(address))
+        else:
+            lender = protocols.AaveV3(fork) if protocol is Protocol.AAVE else protocols.SparkLend(fork)
+            yield aave_position(protocol, lender.account(address))
+
+
+def protocols_of(fork: Fork) -> list[Protocol]:
+    """The protocols whose contracts this world names."""
+    found = {Protocol.AAVE: "AaveV3.Pool" in fork.labels, Protocol.SPARK: "Spark.Pool" in fork.labels}
+    found[Protocol.COMPOUND] = bool(compound_markets(fork))
+    return [protocol for protocol, there in found.items() if there]
+
+
+def compound_markets(fork: Fork) -> list[str]:
+    """The names of the Comet markets of this world: `cUSDCv3` of `CompoundV3.cUSDCv3`."""
+    names = (label.removeprefix("CompoundV3.") for label in fork.labels if label.startswith("CompoundV3."))
+    return sorted(name for name in names if name.endswith("v3"))
+
+
+def aave_position(protocol: Protocol, account: AaveAccount) -> MarketPosition:
+    """A position on Aave or on SparkLend."""
+    found = account.position()
+    lines = tuple(
+        Line(
+            symbol=each.symbol,
+            decimals=each.decimals,
+            supplied=each.supplied,
+            supplied_value_e8=each.supplied_usd_e8,
+            collateral=each.used_as_collateral,
+            debt=each.debt,
+            debt_value_e8=each.debt_usd_e8,
+            price_e8=each.price_usd_e8,
+            liquidation_threshold_bps=each.liquidation_threshold_bps,
+            liquidation_price_e8=each.liquidation_price_usd_e8,
+        )
+        for each in found.assets
+    )
+    totals = found.totals
+    return MarketPosition(
+        protocol=protocol,
+        market=account.market.title,
+        quote="USD",
+        lines=lines,
+        collateral_value_e8=totals.collateral_usd_e8,
+        debt_value_e8=totals.debt_usd_e8,
+        borrowable_value_e8=totals.available_usd_e8,
+        health_factor_wad=totals.health_factor_wad,
+        liquidatable=totals.health_factor_wad < 10**18,
+    )
+
+
+def compound_position(account: CompoundV3Account) -> MarketPosition:
+    """A position on one Comet market. Of what is lent there, only the collateral secures a debt."""
+    found = account.position()
+    lines = tuple(
+        Line(
+            symbol=each.symbol,
+            decimals=each.decimals,
+            supplied=each.supplied,
+            supplied_value_e8=0 if each.debt else each.value_e8,
+            collateral=each.liquidation_factor_wad > 0,
+            debt=each.debt,
+            debt_value_e8=each.value_e8 if each.debt else 0,
+            price_e8=each.price_e8,
+            liquidation_threshold_bps=each.liquidation_factor_wad // 10**14,
+            liquidation_price_e8=each.liquidation_price_e8,
+        )
+        for each in found.rows
+    )
+    data = found.data
+    return MarketPosition(
+        protocol=Protocol.COMPOUND,
+        market=f"Compound V3 {found.market}",
+        quote=found.quote,
+        lines=lines,
+        collateral_value_e8=data.collateral_value_e8,
+        debt_value_e8=data.debt_value_e8,
+        borrowable_value_e8=max(0, data.borrow_limit_e8 - data.debt_value_e8),
+        health_factor_wad=data.liquidation_ratio_wad,
+        liquidatable=data.liquidatable,
+    )
+
+
+def document(fork: Fork, address: bytes, positions: list[MarketPosition]) -> dict[str, object]:
+    """Everything for programs: fixed-point numbers as text, null where there is no such number."""
+    from mayavi.evm.address import checksum
+
+    return {
+        "address": checksum(address),
+        "chain_id": fork.chain_id,
+        "block": fork.block_number,
+        "timestamp": fork.timestamp,
+        "source": fork.source.get("kind"),
+        "positions": [
+            {
+                "protocol": each.protocol.value,
+                "market": each.market,
+                "quote": each.quote,
+                "collateral_value_e8": str(each.collateral_value_e8),
+                "debt_value_e8": str(each.debt_value_e8),
+                "borrowable_value_e8": str(each.borrowable_value_e8),
+                "health_factor_wad": None if each.health_factor_wad == NO_DEBT else str(each.health_factor_wad),
+                "liquidatable": each.liquidatable,
+                "assets": [exact(line) for line in each.lines],
+            }
+            for each in positions
+        ],
+    }
+
+
+def exact(line: Line) -> dict[str, object]:
+    """A line for programs."""
+    plain = {"symbol", "decimals", "collateral", "liquidation_threshold_bps"}
+    return {name: value if name in plain or value is None else str(value) for name, value in asdict(line).items()}
+
+
+def print_positions(fork: Fork, address: bytes, positions: list[MarketPosition]) -> None:
+    """A table for each market the account has something on, and one line for all the others."""
+    from mayavi.evm.address import checksum
+
+    print(f"{checksum(address)} on the {world_name(fork)}, block {fork.block_number:,}")
+    for each in positions:
+        if each.lines:
+            print(f"\n{each.market}, values in {each.quote}\n")
+            print_position(each)
+    empty = [each.market for each in positions if not each.lines]
+    if empty:
+        print()
+        print_note(f"nothing on {', '.join(empty)}")
+
+
+def print_position(found: MarketPosition) -> None:
+    """The assets, then what they amount to."""
+    from mayavi.evm.units import format_units
+
+    def value(amount_e8: int) -> str:
+        return format_units(amount_e8, 8, 2) if amount_e8 else "–"
+
+    def amount(units: int, decimals: int) -> str:
+        return format_units(units, decimals, min(decimals, 6)) if units else "–"
+
+    def price(price_e8: int | None) -> str:
+        if price_e8 is None:
+            return "–"
+        return format_units(price_e8, 8, 2 if price_e8 >= 100 * 10**8 else 6)
+
+    columns = [Column("asset", right=False, style="bold")]
+    titles = ("supplied", "value", "collateral", "debt", "value", "price", "threshold", "liquidated at")
+    columns += [Column(title) for title in titles]
+    print_table(
+        columns,
+        [
+            (
+                line.symbol,
+                amount(line.supplied, line.decimals),
+                value(line.supplied_value_e8),
+                ("yes" if line.collateral else "no") if line.supplied else "–",
+                amount(line.debt, line.decimals),
+                value(line.debt_value_e8),
+                price(line.price_e8),
+                f"{line.liquidation_threshold_bps / 100:g} %" if line.liquidation_threshold_bps else "–",
+                price(line.liquidation_price_e8),
+            )
+            for line in found.lines
+        ],
+    )
+    owes = found.health_factor_wad != NO_DEBT
+    print()
+    print_facts(
+        [
+            ("collateral", f"{format_units(found.collateral_value_e8, 8, 2)} {found.quote}"),
+            ("debt", f"{format_units(found.debt_value_e8, 8, 2)} {found.quote}"),
+            ("may still borrow", f"{format_units(found.borrowable_value_e8, 8, 2)} {found.quote}"),
+            ("health factor", format_units(found.health_factor_wad, 18, 4) if owes else "none: no debt"),
+        ]
+    )
+    if found.liquidatable:
+        print("it can be liquidated now")
