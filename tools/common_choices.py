@@ -9,9 +9,11 @@ DEPLOY_V3 = "@aave/deploy-v3@1.56.2"
 
 TIMESTAMP = 1705173443  # 2024-01-13 19:17:23 UTC, Ethereum's block 19,000,000
 
-# How much of each cap the rest of the market uses.
+# How much of each cap the rest of the market uses. Elsewhere than on Ethereum stablecoins weigh more, some of them no
+# collateral; with more debt the account that stands for everybody would not survive a crash.
 SUPPLIED_SHARE_OF_CAP = Decimal("0.5")
 USAGE_SHARE_OF_OPTIMAL = Decimal("0.9")
+USAGE_SHARE_OF_OPTIMAL_ELSEWHERE = Decimal("0.6")
 BORROWED_SHARE_OF_CAP = Decimal("0.9")
 
 # Shares of a pool's value, each spread over the price times or divided by (1 + width); null is the whole range.

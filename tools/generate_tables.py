@@ -24,13 +24,17 @@ from pathlib import Path
 from typing import Any
 
 from ethereum_table import make_ethereum
+from facts.arbitrum import ARBITRUM
+from facts.avalanche import AVALANCHE
 from facts.base import BASE
+from facts.optimism import OPTIMISM
+from facts.polygon import POLYGON
 from market_table import make_chain
 from npm_packages import Packages, fetch_packages
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "mayavi" / "worlds" / "tables"
-FACTS = {facts.chain: facts for facts in (BASE,)}
+FACTS = {facts.chain: facts for facts in (ARBITRUM, OPTIMISM, POLYGON, BASE, AVALANCHE)}
 CHAINS = ["ethereum", *FACTS]
 
 

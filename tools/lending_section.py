@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from common_choices import BORROWED_SHARE_OF_CAP, SUPPLIED_SHARE_OF_CAP, USAGE_SHARE_OF_OPTIMAL
+from common_choices import BORROWED_SHARE_OF_CAP, SUPPLIED_SHARE_OF_CAP
 from facts.forms import ZERO_ADDRESS, MarketFacts, rows
 from mayavi._kernel import create_address
 from mayavi.evm.address import checksum, to_address
@@ -92,7 +92,7 @@ def make_reserve(
     flags = line["flags"]
     supply_cap, borrow_cap = int(line["supply_cap"]), int(line["borrow_cap"])
     supplied = supply_cap * SUPPLIED_SHARE_OF_CAP
-    wanted = supplied * Decimal(curve["optimal"]) / 100 * USAGE_SHARE_OF_OPTIMAL
+    wanted = supplied * Decimal(curve["optimal"]) / 100 * facts.usage_share_of_optimal
     borrowed = min(wanted, borrow_cap * BORROWED_SHARE_OF_CAP) if "B" in flags else Decimal(0)
     assumed = facts.assumed.get(line["symbol"], (int(supplied), int(borrowed)))
     return {

@@ -77,9 +77,8 @@ def make_feeds(facts: ChainFacts, packages: Packages, ethereum_feeds: Mapping[st
     bases = [adapter.base for adapter in facts.adapters.values()]
     feeds: dict[str, Any] = {}
     for name in dict.fromkeys([*read_directly, *bases]):
-        constant = name.upper().replace("/", "__")
         feeds[name] = {
-            "address": chainlink[constant],
+            "address": facts.feeds.get(name) or chainlink[name.upper().replace("/", "__")],
             "description": name.upper().replace("/", " / "),
             "operator": "Chainlink",
             "decimals": 8,

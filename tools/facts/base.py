@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from common_choices import ADDRESS_BOOK, DEPLOY_V3, TIMESTAMP
 from facts.forms import Adapter, ChainFacts, EMode, MarketFacts
-from facts.layer2 import ASSUMED_PRICES, ROLLUP, UNISWAP_SOURCE
+from facts.said_alike import ASSUMED_PRICES, ROLLUP, UNISWAP_SOURCE
 
 GENESIS_TIMESTAMP = 1_686_789_347
 

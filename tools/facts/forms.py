@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from common_choices import USAGE_SHARE_OF_OPTIMAL_ELSEWHERE
+
 ZERO_ADDRESS = "0x" + "0" * 40
 
 
@@ -31,13 +33,15 @@ class MarketFacts:
     factor in hundredths of a percent, supply and borrow cap in whole tokens, debt ceiling in US dollars, efficiency
     mode, flags, rate curve, price feed. Flags: B may be borrowed, I also against isolated collateral, F is frozen.
 
-    `assumed` says what is supplied and borrowed, in whole tokens, where no cap says how much there may be.
+    `usage_share_of_optimal` is how much of the optimal usage the market account borrows; `assumed` says what is
+    supplied and borrowed, in whole tokens, where no cap says how much there may be.
     """
 
     implementations: dict[str, str]
     emodes: tuple[EMode, ...]
     rates: str
     reserves: str
+    usage_share_of_optimal: Decimal = USAGE_SHARE_OF_OPTIMAL_ELSEWHERE
     assumed: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -53,7 +57,11 @@ class Adapter:
 
 @dataclass(frozen=True)
 class ChainFacts:
-    """All that is written down of a chain. `pools` are as in `uniswap_section.py`."""
+    """All that is written down of a chain.
+
+    `pools` are as in `uniswap_section.py`; `feeds` are the addresses of feeds that the address book does not have any
+    more; `tokens` says what of a token is not as the address book's token list has it today.
+    """
 
     chain: str
     title: str
@@ -71,6 +79,7 @@ class ChainFacts:
     pools: tuple[tuple[str, str, int, int, str], ...]
     sources: list[dict[str, str]]
     differences: dict[str, str]
+    feeds: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
