@@ -1,0 +1,81 @@
+"""Uniswap's two routers behind one face: the original SwapRouter, and SwapRouter02 where only that one stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mayavi.errors import UnknownName
+from mayavi.protocols.uniswap_route import Route
+
+if TYPE_CHECKING:
+    from mayavi.evm.abi import Contract
+    from mayavi.evm.fork import Fork
+    from mayavi.evm.receipt import Receipt
+
+_ORIGINAL = [
+    "exactInputSingle((address tokenIn, address tokenOut, uint24 fee, address recipient, uint256 deadline,"
+    " uint256 amountIn, uint256 amountOutMinimum, uint160 sqrtPriceLimitX96) params)",
+    "exactInput((bytes path, address recipient, uint256 deadline, uint256 amountIn, uint256 amountOutMinimum) params)",
+    "exactOutputSingle((address tokenIn, address tokenOut, uint24 fee, address recipient, uint256 deadline,"
+    " uint256 amountOut, uint256 amountInMaximum, uint160 sqrtPriceLimitX96) params)",
+    "exactOutput((bytes path, address recipient, uint256 deadline, uint256 amountOut, uint256 amountInMaximum) params)",
+]
+_SECOND = [
+    "exactInputSingle((address tokenIn, address tokenOut, uint24 fee, address recipient, uint256 amountIn,"
+    " uint256 amountOutMinimum, uint160 sqrtPriceLimitX96) params)",
+    "exactInput((bytes path, address recipient, uint256 amountIn, uint256 amountOutMinimum) params)",
+    "exactOutputSingle((address tokenIn, address tokenOut, uint24 fee, address recipient, uint256 amountOut,"
+    " uint256 amountInMaximum, uint160 sqrtPriceLimitX96) params)",
+    "exactOutput((bytes path, address recipient, uint256 amountOut, uint256 amountInMaximum) params)",
+    "multicall(uint256 deadline, bytes[] data)",
+]
+
+
+class Router:
+    """Sends swaps. The original router takes a deadline with each, SwapRouter02 one around them."""
+
+    def __init__(self, fork: Fork) -> None:
+        self.contract, self._deadline_inside = _find(fork)
+        self.address = self.contract.address
+
+    def swap(
+        self,
+        route: Route,
+        amount: int,
+        bound: int,
+        *,
+        exact_input: bool,
+        sender: bytes,
+        recipient: bytes,
+        deadline: int,
+        sqrt_price_limit_x96: int,
+    ) -> Receipt:
+        """Swap `amount` in for at least `bound` out, or at most `bound` in for `amount` out."""
+        name = "exactInput" if exact_input else "exactOutput"
+        when = [deadline] if self._deadline_inside else []
+        if route.single:
+            name += "Single"
+            hop = [route.token_in, route.token_out, route.fees[0]]
+            params = (*hop, recipient, *when, amount, bound, sqrt_price_limit_x96)
+        else:
+            params = (route.path(backwards=not exact_input), recipient, *when, amount, bound)
+        swap = self.contract[name]
+        receipt: Receipt
+        if self._deadline_inside:
+            receipt = swap(params, sender=sender)
+        else:
+            receipt = self.contract.multicall(deadline, [swap.encode(params)], sender=sender)
+        return receipt
+
+
+def _find(fork: Fork) -> tuple[Contract, bool]:
+    for label, abi, deadline_inside in (
+        ("UniswapV3.SwapRouter", _ORIGINAL, True),
+        ("UniswapV3.SwapRouter02", _SECOND, False),
+    ):
+        if label in fork.labels and fork.code(label):
+            return fork.contract(label, abi), deadline_inside
+    raise UnknownName(
+        "this world has no router of Uniswap V3",
+        'name one: fork.labels["UniswapV3.SwapRouter"] or fork.labels["UniswapV3.SwapRouter02"]',
+    )
