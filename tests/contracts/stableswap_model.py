@@ -13,7 +13,7 @@ DAY = 86_400
 ONE, FEE_UNIT = 10**18, 10**10
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The pool would revert."""
 
 
@@ -43,7 +43,7 @@ def _word(value: int) -> Word:
 
 def _require(condition: bool) -> None:
     if not condition:
-        raise Refused
+        raise RefusedError
 
 
 def invariant(amounts: Sequence[int], amp: int) -> Word:
@@ -336,9 +336,7 @@ class StableSwapModel:
     def _imbalance_fee(self) -> int:
         return self.fee * len(self.coins) // (4 * (len(self.coins) - 1))
 
-    def _imbalance(
-        self, old: Sequence[int], new: Sequence[Word], before: Word, after: Word
-    ) -> tuple[list[Word], Word]:
+    def _imbalance(self, old: Sequence[int], new: Sequence[Word], before: Word, after: Word) -> tuple[list[Word], Word]:
         distances = [abs(int(after * was // before) - is_) for was, is_ in zip(old, new, strict=True)]
         fees = [Word(distance) * self._imbalance_fee() // FEE_UNIT for distance in distances]
         rest = [amount - fee for amount, fee in zip(new, fees, strict=True)]
@@ -363,6 +361,6 @@ def attempt(model: StableSwapModel, act: Callable[[], object]) -> object | None:
     before = deepcopy(model.__dict__)
     try:
         return act() or ()
-    except Refused:
+    except RefusedError:
         model.__dict__.update(before)
         return None

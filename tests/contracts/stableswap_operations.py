@@ -236,7 +236,7 @@ class Operations:
         return int(self.seen[f"shares of {user}"])
 
 
-class Difference(AssertionError):
+class DifferenceError(AssertionError):
     """Two pools that should be the same are not."""
 
 
@@ -244,7 +244,7 @@ Pool = EvmPool | ModelPool
 
 
 def compare(operation: Operation, reference: EvmPool, others: Sequence[Pool]) -> bool:
-    """Apply `operation` to all pools; whether it went through. `Difference` where one answers otherwise."""
+    """Apply `operation` to all pools; whether it went through. `DifferenceError` where one answers otherwise."""
     expected = reference.apply(operation)
     seen = reference.observe()
     for other in others:
@@ -259,7 +259,7 @@ def compare(operation: Operation, reference: EvmPool, others: Sequence[Pool]) ->
 
 
 def compare_answers(question: tuple[Any, ...], reference: EvmPool, others: Sequence[Pool]) -> None:
-    """Ask all pools the same; `Difference` where one answers otherwise."""
+    """Ask all pools the same; `DifferenceError` where one answers otherwise."""
     expected = reference.ask(*question)
     for other in others:
         _same(question, other, "answer", expected, other.ask(*question))
@@ -267,7 +267,7 @@ def compare_answers(question: tuple[Any, ...], reference: EvmPool, others: Seque
 
 def _same(where: object, pool: Pool, what: str, expected: object, found: object) -> None:
     if expected != found:
-        raise Difference(f"{type(pool).__name__}, {where}: {what} is {found}, not {expected}")
+        raise DifferenceError(f"{type(pool).__name__}, {where}: {what} is {found}, not {expected}")
 
 
 def run_episodes(
