@@ -25,7 +25,7 @@ _HOMES = {
     "AaveAccount": "mayavi.protocols.aave_account",
     "AaveV3": "mayavi.protocols.aave_v3",
     "CompoundV3": "mayavi.protocols.compound_v3",
-    "CompoundV3Account": "mayavi.protocols.compound_v3",
+    "CompoundV3Account": "mayavi.protocols.compound_account",
     "CurveStableSwap": "mayavi.protocols.curve",
     "Erc20": "mayavi.protocols.tokens",
     "PriceFeed": "mayavi.protocols.price_feed",
