@@ -5,6 +5,8 @@ Where each figure was read is in `compound_facts.py`. How much is lent (`lent`) 
 
 from __future__ import annotations
 
+from typing import Any
+
 from compound_market import asset, feed, market, token
 
 # -- Ethereum ---------------------------------------------------------------------------------------------------------
@@ -184,14 +186,8 @@ ARBITRUM = {
         ),
     ],
 }
-ARBITRUM_TOKENS = {
-    "USDC": token("0xaf88d065e77c8cC2239327C5EDb3A432268e5831", "USD Coin", 6, permit_version="2"),
-    "USDC.e": token("0xFF970A61A04b1cA14834A43f5dE4533eBDDB5CC8", "USD Coin (Arb1)", 6),
-    "ARB": token("0x912CE59144191C1204E64559FE8253a0e49E6548", "Arbitrum"),
-    "GMX": token("0xfc5A1A6EB076a2C7aD06eD22C90d7E710E35ad0a", "GMX"),
-}
+ARBITRUM_TOKENS = {"GMX": token("0xfc5A1A6EB076a2C7aD06eD22C90d7E710E35ad0a", "GMX")}
 ARBITRUM_FEEDS = {
-    "ARB/USD": feed("0xb2A824043730FE05F3DA2efaFa1CBbe83fa548D6", "ARB / USD", answer="1.9"),
     "GMX/USD": feed("0xDB98056FecFff59D032aB628337A4887110df3dB", "GMX / USD", answer="52"),
     "WBTC/USD": feed("0xd0C7101eACbB49F3deCcCc166d238410D6D46d57", "WBTC / USD", base="BTC/USD", ratio="1"),
 }
@@ -248,14 +244,9 @@ POLYGON = {
         ),
     ],
 }
-POLYGON_TOKENS = {
-    "USDC.e": token("0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174", "USD Coin (PoS)", 6),
-    "WBTC": token("0x1BFD67037B42Cf73acF2047067bd4F2C47D9BfD6", "(PoS) Wrapped BTC", 8),
-    "MaticX": token("0xfa68FB4628DFF1028CFEc22b4162FCcd0d45efb6", "Liquid Staking Matic (PoS)"),
-}
+POLYGON_TOKENS: dict[str, Any] = {}
 POLYGON_FEEDS = {
     "WBTC/USD": feed("0xDE31F8bFBD8c84b5360CFACCa3539B938dd78ae6", "WBTC / USD", base="BTC/USD", ratio="1"),
-    "MaticX/USD": feed("0x5d37E4b374E6907de8Fc7fb33EE3b0af403C7403", "MaticX / USD", base="MATIC/USD", ratio="1.1"),
 }
 
 # -- Base -------------------------------------------------------------------------------------------------------------
@@ -325,11 +316,7 @@ BASE = {
         ),
     ],
 }
-BASE_TOKENS = {
-    "USDC": token("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin", 6, permit_version="2"),
-    "USDbC": token("0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA", "USD Base Coin", 6, permit_version="2"),
-    "cbETH": token(BASE_CBETH, "Coinbase Wrapped Staked ETH"),
-}
+BASE_TOKENS: dict[str, Any] = {}
 BASE_FEEDS = {
     "cbETH/ETH/USD": feed(BASE_CBETH_FEED, "cbETH / ETH / USD", operator="Compound", base="ETH/USD", ratio="1.0566"),
     "WETH/ETH": feed("0x9f485610E26B9c0140439f88Dc0C7742903Bd1CF", "WETH / ETH", operator="Compound", answer="1"),

@@ -6,7 +6,6 @@ days named here; what the rest of the market holds and a few prices are assumpti
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import compound_choices as choices
@@ -67,16 +66,16 @@ _DIFFERENCES = {
     "ethereum": "cUSDCv3 has the parameters of May 2024, cWETHv3 those of its launch in January 2023 and rETH as added "
     "later that year. Assumed prices: COMP 57.50 USD, cbETH 1.0566, wstETH 1.1529 and rETH 1.0953 ETH",
     "arbitrum": "parameters as the markets were opened in 2023; the market of USDC.e is called cUSDCev3, as it was "
-    "later. Assumed prices: GMX 52 USD, one WBTC is one BTC, where no other source has them",
-    "polygon": "parameters as the market was opened in 2023, with MaticX and without stMATIC. Assumed prices: one "
-    "MaticX is 1.1 MATIC, one WBTC is one BTC",
+    "later. Assumed prices: GMX 52 USD, one WBTC is one BTC",
+    "polygon": "parameters as the market was opened in 2023, with MaticX and without stMATIC. Assumed price: one "
+    "WBTC is one BTC",
     "base": "parameters as the markets were opened; cUSDCv3 opened in March 2024, after the block the replica stands "
     "at. Assumed price: cbETH 1.0566 ETH",
 }
 
 
-def make_compound(chain: str, packages: Path) -> dict[str, Any] | None:
-    """Compound's part of a table, or None for a chain without it. Nothing of it comes from `packages`."""
+def make_compound(chain: str, packages: object) -> dict[str, Any] | None:
+    """Compound's part of a table, or None for a chain without it. None of it is in `packages`, so far."""
     if chain not in _CHAINS:
         return None
     section, tokens, feeds = _CHAINS[chain]

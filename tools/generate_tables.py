@@ -23,6 +23,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from compound_facts import make_compound
 from ethereum_table import make_ethereum
 from facts.arbitrum import ARBITRUM
 from facts.avalanche import AVALANCHE
@@ -58,9 +59,26 @@ def main() -> int:
 def make_table(chain: str, cases: Path, packages: Packages) -> dict[str, Any]:
     """The whole table, in the form `mayavi.worlds.table.ChainTable` reads."""
     if chain == "ethereum":
-        return make_ethereum(cases, packages)
-    ethereum = json.loads((TABLES / "ethereum.json").read_text(encoding="utf-8"))
-    return make_chain(FACTS[chain], packages, ethereum["feeds"])
+        table = make_ethereum(cases, packages)
+    else:
+        ethereum = json.loads((TABLES / "ethereum.json").read_text(encoding="utf-8"))
+        table = make_chain(FACTS[chain], packages, ethereum["feeds"])
+    return with_protocol(table, "compound", make_compound(chain, packages))
+
+
+def with_protocol(table: dict[str, Any], key: str, facts: dict[str, Any] | None) -> dict[str, Any]:
+    """A table with one more section, and with the tokens and feeds it needs that are not there yet."""
+    if facts is None:
+        return table
+    merged = {**table, "sources": [*table["sources"], *facts["sources"]]}
+    texts = [{"subject": subject, "text": text} for subject, text in facts["differences"].items()]
+    merged["differences"] = [*table["differences"], *texts]
+    for kind in ("tokens", "feeds"):
+        there = {entry["address"].lower() for entry in table[kind].values()}
+        new = {name: entry for name, entry in facts[kind].items() if entry["address"].lower() not in there}
+        assert not new.keys() & table[kind].keys(), f"{key} and the rest give one name to two {kind}"
+        merged[kind] = {**table[kind], **new}
+    return {**merged, key: facts["section"]}
 
 
 def write(chain: str, table: dict[str, Any]) -> bool:

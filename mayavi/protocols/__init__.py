@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mayavi.protocols.aave_account import AaveAccount as AaveAccount
     from mayavi.protocols.aave_v3 import AaveV3 as AaveV3
+    from mayavi.protocols.compound_account import CompoundV3Account as CompoundV3Account
+    from mayavi.protocols.compound_v3 import CompoundV3 as CompoundV3
     from mayavi.protocols.price_feed import PriceFeed as PriceFeed
     from mayavi.protocols.spark import SparkAccount as SparkAccount
     from mayavi.protocols.spark import SparkLend as SparkLend

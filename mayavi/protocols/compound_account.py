@@ -8,14 +8,16 @@ Everything is as of this block, interest included: as the market will see it whe
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mayavi.errors import ActionRefused, InsufficientBalance
 from mayavi.evm.address import AddressLike, checksum
 from mayavi.evm.arguments import word
+from mayavi.evm.fleet import Words
 from mayavi.evm.units import from_units
 from mayavi.protocols.compound_v3 import WAD, CollateralAsset, CompoundV3
 from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mayavi.evm.abi import BoundFunction
-    from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
 
 NO_DEBT = 2**256 - 1
@@ -86,19 +87,26 @@ class CompoundPosition(NamedTuple):
     data: AccountData
 
 
-class AccountArrays(NamedTuple):
-    """Many accounts, one entry each, in the order they were given. Amounts are exact Python integers in the arrays."""
+@dataclass(frozen=True, slots=True)
+class AccountArrays:
+    """Many accounts, one row each, in the order they were given. Columns of figures are exact: `.ints()`, `[row]`."""
 
-    accounts: tuple[bytes, ...]
-    base_balance: NDArray[Any]
-    debt: NDArray[Any]
-    collateral: dict[str, NDArray[Any]]
-    collateral_value_e8: NDArray[Any]
-    borrow_limit_e8: NDArray[Any]
-    liquidation_limit_e8: NDArray[Any]
-    debt_value_e8: NDArray[Any]
+    base_balance: Words
+    debt: Words
+    collateral_value_e8: Words
+    borrow_limit_e8: Words
+    liquidation_limit_e8: Words
+    debt_value_e8: Words
+    collateral: dict[str, Words]
+    """How much each account has put up, by the symbol of the asset."""
     liquidatable: NDArray[np.bool_]
     borrow_collateralized: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.debt)
+
+    def __getitem__(self, row: int) -> AccountData:
+        return AccountData(*(getattr(self, name)[row] for name in AccountData._fields))
 
 
 class CompoundV3Account:
@@ -134,22 +142,20 @@ class CompoundV3Account:
             )
         return self._take(base.address, amount)
 
-    def withdraw(self, asset: AddressLike, amount: int) -> Receipt:
-        """Take back `amount` of collateral or of base tokens lent; more base tokens than were lent is `borrow`."""
+    def withdraw(self, asset: AddressLike, amount: int | None = None) -> Receipt:
+        """Take back `amount` of collateral or of base tokens lent, or all there is, to the last unit.
+
+        More base tokens than were lent is `borrow`.
+        """
         if self.market.is_base(asset):
+            if amount is None:
+                return self._take(self.market.base.address, _EVERYTHING)
             self._require(self.market.base, self.base_balance, word(amount), "`borrow` takes out more than was lent")
             return self.borrow(amount)
         found = self.market.asset(asset)
-        token = Erc20(self.market.fork, found.address)
-        self._require(token, self._collateral(found), word(amount), "`collaterals()` says what it has put up")
-        return self._take(found.address, amount)
-
-    def withdraw_all(self, asset: AddressLike) -> Receipt:
-        """Take back all collateral of one asset, or all base tokens lent, to the last unit."""
-        if self.market.is_base(asset):
-            return self._take(self.market.base.address, _EVERYTHING)
-        found = self.market.asset(asset)
-        return self._take(found.address, self._collateral(found))
+        token, held = Erc20(self.market.fork, found.address), self._collateral(found)
+        self._require(token, held, held if amount is None else word(amount), "`collaterals()` says what it has put up")
+        return self._take(found.address, held if amount is None else amount)
 
     def accrue(self) -> Receipt:
         """Bring the market's indexes up to this block; anybody may, and every other action does so by itself."""
@@ -202,7 +208,7 @@ class CompoundV3Account:
         ratio = self.liquidation_ratio_wad
         return Decimal("Infinity") if ratio == NO_DEBT else from_units(ratio, 18)
 
-    def liquidation_price_e8(self, asset: AddressLike) -> int | None:
+    def liquidation_price(self, asset: AddressLike) -> int | None:
         """The highest price of `asset` at which the account can be absorbed, all other prices as they are.
 
         None where no price of it does that: the account owes nothing, has none of the asset, or the rest is enough.
@@ -323,48 +329,29 @@ def _liquidation_price_e8(holding: _Holding, data: AccountData) -> int | None:
 
 def account_arrays(market: CompoundV3, accounts: Iterable[AddressLike]) -> AccountArrays:
     """See `CompoundV3.account_data`."""
-    places = tuple(market.fork.address_of(each) for each in accounts)
+    places = [market.fork.address_of(each) for each in accounts]
     comet, assets = market.contract, market.assets
     reads: list[tuple[BoundFunction, list[bytes]]] = [(comet.balanceOf, []), (comet.borrowBalanceOf, [])]
     reads += [(comet.userCollateral, [asset.address]) for asset in assets]
     datas = [function.encode(place, *more) for function, more in reads for place in places]
-    words = iter(_call_many(market.fork, market.address, datas))
-    columns = [[int.from_bytes(next(words)[:32]) for _ in places] for _ in reads]
-    prices = [
-        comet.getPrice(asset.price_feed) if any(column) else 0
-        for asset, column in zip(assets, columns[2:], strict=True)
-    ]
+    outputs = iter(market.fork.call_many(market.address, datas))
+    columns = [[int.from_bytes(next(outputs)[:32]) for _ in places] for _ in reads]
+    held = list(zip(assets, columns[2:], strict=True))
+    prices = [comet.getPrice(asset.price_feed) if any(amounts) else 0 for asset, amounts in held]
     base_price, base_scale = market.price_e8(), int(comet.baseScale())
-    rows = [
-        _summed(
-            [
-                _Holding(asset, amount, price)
-                for asset, amount, price in zip(assets, amounts, prices, strict=True)
-                if amount
-            ],
-            base,
-            debt,
-            debt * base_price // base_scale,
-        )
-        for base, debt, *amounts in zip(*columns, strict=True)
-    ]
+    rows = []
+    for base_balance, debt, *amounts in zip(*columns, strict=True):
+        each = zip(assets, amounts, prices, strict=True)
+        holdings = [_Holding(asset, amount, price) for asset, amount, price in each if amount]
+        rows.append(_summed(holdings, base_balance, debt, debt * base_price // base_scale))
     return AccountArrays(
-        accounts=places,
-        base_balance=_exact(columns[0]),
-        debt=_exact(columns[1]),
-        collateral={asset.symbol: _exact(column) for asset, column in zip(assets, columns[2:], strict=True)},
-        collateral_value_e8=_exact([row.collateral_value_e8 for row in rows]),
-        borrow_limit_e8=_exact([row.borrow_limit_e8 for row in rows]),
-        liquidation_limit_e8=_exact([row.liquidation_limit_e8 for row in rows]),
-        debt_value_e8=_exact([row.debt_value_e8 for row in rows]),
+        **{name: _words([getattr(row, name) for row in rows]) for name in AccountData._fields},
+        collateral={asset.symbol: _words(amounts) for asset, amounts in held},
         liquidatable=np.array([row.liquidatable for row in rows], dtype=np.bool_),
         borrow_collateralized=np.array([row.borrow_collateralized for row in rows], dtype=np.bool_),
     )
 
 
-def _exact(values: list[int]) -> NDArray[Any]:
-    return np.array(values, dtype=object)
-
-
-def _call_many(fork: Fork, to: bytes, datas: list[bytes]) -> list[bytes]:
-    return [fork.call(to, data) for data in datas]
+def _words(values: list[int]) -> Words:
+    raw = b"".join(value.to_bytes(32) for value in values)
+    return Words(np.frombuffer(raw, dtype=np.uint8).reshape(len(values), 32))

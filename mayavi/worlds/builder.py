@@ -10,6 +10,7 @@ from mayavi.evm.fork import Fork
 from mayavi.worlds.aave import close_reserve, deploy_aave
 from mayavi.worlds.aave_market import fill_aave
 from mayavi.worlds.artifacts import ArtifactStore
+from mayavi.worlds.compound import deploy_compound
 from mayavi.worlds.deployment import MARKET, Deployment
 from mayavi.worlds.feeds import deploy_feeds
 from mayavi.worlds.labels import chain_labels
@@ -57,6 +58,9 @@ def build_replica(table: ChainTable, artifacts: ArtifactStore | None = None, pro
         ("Uniswap V3", uniswap_contracts),
         (f"{len(uniswap.pools)} Uniswap V3 pools", uniswap_pools),
     ]
+    if compound := table.compound:
+        build = partial(deploy_compound, deployment, compound, table.tokens, holder=MARKET)
+        steps.append((f"{len(compound.markets)} Compound V3 markets", build))
     for done, (what, step) in enumerate(steps):
         if progress:
             progress(what, done, len(steps))

@@ -13,11 +13,25 @@ from mayavi.errors import StateError
 from mayavi.evm.address import to_address
 from mayavi.worlds.compound_table import CometMarket, Compound
 from mayavi.worlds.deployment import Deployment, named_account
-from mayavi.worlds.table import Token
+from mayavi.worlds.table import Difference, Token
 from mayavi.worlds.tokens import fund
 
 BORROWER = named_account("borrower")
 """Stands for everybody who has put up collateral and borrowed."""
+
+COMPOUND_DIFFERENCES = (
+    Difference(
+        "Compound code",
+        "our own Comet, written from its public interface and held against the real bytecode. It stands at the proxy's "
+        "address and answers for the extension too; no proxy, no Configurator, CometRewards or Bulker. Governor and "
+        "pause guardian are addresses without code",
+    ),
+    Difference(
+        "Compound positions",
+        "two accounts stand for everybody: the market account lends, 'Mayavi.Borrower' has put up half of each supply "
+        "cap and borrowed to 90 % of the kink; reserves are 1 % of what is lent. These amounts are assumptions",
+    ),
+)
 
 _SUPPLY = "supply(address,uint256)"
 _WITHDRAW = "withdraw(address,uint256)"

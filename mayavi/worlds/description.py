@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mayavi.worlds.cache import cached_replica
+from mayavi.worlds.compound import COMPOUND_DIFFERENCES, describe_compound
 from mayavi.worlds.table import Aave, Block, Difference, Source, load_table
 
 
@@ -31,6 +32,7 @@ def describe(chain: str) -> WorldDescription:
     contents = (
         *(_describe_market(_MARKETS[prefix], market) for prefix, market in table.lending_markets.items()),
         f"Uniswap V3: {pools}",
+        *([describe_compound(table.compound)] if table.compound else []),
         f"{len(table.tokens)} tokens, {len(table.feeds)} price feeds",
     )
     return WorldDescription(
@@ -41,7 +43,7 @@ def describe(chain: str) -> WorldDescription:
         block=table.block,
         contents=contents,
         sources=table.sources,
-        differences=(*table.differences, *_EVERYWHERE),
+        differences=(*table.differences, *(COMPOUND_DIFFERENCES if table.compound else ()), *_EVERYWHERE),
         snapshot=cached_replica(chain),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from mayavi.evm.address import checksum
+from mayavi.worlds.compound import compound_labels
 from mayavi.worlds.feeds import feed_label
 from mayavi.worlds.table import Aave, ChainTable, chain_names, load_table
 
@@ -42,6 +43,7 @@ def chain_labels(table: ChainTable) -> dict[str, str]:
     contracts = table.uniswap.addresses
     found |= {f"UniswapV3.{label}": contracts[field] for field, label in _UNISWAP.items() if field in contracts}
     found |= {f"UniswapV3.{pool.name}": pool.address for pool in table.uniswap.pools}
+    found |= compound_labels(table.compound) if table.compound else {}
     return {label: checksum(found[label]) for label in sorted(found)}
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from mayavi.errors import UnknownName
+from mayavi.worlds.compound_table import Compound
 
 _TABLES = Path(__file__).parent / "tables"
 
@@ -267,6 +268,7 @@ class ChainTable(_FromJson):
     aave: Aave
     uniswap: Uniswap
     spark: Aave | None = None
+    compound: Compound | None = None
 
     @property
     def lending_markets(self) -> dict[str, Aave]:
@@ -286,6 +288,7 @@ class ChainTable(_FromJson):
                 "aave": Aave.from_json(data["aave"]),
                 "uniswap": Uniswap.from_json(data["uniswap"]),
                 "spark": Aave.from_json(data["spark"]) if "spark" in data else None,
+                "compound": Compound.from_json(data["compound"]) if "compound" in data else None,
             }
         )
 

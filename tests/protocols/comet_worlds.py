@@ -8,10 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from mayavi import Fork
-from mayavi.errors import CallReverted
 from mayavi.evm.address import checksum, to_address
 from mayavi.evm.hashing import keccak256
-from mayavi.protocols import CompoundV3
+from mayavi.protocols import CompoundV3, PriceFeed
 from mayavi.replay.case import read_bytecodes
 from mayavi.worlds.compound import fill_market
 from mayavi.worlds.deployment import MARKET, Deployment
@@ -21,14 +20,6 @@ MAINNET = "mainnet bytecode"
 IMPLEMENTATION = "0x9743591b"
 EXTENSION = "0x285617313887d43256f852cae0ee4de4b68d45b0"
 BLOCK = 19_932_703
-
-_FEED = [
-    "owner() view returns (address)",
-    "set_answer(int256 answer)",
-    "set_ratio(uint256 ratio)",
-    "base() view returns (address)",
-    "latestAnswer() view returns (int256)",
-]
 
 
 def replica_markets() -> list[tuple[str, str]]:
@@ -74,20 +65,10 @@ def set_price(market: CompoundV3, symbol: str, price_e8: int) -> None:
     others = {each.symbol: market.price_e8(each.symbol) for each in market.assets if each.symbol != symbol}
     base = market.base.symbol
     others[base] = market.price_e8()
-    _post(market.fork, market.asset(symbol).price_feed, price_e8)
+    PriceFeed(market.fork, market.asset(symbol).price_feed).move(price_e8)
     for other, price in others.items():
         if market.price_e8(other) != price:
             feed = market.contract.baseTokenPriceFeed() if other == base else market.asset(other).price_feed
-            _post(market.fork, feed, price)
+            PriceFeed(market.fork, feed).move(price)
     assert market.price_e8(symbol) == price_e8
     assert {other: market.price_e8(other) for other in others} == others
-
-
-def _post(fork: Fork, address: bytes, answer: int) -> None:
-    feed = fork.contract(address, _FEED)
-    try:
-        base = fork.contract(feed.base(), _FEED)
-    except CallReverted:
-        feed.set_answer(answer, sender=feed.owner())
-    else:
-        feed.set_ratio(-(-answer * 10**18 // base.latestAnswer()), sender=feed.owner())

@@ -67,7 +67,7 @@ def indebted(account: CompoundV3Account, percent: int = 90) -> CollateralAsset:
 def absorbed(account: CompoundV3Account) -> CollateralAsset:
     """Let the price of its one collateral fall to the edge, and absorb it; gives the asset."""
     asset = indebted(account)
-    price = account.liquidation_price_e8(asset.symbol)
+    price = account.liquidation_price(asset.symbol)
     assert price
     set_price(account.market, asset.symbol, price)
     account.market.absorb(BOB, account.address)
@@ -92,7 +92,7 @@ def test_borrow_time_repay_all_and_withdraw_all_leave_nothing_behind(
     alice.repay()
     assert (alice.debt, alice.base_balance) == (0, 0)
     assert market.base.balance_of(ALICE) == 2 * borrowed - owed
-    alice.withdraw_all(symbol)
+    alice.withdraw(symbol)
     assert alice.collaterals() == {}
     assert market.fork.contract(symbol, ["balanceOf(address)(uint256)"]).balanceOf.call(ALICE) == amount
     basic = market.contract.userBasic(ALICE)
@@ -107,7 +107,7 @@ def test_lending_earns_interest_that_can_be_withdrawn(market: CompoundV3, alice:
     market.fork.mine(seconds=YEAR_SECONDS)
     earned = Decimal(alice.base_balance - lent) / lent
     assert earned == pytest.approx(market.rates().supply_rate, rel=Decimal("0.01"))
-    alice.withdraw_all(market.base.symbol)
+    alice.withdraw(market.base.symbol)
     assert alice.base_balance == 0
     assert market.base.balance_of(ALICE) > lent
 
@@ -197,7 +197,7 @@ def test_figures_are_those_of_the_contract_at_every_price(market: CompoundV3, al
 
 def test_liquidatable_counts_the_interest_that_nobody_accrued_yet(market: CompoundV3, alice: CompoundV3Account) -> None:
     asset = indebted(alice)
-    price = alice.liquidation_price_e8(asset.symbol)
+    price = alice.liquidation_price(asset.symbol)
     assert price
     set_price(market, asset.symbol, price + price // 200)
     assert not alice.liquidatable
@@ -224,12 +224,12 @@ def test_the_liquidation_price_is_exact_to_the_last_digit(
             borrow_share(alice, 83)
             market.fork.mine(seconds=12_345)
             alice.accrue()
-            price = alice.liquidation_price_e8(asset.symbol)
+            price = alice.liquidation_price(asset.symbol)
             assert price is not None
             for answer, expected in ((price, True), (price + 1, False)):
                 set_price(market, asset.symbol, answer)
                 assert alice.liquidatable is market.contract.isLiquidatable(ALICE) is expected
-                assert alice.liquidation_price_e8(asset.symbol) == price
+                assert alice.liquidation_price(asset.symbol) == price
             with pytest.raises(CallReverted, match="NotLiquidatable"):
                 market.absorb(BOB, ALICE)
             set_price(market, asset.symbol, price)
@@ -238,16 +238,16 @@ def test_the_liquidation_price_is_exact_to_the_last_digit(
 
 def test_there_is_no_liquidation_price_where_no_price_would_do(market: CompoundV3, alice: CompoundV3Account) -> None:
     asset = market.assets[0]
-    assert alice.liquidation_price_e8(asset.symbol) is None  # nothing there
+    assert alice.liquidation_price(asset.symbol) is None  # nothing there
     put_up(alice, asset.symbol)
-    assert alice.liquidation_price_e8(asset.symbol) is None  # no debt
+    assert alice.liquidation_price(asset.symbol) is None  # no debt
     assert (alice.liquidation_ratio_wad, alice.health_factor) == (NO_DEBT, Decimal("Infinity"))
     borrow_share(alice, 10)
     if len(market.assets) > 1:
         other = market.assets[1].symbol
-        assert alice.liquidation_price_e8(other) is None  # none of it
+        assert alice.liquidation_price(other) is None  # none of it
         put_up(alice, other)
-        assert alice.liquidation_price_e8(asset.symbol) is None  # the other one alone is enough
+        assert alice.liquidation_price(asset.symbol) is None  # the other one alone is enough
 
 
 def test_a_position_lists_what_there_is(market: CompoundV3, alice: CompoundV3Account) -> None:
@@ -262,7 +262,7 @@ def test_a_position_lists_what_there_is(market: CompoundV3, alice: CompoundV3Acc
     )
     assert collateral.value_e8 == data.collateral_value_e8
     assert collateral.liquidation_factor_wad == asset.liquidate_factor_wad
-    assert collateral.liquidation_price_e8 == alice.liquidation_price_e8(asset.symbol)
+    assert collateral.liquidation_price_e8 == alice.liquidation_price(asset.symbol)
     assert (base.symbol, base.supplied, base.debt) == (market.base.symbol, 0, alice.debt)
     assert (base.value_e8, base.liquidation_price_e8) == (data.debt_value_e8, None)
     assert market.account(BOB).position().rows == ()
@@ -273,25 +273,23 @@ def test_a_batch_says_what_each_account_says(market: CompoundV3, alice: Compound
     market.fork.deal(market.base.address, BOB, 10**market.base.decimals)
     market.account(BOB).supply(market.base.symbol, 10**market.base.decimals)
     market.fork.mine(seconds=5_000_000)
-    price = alice.liquidation_price_e8(asset.symbol)
+    price = alice.liquidation_price(asset.symbol)
     assert price
     set_price(market, asset.symbol, price)
     accounts = [ALICE, BOB, MARKET, BORROWER, "0x00000000000000000000000000000000000000e0", ALICE]
     arrays = market.account_data(accounts)
-    assert len(arrays.accounts) == len(accounts)
+    assert len(arrays) == len(accounts)
     for row, address in enumerate(accounts):
         account = market.account(address)
         data = account.data()
-        assert arrays.accounts[row] == account.address
-        for field in ("base_balance", "debt", "collateral_value_e8", "borrow_limit_e8", "liquidation_limit_e8"):
-            assert getattr(arrays, field)[row] == getattr(data, field)
-        assert arrays.debt_value_e8[row] == data.debt_value_e8
+        assert arrays[row] == data
         assert bool(arrays.liquidatable[row]) is data.liquidatable
         assert bool(arrays.borrow_collateralized[row]) is data.borrow_collateralized
-        held = {symbol: int(column[row]) for symbol, column in arrays.collateral.items() if column[row]}
+        held = {symbol: column[row] for symbol, column in arrays.collateral.items() if column[row]}
         assert held == account.collaterals()
     assert list(arrays.liquidatable[:2]) == [True, False]
-    assert market.account_data([]).debt.shape == (0,)
+    assert arrays.debt.ints()[0] == alice.debt
+    assert len(market.account_data([])) == 0
 
 
 # -- liquidation ------------------------------------------------------------------------------------------------------
@@ -301,7 +299,7 @@ def test_an_absorbed_account_owes_nothing_and_the_market_has_its_collateral(
     market: CompoundV3, alice: CompoundV3Account
 ) -> None:
     asset = indebted(alice)
-    held, price = alice.collateral(asset.symbol), alice.liquidation_price_e8(asset.symbol)
+    held, price = alice.collateral(asset.symbol), alice.liquidation_price(asset.symbol)
     assert price
     set_price(market, asset.symbol, price)
     reserves, debt = market.reserves, alice.debt
@@ -356,7 +354,7 @@ def test_buying_is_refused_by_name(market: CompoundV3, alice: CompoundV3Account)
 
 def test_absorbing_is_all_or_none(market: CompoundV3, alice: CompoundV3Account) -> None:
     asset = indebted(alice)
-    price = alice.liquidation_price_e8(asset.symbol)
+    price = alice.liquidation_price(asset.symbol)
     assert price
     set_price(market, asset.symbol, price)
     before = market.fork.digest()
@@ -437,7 +435,7 @@ def test_what_fails_changes_nothing(market: CompoundV3, alice: CompoundV3Account
     for act in (
         lambda: alice.supply(asset.symbol, 2 * asset.supply_cap),
         lambda: borrow_share(alice, 100),
-        lambda: alice.withdraw_all(asset.symbol),
+        lambda: alice.withdraw(asset.symbol),
         lambda: market.absorb(BOB, ALICE),
         lambda: market.buy_collateral(asset.symbol, 0, 10**6, sender=BOB),
     ):
