@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from decimal import Decimal
 from pathlib import Path
 
@@ -208,31 +209,27 @@ def test_liquidatable_counts_the_interest_that_nobody_accrued_yet(market: Compou
     assert alice.debt == 0
 
 
-@pytest.mark.parametrize("collaterals", [1, 2])
-def test_the_liquidation_price_is_exact_to_the_last_digit(
-    market: CompoundV3, alice: CompoundV3Account, collaterals: int
-) -> None:
-    assets = market.assets
-    if len(assets) < collaterals:
-        pytest.skip(f"{market.symbol} has one collateral only")
-    for asset in assets:
+def test_the_liquidation_price_is_exact_to_the_last_digit(market: CompoundV3, alice: CompoundV3Account) -> None:
+    symbols = [asset.symbol for asset in market.assets]
+    for symbol, other in itertools.product(symbols, [None, *symbols[:2]]):
+        if symbol == other:
+            continue
         with market.fork.snapshot():
-            other = next((each for each in assets if each != asset), None)
-            put_up(alice, asset.symbol)
-            if collaterals == 2 and other:
-                put_up(alice, other.symbol, 700)
+            put_up(alice, symbol)
+            if other:
+                put_up(alice, other, 700)
             borrow_share(alice, 83)
             market.fork.mine(seconds=12_345)
             alice.accrue()
-            price = alice.liquidation_price(asset.symbol)
+            price = alice.liquidation_price(symbol)
             assert price is not None
             for answer, expected in ((price, True), (price + 1, False)):
-                set_price(market, asset.symbol, answer)
+                set_price(market, symbol, answer)
                 assert alice.liquidatable is market.contract.isLiquidatable(ALICE) is expected
-                assert alice.liquidation_price(asset.symbol) == price
+                assert alice.liquidation_price(symbol) == price
             with pytest.raises(CallReverted, match="NotLiquidatable"):
                 market.absorb(BOB, ALICE)
-            set_price(market, asset.symbol, price)
+            set_price(market, symbol, price)
             market.absorb(BOB, ALICE)
 
 
