@@ -32,6 +32,7 @@ from facts.optimism import OPTIMISM
 from facts.polygon import POLYGON
 from market_table import make_chain
 from npm_packages import Packages, fetch_packages
+from spark_section import make_spark
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "mayavi" / "worlds" / "tables"
@@ -60,6 +61,7 @@ def make_table(chain: str, cases: Path, packages: Packages) -> dict[str, Any]:
     """The whole table, in the form `mayavi.worlds.table.ChainTable` reads."""
     if chain == "ethereum":
         table = make_ethereum(cases, packages)
+        table = with_protocol(table, "spark", make_spark(table["tokens"], table["feeds"]))
     else:
         ethereum = json.loads((TABLES / "ethereum.json").read_text(encoding="utf-8"))
         table = make_chain(FACTS[chain], packages, ethereum["feeds"])

@@ -121,7 +121,7 @@ def make_reserve(
         "borrowing": "B" in flags,
         "stable_borrowing": False,
         "borrowable_in_isolation": "I" in flags,
-        "siloed": False,
+        "siloed": "S" in flags,
         "flash_loans": True,
         "active": True,
         "frozen": "F" in flags,

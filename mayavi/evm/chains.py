@@ -54,6 +54,7 @@ _ETHEREUM = Chain(
 )
 
 # Of the others only the part since their rules became those of a named fork is listed; earlier blocks are an error.
+# The two rollups of the OP Stack: Bedrock, Canyon, Ecotone and Isthmus.
 _OPTIMISM = Chain(
     "optimism",
     10,
@@ -76,12 +77,28 @@ _BASE = Chain(
         (0, 1_746_806_401, "prague"),
     ),
 )
+# ArbOS 11, 20 and 40.
 _ARBITRUM = Chain(
-    "arbitrum", 42_161, 1, ((22_207_817, 0, "paris"), (0, 1_708_804_873, "shanghai"), (0, 1_710_424_089, "cancun"))
+    "arbitrum",
+    42_161,
+    1,
+    (
+        (22_207_817, 0, "paris"),
+        (0, 1_708_804_873, "shanghai"),
+        (0, 1_710_424_089, "cancun"),
+        (0, 1_750_201_532, "prague"),
+    ),
 )
-_POLYGON = Chain("polygon", 137, 2, ((23_850_000, 0, "london"), (50_523_000, 0, "shanghai"), (54_876_000, 0, "cancun")))
+# Jaipur, Agra, Napoli and Bhilai.
+_POLYGON = Chain(
+    "polygon",
+    137,
+    2,
+    ((23_850_000, 0, "london"), (50_523_000, 0, "shanghai"), (54_876_000, 0, "cancun"), (73_440_256, 0, "prague")),
+)
+# Apricot 3, Durango and Etna. No block was ever made by proof of work, but DIFFICULTY stayed what it was.
 _AVALANCHE = Chain(
-    "avalanche", 43_114, 2, ((0, 1_631_826_000, "london"), (0, 1_709_740_800, "shanghai"), (0, 1_734_368_400, "cancun"))
+    "avalanche", 43_114, 2, ((0, 1_629_813_600, "london"), (0, 1_709_740_800, "shanghai"), (0, 1_734_368_400, "cancun"))
 )
 # Development nodes run under the rules they were told to; a fork of one reads them off the header.
 _HARDHAT = Chain("hardhat", 31_337, 1, ((0, 0, "shanghai"),), dev=True)

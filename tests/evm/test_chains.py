@@ -33,6 +33,34 @@ def test_mainnet_changes_its_rules_at_the_right_block(number: int, timestamp: in
     assert hardfork_at(1, number, timestamp) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "number", "timestamp", "expected"),
+    [
+        ("optimism", 105_235_063, 1_686_068_903, "paris"),
+        ("optimism", 114_696_813, 1_704_992_401, "shanghai"),
+        ("base", 9_101_526, 1_704_992_399, "paris"),
+        ("base", 9_101_527, 1_704_992_401, "shanghai"),
+        ("base", 11_792_527, 1_710_374_401, "cancun"),
+        ("base", 30_008_527, 1_746_806_401, "prague"),
+        ("arbitrum", 184_097_478, 1_708_804_872, "paris"),
+        ("arbitrum", 184_097_479, 1_708_804_873, "shanghai"),
+        ("arbitrum", 190_301_729, 1_710_424_089, "cancun"),
+        ("arbitrum", 348_448_105, 1_750_201_532, "prague"),
+        ("polygon", 50_522_999, 1_701_000_000, "london"),
+        ("polygon", 50_523_000, 1_701_000_002, "shanghai"),
+        ("polygon", 54_876_000, 1_710_900_000, "cancun"),
+        ("polygon", 73_440_256, 1_751_300_000, "prague"),
+        ("avalanche", 40_300_000, 1_705_173_443, "london"),
+        ("avalanche", 42_000_000, 1_709_740_800, "shanghai"),
+        ("avalanche", 54_000_000, 1_734_368_400, "cancun"),
+    ],
+)
+def test_other_chains_change_theirs_at_the_times_their_clients_name(
+    name: str, number: int, timestamp: int, expected: str
+) -> None:
+    assert hardfork_at(chain(name).chain_id, number, timestamp) == expected
+
+
 def test_every_fork_named_is_one_the_kernel_knows() -> None:
     for name in ("ethereum", "arbitrum", "optimism", "polygon", "base", "avalanche", "hardhat"):
         assert {fork for _, _, fork in chain(name).forks} <= set(hardforks())

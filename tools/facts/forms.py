@@ -31,7 +31,8 @@ class MarketFacts:
     `reserves` has a line for each reserve, in the order of their listing, without gaps: the name it has here, the name
     it has in the address book, loan to value, liquidation threshold, liquidation bonus, protocol fee on it and reserve
     factor in hundredths of a percent, supply and borrow cap in whole tokens, debt ceiling in US dollars, efficiency
-    mode, flags, rate curve, price feed. Flags: B may be borrowed, I also against isolated collateral, F is frozen.
+    mode, flags, rate curve, price feed. Flags: B may be borrowed, I also against isolated collateral, S by those only
+    who borrow nothing else, F is frozen.
 
     `usage_share_of_optimal` is how much of the optimal usage the market account borrows; `assumed` says what is
     supplied and borrowed, in whole tokens, where no cap says how much there may be.
