@@ -185,9 +185,7 @@ class Driver:
         if self.random.random() < 0.5:
             self._act(kind, "supplyTo(address,address,uint256)", target, asset, amount, sender=sender)
         else:
-            self._act(
-                kind, "supplyFrom(address,address,address,uint256)", payer, target, asset, amount, sender=sender
-            )
+            self._act(kind, "supplyFrom(address,address,address,uint256)", payer, target, asset, amount, sender=sender)
 
     def _withdraw(self, kind: str) -> None:
         user, asset = self._user(), self._asset(base=0.65)

@@ -135,5 +135,3 @@ def _shown(value: object) -> str:
         case int() if value == MAX:
             return "MAX"
     return str(value)
-
-

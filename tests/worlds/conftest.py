@@ -6,9 +6,9 @@ import pytest
 
 from mayavi.evm.fork import Fork
 from mayavi.worlds.artifacts import ArtifactStore
-from mayavi.worlds.builder import build_replica
 from mayavi.worlds.table import ChainTable, load_table
 from tests.worlds.contract_of import ContractOf
+from tests.worlds.replicas import artifact_store, built_replica
 
 
 @pytest.fixture(scope="session")
@@ -18,12 +18,12 @@ def table() -> ChainTable:
 
 @pytest.fixture(scope="session")
 def artifacts() -> ArtifactStore:
-    return ArtifactStore()
+    return artifact_store()
 
 
 @pytest.fixture(scope="session")
-def built(table: ChainTable, artifacts: ArtifactStore) -> Fork:
-    return build_replica(table, artifacts)
+def built() -> Fork:
+    return built_replica("ethereum")
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from mayavi.evm.fork import Fork
 from mayavi.evm.hashing import keccak256
 from mayavi.worlds.artifacts import ArtifactStore
 from mayavi.worlds.deployment import Deployment, ReplicaMismatchError
-from mayavi.worlds.labels import chain_labels, labels_of
 from mayavi.worlds.table import ChainTable
 
 # Written down independently of the table.
@@ -46,37 +45,12 @@ MAINNET = {
     "UniswapV3.DAI/USDC.100": "0x5777d92f208679DB4b9778590Fa3CAB3aC9e2168",
     "UniswapV3.wstETH/WETH.100": "0x109830a1AAaD605BbF02a9dFA7B0B92EC2FB7dAa",
 }
-WITHOUT_CODE = {"AaveV3.Admin", "AaveV3.Treasury", "Mayavi.Deployer", "Mayavi.Market"}
 
 
 @pytest.mark.parametrize("label", MAINNET)
 def test_a_known_contract_stands_at_its_mainnet_address(fork: Fork, label: str) -> None:
     assert fork.labels[label] == MAINNET[label]
     assert fork.code(MAINNET[label])
-
-
-def test_every_label_has_code_except_the_accounts_of_people(fork: Fork) -> None:
-    empty = {label for label, address in fork.labels.items() if not fork.code(address)}
-    assert empty == WITHOUT_CODE
-
-
-def test_a_fork_of_the_real_chain_has_the_same_names_for_the_same_addresses(fork: Fork, table: ChainTable) -> None:
-    real = labels_of(1)
-    assert real == chain_labels(table)
-    assert real.items() <= fork.labels.items()
-    assert labels_of(987_654_321) == {}
-
-
-def test_every_reserve_has_its_three_tokens_and_its_curve_at_their_addresses(fork: Fork, table: ChainTable) -> None:
-    signature = ["getReserveTokensAddresses(address) view returns (address,address,address)"]
-    signature += ["getInterestRateStrategyAddress(address) view returns (address)"]
-    data = fork.contract("AaveV3.DataProvider", signature)
-    assert len(table.aave.reserves) == 25
-    for reserve in table.aave.reserves:
-        asset = table.tokens[reserve.symbol].address
-        expected = (reserve.a_token, reserve.stable_debt_token, reserve.variable_debt_token)
-        assert tuple(data.getReserveTokensAddresses(asset)) == tuple(map(to_address, expected)), reserve.symbol
-        assert data.getInterestRateStrategyAddress(asset) == to_address(reserve.rate_strategy), reserve.symbol
 
 
 def test_the_proxies_point_at_the_implementations_mainnet_had(fork: Fork, table: ChainTable) -> None:

@@ -122,7 +122,7 @@ def test_a_world_describes_itself_without_being_built(cache_dir: Path, table: Ch
     assert (world.chain_id, world.hardfork, world.block.number) == (1, "shanghai", 19_000_000)
     subjects = {difference.subject for difference in world.differences}
     assert {"GHO", "UNI", "dates", "tokens", "price feeds", "Uniswap liquidity"} <= subjects
-    assert all(symbol in world.contents[0] for symbol in table.tokens)
+    assert all(reserve.symbol in world.contents[0] for reserve in table.aave.reserves)
     assert world.sources
     open_world("ethereum")
     assert describe_world("ethereum").snapshot == replica_path("ethereum")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from mayavi.evm.address import to_address
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import RAY
-from mayavi.worlds.table import ChainTable
+from mayavi.worlds.table import ChainTable, load_table
 from tests.worlds.contract_of import ContractOf
+from tests.worlds.replicas import MARKETS, artifact_store, built_replica, market
 
 SYMBOLS = (
     *("WETH", "wstETH", "WBTC", "USDC", "DAI", "LINK", "AAVE", "cbETH", "USDT", "rETH", "LUSD", "CRV", "MKR", "SNX"),
@@ -24,46 +26,95 @@ def test_the_reserves_are_listed_in_the_order_of_mainnet(contract: ContractOf, t
     assert listed == [to_address(table.tokens[symbol].address) for symbol in SYMBOLS]
 
 
-@pytest.mark.parametrize("symbol", SYMBOLS)
-def test_a_reserve_reads_back_as_the_table_has_it(contract: ContractOf, table: ChainTable, symbol: str) -> None:
-    data = contract("AaveV3.DataProvider", "AaveProtocolDataProvider")
-    asset, reserve = table.tokens[symbol].address, table.aave.reserve(symbol)
-
-    read = data.getReserveConfigurationData(asset)
-    assert read.decimals == reserve.decimals == table.tokens[symbol].decimals
-    assert read.ltv == reserve.ltv_bps
-    assert read.liquidationThreshold == reserve.liquidation_threshold_bps
-    assert read.liquidationBonus == reserve.liquidation_bonus_bps
-    assert read.reserveFactor == reserve.reserve_factor_bps
-    assert read.usageAsCollateralEnabled is reserve.collateral
-    assert read.borrowingEnabled is reserve.borrowing
-    assert read.stableBorrowRateEnabled is reserve.stable_borrowing
-    assert read.isActive is reserve.active
-    assert read.isFrozen is reserve.frozen
-    assert tuple(data.getReserveCaps(asset)) == (reserve.borrow_cap, reserve.supply_cap)
-    assert data.getReserveEModeCategory(asset) == reserve.emode
-    assert data.getLiquidationProtocolFee(asset) == reserve.liquidation_protocol_fee_bps
-    assert data.getDebtCeiling(asset) == reserve.debt_ceiling_cents
-    assert data.getSiloedBorrowing(asset) is reserve.siloed
-    assert data.getFlashLoanEnabled(asset) is reserve.flash_loans
-    assert data.getPaused(asset) is reserve.paused
-    borrowable_in_isolation = contract("AaveV3.Pool", "Pool").getConfiguration(asset).data >> 61 & 1
-    assert bool(borrowable_in_isolation) is reserve.borrowable_in_isolation
+def contract_on(chain: str) -> ContractOf:
+    """Reads the replica of `chain` as it was built."""
+    return lambda label, artifact: built_replica(chain).contract(label, artifact_store().get(artifact).abi)
 
 
-@pytest.mark.parametrize("symbol", SYMBOLS)
-def test_a_rate_curve_reads_back_as_the_table_has_it(contract: ContractOf, table: ChainTable, symbol: str) -> None:
-    address = table.aave.reserve(symbol).rate_strategy
-    strategy, read = table.aave.rate_strategies[address], contract(address, "DefaultReserveInterestRateStrategy")
-    # GHO's real curve is a constant with an optimum of zero, which this code cannot have; see docs/replica.md.
-    assert read.OPTIMAL_USAGE_RATIO() == (RAY if symbol == "GHO" else strategy.optimal_usage_ray)
-    assert read.getBaseVariableBorrowRate() == strategy.base_variable_rate_ray
-    assert read.getVariableRateSlope1() == strategy.variable_slope1_ray
-    assert read.getVariableRateSlope2() == strategy.variable_slope2_ray
-    assert read.getBaseStableBorrowRate() == strategy.base_stable_rate_ray
-    assert read.getStableRateSlope1() == strategy.stable_slope1_ray
-    assert read.getStableRateSlope2() == strategy.stable_slope2_ray
-    assert read.OPTIMAL_STABLE_TO_TOTAL_DEBT_RATIO() == strategy.optimal_stable_share_ray
+@pytest.mark.parametrize(("chain", "prefix"), MARKETS)
+def test_a_reserve_reads_back_as_the_table_has_it(chain: str, prefix: str) -> None:
+    data = contract_on(chain)(f"{prefix}.DataProvider", "AaveProtocolDataProvider")
+    pool = contract_on(chain)(f"{prefix}.Pool", "Pool")
+    tokens = load_table(chain).tokens
+    assert pool.getReservesList() == [
+        to_address(tokens[reserve.symbol].address) for reserve in market(chain, prefix).reserves
+    ]
+    for reserve in market(chain, prefix).reserves:
+        asset = tokens[reserve.symbol].address
+        read = data.getReserveConfigurationData(asset)
+        isolation = pool.getConfiguration(asset).data >> 61 & 1
+        assert {
+            "decimals": read.decimals,
+            "ltv_bps": read.ltv,
+            "liquidation_threshold_bps": read.liquidationThreshold,
+            "liquidation_bonus_bps": read.liquidationBonus,
+            "liquidation_protocol_fee_bps": data.getLiquidationProtocolFee(asset),
+            "reserve_factor_bps": read.reserveFactor,
+            "supply_cap": data.getReserveCaps(asset).supplyCap,
+            "borrow_cap": data.getReserveCaps(asset).borrowCap,
+            "debt_ceiling_cents": data.getDebtCeiling(asset),
+            "emode": data.getReserveEModeCategory(asset),
+            "collateral": read.usageAsCollateralEnabled,
+            "borrowing": read.borrowingEnabled,
+            "stable_borrowing": read.stableBorrowRateEnabled,
+            "borrowable_in_isolation": bool(isolation),
+            "siloed": data.getSiloedBorrowing(asset),
+            "flash_loans": data.getFlashLoanEnabled(asset),
+            "active": read.isActive,
+            "frozen": read.isFrozen,
+            "paused": data.getPaused(asset),
+            "supplied": data.getATokenTotalSupply(asset) // 10**reserve.decimals,
+            "borrowed": data.getTotalDebt(asset) // 10**reserve.decimals,
+        }.items() <= asdict(reserve).items(), reserve.symbol
+        assert reserve.decimals == tokens[reserve.symbol].decimals
+
+
+@pytest.mark.parametrize(("chain", "prefix"), MARKETS)
+def test_the_tokens_of_a_reserve_are_named_and_placed_as_the_table_has_it(chain: str, prefix: str) -> None:
+    contract, tokens = contract_on(chain), load_table(chain).tokens
+    data = contract(f"{prefix}.DataProvider", "AaveProtocolDataProvider")
+    for reserve in market(chain, prefix).reserves:
+        asset = tokens[reserve.symbol].address
+        expected = (reserve.a_token, reserve.stable_debt_token, reserve.variable_debt_token)
+        assert tuple(data.getReserveTokensAddresses(asset)) == tuple(map(to_address, expected)), reserve.symbol
+        assert data.getInterestRateStrategyAddress(asset) == to_address(reserve.rate_strategy), reserve.symbol
+        a_token, debt = contract(reserve.a_token, "AToken"), contract(reserve.variable_debt_token, "VariableDebtToken")
+        assert (a_token["name"](), a_token.symbol()) == (reserve.a_token_name, reserve.a_token_symbol)
+        assert (debt["name"](), debt.symbol()) == (reserve.variable_debt_token_name, reserve.variable_debt_token_symbol)
+        assert a_token.RESERVE_TREASURY_ADDRESS() == to_address(market(chain, prefix).addresses.treasury)
+
+
+@pytest.mark.parametrize(("chain", "prefix"), MARKETS)
+def test_a_rate_curve_reads_back_as_the_table_has_it(chain: str, prefix: str) -> None:
+    for address, strategy in market(chain, prefix).rate_strategies.items():
+        read = contract_on(chain)(address, "DefaultReserveInterestRateStrategy")
+        # GHO's real curve is a constant with an optimum of zero, which this code cannot have; see docs/replica.md.
+        assert read.OPTIMAL_USAGE_RATIO() == (strategy.optimal_usage_ray or RAY)
+        assert read.getBaseVariableBorrowRate() == strategy.base_variable_rate_ray
+        assert read.getVariableRateSlope1() == strategy.variable_slope1_ray
+        assert read.getVariableRateSlope2() == strategy.variable_slope2_ray
+        assert read.getBaseStableBorrowRate() == strategy.base_stable_rate_ray
+        assert read.getStableRateSlope1() == strategy.stable_slope1_ray
+        assert read.getStableRateSlope2() == strategy.stable_slope2_ray
+        assert read.OPTIMAL_STABLE_TO_TOTAL_DEBT_RATIO() == strategy.optimal_stable_share_ray
+
+
+@pytest.mark.parametrize(("chain", "prefix"), MARKETS)
+def test_an_efficiency_mode_reads_back_as_the_table_has_it(chain: str, prefix: str) -> None:
+    for category in market(chain, prefix).emodes:
+        read = contract_on(chain)(f"{prefix}.Pool", "Pool").getEModeCategoryData(category.id)
+        assert (read.ltv, read.liquidationThreshold) == (category.ltv_bps, category.liquidation_threshold_bps)
+        assert (read.liquidationBonus, read.label) == (category.liquidation_bonus_bps, category.label)
+
+
+@pytest.mark.parametrize(("chain", "prefix"), MARKETS)
+def test_the_oracle_answers_what_the_tables_feed_does(chain: str, prefix: str) -> None:
+    table, oracle = load_table(chain), contract_on(chain)(f"{prefix}.Oracle", "AaveOracle")
+    for reserve in market(chain, prefix).reserves:
+        asset, feed = table.tokens[reserve.symbol].address, table.feeds[reserve.feed]
+        answer = feed.answer if feed.base is None else table.feeds[feed.base].answer * feed.ratio_e18 // 10**18
+        assert oracle.getAssetPrice(asset) == answer, reserve.symbol
+        assert oracle.getSourceOfAsset(asset) == to_address(feed.address), reserve.symbol
 
 
 def test_emode_one_is_the_eth_correlated_one(contract: ContractOf) -> None:

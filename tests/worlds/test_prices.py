@@ -34,17 +34,6 @@ def test_that_round_is_the_last_one_before_the_block(cases: Path, table: ChainTa
     assert max(update for update in updates if update[0] <= table.block.timestamp) == (ETH_UPDATED_AT, ETH_USD_E8)
 
 
-def test_the_oracle_reads_every_reserve_from_its_source(contract: ContractOf, fork: Fork, table: ChainTable) -> None:
-    oracle = contract("AaveV3.Oracle", "AaveOracle")
-    for reserve in table.aave.reserves:
-        asset = table.tokens[reserve.symbol].address
-        feed = table.feeds[reserve.feed]
-        expected = feed.answer if feed.base is None else table.feeds[feed.base].answer * feed.ratio_e18 // 10**18
-        assert oracle.getAssetPrice(asset) == expected, reserve.symbol
-        assert fork.address_of(feed.address) == oracle.getSourceOfAsset(asset)
-    assert oracle.BASE_CURRENCY_UNIT() == 10**8
-
-
 def test_a_new_answer_is_a_new_round_and_moves_what_is_priced_in_it(contract: ContractOf, fork: Fork) -> None:
     feed, oracle = contract("Chainlink.ETH/USD", "PriceFeed"), contract("AaveV3.Oracle", "AaveOracle")
     before = {symbol: oracle.getAssetPrice(fork.address_of(symbol)) for symbol in ("WETH", "wstETH", "rETH", "USDC")}

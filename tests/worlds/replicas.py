@@ -1,0 +1,34 @@
+"""Replicas of any chain, each built once a session, and their markets that run Aave's code."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from mayavi.evm.fork import Fork
+from mayavi.worlds.artifacts import ArtifactStore
+from mayavi.worlds.builder import build_replica
+from mayavi.worlds.table import Aave, chain_names, load_table
+
+MARKETS = [
+    pytest.param(chain, prefix, id=f"{chain}-{prefix}")
+    for chain in chain_names()
+    for prefix in load_table(chain).lending_markets
+]
+"""Parameters `chain` and `prefix` of every market."""
+
+
+@cache
+def artifact_store() -> ArtifactStore:
+    return ArtifactStore()
+
+
+@cache
+def built_replica(chain: str) -> Fork:
+    """The replica as it was built; whoever changes anything takes a copy."""
+    return build_replica(load_table(chain), artifact_store())
+
+
+def market(chain: str, prefix: str) -> Aave:
+    return load_table(chain).lending_markets[prefix]
