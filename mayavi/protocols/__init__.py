@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mayavi.protocols.spark import SparkAccount as SparkAccount
     from mayavi.protocols.spark import SparkLend as SparkLend
     from mayavi.protocols.tokens import Erc20 as Erc20
+    from mayavi.protocols.uniswap_v3 import UniswapV3 as UniswapV3
 
 _HOMES = {
     "AaveAccount": "mayavi.protocols.aave_account",

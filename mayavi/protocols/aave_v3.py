@@ -15,17 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from mayavi.errors import ExecutionError, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
-from mayavi.evm.fleet import Words
-from mayavi.evm.interface import Function
 from mayavi.protocols.aave_reserve import Configuration, EMode, Reserve
 from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
     from mayavi.evm.abi import Contract
+    from mayavi.evm.fleet import Words
     from mayavi.evm.fork import Fork
     from mayavi.protocols.aave_account import AaveAccount
 
@@ -66,7 +63,6 @@ _POOL = [
 ]
 _PROVIDER = ["getPriceOracle() view returns (address)"]
 _ORACLE = ["getAssetPrice(address asset) view returns (uint256)"]
-_ACCOUNT_DATA = Function.parse("getUserAccountData(address user)")
 _EMPTY_EMODES = 8  # so many unused numbers in a row, and the list of categories is taken to be at its end
 
 
@@ -218,10 +214,9 @@ class AaveV3:
     def account_data(self, accounts: Sequence[AddressLike]) -> AccountsData:
         """What `AaveAccount.data` gives, for many accounts in one call of the kernel."""
         places = [self.fork.address_of(account) for account in accounts]
-        prefix = _ACCOUNT_DATA.selector + bytes(12)
-        outputs = _call_many(self.fork, self.pool.address, [prefix + place for place in places])
-        words = np.frombuffer(b"".join(outputs), dtype=np.uint8).reshape(len(places), len(AccountData._fields), 32)
-        return AccountsData(*(Words(words[:, column]) for column in range(words.shape[1])))
+        calldata = self.pool.getUserAccountData.encode(ZERO_ADDRESS)
+        columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=len(AccountData._fields))
+        return AccountsData(*columns)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -283,7 +278,3 @@ class AaveV3:
         except ExecutionError:
             return []  # a pool that does not know bitmaps, and no asset is in this category
         return [address for address, data in reserves if bitmap >> data.id & 1]
-
-
-def _call_many(fork: Fork, to: bytes, datas: Sequence[bytes]) -> list[bytes]:
-    return [fork.call(to, data) for data in datas]
