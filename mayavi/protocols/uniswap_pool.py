@@ -183,7 +183,7 @@ class UniswapV3Pool:
     def _read(self, name: str, arguments: Iterable[int]) -> list[Any]:
         function = self.contract.interface.function(name)
         datas = [function.encode(argument) for argument in arguments]
-        return [function.decode(output) for output in call_many(self.fork, self.address, datas)]
+        return [function.decode(output) for output in self.fork.call_many(self.address, datas)]
 
     def _is_token0(self, token: AddressLike) -> bool:
         place = self.fork.address_of(token)
@@ -199,11 +199,6 @@ class UniswapV3Pool:
         if name.startswith("0x"):
             name = f"UniswapV3.{self.token0.symbol}/{self.token1.symbol}.{self.fee} at {checksum(self.address)}"
         return f"<pool {name}>"
-
-
-def call_many(fork: Fork, to: bytes, datas: list[bytes]) -> list[bytes]:
-    """The outputs of many calls of one contract."""
-    return [fork.call(to, data) for data in datas]
 
 
 def _set_bits(word: int) -> Iterable[int]:

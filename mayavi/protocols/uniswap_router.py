@@ -29,6 +29,11 @@ _SECOND = [
     "exactOutput((bytes path, address recipient, uint256 amountOut, uint256 amountInMaximum) params)",
     "multicall(uint256 deadline, bytes[] data)",
 ]
+_SECOND_BY_CHAIN = {
+    8453: "0x2626664c2603336E57B271c5C0b26F421741e481",
+    43114: "0xbb00FF08d01D300023C629E8fFfFcb65A5a578cE",
+}
+"""SwapRouter02 on Base and Avalanche, which never had the original."""
 
 
 class Router:
@@ -69,12 +74,14 @@ class Router:
 
 
 def _find(fork: Fork) -> tuple[Contract, bool]:
-    for label, abi, deadline_inside in (
-        ("UniswapV3.SwapRouter", _ORIGINAL, True),
-        ("UniswapV3.SwapRouter02", _SECOND, False),
-    ):
-        if label in fork.labels and fork.code(label):
-            return fork.contract(label, abi), deadline_inside
+    candidates = (
+        (fork.labels.get("UniswapV3.SwapRouter"), _ORIGINAL, True),
+        (fork.labels.get("UniswapV3.SwapRouter02"), _SECOND, False),
+        (_SECOND_BY_CHAIN.get(fork.chain_id), _SECOND, False),
+    )
+    for address, abi, deadline_inside in candidates:
+        if address is not None and fork.code(address):
+            return fork.contract(address, abi), deadline_inside
     raise UnknownName(
         "this world has no router of Uniswap V3",
         'name one: fork.labels["UniswapV3.SwapRouter"] or fork.labels["UniswapV3.SwapRouter02"]',

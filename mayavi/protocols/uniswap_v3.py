@@ -10,7 +10,7 @@ from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.arguments import word
 from mayavi.evm.interface import Event
 from mayavi.protocols.tokens import Erc20, spending
-from mayavi.protocols.uniswap_pool import LiquidityRange, Tick, UniswapV3Pool, call_many
+from mayavi.protocols.uniswap_pool import LiquidityRange, Tick, UniswapV3Pool
 from mayavi.protocols.uniswap_position import Minted, UniswapV3Position, mint
 from mayavi.protocols.uniswap_route import Route, RouteLike
 from mayavi.protocols.uniswap_router import Router
@@ -36,7 +36,7 @@ _SWAP = Event.parse(
     "Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96,"
     " uint128 liquidity, int24 tick)"
 )
-_TIERS = (100, 500, 3000, 10_000)
+_TIERS = (100, 200, 300, 400, 500, 3000, 10_000)  # those between 100 and 500 are Base's
 
 
 class Quote(NamedTuple):
@@ -199,7 +199,7 @@ class UniswapV3:
             path = route.path(backwards=not exact_input)
             datas = [function.encode(path, amount) for amount in amounts]
         try:
-            outputs = call_many(self.fork, self.quoter.address, datas)
+            outputs = self.fork.call_many(self.quoter.address, datas)
         except CallReverted as error:
             raise self._explained(error, route, exact_input) from None
         return [

@@ -14,6 +14,7 @@ from mayavi.errors import ActionRefused, BadArgument, BadInteger, CallReverted, 
 from mayavi.protocols import PriceFeed, UniswapV3
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap_pool import MAX_TICK, MIN_TICK, UniswapV3Pool
+from mayavi.protocols.uniswap_router import Router
 from mayavi.replay.case import read_bytecodes
 from mayavi.worlds import world_names
 from mayavi.worlds.table import Pool, load_table
@@ -175,6 +176,15 @@ def test_the_second_router_does_the_same(uniswap: UniswapV3, cases: Path) -> Non
         uniswap.swap_exact_input(WETH_USDC, 10**18, sender=ALICE, deadline=fork.timestamp - 1)
     with pytest.raises(CallReverted, match="Too little received"):
         uniswap.swap_exact_input(WETH_USDC, 10**18, sender=ALICE, min_amount_out=10**12)
+
+
+def test_a_chain_without_the_original_router_has_the_second() -> None:
+    fork = uniswap_on("base").fork
+    del fork.labels["UniswapV3.SwapRouter"]
+    with pytest.raises(UnknownName, match="no router of Uniswap V3"):
+        Router(fork)
+    fork.set_code("0x2626664c2603336E57B271c5C0b26F421741e481", b"\xfe")
+    assert Router(fork).address.hex() == "2626664c2603336e57b271c5c0b26f421741e481"
 
 
 # -- pools -------------------------------------------------------------------------------------------------------------
