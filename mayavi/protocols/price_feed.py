@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
-from mayavi.errors import BadArgument, BadCalldata, BadInteger, CallReverted, StateError, UsageError
+from mayavi.errors import BadArgument, BadCalldata, BadInteger, CallHalted, CallReverted, StateError, UsageError
 from mayavi.evm.address import AddressLike
 from mayavi.evm.units import Amount, as_integer, from_units, to_units
 from mayavi.protocols.aggregator_storage import Round, post_round
@@ -156,7 +156,7 @@ class PriceFeed:
         """What a function returns, None where the contract does not have it."""
         try:
             return self.contract[name].call()
-        except (CallReverted, BadCalldata):
+        except (CallReverted, CallHalted, BadCalldata):
             return None
 
     def __repr__(self) -> str:

@@ -280,7 +280,7 @@ class UniswapV3:
         if fees:
             hint = f"there are pools of these two with fees of {', '.join(fees)} millionths"
         else:
-            known = [label for label in self._labelled() if any(name in label for name in names)]
+            known = [label for label in self._labelled() if not set(names).isdisjoint(_symbols(label))]
             hint = f"pools of either: {', '.join(known)}" if known else "no pool of either has a name in `fork.labels`"
         return UnknownName(f"there is no pool of {names[0]} and {names[1]} with a fee of {fee} millionths", hint)
 
@@ -289,6 +289,11 @@ class UniswapV3:
 
     def _labelled(self) -> list[str]:
         return [label for label in self.fork.labels if label.startswith("UniswapV3.") and "/" in label]
+
+
+def _symbols(label: str) -> list[str]:
+    """The two tokens in a name such as `UniswapV3.WETH/USDC.e.500`."""
+    return label.removeprefix("UniswapV3.").rpartition(".")[0].split("/")
 
 
 def _quote(amount: int, output: Any, route: Route, *, exact_input: bool) -> Quote:

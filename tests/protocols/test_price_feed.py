@@ -14,9 +14,10 @@ from mayavi.errors import BadArgument, BadInteger, MissingStateError, StateError
 from mayavi.evm.address import checksum
 from mayavi.evm.hashing import keccak256
 from mayavi.protocols.price_feed import PriceFeed, Round
-from mayavi.replay.case import read_bytecodes, read_pre_state
+from mayavi.replay.case import read_bytecodes
 from mayavi.worlds import world_names
 from mayavi.worlds.table import load_table
+from tests.protocols.recorded_feed import AGGREGATOR, PROXY, at_block, eth_usd, put_real_feed
 
 ETH_USD = "Chainlink.ETH/USD"
 
@@ -119,12 +120,6 @@ def test_an_unknown_feed_is_named_with_the_nearest(fork: Fork) -> None:
 
 # -- Chainlink's own contracts -----------------------------------------------------------------------------------------
 
-PROXY = "0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419"
-"""ETH/USD on mainnet: a proxy in its fifth phase, in front of an off-chain reporting aggregator."""
-
-PHASE_FIVE = 0x4CDE762EF08B6B6C5DED8E8C4C0B3F4E5C9AD7342C88FCC93681B4588B73F05
-"""Where the proxy keeps the aggregator of that phase."""
-
 REPORTS = [
     pytest.param(13217637, 1018, id="off-chain-reporting-2021"),
     pytest.param(13217637, 1029, id="off-chain-reporting-2021-b"),
@@ -144,23 +139,6 @@ STANDING = [
 @pytest.fixture(scope="module")
 def codes(cases: Path) -> dict[str, bytes]:
     return read_bytecodes(cases / "mainnet" / "blocks")
-
-
-def at_block(cases: Path, codes: dict[str, bytes], number: int) -> Fork:
-    """Mainnet before a block, as far as the recording knows it."""
-    evm = read_pre_state(cases / "mainnet" / "blocks", number, 1, "shanghai", codes)
-    fork = Fork.from_state(evm.freeze(), labels={}, source={"kind": "recorded", "block": number - 1})
-    fork.set_block(number=number, timestamp=1_720_000_000)
-    return fork
-
-
-def eth_usd(cases: Path, codes: dict[str, bytes]) -> Fork:
-    """Chainlink's ETH/USD in October 2022. Nobody asked for an old round in that block, so that the proxy's book of its
-    phases is not recorded: the entry of the fifth is written here."""
-    fork = at_block(cases, codes, 15752489)
-    aggregator = fork.contract(PROXY, ["aggregator() view returns (address)"]).aggregator()
-    fork.set_storage(PROXY, PHASE_FIVE, int.from_bytes(aggregator, "big"))
-    return fork
 
 
 def test_the_real_proxy_and_aggregator_are_read(cases: Path, codes: dict[str, bytes]) -> None:
@@ -202,7 +180,7 @@ def test_moving_writes_the_round_and_its_number_and_nothing_else(cases: Path, co
     fork = eth_usd(cases, codes)
     feed = PriceFeed(fork, PROXY)
     latest = feed.latest_round
-    aggregator = fork.contract(PROXY, ["aggregator() view returns (address)"]).aggregator()
+    aggregator = fork.address_of(AGGREGATOR)
     packed = fork.storage(aggregator, 42)
     feed.move(89_541_200_000)
     # The number of the latest round shares its word with the oracles' configuration and epoch: those stay.
@@ -215,6 +193,19 @@ def test_moving_writes_the_round_and_its_number_and_nothing_else(cases: Path, co
     for slot in written:
         twin.set_storage(aggregator, slot, fork.storage(aggregator, slot))
     assert fork.digest() == twin.digest()
+
+
+def test_aave_prices_its_reserves_through_the_real_contracts(fork: Fork, cases: Path, codes: dict[str, bytes]) -> None:
+    put_real_feed(fork, eth_usd(cases, codes))
+    oracle = fork.contract("AaveV3.Oracle", ["getAssetPrice(address asset) view returns (uint256)"])
+    weth, wsteth = (fork.address_of(token) for token in ("WETH", "wstETH"))
+    feed = PriceFeed(fork, ETH_USD)
+    before = oracle.getAssetPrice(wsteth)
+    assert oracle.getAssetPrice(weth) == feed.answer == 127_912_000_000
+    feed.move_by(-0.5)
+    assert oracle.getAssetPrice(weth) == feed.answer == 63_956_000_000
+    assert oracle.getAssetPrice(wsteth) == pytest.approx(before / 2, abs=1)
+    assert feed.updated_at == fork.timestamp
 
 
 def readable(fork: Fork, aggregator: str) -> PriceFeed:
