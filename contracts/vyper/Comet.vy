@@ -11,20 +11,22 @@
         contract; the tracking indexes that rewards are computed from are kept.
 """
 import comet_config as config
+import comet_extension as extension
 import comet_ledger as ledger
 import comet_math as math
+import comet_pause as pausing
+import comet_valuation as valuation
 
 initializes: config
+initializes: extension
 initializes: ledger[config := config]
+initializes: pausing[config := config, ledger := ledger]
+initializes: valuation[config := config, ledger := ledger]
 
 interface Token:
-    def balanceOf(holder: address) -> uint256: view
     def transfer(receiver: address, amount: uint256) -> bool: nonpayable
     def transferFrom(sender: address, receiver: address, amount: uint256) -> bool: nonpayable
     def approve(spender: address, amount: uint256) -> bool: nonpayable
-
-interface PriceFeed:
-    def latestRoundData() -> (uint80, int256, uint256, uint256, uint80): view
 
 event Supply:
     sender: indexed(address)
@@ -78,13 +80,6 @@ event BuyCollateral:
     baseAmount: uint256
     collateralAmount: uint256
 
-event PauseAction:
-    supplyPaused: bool
-    transferPaused: bool
-    withdrawPaused: bool
-    absorbPaused: bool
-    buyPaused: bool
-
 event WithdrawReserves:
     to: indexed(address)
     amount: uint256
@@ -95,32 +90,28 @@ struct LiquidatorPoints:
     approxSpend: uint128
     _reserved: uint32
 
-exports: (config.__interface__, ledger.__interface__)
+exports: (
+    config.__interface__,
+    extension.__interface__,
+    ledger.__interface__,
+    pausing.__interface__,
+    valuation.__interface__,
+)
 
 FACTOR_SCALE: constant(uint256) = 10**18
 ALL: constant(uint256) = max_value(uint256)
 
-SUPPLY: constant(uint256) = 0
-TRANSFER: constant(uint256) = 1
-WITHDRAW: constant(uint256) = 2
-ABSORB: constant(uint256) = 3
-BUY: constant(uint256) = 4
-
 # Absorptions at once; on mainnet gas is the limit.
 MAX_ACCOUNTS: constant(uint256) = 256
 
-version: public(constant(String[1])) = "0"
-name: public(immutable(String[32]))
-symbol: public(immutable(String[32]))
 liquidatorPoints: public(HashMap[address, LiquidatorPoints])
 
 
 @deploy
-def __init__(configuration: config.Configuration, name_: String[32], symbol_: String[32]):
+def __init__(configuration: config.Configuration, name: String[32], symbol: String[32]):
     config.__init__(configuration)
+    extension.__init__(name, symbol)
     ledger.__init__()
-    name = name_
-    symbol = symbol_
 
 
 @external
@@ -149,7 +140,7 @@ def supplyFrom(from_: address, dst: address, asset: address, amount: uint256):
 
 @internal
 def _supply(payer: address, dst: address, asset: address, amount: uint256):
-    self._require_open(SUPPLY)
+    pausing._require_open(pausing.SUPPLY)
     self._require_permission(payer)
     if asset == config.baseToken:
         paid: uint256 = amount
@@ -199,7 +190,7 @@ def transferAssetFrom(src: address, dst: address, asset: address, amount: uint25
 
 @internal
 def _transfer(src: address, dst: address, asset: address, amount: uint256):
-    self._require_open(TRANSFER)
+    pausing._require_open(pausing.TRANSFER)
     self._require_permission(src)
     if src == dst:
         raw_revert(method_id("NoSelfTransfer()"))
@@ -245,7 +236,7 @@ def withdrawFrom(src: address, to: address, asset: address, amount: uint256):
 
 @internal
 def _withdraw(src: address, to: address, asset: address, amount: uint256):
-    self._require_open(WITHDRAW)
+    pausing._require_open(pausing.WITHDRAW)
     self._require_permission(src)
     if asset == config.baseToken:
         paid: uint256 = amount
@@ -278,7 +269,7 @@ def absorb(absorber: address, accounts: DynArray[address, MAX_ACCOUNTS]):
     @notice Take over the debt and all collateral of accounts that are liquidatable. What the collateral is worth above
             the debt, less the penalty, becomes the account's base balance.
     """
-    self._require_open(ABSORB)
+    pausing._require_open(pausing.ABSORB)
     gas_before: uint256 = msg.gas
     ledger._accrue()
     for account: address in accounts:
@@ -292,10 +283,10 @@ def absorb(absorber: address, accounts: DynArray[address, MAX_ACCOUNTS]):
 
 @internal
 def _absorb(absorber: address, account: address):
-    if not self._is_liquidatable(account):
+    if not valuation._is_liquidatable(account):
         raw_revert(method_id("NotLiquidatable()"))
     debt: uint256 = convert(-ledger._balance(account, ledger._indexes), uint256)
-    base_price: uint256 = self._price(config.baseTokenPriceFeed)
+    base_price: uint256 = valuation._price(config.baseTokenPriceFeed)
     credit: uint256 = 0
     for i: uint256 in range(len(config.assets), bound=15):
         if not ledger._holds(account, i):
@@ -304,7 +295,7 @@ def _absorb(absorber: address, account: address):
         seized: uint256 = ledger._collateral[account][asset]
         ledger._set_collateral(account, i, 0)
         ledger._collateral_totals[asset] -= seized
-        worth: uint256 = self._worth(i, seized)
+        worth: uint256 = valuation._worth(i, seized)
         credit += worth * convert(config.assets[i].liquidationFactor, uint256) // FACTOR_SCALE
         log AbsorbCollateral(
             absorber=absorber, borrower=account, asset=asset, collateralAbsorbed=seized, usdValue=worth
@@ -326,114 +317,26 @@ def buyCollateral(asset: address, minAmount: uint256, baseAmount: uint256, recip
     """
     @notice Buy collateral the market has absorbed, while its reserves of the base asset are below their target.
     """
-    self._require_open(BUY)
-    if self._reserves() >= convert(config.targetReserves, int256):
+    pausing._require_open(pausing.BUY)
+    if valuation._reserves() >= convert(config.targetReserves, int256):
         raw_revert(method_id("NotForSale()"))
     self._take(config.baseToken, msg.sender, baseAmount)
-    bought: uint256 = self._quote(asset, baseAmount)
+    bought: uint256 = valuation._quote(asset, baseAmount)
     if bought < minAmount:
         raw_revert(method_id("TooMuchSlippage()"))
-    if bought > self._collateral_reserves(asset):
+    if bought > valuation._collateral_reserves(asset):
         raw_revert(method_id("InsufficientReserves()"))
     self._give(asset, recipient, bought)
     log BuyCollateral(buyer=msg.sender, asset=asset, baseAmount=baseAmount, collateralAmount=bought)
 
 
-@external
-@view
-def quoteCollateral(asset: address, baseAmount: uint256) -> uint256:
-    return self._quote(asset, baseAmount)
-
-
-@internal
-@view
-def _quote(asset: address, base_amount: uint256) -> uint256:
-    info: config.AssetInfo = config.assets[config._offset_of(asset)]
-    penalty: uint256 = FACTOR_SCALE - convert(info.liquidationFactor, uint256)
-    discount: uint256 = config.storeFrontPriceFactor * penalty // FACTOR_SCALE
-    price: uint256 = self._price(info.priceFeed) * (FACTOR_SCALE - discount) // FACTOR_SCALE
-    worth: uint256 = math._times(self._price(config.baseTokenPriceFeed), base_amount)
-    return math._over(math._times(worth, convert(info.scale, uint256)), price) // config.baseScale
-
-
-# -- solvency ----------------------------------------------------------------------------------------------------------
-
-
-@external
-@view
-def isBorrowCollateralized(account: address) -> bool:
-    return self._is_collateralized(account)
-
-
-@external
-@view
-def isLiquidatable(account: address) -> bool:
-    return self._is_liquidatable(account)
-
-
-@internal
-@view
-def _is_collateralized(account: address) -> bool:
-    return self._covers(account, False)
-
-
-@internal
-@view
-def _is_liquidatable(account: address) -> bool:
-    return not self._covers(account, True)
-
-
-@internal
-@view
-def _covers(account: address, liquidating: bool) -> bool:
-    """
-    @notice Whether collateral, weighed by its factors, covers the debt as of the last accrual. Assets are counted in
-            their order until it does, so that a price which is not needed is not asked for.
-    """
-    balance: int256 = ledger._balance(account, ledger._indexes)
-    if ledger._principal(account) >= 0:
-        return True
-    owed: uint256 = convert(-balance, uint256) * self._price(config.baseTokenPriceFeed) // config.baseScale
-    for i: uint256 in range(len(config.assets), bound=15):
-        if not ledger._holds(account, i):
-            continue
-        if owed == 0:
-            return True
-        factor: uint64 = config.assets[i].borrowCollateralFactor
-        if liquidating:
-            factor = config.assets[i].liquidateCollateralFactor
-        worth: uint256 = self._worth(i, ledger._collateral[account][config.assets[i].asset])
-        weighed: uint256 = worth * convert(factor, uint256) // FACTOR_SCALE
-        owed -= min(owed, weighed)
-    return owed == 0
-
-
-@internal
-@view
-def _worth(offset: uint256, amount: uint256) -> uint256:
-    price: uint256 = self._price(config.assets[offset].priceFeed)
-    return amount * price // convert(config.assets[offset].scale, uint256)
-
-
-@external
-@view
-def getPrice(priceFeed: address) -> uint256:
-    return self._price(priceFeed)
-
-
-@internal
-@view
-def _price(feed: address) -> uint256:
-    answer: int256 = (staticcall PriceFeed(feed).latestRoundData())[1]
-    if answer <= 0:
-        raw_revert(method_id("BadPrice()"))
-    return convert(answer, uint256)
+# -- solvency and reserves ----------------------------------------------------------------------------------------------
 
 
 @internal
 @view
 def _require_collateralized(account: address):
-    if not self._is_collateralized(account):
+    if not valuation._is_collateralized(account):
         raw_revert(method_id("NotCollateralized()"))
 
 
@@ -446,116 +349,23 @@ def _require_sound_debt(account: address, balance: int256):
         self._require_collateralized(account)
 
 
-# -- reserves ----------------------------------------------------------------------------------------------------------
-
-
-@external
-@view
-def getReserves() -> int256:
-    return self._reserves()
-
-
-@external
-@view
-def getCollateralReserves(asset: address) -> uint256:
-    return self._collateral_reserves(asset)
-
-
 @external
 def withdrawReserves(to: address, amount: uint256):
     self._require(msg.sender == config.governor)
-    reserves: int256 = self._reserves()
+    reserves: int256 = valuation._reserves()
     if reserves < 0 or amount > convert(reserves, uint256):
         raw_revert(method_id("InsufficientReserves()"))
     self._give(config.baseToken, to, amount)
     log WithdrawReserves(to=to, amount=amount)
 
 
-@internal
-@view
-def _reserves() -> int256:
-    indexes: uint256 = ledger._indexes_now()
-    held: uint256 = staticcall Token(config.baseToken).balanceOf(self)
-    owed: uint256 = ledger._total_borrow(indexes)
-    return math._to_signed(held) - math._to_signed(ledger._total_supply(indexes)) + math._to_signed(owed)
-
-
-@internal
-@view
-def _collateral_reserves(asset: address) -> uint256:
-    return math._minus(staticcall Token(asset).balanceOf(self), ledger._collateral_totals[asset])
-
-
-# -- pausing and permissions -------------------------------------------------------------------------------------------
-
-
-@external
-def pause(supplyPaused: bool, transferPaused: bool, withdrawPaused: bool, absorbPaused: bool, buyPaused: bool):
-    self._require(msg.sender == config.governor or msg.sender == config.pauseGuardian)
-    flags: uint256 = (
-        (convert(supplyPaused, uint256) << SUPPLY)
-        | (convert(transferPaused, uint256) << TRANSFER)
-        | (convert(withdrawPaused, uint256) << WITHDRAW)
-        | (convert(absorbPaused, uint256) << ABSORB)
-        | (convert(buyPaused, uint256) << BUY)
-    )
-    ledger._totals = (ledger._totals & (2**248 - 1)) | (flags << 248)
-    log PauseAction(
-        supplyPaused=supplyPaused,
-        transferPaused=transferPaused,
-        withdrawPaused=withdrawPaused,
-        absorbPaused=absorbPaused,
-        buyPaused=buyPaused,
-    )
-
-
-@external
-@view
-def isSupplyPaused() -> bool:
-    return self._is_paused(SUPPLY)
-
-
-@external
-@view
-def isTransferPaused() -> bool:
-    return self._is_paused(TRANSFER)
-
-
-@external
-@view
-def isWithdrawPaused() -> bool:
-    return self._is_paused(WITHDRAW)
-
-
-@external
-@view
-def isAbsorbPaused() -> bool:
-    return self._is_paused(ABSORB)
-
-
-@external
-@view
-def isBuyPaused() -> bool:
-    return self._is_paused(BUY)
-
-
-@internal
-@view
-def _is_paused(action: uint256) -> bool:
-    return (ledger._totals >> (248 + action)) & 1 == 1
-
-
-@internal
-@view
-def _require_open(action: uint256):
-    if self._is_paused(action):
-        raw_revert(method_id("Paused()"))
+# -- permissions --------------------------------------------------------------------------------------------------------
 
 
 @internal
 @view
 def _require_permission(owner: address):
-    self._require(ledger._may_act(owner, msg.sender))
+    self._require(extension._may_act(owner, msg.sender))
 
 
 @internal
@@ -563,34 +373,6 @@ def _require_permission(owner: address):
 def _require(permitted: bool):
     if not permitted:
         raw_revert(method_id("Unauthorized()"))
-
-
-@external
-@view
-def hasPermission(owner: address, manager: address) -> bool:
-    return ledger._may_act(owner, manager)
-
-
-@external
-def allow(manager: address, isAllowed_: bool):
-    ledger._allow(msg.sender, manager, isAllowed_)
-
-
-@external
-def approve(spender: address, amount: uint256) -> bool:
-    """
-    @notice Permission is for everything or for nothing, so the amount is the largest number or zero.
-    """
-    if amount != 0 and amount != ALL:
-        raw_revert(method_id("BadAmount()"))
-    ledger._allow(msg.sender, spender, amount == ALL)
-    return True
-
-
-@external
-@view
-def allowance(owner: address, spender: address) -> uint256:
-    return ALL if ledger._may_act(owner, spender) else 0
 
 
 @external

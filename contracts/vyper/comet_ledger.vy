@@ -2,7 +2,7 @@
 # pragma evm-version paris
 # @license Apache-2.0
 """
-@title The books of a Comet market: interest indexes, totals, accounts and who may act for them
+@title The books of a Comet market: interest indexes, totals and accounts
 @notice A module, not a contract. An account has one signed principal of the base asset: above zero it is lent, below
         zero it is owed. Principal times the index of its side is its present value. As on mainnet the four indexes
         share one word, the totals a second, and an account's basics a third.
@@ -29,11 +29,6 @@ struct UserBasic:
     assetsIn: uint16
     _reserved: uint8
 
-event Approval:
-    owner: indexed(address)
-    spender: indexed(address)
-    amount: uint256
-
 INDEX_SCALE: constant(uint256) = 10**15
 FACTOR_SCALE: constant(uint256) = 10**18
 ACCRUAL_SCALE: constant(uint256) = 10**6
@@ -57,8 +52,6 @@ MASK_40: constant(uint256) = 2**40 - 1
 _indexes: uint256
 _totals: uint256
 _collateral_totals: HashMap[address, uint256]
-isAllowed: public(HashMap[address, HashMap[address, bool]])
-userNonce: public(HashMap[address, uint256])
 _basics: HashMap[address, uint256]
 _collateral: HashMap[address, HashMap[address, uint256]]
 
@@ -299,21 +292,6 @@ def _set_collateral(account: address, offset: uint256, amount: uint256):
     if amount != 0:
         basic |= bit
     self._basics[account] = basic
-
-
-# -- who may act -------------------------------------------------------------------------------------------------------
-
-
-@internal
-@view
-def _may_act(owner: address, manager: address) -> bool:
-    return owner == manager or self.isAllowed[owner][manager]
-
-
-@internal
-def _allow(owner: address, manager: address, allowed: bool):
-    self.isAllowed[owner][manager] = allowed
-    log Approval(owner=owner, spender=manager, amount=max_value(uint256) if allowed else 0)
 
 
 # -- views -------------------------------------------------------------------------------------------------------------
