@@ -85,14 +85,21 @@ def position(
 
     Looks at the offline replica of the chain, or with `--rpc` at the chain itself, or into a snapshot of a run.
     """
+    from mayavi.evm.address import checksum
+    from mayavi.evm.chains import chain as known_chain
+
     fork = open_fork(chain, rpc=rpc, rpc_url=rpc_url, block=block, snapshot=snapshot)
+    kind = "snapshot" if snapshot else "replica" if fork.source.get("kind") == "replica" else "chain"
+    world = f"{known_chain(fork.chain_id).name} {kind}"
     address = fork.address_of(account)
+    refuse_absent(fork, protocol, world)
     with activity(f"reading the position of {account}"):
         found = list(market_positions(fork, address, protocol))
     if as_json:
-        print_json(document(fork, address, found))
+        print_json(document(fork, address, kind, found))
     else:
-        print_positions(fork, address, found)
+        print(f"{checksum(address)} on the {world}, block {fork.block_number:,}")
+        print_positions(found)
 
 
 def open_fork(chain: str, *, rpc: bool, rpc_url: str | None, block: str | None, snapshot: Path | None) -> Fork:
@@ -117,14 +124,6 @@ def open_fork(chain: str, *, rpc: bool, rpc_url: str | None, block: str | None, 
         return Fork.replica(chain)
 
 
-def world_name(fork: Fork) -> str:
-    """`ethereum replica`, `base chain`, or the snapshot of either."""
-    from mayavi.evm.chains import chain as known_chain
-
-    kind = {"rpc": "chain", "replica": "replica"}.get(str(fork.source.get("kind")), "snapshot")
-    return f"{known_chain(fork.chain_id).name} {kind}"
-
-
 def block_of(text: str | None) -> int | str | None:
     """`--block` as a fork takes it."""
     if text is None or text == "latest" or text[:2] in ("0x", "0X"):
@@ -139,17 +138,20 @@ def market_positions(fork: Fork, address: bytes, wanted: Protocol | None) -> Ite
     """The account's position on every market of the chain, or on those of the protocol `wanted`."""
     from mayavi import protocols
 
-    present = protocols_of(fork)
-    if wanted is not None and wanted not in present:
-        there = ", ".join(present) or "none of them"
-        raise UsageError(f"{wanted} is not on the {world_name(fork)}", f"on it: {there}")
-    for protocol in present if wanted is None else [wanted]:
+    for protocol in protocols_of(fork) if wanted is None else [wanted]:
         if protocol is Protocol.COMPOUND:
             for market in compound_markets(fork):
                 yield compound_position(protocols.CompoundV3(fork, market).account(address))
         else:
             lender = protocols.AaveV3(fork) if protocol is Protocol.AAVE else protocols.SparkLend(fork)
             yield aave_position(protocol, lender.account(address))
+
+
+def refuse_absent(fork: Fork, wanted: Protocol | None, world: str) -> None:
+    """A protocol that the world does not have was asked for by mistake."""
+    present = protocols_of(fork)
+    if wanted is not None and wanted not in present:
+        raise UsageError(f"{wanted} is not on the {world}", f"on it: {', '.join(present) or 'none of them'}")
 
 
 def protocols_of(fork: Fork) -> list[Protocol]:
@@ -229,7 +231,7 @@ def compound_position(account: CompoundV3Account) -> MarketPosition:
     )
 
 
-def document(fork: Fork, address: bytes, positions: list[MarketPosition]) -> dict[str, object]:
+def document(fork: Fork, address: bytes, kind: str, positions: list[MarketPosition]) -> dict[str, object]:
     """Everything for programs: fixed-point numbers as text, null where there is no such number."""
     from mayavi.evm.address import checksum
 
@@ -238,7 +240,7 @@ def document(fork: Fork, address: bytes, positions: list[MarketPosition]) -> dic
         "chain_id": fork.chain_id,
         "block": fork.block_number,
         "timestamp": fork.timestamp,
-        "source": fork.source.get("kind"),
+        "source": kind,
         "positions": [
             {
                 "protocol": each.protocol.value,
@@ -262,11 +264,8 @@ def exact(line: Line) -> dict[str, object]:
     return {name: value if name in plain or value is None else str(value) for name, value in asdict(line).items()}
 
 
-def print_positions(fork: Fork, address: bytes, positions: list[MarketPosition]) -> None:
+def print_positions(positions: list[MarketPosition]) -> None:
     """A table for each market the account has something on, and one line for all the others."""
-    from mayavi.evm.address import checksum
-
-    print(f"{checksum(address)} on the {world_name(fork)}, block {fork.block_number:,}")
     for each in positions:
         if each.lines:
             print(f"\n{each.market}, values in {each.quote}\n")
@@ -312,6 +311,8 @@ def print_position(found: MarketPosition) -> None:
             for line in found.lines
         ],
     )
+    if not found.collateral_value_e8 and not found.debt_value_e8:  # who only lends on Compound risks no liquidation
+        return
     owes = found.health_factor_wad != NO_DEBT
     print()
     print_facts(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mayavi import Fork
-from mayavi.protocols import AaveV3, PriceFeed
+from mayavi.protocols import AaveV3, CompoundV3, PriceFeed
 
 ALICE = "0x00000000000000000000000000000000000A11cE"
 
@@ -64,7 +64,7 @@ def test_the_table_names_asset_debt_health_and_the_price_that_ends_it(run_mayavi
     weth = next(line.split() for line in lines if line.startswith("WETH"))
     assert weth[1:4] == ["1.000000", "2,562.92", "yes"]
     assert weth[-1] == "1,807.18"
-    assert any(line.startswith("health factor") and line.endswith("1.4181") for line in lines)
+    assert any(line.startswith("health factor") and line.endswith("1.4182") for line in lines)
     assert "nothing on" in finished.stdout
 
 
@@ -109,3 +109,22 @@ def test_a_node_that_is_not_there_is_a_failure(run_mayavi) -> None:
     finished = run_mayavi("position", ALICE, "--rpc-url", "http://127.0.0.1:9", "--json")
     assert finished.returncode == 1
     assert "127.0.0.1" in json.loads(finished.stdout.splitlines()[-1])["error"]
+
+
+def test_on_compound_the_price_it_names_is_the_edge_too(run_mayavi, tmp_path: Path) -> None:
+    fork = Fork.replica("base")
+    alice = CompoundV3(fork).account(ALICE)
+    fork.deal("WETH", alice.address, 10**18)
+    alice.supply("WETH", 10**18)
+    alice.borrow(1_500 * 10**6)
+    fork.dump_snapshot(tmp_path / "compound.snapshot")
+    finished = run_mayavi("position", ALICE, "--snapshot", str(tmp_path / "compound.snapshot"), "--json")
+    found = positions(finished)["Compound V3 cUSDCv3"]
+    assert found["protocol"] == "compound"
+    weth, usdc = found["assets"]
+    assert (weth["collateral"], usdc["debt"]) == (True, str(1_500 * 10**6))
+    feed = PriceFeed(fork, "Chainlink.ETH/USD")
+    feed.move(int(weth["liquidation_price_e8"]) + 1)
+    assert not alice.liquidatable
+    feed.move(int(weth["liquidation_price_e8"]))
+    assert alice.liquidatable
