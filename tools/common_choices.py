@@ -6,6 +6,7 @@ from decimal import Decimal
 
 ADDRESS_BOOK = "@aave-dao/aave-address-book@4.68.1"
 DEPLOY_V3 = "@aave/deploy-v3@1.56.2"
+CURVE_API = "@curvefi/api@2.70.1"
 
 TIMESTAMP = 1705173443  # 2024-01-13 19:17:23 UTC, Ethereum's block 19,000,000
 

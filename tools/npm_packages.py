@@ -1,4 +1,4 @@
-"""The two npm packages of Aave: fetched, unpacked and read."""
+"""The npm packages that tables take facts from: fetched, unpacked and read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from common_choices import ADDRESS_BOOK, DEPLOY_V3
+from common_choices import ADDRESS_BOOK, CURVE_API, DEPLOY_V3
 
 
 def fetch_packages(folder: Path) -> Path:
     """Unpack the packages below `folder`, under their names."""
-    for package in (ADDRESS_BOOK, DEPLOY_V3):
+    for package in (ADDRESS_BOOK, DEPLOY_V3, CURVE_API):
         command = ["npm", "pack", "--silent", package]
         archive = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.split()[-1]
         target = folder / package.rpartition("@")[0]
@@ -32,6 +32,7 @@ class Packages:
     def __init__(self, root: Path) -> None:
         self._book = root / "@aave-dao" / "aave-address-book"
         self._markets = root / "@aave" / "deploy-v3" / "dist" / "markets"
+        self._curve = root / "@curvefi" / "api" / "lib" / "constants" / "pools"
 
     def book(self, library: str) -> dict[str, str]:
         """`NAME -> 0x…` of every address constant in a Solidity library of the address book, such as `AaveV3Base`."""
@@ -54,6 +55,10 @@ class Packages:
         assert market_id, f"no market id of '{name}' in the deployment package"
         assert provider_id, f"no provider id of '{name}' in the deployment package"
         return market_id[1], int(provider_id[1])
+
+    def curve_pools(self, chain: str) -> str:
+        """The list of Curve's pools on a chain, as JavaScript text."""
+        return (self._curve / f"{chain}.js").read_text()
 
     @cached_property
     def flash_loan_premium_bps(self) -> dict[str, int]:
