@@ -53,7 +53,7 @@ SOURCES = [
     {
         "what": "Curve 3pool: A, fee, administrator's fee",
         "from": "the pool's storage at block 17,666,333; taken to be the same since",
-        "date": "2023-07-11",
+        "date": "2023-07-10",
     },
 ]
 DIFFERENCES = {
