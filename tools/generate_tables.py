@@ -4,8 +4,8 @@
 
 Every table takes addresses, parameters and prices from its sources and nothing else. Those of all chains are
 
-- the npm packages `@aave-dao/aave-address-book` and `@aave/deploy-v3`, fetched with `npm pack` unless `--packages`
-  names a folder that holds both, unpacked,
+- the npm packages `@aave-dao/aave-address-book`, `@aave/deploy-v3` and `@curvefi/api`, fetched with `npm pack` unless
+  `--packages` names a folder that holds them, unpacked,
 - single facts written down in `tools/facts/` with where they are from.
 
 Ethereum's table needs besides the configuration of Aave V3 Ethereum of 31 October 2023 and the prices around block
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from compound_facts import make_compound
+from curve_facts import make_curve
 from ethereum_table import make_ethereum
 from facts.arbitrum import ARBITRUM
 from facts.avalanche import AVALANCHE
@@ -45,7 +46,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("chains", nargs="*", metavar="CHAIN", help=f"some of {', '.join(CHAINS)}; all by default")
     parser.add_argument("--cases", type=Path, default=ROOT.parent / "shared", help="folder with aave/ and market/")
-    parser.add_argument("--packages", type=Path, help="folder with the two npm packages, unpacked under their names")
+    parser.add_argument("--packages", type=Path, help="folder with the npm packages, unpacked under their names")
     parser.add_argument("--check", action="store_true", help="compare with the committed tables, write nothing")
     options = parser.parse_args()
     if unknown := [chain for chain in options.chains if chain not in CHAINS]:
@@ -65,7 +66,8 @@ def make_table(chain: str, cases: Path, packages: Packages) -> dict[str, Any]:
     else:
         ethereum = json.loads((TABLES / "ethereum.json").read_text(encoding="utf-8"))
         table = make_chain(FACTS[chain], packages, ethereum["feeds"])
-    return with_protocol(table, "compound", make_compound(chain, packages))
+    table = with_protocol(table, "compound", make_compound(chain, packages))
+    return with_protocol(table, "curve", make_curve(chain, packages))
 
 
 def with_protocol(table: dict[str, Any], key: str, facts: dict[str, Any] | None) -> dict[str, Any]:

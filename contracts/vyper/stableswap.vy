@@ -149,8 +149,8 @@ def get_virtual_price() -> uint256:
 @view
 def get_dy(i: int128, j: int128, dx: uint256) -> uint256:
     """
-    @notice What `exchange` gives for `dx` of coin `i`, or one smallest unit more or less: it takes the fee before it
-            rounds to the coin's decimals, and this after.
+    @notice What `exchange` gives for `dx` of coin `i`, or one smallest unit more: it takes the fee before it rounds to
+            the coin's decimals, and this after.
     """
     sold: uint256 = convert(i, uint256)
     bought: uint256 = convert(j, uint256)

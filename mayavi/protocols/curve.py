@@ -17,8 +17,8 @@ from decimal import Context, Decimal, localcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from mayavi.errors import BadArgument, CallHalted, CallReverted, ExecutionError, UnknownName, UsageError
-from mayavi.evm.address import AddressLike, to_address
+from mayavi.errors import BadArgument, BadCalldata, CallHalted, CallReverted, ExecutionError, UnknownName, UsageError
+from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import word
 from mayavi.evm.units import from_units
 from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
@@ -127,7 +127,7 @@ class CurveStableSwap:
         for i in range(MAX_COINS):
             try:
                 found.append(Erc20(self.fork, contract.coins(i)))
-            except (CallReverted, CallHalted):
+            except (CallReverted, CallHalted, BadCalldata):
                 break
         if len(found) < 2:
             raise UsageError(
@@ -240,9 +240,9 @@ class CurveStableSwap:
         return from_units(self.virtual_price_wad, _WAD_DECIMALS)
 
     @property
-    def owner(self) -> str:
+    def owner(self) -> bytes:
         """Who may change A and the fees."""
-        owner: str = self.contract.owner()
+        owner: bytes = self.contract.owner()
         return owner
 
     # -- quotes -------------------------------------------------------------------------------------------------------
@@ -250,8 +250,8 @@ class CurveStableSwap:
     def quote(self, coin_in: Coin, coin_out: Coin, dx: int) -> int:
         """What the pool says `dx` of `coin_in` would buy, fee included.
 
-        The pool rounds a quote after the fee and an exchange before it, so `exchange` may give one smallest unit more
-        or less. A fee that a coin takes on transfers is not in it.
+        The pool rounds a quote after the fee and an exchange before it, so `exchange` may give one smallest unit less
+        of a coin with fewer than 18 decimals. A fee that a coin takes on transfers is not in it.
         """
         i, j = self._pair(coin_in, coin_out)
         dy: int = self.contract.get_dy(i, j, dx)
@@ -386,7 +386,7 @@ class CurveStableSwap:
             return LiquidityRemoved(received, shares - self.lp_token.balance_of(user), receipt)
 
     def _administer(self, function: str, arguments: tuple[int, ...], sender: AddressLike | None) -> Receipt:
-        user = to_address(self.owner) if sender is None else self.fork.address_of(sender)
+        user = self.owner if sender is None else self.fork.address_of(sender)
         with undone_on_failure(self.fork):
             receipt: Receipt = self.contract[function](*arguments, sender=user)
             return receipt

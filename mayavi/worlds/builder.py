@@ -11,6 +11,7 @@ from mayavi.worlds.aave import close_reserve, deploy_aave
 from mayavi.worlds.aave_market import fill_aave
 from mayavi.worlds.artifacts import ArtifactStore
 from mayavi.worlds.compound import deploy_compound
+from mayavi.worlds.curve import deploy_curve
 from mayavi.worlds.deployment import MARKET, Deployment
 from mayavi.worlds.feeds import deploy_feeds
 from mayavi.worlds.labels import chain_labels
@@ -61,6 +62,9 @@ def build_replica(table: ChainTable, artifacts: ArtifactStore | None = None, pro
     if compound := table.compound:
         build = partial(deploy_compound, deployment, compound, table.tokens, holder=MARKET)
         steps.append((f"{len(compound.markets)} Compound V3 markets", build))
+    if curve := table.curve:
+        build = partial(deploy_curve, deployment, curve, table.tokens, holder=MARKET)
+        steps.append((f"{len(curve.pools)} Curve pools", build))
     for done, (what, step) in enumerate(steps):
         if progress:
             progress(what, done, len(steps))

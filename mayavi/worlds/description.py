@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mayavi.worlds.cache import cached_replica
 from mayavi.worlds.compound import COMPOUND_DIFFERENCES, describe_compound
+from mayavi.worlds.curve import CURVE_DIFFERENCES, describe_curve
 from mayavi.worlds.table import Aave, Block, Difference, Source, load_table
 
 
@@ -33,6 +34,7 @@ def describe(chain: str) -> WorldDescription:
         *(_describe_market(_MARKETS[prefix], market) for prefix, market in table.lending_markets.items()),
         f"Uniswap V3: {pools}",
         *([describe_compound(table.compound)] if table.compound else []),
+        *([describe_curve(table.curve)] if table.curve else []),
         f"{len(table.tokens)} tokens, {len(table.feeds)} price feeds",
     )
     return WorldDescription(
@@ -43,7 +45,12 @@ def describe(chain: str) -> WorldDescription:
         block=table.block,
         contents=contents,
         sources=table.sources,
-        differences=(*table.differences, *(COMPOUND_DIFFERENCES if table.compound else ()), *_EVERYWHERE),
+        differences=(
+            *table.differences,
+            *(COMPOUND_DIFFERENCES if table.compound else ()),
+            *(CURVE_DIFFERENCES if table.curve else ()),
+            *_EVERYWHERE,
+        ),
         snapshot=cached_replica(chain),
     )
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from mayavi.evm.address import checksum
 from mayavi.worlds.compound import compound_labels
+from mayavi.worlds.curve import curve_labels
 from mayavi.worlds.feeds import feed_label
 from mayavi.worlds.table import Aave, ChainTable, chain_names, load_table
 
@@ -44,6 +45,7 @@ def chain_labels(table: ChainTable) -> dict[str, str]:
     found |= {f"UniswapV3.{label}": contracts[field] for field, label in _UNISWAP.items() if field in contracts}
     found |= {f"UniswapV3.{pool.name}": pool.address for pool in table.uniswap.pools}
     found |= compound_labels(table.compound) if table.compound else {}
+    found |= curve_labels(table.curve) if table.curve else {}
     return {label: checksum(found[label]) for label in sorted(found)}
 
 

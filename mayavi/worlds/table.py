@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 
 from mayavi.errors import UnknownName
 from mayavi.worlds.compound_table import Compound
+from mayavi.worlds.curve_table import Curve
 
 _TABLES = Path(__file__).parent / "tables"
 
@@ -269,6 +270,7 @@ class ChainTable(_FromJson):
     uniswap: Uniswap
     spark: Aave | None = None
     compound: Compound | None = None
+    curve: Curve | None = None
 
     @property
     def lending_markets(self) -> dict[str, Aave]:
@@ -289,6 +291,7 @@ class ChainTable(_FromJson):
                 "uniswap": Uniswap.from_json(data["uniswap"]),
                 "spark": Aave.from_json(data["spark"]) if "spark" in data else None,
                 "compound": Compound.from_json(data["compound"]) if "compound" in data else None,
+                "curve": Curve.from_json(data["curve"]) if "curve" in data else None,
             }
         )
 

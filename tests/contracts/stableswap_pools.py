@@ -5,6 +5,7 @@ Every one offers `apply` (act, and say what happened), `ask` (a view) and `obser
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -168,23 +169,39 @@ class RealPool(EvmPool):
 
     def __init__(self, situation: Situation, codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
         super().__init__(situation, codes, artifacts)
-        self.fork.set_code(POOL, codes[POOL_CODE])
-        for i, coin in enumerate(self.coins):
-            self._write(_array_slot(0) + i, coin)
-        for slot, value in (
-            (2, situation.fee),
-            (3, situation.admin_fee),
-            (4, ACCOUNTS["owner"]),
-            (5, LP_TOKEN),
-            (6, situation.amp),
-            (7, situation.amp),
-            (16, situation.kill_deadline),
-        ):
-            self._write(slot, value)
+        install_tripool(
+            self.fork,
+            codes[POOL_CODE],
+            coins=self.coins,
+            balances=[0, 0, 0],
+            fees=(situation.fee, situation.admin_fee),
+            owner=ACCOUNTS["owner"],
+            lp_token=LP_TOKEN,
+            amp=situation.amp,
+            kill_deadline=situation.kill_deadline,
+        )
 
-    def _write(self, slot: int, value: int | bytes) -> None:
-        word = int.from_bytes(value, "big") if isinstance(value, bytes) else value
-        self.fork.set_storage(POOL, slot, word)
+
+def install_tripool(
+    fork: Fork,
+    code: bytes,
+    *,
+    coins: Sequence[bytes],
+    balances: Sequence[int],
+    fees: tuple[int, int],
+    owner: bytes,
+    lp_token: bytes,
+    amp: int,
+    kill_deadline: int = 0,
+) -> None:
+    """Put the 3pool's own code at its address and write every slot it reads."""
+    fork.set_code(POOL, code)
+    fields = [*fees, owner, lp_token, amp, amp, 0, 0, *[0] * 6, kill_deadline]
+    slots: dict[int, int | bytes] = dict(enumerate(fields, start=2))
+    slots |= {_array_slot(0) + i: coin for i, coin in enumerate(coins)}
+    slots |= {_array_slot(1) + i: balance for i, balance in enumerate(balances)}
+    for slot, value in slots.items():
+        fork.set_storage(POOL, slot, int.from_bytes(value, "big") if isinstance(value, bytes) else value)
 
 
 class OurPool(EvmPool):

@@ -1,0 +1,47 @@
+"""The pools that every test of the Curve adapter runs on: two of the replica, and the 3pool's own bytecode."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from mayavi import Fork
+from mayavi.protocols import CurveStableSwap
+from mayavi.replay.case import read_bytecodes
+from tests.contracts.stableswap_pools import POOL_CODE, install_tripool
+
+ALICE = bytes.fromhex("a11ce00000000000000000000000000000000001")
+WORLDS = ("3pool", "fraxusdc", "mainnet 3pool")
+
+
+@cache
+def _replica() -> Fork:
+    return Fork.replica("ethereum")
+
+
+@cache
+def _mainnet_replica(cases: Path) -> Fork:
+    """The replica with the code that mainnet has at the 3pool's address, holding what the replica's pool held."""
+    fork = _replica().copy()
+    replaced = CurveStableSwap(fork)
+    code = read_bytecodes(cases / "mainnet" / "blocks")[POOL_CODE]
+    install_tripool(
+        fork,
+        code,
+        coins=[coin.address for coin in replaced.coins],
+        balances=replaced.balances,
+        fees=(replaced.fee_e10, replaced.admin_fee_e10),
+        owner=replaced.owner,
+        lp_token=replaced.lp_token.address,
+        amp=replaced.a,
+    )
+    return fork
+
+
+def open_pool(world: str, cases: Path | None) -> CurveStableSwap:
+    """A fresh pool of that world; alice holds a million of each coin."""
+    fork = _replica().copy() if cases is None else _mainnet_replica(cases).copy()
+    pool = CurveStableSwap(fork, f"Curve.{world.removeprefix('mainnet ')}")
+    for coin in pool.coins:
+        fork.deal(coin.address, ALICE, 10 ** (6 + coin.decimals))
+    return pool
