@@ -86,8 +86,8 @@ _EVERYWHERE = (
     ),
     Difference(
         "Aave positions",
-        "one account stands for everybody: half of each supply cap is supplied, and 90 % of optimal usage or of the "
-        "borrow cap, whichever is less, is borrowed. These amounts are assumptions",
+        "one account stands for everybody: half of each supply cap is supplied; 90 % of optimal usage on Ethereum and "
+        "60 % elsewhere is borrowed, or 90 % of the borrow cap where that is less. These amounts are assumptions",
     ),
     Difference(
         "Uniswap liquidity",

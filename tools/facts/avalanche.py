@@ -90,7 +90,7 @@ BTC.b  BTCb  7000      7500 10650 1000   2000       3500       1900       0     
         **NOT_ETHEREUM,
         "staked AVAX": "the rate of sAVAX is that of April 2023 grown by 5.5 % a year",
         "block number": "assumed, near what the chain had",
-        "Uniswap routers": "Uniswap never deployed its first SwapRouter or Quoter on Avalanche: the replica has both, "
+        "first SwapRouter": "Uniswap never deployed its first SwapRouter or Quoter on Avalanche: the replica has both, "
         "and the contracts that describe positions, at addresses of its own; a fork of the real chain has them not",
         "system contracts": "no atomic transactions with other chains, no precompiles of Avalanche",
     },

@@ -93,7 +93,7 @@ USDC   USDC   7700      8000 10500 1000   1000   10000000    9000000       0    
         "August and December 2023, those of USDbC since native USDC came. Changes of caps in between are left out",
         "USDC": "'USDC' is Circle's native one, 'USDbC' the bridged one",
         **ROLLUP,
-        "Uniswap routers": "Uniswap never deployed its first SwapRouter or Quoter on Base: the replica has both at "
+        "first SwapRouter": "Uniswap never deployed its first SwapRouter or Quoter on Base: the replica has both at "
         "addresses of its own, and a fork of the real chain does not have them",
     },
 )

@@ -18,7 +18,6 @@ NATIVE_USDC = "'USDC' is Circle's native one, which Aave's address book calls US
 NOT_ETHEREUM = {
     "other prices": "as on Ethereum's replica: those not tied to ETH, BTC or DAI are of 31 October 2023, and those "
     "only this chain has are round numbers of the day. Bridged tokens cost what the original costs",
-    "Aave usage": "60 % of optimal usage is borrowed, not 90 as on Ethereum's replica",
     "stable borrowing": "off in every reserve, as it has been on all markets since November 2023",
     "Uniswap owner": "the factory belongs to 'Mayavi.Deployer'",
     "permit": "all tokens but the wrapped native one have EIP-2612 permit, whether or not the real one has",
