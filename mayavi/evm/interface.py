@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol, Self
 
 from mayavi.errors import AmbiguousName, BadAbi, BadCalldata, UnknownName
@@ -250,6 +250,8 @@ class Interface:
             if "abi" not in abi:
                 raise BadAbi("the artifact has no 'abi'", "give the ABI itself, or a compiler artifact that holds one")
             name, abi = name or str(abi.get("contractName", "")), abi["abi"]
+        if isinstance(abi, list | tuple) and all(type(entry) is str for entry in abi):
+            return _of_signatures(tuple(abi), name)
         return cls(filter(None, map(_entry, abi)), name)
 
     def function(self, name: str) -> Function:
@@ -302,6 +304,12 @@ class Interface:
     def __repr__(self) -> str:
         counts = f"{len(self.functions)} functions, {len(self.events)} events, {len(self.errors)} errors"
         return f"<interface {self.name + ': ' if self.name else ''}{counts}>"
+
+
+@lru_cache(maxsize=512)
+def _of_signatures(texts: tuple[str, ...], name: str) -> Interface:
+    """Adapters give the same signatures with every contract they touch: parsed and compiled once."""
+    return Interface(map(parse_signature, texts), name)
 
 
 def _entry(entry: object) -> Signature | None:
