@@ -1,4 +1,4 @@
-"""Supply and borrow on the real Aave V3 contracts, offline, and see what a price move does.
+"""Supply and borrow on the real Aave V3 contracts, offline, and see at which price the position would be liquidated.
 
 python examples/borrow_on_aave.py
 """

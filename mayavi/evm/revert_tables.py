@@ -292,6 +292,7 @@ COMET: Final[dict[str, str]] = {
 _OTHERS: Final[dict[str, str]] = {
     "InvalidLiquidationThreshold()": "the liquidation threshold does not fit its bits of the configuration",
     "InvalidLiquidationBonus()": "the liquidation bonus does not fit its bits of the configuration",
+    "UserHasAssetWithZeroLtv()": "collateral without borrowing power is in the way; withdraw it first",
     "SelfLiquidation()": "an account cannot liquidate itself; let another one do it",
     "CallerNotPositionManager()": "the caller may not act for this account; the account has to enable it first",
     "AccessControlUnauthorizedAccount(address account, bytes32 neededRole)": "the account lacks the role",

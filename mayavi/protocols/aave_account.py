@@ -21,6 +21,9 @@ from mayavi.protocols.aave_v3 import AaveV3, AccountData
 from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
 
 EVERYTHING = 2**256 - 1
@@ -231,10 +234,10 @@ class AaveAccount:
         flags: int = market.pool.getUserConfiguration(self.address)
         category, oracle = self.emode, market.oracle
         mode = market.emode(category) if category else None
-        in_mode = set(market._emode_assets(category)) if mode else set()
+        in_mode = set(market.emode_collateral(category)) if mode else set()
         lines = []
         for address in market.pool.getReservesList():
-            data: Any = market._data(address)
+            data: Any = market.reserve_data(address)
             supplied = Erc20(self._fork, data.aToken).balance_of(self.address)
             debt = Erc20(self._fork, data.variableDebtToken).balance_of(self.address)
             if data.stableDebtToken != ZERO_ADDRESS:
@@ -244,7 +247,9 @@ class AaveAccount:
             configuration = Configuration.of(data.configuration)
             threshold, own_price, price = configuration.liquidation_threshold_bps, True, oracle.getAssetPrice(address)
             if mode and address in in_mode:
-                threshold = mode.liquidation_threshold_bps if threshold else 0
+                # Where the asset names its mode (up to V3.1), what is no collateral by itself is none inside either.
+                if threshold or configuration.emode != category:
+                    threshold = mode.liquidation_threshold_bps
                 if mode.price_source:
                     own_price, price = False, oracle.getAssetPrice(mode.price_source)
             used = bool(flags >> 2 * data.id + 1 & 1)
@@ -255,18 +260,18 @@ class AaveAccount:
     # -- sending ------------------------------------------------------------------------------------------------------
 
     @property
-    def _fork(self) -> Any:
+    def _fork(self) -> Fork:
         return self.market.fork
 
     def _send(self, function: str, *arguments: Any) -> Receipt:
         receipt: Receipt = self.market.pool[function](*arguments, sender=self.address)
         return receipt
 
-    def _spending(self, token: bytes, amount: int) -> Any:
+    def _spending(self, token: bytes, amount: int) -> AbstractContextManager[Erc20]:
         return spending(self._fork, token, self.market.pool.address, amount, self.address)
 
     def _paid_to_treasury(self, receipt: Receipt, asset: bytes, borrower: bytes) -> int:
-        a_token = self._fork.contract(self.market._data(asset).aToken, _A_TOKEN)
+        a_token = self._fork.contract(self.market.reserve_data(asset).aToken, _A_TOKEN)
         treasury = a_token.RESERVE_TREASURY_ADDRESS()
         moved = (event.args for event in a_token.events(receipt, "Transfer"))
         return sum(each.value for each in moved if each[0] == borrower and each.to == treasury)

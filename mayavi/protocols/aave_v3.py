@@ -136,12 +136,12 @@ class AaveV3:
     def reserves(self) -> list[Reserve]:
         """Every reserve, in the order of their listing."""
         oracle = self.oracle
-        return [self._reserve(address, self._data(address), oracle) for address in self.pool.getReservesList()]
+        return [self._reserve(address, self.reserve_data(address), oracle) for address in self.pool.getReservesList()]
 
     def reserve(self, asset: AddressLike) -> Reserve:
         """The reserve of `asset` as it stands now."""
         address = self.address_of(asset)
-        return self._reserve(address, self._data(address), self.oracle)
+        return self._reserve(address, self.reserve_data(address), self.oracle)
 
     def symbols(self) -> list[str]:
         """The symbols of all reserves."""
@@ -151,7 +151,7 @@ class AaveV3:
         """The address of an asset that is a reserve here; any other is an `UnknownName` with the nearest."""
         if not isinstance(asset, str) or asset[:2] in ("0x", "0X") or asset in self.fork.labels:
             address = self.fork.address_of(asset)
-            if self._data(address).aToken != ZERO_ADDRESS:
+            if self.reserve_data(address).aToken != ZERO_ADDRESS:
                 return address
         listed: list[bytes] = self.pool.getReservesList()
         symbols = {Erc20(self.fork, address).symbol: address for address in listed}
@@ -166,11 +166,15 @@ class AaveV3:
 
     def a_token(self, asset: AddressLike) -> Erc20:
         """The token that stands for what was supplied of `asset`."""
-        return Erc20(self.fork, self._data(self.address_of(asset)).aToken)
+        return Erc20(self.fork, self.reserve_data(self.address_of(asset)).aToken)
 
     def variable_debt_token(self, asset: AddressLike) -> Erc20:
         """The token that stands for what was borrowed of `asset` at the variable rate."""
-        return Erc20(self.fork, self._data(self.address_of(asset)).variableDebtToken)
+        return Erc20(self.fork, self.reserve_data(self.address_of(asset)).variableDebtToken)
+
+    def reserve_data(self, address: bytes) -> Any:
+        """What the pool itself keeps of a reserve, in one call; all zero where there is none."""
+        return self.pool.getReserveData(address)
 
     # -- prices and parameters ----------------------------------------------------------------------------------------
 
@@ -209,6 +213,18 @@ class AaveV3:
             found += [each] if each else []
         return found
 
+    def emode_collateral(self, category: int) -> list[bytes]:
+        """Assets that count as collateral of an eMode: up to V3.1 each names its mode, later a mode lists them."""
+        reserves = [(address, self.reserve_data(address)) for address in self.pool.getReservesList()]
+        by_asset = [each for each, data in reserves if Configuration.of(data.configuration).emode == category]
+        if by_asset:
+            return by_asset
+        try:
+            bitmap: int = self.pool.getEModeCategoryCollateralBitmap(category)
+        except ExecutionError:
+            return []  # a pool that does not know bitmaps, and no asset is in this category
+        return [address for address, data in reserves if bitmap >> data.id & 1]
+
     # -- many accounts ------------------------------------------------------------------------------------------------
 
     def account_data(self, accounts: Sequence[AddressLike]) -> AccountsData:
@@ -217,11 +233,6 @@ class AaveV3:
         calldata = self.pool.getUserAccountData.encode(ZERO_ADDRESS)
         columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=len(AccountData._fields))
         return AccountsData(*columns)
-
-    # -- reading ------------------------------------------------------------------------------------------------------
-
-    def _data(self, address: bytes) -> Any:
-        return self.pool.getReserveData(address)
 
     def _reserve(self, address: bytes, data: Any, oracle: Contract) -> Reserve:
         fork, token = self.fork, Erc20(self.fork, address)
@@ -264,17 +275,5 @@ class AaveV3:
             liquidation_threshold_bps=data.threshold,
             liquidation_bonus_bps=data.bonus,
             price_source=None if data.priceSource == ZERO_ADDRESS else data.priceSource,
-            assets=tuple(Erc20(self.fork, address).symbol for address in self._emode_assets(category)),
+            assets=tuple(Erc20(self.fork, address).symbol for address in self.emode_collateral(category)),
         )
-
-    def _emode_assets(self, category: int) -> list[bytes]:
-        """What counts as collateral of an eMode: a number of the asset up to V3.1, a bit of the category since."""
-        reserves = [(address, self._data(address)) for address in self.pool.getReservesList()]
-        by_asset = [each for each, data in reserves if Configuration.of(data.configuration).emode == category]
-        if by_asset:
-            return by_asset
-        try:
-            bitmap: int = self.pool.getEModeCategoryCollateralBitmap(category)
-        except ExecutionError:
-            return []  # a pool that does not know bitmaps, and no asset is in this category
-        return [address for address, data in reserves if bitmap >> data.id & 1]

@@ -287,3 +287,10 @@ def test_contracts_and_decoded_logs_travel_between_processes():
 def test_tab_completion_offers_the_functions(echo):
     assert {"one", "two", "mint", "events"} <= set(dir(echo))
     assert repr(echo) == f"<contract Echo at {to_checksum_address(PLACE)}>"
+
+
+def test_signatures_given_again_are_not_parsed_again():
+    texts = ["transfer(address to, uint256 amount)", "event Ping(uint256 x)"]
+    assert Interface.of(texts) is Interface.of(tuple(texts))
+    assert Interface.of(texts, "Token") is not Interface.of(texts)
+    assert Interface.of(texts[:1]) is not Interface.of(texts)

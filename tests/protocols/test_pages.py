@@ -1,4 +1,4 @@
-"""The pages on Uniswap and on price feeds run as they stand, and print what they show."""
+"""The pages on the protocols run as they stand, and print what they show."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
+PAGES = sorted((Path(__file__).parents[2] / "docs" / "protocols").glob("*.md"))
 
-@pytest.mark.parametrize("page", ["uniswap", "price-feeds"])
-def test_a_page_prints_what_it_shows(repository: Path, page: str) -> None:
-    path = repository / "docs" / "protocols" / f"{page}.md"
-    steps = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_prints_what_it_shows(page: Path) -> None:
+    """A block of Python is followed by what it prints; one that prints nothing stands alone."""
+    steps = re.findall(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", page.read_text(encoding="utf-8"), re.DOTALL)
     assert steps
     names: dict[str, object] = {}
     for code, shown in steps:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, str(path), "exec"), names)
+            exec(compile(code, str(page), "exec"), names)
         assert printed.getvalue() == shown
