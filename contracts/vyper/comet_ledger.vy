@@ -238,7 +238,7 @@ def _move(account: address, change: int256, rises: bool) -> (int256, uint256):
     new: int256 = self._principal_of(balance, indexes)
     self._set_principal(account, old, new)
     # Rounding may take a principal the wrong way by one; the totals do not follow it then.
-    if (new >= old) != rises and new != old:
+    if (new > old) != rises:
         return balance, 0
     totals: uint256 = self._totals
     supplied: int256 = max(new, 0) - max(old, 0)

@@ -42,6 +42,7 @@ WEIGHTS = {
     "pause": 2,
     "accrue_account": 2,
     "donate": 3,
+    "fill_reserves": 1,
     "approve_this": 1,
     "initialize": 1,
     "look": 4,
@@ -50,12 +51,18 @@ WEIGHTS = {
 
 
 class Driver:
-    """Drives a pair of markets; `counts` says how often each kind succeeded and reverted."""
+    """Drives a pair of markets; the counters say what came of it."""
 
     def __init__(self, pair: Pair, seed: int) -> None:
         self.pair, self.random, self.parameters = pair, Random(seed), pair.parameters
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.revert_data: Counter[bytes] = Counter()
+        """How often each kind of operation succeeded and reverted."""
+        self.errors: Counter[bytes] = Counter()
+        """The selectors that began revert data."""
+        self.events: Counter[bytes] = Counter()
+        """The first topics of what was logged."""
+        self.micro = pair.ask("baseScale()(uint256)") // 10**6
+        """A millionth of one unit of the base."""
         self.prices = list(PRICES)
         self.feeds = (self.parameters.base_feed, *(asset.feed for asset in self.parameters.assets))
         self.collaterals = tuple(asset.address for asset in self.parameters.assets)
@@ -76,11 +83,10 @@ class Driver:
         riches = self.random.choice((10**26, 10**26, 10**26, 2**125))
         for token in self.pair.tokens:
             for user in USERS:
-                self.pair.mint(token, user, riches if user is not FRUGAL else 10**12)
-                self.pair.send(
-                    "approve(address,uint256)", MARKET, MAX if user is not FRUGAL else 10**11, sender=user, to=token
-                )
-        supplied = self.random.choice((10**11, 10**13, 10**14))
+                self.pair.mint(token, user, riches if user is not FRUGAL else 10**12 * self.micro)
+                approved = MAX if user is not FRUGAL else 10**11 * self.micro
+                self.pair.send("approve(address,uint256)", MARKET, approved, sender=user, to=token)
+        supplied = self.random.choice((10**11, 10**13, 10**14)) * self.micro
         self._act("supply", "supply(address,uint256)", self.parameters.base_token, supplied, sender=LENDER)
 
     # -- the world moves ----------------------------------------------------------------------------------------------
@@ -90,9 +96,12 @@ class Driver:
             self.pair.pass_time(self.random.choice((1, 12, 12, 60, HOUR, HOUR, DAY, DAY, 7 * DAY, 60 * DAY)))
         if self.random.random() < 0.15:
             self._move_price(self.random.randrange(len(self.feeds)))
-        if self.random.random() < 0.03:
-            for which in range(1, len(self.feeds)):
-                self._set_price(which, self.prices[which] * self.random.randint(40, 95) // 100)
+        if self.random.random() < 0.02:
+            self._crash()
+
+    def _crash(self) -> None:
+        for which in range(1, len(self.feeds)):
+            self._set_price(which, self.prices[which] * self.random.randint(40, 95) // 100)
 
     def _move_price(self, which: int) -> None:
         at_first = PRICES[which]
@@ -132,7 +141,7 @@ class Driver:
 
     def _plain_amount(self, asset: bytes) -> int:
         if asset == self.parameters.base_token:
-            return int(10 ** self.random.uniform(2, 13))
+            return int(10 ** self.random.uniform(2, 13) * self.micro)
         scale = next((10**each.decimals for each in self.parameters.assets if each.address == asset), 1)
         price = self.prices[1 + self.collaterals.index(asset)] if asset in self.collaterals else 10**8
         dollars = 10 ** self.random.uniform(0, 7)
@@ -163,15 +172,16 @@ class Driver:
             held = self.pair.ask("collateralBalanceOf(address,address)(uint128)", account, asset.address)
             value = held * self.prices[1 + which] // 10**asset.decimals
             worth += value * asset.borrow_factor // 10**18
-        return int(worth * self.pair.ask("baseScale()(uint256)") // self.prices[0])
+        return worth * 10**6 * self.micro // self.prices[0]
 
     # -- acting -------------------------------------------------------------------------------------------------------
 
     def _act(self, kind: str, text: str, *arguments: Any, sender: bytes, to: bytes = MARKET) -> None:
         outcome = self.pair.send(text, *arguments, sender=sender, to=to)
         self.counts[kind, outcome.result] += 1
+        self.events.update(log.topics[0] for log in outcome.logs)
         if outcome.result == "revert":
-            self.revert_data[outcome.output[:4]] += 1
+            self.errors[outcome.output[:4]] += 1
         touched = {each for each in (*arguments, sender) if isinstance(each, bytes)}
         self.pair.compare_touched(sorted(touched & {*USERS, NOWHERE, MARKET, STRANGER}))
 
@@ -217,8 +227,12 @@ class Driver:
 
     def _repay_all(self, kind: str) -> None:
         debtors = [user for user in USERS if self.pair.ask("borrowBalanceOf(address)(uint256)", user)]
-        user = self.random.choice(debtors or list(USERS))
-        self._act(kind, "supply(address,uint256)", self.parameters.base_token, MAX, sender=user)
+        debtor, payer = self.random.choice(debtors or list(USERS)), self._user()
+        base = self.parameters.base_token
+        if self.random.random() < 0.5:
+            self._act(kind, "supply(address,uint256)", base, MAX, sender=debtor)
+        else:
+            self._act(kind, "supplyTo(address,address,uint256)", debtor, base, MAX, sender=payer)
 
     def _transfer(self, kind: str) -> None:
         user = self._user()
@@ -248,13 +262,19 @@ class Driver:
         amount = self.random.choice((0, MAX, MAX, MAX - 1, 1))
         self._act(kind, "approve(address,uint256)", self._user(), amount, sender=self._user())
 
+    def _ripe(self) -> list[bytes]:
+        """Those who can be absorbed; often there are none until prices fall."""
+        if self.random.random() < 0.3:
+            self._crash()
+        return [user for user in USERS if self.pair.ask("isLiquidatable(address)(bool)", user)]
+
     def _absorb(self, kind: str) -> None:
-        ripe = [user for user in USERS if self.pair.ask("isLiquidatable(address)(bool)", user)]
+        ripe = self._ripe()
         account = self.random.choice(ripe if ripe and self.random.random() < 0.9 else [*USERS, STRANGER])
         self._act(kind, "absorb(address,address[])", self._target(), [account], sender=self._user())
 
     def _absorb_many(self, kind: str) -> None:
-        ripe = [user for user in USERS if self.pair.ask("isLiquidatable(address)(bool)", user)]
+        ripe = self._ripe()
         accounts = ripe if self.random.random() < 0.8 else self.random.choices(USERS, k=self.random.randrange(4))
         self._act(kind, "absorb(address,address[])", self._user(), accounts, sender=self._user())
 
@@ -263,9 +283,9 @@ class Driver:
         asset = self.random.choice(for_sale) if for_sale and self.random.random() < 0.9 else self._asset(base=0.1)
         reserves = self.pair.ask("getCollateralReserves(address)(uint256)", asset) or 0
         amounts = [0, 1, self._plain_amount(self.parameters.base_token)]
-        one = self.pair.ask("quoteCollateral(address,uint256)(uint256)", asset, 10**12)
+        one = self.pair.ask("quoteCollateral(address,uint256)(uint256)", asset, 10**12 * self.micro)
         if one:
-            amounts += [each + reserves * 10**12 // one // part for part in (1, 2, 7) for each in (0, 1)]
+            amounts += [each + reserves * 10**12 * self.micro // one // part for part in (1, 2, 7) for each in (0, 1)]
         amount = self.random.choice(amounts) if self.random.random() < 0.97 else MAX
         quoted = self.pair.ask("quoteCollateral(address,uint256)(uint256)", asset, amount) or 0
         least = self.random.choice((0, 0, quoted, quoted + 1))
@@ -275,7 +295,7 @@ class Driver:
     def _withdraw_reserves(self, kind: str) -> None:
         sender = self.parameters.governor if self.random.random() < 0.8 else self._user()
         reserves = max(self.pair.ask("getReserves()(int256)") or 0, 0)
-        amount = self.random.choice((0, 1, reserves, reserves + 1, reserves // 2, 10**9, MAX))
+        amount = self.random.choice((0, 1, reserves, reserves + 1, reserves // 2, 10**9 * self.micro, MAX))
         self._act(kind, "withdrawReserves(address,uint256)", self._target(), amount, sender=sender)
 
     def _pause(self, kind: str) -> None:
@@ -292,8 +312,16 @@ class Driver:
 
     def _donate(self, kind: str) -> None:
         asset = self.random.choice(self.pair.tokens)
-        amount = self.random.choice((1, self._plain_amount(asset), self._plain_amount(asset), 10**14))
+        amount = self.random.choice((1, self._plain_amount(asset), self._plain_amount(asset), 10**14 * self.micro))
         self._act(kind, "transfer(address,uint256)", MARKET, amount, sender=LENDER, to=asset)
+
+    def _fill_reserves(self, kind: str) -> None:
+        """Reserves at their target, or one unit short of it, decide whether collateral is for sale."""
+        missing = self.parameters.target_reserves - (self.pair.ask("getReserves()(int256)") or 0)
+        if missing > 0:
+            amount, base = missing - self.random.randrange(2), self.parameters.base_token
+            self._act(kind, "transfer(address,uint256)", MARKET, amount, sender=LENDER, to=base)
+        self._buy_collateral("buy_collateral")
 
     def _approve_this(self, kind: str) -> None:
         sender = self.random.choice((self.parameters.governor, self._user()))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -131,6 +132,25 @@ def real_code(cases: Path) -> tuple[bytes, bytes]:
     return implementation, extension
 
 
+def with_immutables(code: tuple[bytes, bytes], values: Mapping[int, int]) -> tuple[bytes, bytes]:
+    """The real code as it would be with other parameters: Solidity bakes each in behind a PUSH32 of its value."""
+    implementation, extension = code
+    places = {
+        old: [match.start() + 1 for match in re.finditer(re.escape(_push(old)), implementation, re.DOTALL)]
+        for old in values
+    }
+    patched = bytearray(implementation)
+    for old, new in values.items():
+        assert places[old], old
+        for place in places[old]:
+            patched[place : place + 32] = new.to_bytes(32, "big")
+    return bytes(patched), extension
+
+
+def _push(value: int) -> bytes:
+    return b"\x7f" + value.to_bytes(32, "big")
+
+
 def real_parameters(code: tuple[bytes, bytes]) -> Parameters:
     """The parameters baked into the real code, asked from it."""
     market = Market(_bare_world(code))
@@ -167,8 +187,8 @@ def real_parameters(code: tuple[bytes, bytes]) -> Parameters:
 def real_market(code: tuple[bytes, bytes], parameters: Parameters, prices: Sequence[int], **options: Any) -> Market:
     """The market as it ran on mainnet, at its first second."""
     fork = _bare_world(code)
-    _furnish(fork, parameters, 6, prices, **options)
     market = Market(fork)
+    _furnish(fork, parameters, market.view("decimals()(uint8)"), prices, **options)
     assert market.send(calldata("initializeStorage()"), DEPLOYER).result == "success"
     return market
 
