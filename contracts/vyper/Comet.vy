@@ -7,8 +7,8 @@
 @notice Stands where the proxy of a Comet market stands and answers what its implementation and its extension answer:
         one base asset to lend and to borrow, up to fifteen assets as collateral. Written from the public documentation
         and from what the deployed contract can be seen to do; amounts, events and errors are the same, unit for unit.
-        Gas is not, nor what follows from it (`approxSpend` of `liquidatorPoints`). There is no proxy and no rewards
-        contract; the tracking indexes that rewards are computed from are kept.
+        Gas is not promised, nor what follows from it (`approxSpend` of `liquidatorPoints`). As on mainnet a token must
+        return true. There is no proxy and no rewards contract; the tracking indexes rewards follow from are kept.
 """
 import comet_config as config
 import comet_extension as extension
@@ -104,7 +104,10 @@ ALL: constant(uint256) = max_value(uint256)
 # Absorptions at once; on mainnet gas is the limit.
 MAX_ACCOUNTS: constant(uint256) = 256
 
-liquidatorPoints: public(HashMap[address, LiquidatorPoints])
+# Absorptions in the lowest 32 bits, accounts absorbed and wei spent above them.
+ABSORBED: constant(uint256) = 32
+SPENT: constant(uint256) = 96
+_points: HashMap[address, uint256]
 
 
 @deploy
@@ -274,11 +277,20 @@ def absorb(absorber: address, accounts: DynArray[address, MAX_ACCOUNTS]):
     ledger._accrue()
     for account: address in accounts:
         self._absorb(absorber, account)
-    points: LiquidatorPoints = self.liquidatorPoints[absorber]
-    points.numAbsorbs += 1
-    points.numAbsorbed += convert(len(accounts), uint64)
-    points.approxSpend += convert((gas_before - msg.gas) * block.basefee, uint128)
-    self.liquidatorPoints[absorber] = points
+    spent: uint256 = (gas_before - msg.gas) * block.basefee
+    self._points[absorber] += 1 + (len(accounts) << ABSORBED) + (spent << SPENT)
+
+
+@external
+@view
+def liquidatorPoints(absorber: address) -> LiquidatorPoints:
+    points: uint256 = self._points[absorber]
+    return LiquidatorPoints(
+        numAbsorbs=convert(points & (2**32 - 1), uint32),
+        numAbsorbed=convert((points >> ABSORBED) & (2**64 - 1), uint64),
+        approxSpend=convert((points >> SPENT) & (2**128 - 1), uint128),
+        _reserved=0,
+    )
 
 
 @internal
@@ -330,7 +342,7 @@ def buyCollateral(asset: address, minAmount: uint256, baseAmount: uint256, recip
     log BuyCollateral(buyer=msg.sender, asset=asset, baseAmount=baseAmount, collateralAmount=bought)
 
 
-# -- solvency and reserves ----------------------------------------------------------------------------------------------
+# -- solvency and reserves ---------------------------------------------------------------------------------------------
 
 
 @internal
@@ -359,7 +371,7 @@ def withdrawReserves(to: address, amount: uint256):
     log WithdrawReserves(to=to, amount=amount)
 
 
-# -- permissions --------------------------------------------------------------------------------------------------------
+# -- permissions -------------------------------------------------------------------------------------------------------
 
 
 @internal

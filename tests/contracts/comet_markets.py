@@ -184,11 +184,11 @@ def real_parameters(code: tuple[bytes, bytes]) -> Parameters:
     )
 
 
-def real_market(code: tuple[bytes, bytes], parameters: Parameters, prices: Sequence[int], **options: Any) -> Market:
+def real_market(code: tuple[bytes, bytes], parameters: Parameters, prices: Sequence[int]) -> Market:
     """The market as it ran on mainnet, at its first second."""
     fork = _bare_world(code)
     market = Market(fork)
-    _furnish(fork, parameters, market.view("decimals()(uint8)"), prices, **options)
+    _furnish(fork, parameters, market.view("decimals()(uint8)"), prices)
     assert market.send(calldata("initializeStorage()"), DEPLOYER).result == "success"
     return market
 
@@ -227,13 +227,16 @@ def _furnish(
     base_decimals: int,
     prices: Sequence[int],
     *,
-    token: Callable[[bytes], str] = lambda address: "Token",
+    decimals: Callable[[Asset], int] = lambda asset: asset.decimals,
 ) -> None:
-    tokens = [(parameters.base_token, base_decimals), *((asset.address, asset.decimals) for asset in parameters.assets)]
+    tokens = [
+        (parameters.base_token, base_decimals),
+        *((asset.address, decimals(asset)) for asset in parameters.assets),
+    ]
     feeds = [parameters.base_feed, *(asset.feed for asset in parameters.assets)]
-    for address, decimals in tokens:
-        arguments = ("Token", "TKN", decimals, "1", DEPLOYER)
-        fork.create_at(address, _artifacts().get(token(address)).initcode(arguments), DEPLOYER)
+    for address, token_decimals in tokens:
+        arguments = ("Token", "TKN", token_decimals, "1", DEPLOYER)
+        fork.create_at(address, _artifacts().get("Token").initcode(arguments), DEPLOYER)
     for feed, price in zip(feeds, prices, strict=True):
         arguments = ("a price", FEED_DECIMALS, price, 1, TIMESTAMP, DEPLOYER)
         fork.create_at(feed, _artifacts().get("PriceFeed").initcode(arguments), DEPLOYER)

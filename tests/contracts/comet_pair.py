@@ -23,7 +23,7 @@ TOTALS = ("totalsBasic", "totalSupply", "totalBorrow", "getUtilization", "getRes
 FLAGS = ("isSupplyPaused", "isTransferPaused", "isWithdrawPaused", "isAbsorbPaused", "isBuyPaused")
 
 
-class Disagreement(AssertionError):
+class DisagreementError(AssertionError):
     """The markets differ; the message says in what, and what led there last."""
 
 
@@ -45,7 +45,7 @@ class Pair:
         data = function(text).encode(*arguments)
         real, ours = self.real.send(data, sender, to), self.ours.send(data, sender, to)
         if real != ours:
-            raise Disagreement(f"{self.last}\n  real {_shown(real)}\n  ours {_shown(ours)}")
+            raise DisagreementError(f"{self.last}\n  real {_shown(real)}\n  ours {_shown(ours)}")
         return real
 
     def look(self, text: str, *arguments: Any, to: bytes = MARKET) -> Outcome:
@@ -56,7 +56,7 @@ class Pair:
         real, ours = self.real.look(data, to), self.ours.look(data, to)
         if real != ours:
             asked = f"{text}{_shown(arguments)}"
-            raise Disagreement(f"{asked} after {self.last}\n  real {_shown(real)}\n  ours {_shown(ours)}")
+            raise DisagreementError(f"{asked} after {self.last}\n  real {_shown(real)}\n  ours {_shown(ours)}")
         return real
 
     def ask(self, text: str, *arguments: Any) -> Any:
