@@ -43,7 +43,11 @@ class CompoundMachine(RuleBasedStateMachine):
                 self.fork.deal(symbol, user, 30_000 * 10**8 * 10**asset.decimals // price)
         self.tokens = [self.market.base, *(Erc20(self.fork, symbol) for symbol in COLLATERALS)]
         self.wealth = self.held()
+        self.actions = 0
         self.prices = {symbol: self.market.price_e8(symbol) for symbol in COLLATERALS}
+        for user, symbol in zip(USERS[:2], COLLATERALS, strict=False):  # so that falling prices have whom to hurt
+            self.put_up(user, symbol, 50)
+            self.borrow(user, 90)
 
     def account(self, user: bytes) -> CompoundV3Account:
         return self.market.account(user)
@@ -60,6 +64,7 @@ class CompoundMachine(RuleBasedStateMachine):
         except ExecutionError:
             assert self.fork.digest() == before
             return False
+        self.actions += 1
         return True
 
     # -- what may happen ----------------------------------------------------------------------------------------------
@@ -104,6 +109,15 @@ class CompoundMachine(RuleBasedStateMachine):
     def move_price(self, symbol: str, percent: int) -> None:
         set_price(self.market, symbol, self.prices[symbol] * percent // 100)
 
+    @rule(symbol=collaterals, percent=st.integers(40, 90), absorber=users)
+    def crash(self, symbol: str, percent: int, absorber: bytes) -> None:
+        """A price falls, and somebody absorbs all who went under."""
+        self.move_price(symbol, percent)
+        under = [user for user in USERS if self.account(user).liquidatable]
+        assert self.attempt(lambda: self.market.absorb(absorber, under))
+        self.actions += len(under)
+        assert not any(self.account(user).debt for user in under)
+
     @rule(seconds=st.integers(1, 100 * 86_400))
     def wait(self, seconds: int) -> None:
         self.fork.mine(seconds=seconds)
@@ -118,9 +132,11 @@ class CompoundMachine(RuleBasedStateMachine):
 
     @rule(user=users, symbol=collaterals, share=shares)
     def buy(self, user: bytes, symbol: str, share: int) -> None:
-        pay = self.market.base.balance_of(user) * share // 100
-        quote = self.market.quote_collateral(symbol, pay)
-        before = Erc20(self.fork, symbol).balance_of(user)
+        for_sale = self.market.asset(symbol).value_e8(
+            self.market.collateral_reserves(symbol), self.market.price_e8(symbol)
+        )
+        pay = for_sale // 100 * share // 100
+        quote, before = self.market.quote_collateral(symbol, pay), Erc20(self.fork, symbol).balance_of(user)
         if self.attempt(lambda: self.market.buy_collateral(symbol, quote, pay, sender=user)):
             assert Erc20(self.fork, symbol).balance_of(user) == before + quote
 
@@ -132,10 +148,11 @@ class CompoundMachine(RuleBasedStateMachine):
 
     @invariant()
     def principals_sum_to_the_totals(self) -> None:
+        """But for a unit an action: one too small to matter costs an account its rounding, and the totals nothing."""
         principals = [self.market.contract.userBasic(user).principal for user in (*USERS, MARKET, BORROWER)]
         totals = self.market.totals()
-        assert totals.supply_principal == sum(each for each in principals if each > 0)
-        assert totals.borrow_principal == -sum(each for each in principals if each < 0)
+        assert 0 <= totals.supply_principal - sum(each for each in principals if each > 0) <= self.actions
+        assert 0 <= totals.borrow_principal + sum(each for each in principals if each < 0) <= self.actions
 
     @invariant()
     def collateral_sums_to_the_totals_and_is_all_there(self) -> None:
@@ -165,7 +182,7 @@ class CompoundMachine(RuleBasedStateMachine):
 
 
 _SETTINGS = settings(
-    max_examples=6, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=5, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 
@@ -191,4 +208,4 @@ def test_for_longer(where: str, request: pytest.FixtureRequest) -> None:
             lambda: replica("ethereum") if where == "replica" else mainnet_world(request.getfixturevalue("cases"))
         )
 
-    run_state_machine_as_test(ForLonger, settings=settings(_SETTINGS, max_examples=60, stateful_step_count=50))
+    run_state_machine_as_test(ForLonger, settings=settings(_SETTINGS, max_examples=30, stateful_step_count=40))
