@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from itertools import permutations
 from pathlib import Path
@@ -292,3 +293,10 @@ def test_a_fork_by_another_name_has_the_same_pool(tripool: CurveStableSwap) -> N
     assert pool.symbols == ("DAI", "USDC", "USDT")
     assert pool.quote("DAI", "USDT", 10**21) == tripool.quote("DAI", "USDT", 10**21)
     assert pool.exchange("USDT", "DAI", 10**9, sender=ALICE).received > 999 * 10**18
+
+
+def test_the_documented_example_prints_what_the_page_says(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (repository / "docs" / "protocols" / "curve.md").read_text(encoding="utf-8")
+    code, printed = re.findall(r"```(?:python)?\n(.*?)```", page, re.DOTALL)[:2]
+    exec(code, {})
+    assert capsys.readouterr().out == printed

@@ -28,7 +28,7 @@ COIN = st.integers(0, 2)
 SHARE = st.integers(0, 10_000)
 """Ten-thousandths of what somebody has, and a little more than all of it."""
 
-ROUNDING_WAD = 10
+ROUNDING_WAD = 1
 """An operation may lower the virtual price by so much: D is found to within two units, and divided by the supply."""
 
 
