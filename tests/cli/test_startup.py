@@ -26,7 +26,7 @@ HEAVY = [
 ]
 
 LIGHT = {
-    *("__future__", "collections.abc", "dataclasses", "itertools", "os", "pathlib", "sys", "time", "typing"),
+    *("__future__", "collections.abc", "dataclasses", "enum", "itertools", "os", "pathlib", "sys", "time", "typing"),
     *("typer", "mayavi", "mayavi.errors"),
 }
 """What the file of a command may import at its top, beside `mayavi.cli`."""
