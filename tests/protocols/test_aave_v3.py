@@ -449,15 +449,31 @@ def test_an_emode_lifts_what_can_be_borrowed_inside_it(market: AaveV3, alice: Aa
 
     line = next(line for line in alice.position().assets if line.symbol == "WETH")
     assert line.liquidation_threshold_bps == mode.liquidation_threshold_bps
-    debt_value = alice.data().debt_usd_e8
-    move_price(market, "WETH", market.price_usd_e8("WETH") * 9 // 10)
-    if alice.data().debt_usd_e8 == debt_value:  # the debt's own price did not follow
-        move_price(market, "WETH", line.liquidation_price_usd_e8 or 0)
-        assert alice.health_factor < 1
-        market.fork.deal(other, BOB, within)
-        expected = seizure(alice, "WETH", other, within)
-        done = bob.liquidate(alice, "WETH", other)
-        assert (done.covered, done.seized, done.protocol_fee) == expected
+    move_price(market, other, price * 105 // 100)
+    assert alice.health_factor < 1
+    market.fork.deal(other, BOB, within)
+    expected = seizure(alice, "WETH", other, within)
+    done = bob.liquidate(alice, "WETH", other)
+    assert (done.covered, done.seized, done.protocol_fee) == expected
+
+
+def test_an_emode_with_a_price_of_its_own_values_collateral_by_it(market: AaveV3, alice: AaveAccount) -> None:
+    """V3.0 lets a category have one price for all its assets; then the asset's own price ends nothing."""
+    source, fork = list_asset(market, "PEG", supply_cap=0, borrow_cap=0), market.fork
+    category = (201, 9_000, 9_300, 10_100, fork.address_of(source), "one price")
+    govern(market, "setEModeCategory(uint8,uint16,uint16,uint16,address,string)", *category)
+    govern(market, "setAssetEModeCategory(address,uint8)", market.address_of("WETH"), 201)
+    give_and_supply(alice, "WETH", 100 * WAD)
+    alice.set_emode(201)
+    assert market.emode(201).price_source == fork.address_of(source)
+    assert market.price_usd_e8(source) == 10 * 10**8 != market.price_usd_e8("WETH")
+    alice.borrow("WETH", WAD)
+    position = alice.position()
+    (line,) = position.assets
+    assert line.price_usd_e8 == market.price_usd_e8(source)
+    assert (line.supplied_usd_e8, line.debt_usd_e8) == position.totals[:2] == (1_000 * 10**8, 10 * 10**8)
+    assert line.liquidation_threshold_bps == position.totals.liquidation_threshold_bps == 9_300
+    assert line.liquidation_price_usd_e8 is None is alice.liquidation_price("WETH")
 
 
 def test_an_emode_that_is_not_there_is_told(market: AaveV3, alice: AaveAccount) -> None:
