@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mayavi.errors import ActionRefused, InsufficientBalance
-from mayavi.evm.address import AddressLike, checksum
+from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.evm.arguments import word
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import from_units
@@ -25,7 +26,6 @@ from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mayavi.evm.abi import BoundFunction
     from mayavi.evm.receipt import Receipt
 
 NO_DEBT = 2**256 - 1
@@ -134,12 +134,7 @@ class CompoundV3Account:
     def borrow(self, amount: int) -> Receipt:
         """Take out `amount` of the base token: what the account has lent itself first, the rest as debt."""
         base = self.market.base
-        cash = base.balance_of(self.market.address)
-        if cash < word(amount):
-            raise InsufficientBalance(
-                f"{self.market.symbol} has {base.text(cash)} in cash, but {base.text(amount)} are wanted",
-                "the rest of what was lent is with borrowers; take less, or wait until some repay",
-            )
+        self._require_cash(base, word(amount))
         return self._take(base.address, amount)
 
     def withdraw(self, asset: AddressLike, amount: int | None = None) -> Receipt:
@@ -148,10 +143,10 @@ class CompoundV3Account:
         More base tokens than were lent is `borrow`.
         """
         if self.market.is_base(asset):
-            if amount is None:
-                return self._take(self.market.base.address, _EVERYTHING)
-            self._require(self.market.base, self.base_balance, word(amount), "`borrow` takes out more than was lent")
-            return self.borrow(amount)
+            base, lent = self.market.base, self.base_balance
+            self._require(base, lent, 0 if amount is None else word(amount), "`borrow` takes out more than was lent")
+            self._require_cash(base, lent if amount is None else amount)
+            return self._take(base.address, _EVERYTHING if amount is None else amount)
         found = self.market.asset(asset)
         token, held = Erc20(self.market.fork, found.address), self._collateral(found)
         self._require(token, held, held if amount is None else word(amount), "`collaterals()` says what it has put up")
@@ -267,6 +262,14 @@ class CompoundV3Account:
             has, wants = token.text(held), token.text(amount)
             raise InsufficientBalance(f"{self._name} has {has} in {self.market.symbol}, but {wants} are wanted", hint)
 
+    def _require_cash(self, base: Erc20, amount: int) -> None:
+        cash = base.balance_of(self.market.address)
+        if cash < amount:
+            raise InsufficientBalance(
+                f"{self.market.symbol} has {base.text(cash)} in cash, but {base.text(amount)} are wanted",
+                "the rest of what was lent is with borrowers; take less, or wait until some repay",
+            )
+
     def _collateral(self, asset: CollateralAsset) -> int:
         return int(self.market.contract.userCollateral(self.address, asset.address).balance)
 
@@ -331,22 +334,20 @@ def account_arrays(market: CompoundV3, accounts: Iterable[AddressLike]) -> Accou
     """See `CompoundV3.account_data`."""
     places = [market.fork.address_of(each) for each in accounts]
     comet, assets = market.contract, market.assets
-    reads: list[tuple[BoundFunction, list[bytes]]] = [(comet.balanceOf, []), (comet.borrowBalanceOf, [])]
-    reads += [(comet.userCollateral, [asset.address]) for asset in assets]
-    datas = [function.encode(place, *more) for function, more in reads for place in places]
-    outputs = iter(market.fork.call_many(market.address, datas))
-    columns = [[int.from_bytes(next(outputs)[:32]) for _ in places] for _ in reads]
+    read = partial(market.fork.call_words, market.address, holes={4: places})
+    columns = [read(comet[name].encode(ZERO_ADDRESS), returns=1)[0] for name in ("balanceOf", "borrowBalanceOf")]
+    columns += [read(comet.userCollateral.encode(ZERO_ADDRESS, asset.address), returns=2)[0] for asset in assets]
     held = list(zip(assets, columns[2:], strict=True))
-    prices = [comet.getPrice(asset.price_feed) if any(amounts) else 0 for asset, amounts in held]
+    prices = [comet.getPrice(asset.price_feed) if amounts.words.any() else 0 for asset, amounts in held]
     base_price, base_scale = market.price_e8(), int(comet.baseScale())
     rows = []
-    for base_balance, debt, *amounts in zip(*columns, strict=True):
+    for base_balance, debt, *amounts in zip(*(column.ints() for column in columns), strict=True):
         each = zip(assets, amounts, prices, strict=True)
         holdings = [_Holding(asset, amount, price) for asset, amount, price in each if amount]
         rows.append(_summed(holdings, base_balance, debt, debt * base_price // base_scale))
     return AccountArrays(
         **{name: _words([getattr(row, name) for row in rows]) for name in AccountData._fields},
-        collateral={asset.symbol: _words(amounts) for asset, amounts in held},
+        collateral={asset.symbol: amounts for asset, amounts in held},
         liquidatable=np.array([row.liquidatable for row in rows], dtype=np.bool_),
         borrow_collateralized=np.array([row.borrow_collateralized for row in rows], dtype=np.bool_),
     )

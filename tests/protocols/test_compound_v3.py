@@ -417,6 +417,8 @@ def test_too_little_of_a_token_says_which_and_how_much(market: CompoundV3, alice
         alice.withdraw(base.symbol, 1)
     with pytest.raises(InsufficientBalance, match=f"{market.symbol} has .* {base.symbol} in cash"):
         alice.borrow(base.balance_of(market.address) + 1)
+    with pytest.raises(InsufficientBalance, match=f"{market.symbol} has .* {base.symbol} in cash"):
+        market.account(MARKET).withdraw(base.symbol)
     with pytest.raises(ActionRefused, match="owes nothing"):
         alice.repay(1)
     with pytest.raises(BadInteger):
