@@ -10,17 +10,18 @@ use std::{
 
 use revm::{
     context::{
-        BlockEnv, TxEnv,
+        TxEnv,
         result::{ExecutionResult, Output},
     },
-    primitives::{Address, Bytes, TxKind, U256},
+    primitives::{Address, Bytes, HashMap, TxKind, U256, hex},
 };
 
 use crate::{
     database::Miss,
     evm::transaction,
     machine::{Failure, Machine, Settings, with_shared},
-    overlay::{Overlay, Row},
+    overlay::Row,
+    trace::{Layout, Traced, Traces},
     world::World,
 };
 
@@ -107,8 +108,15 @@ pub fn run(
 ) -> Result<(Vec<Outcome>, Effort), Failure> {
     let overlay = Arc::new(std::mem::take(&mut row.overlay));
     let threads = threads.clamp(1, batch.datas.len().div_ceil(CHUNK).max(1));
+    let layouts = Layout::of(batch.datas);
     let next = AtomicUsize::new(0);
-    let work = || share(world, &overlay, &row.block, settings, probe, batch, &next);
+    let work = || {
+        with_shared(world, &overlay, &row.block, settings, probe, |machine| {
+            let mut worker = Worker { machine, batch, probe, traces: HashMap::default(), done: Share::default() };
+            worker.work(&layouts, threads, &next);
+            Ok(worker.done)
+        })
+    };
     let shares: Vec<Result<Share, Failure>> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let own = work();
@@ -123,43 +131,89 @@ pub fn run(
     gather(shares)
 }
 
-/// One thread's part: calls as they come, until there are none left.
-fn share(
-    world: &Arc<World>,
-    overlay: &Arc<Overlay>,
-    block: &BlockEnv,
-    settings: &Settings,
+/// One thread: its machine and what it has recorded, by length of calldata.
+struct Worker<'a> {
+    machine: &'a mut Machine,
+    batch: &'a Batch<'a>,
     probe: bool,
-    batch: &Batch<'_>,
-    next: &AtomicUsize,
-) -> Result<Share, Failure> {
-    with_shared(world, overlay, block, settings, probe, |machine| {
-        let mut done = Share::default();
-        loop {
+    traces: HashMap<usize, Traces<'a>>,
+    done: Share,
+}
+
+impl<'a> Worker<'a> {
+    /// Calls as they come, until there are none left.
+    fn work(&mut self, layouts: &'a HashMap<usize, Layout>, threads: usize, next: &AtomicUsize) {
+        for (length, layout) in layouts {
+            self.traces.insert(*length, Traces::new(layout, self.batch.sender, threads));
+        }
+        'work: loop {
             let first = next.fetch_add(CHUNK, Ordering::Relaxed);
-            let Some(datas) = batch.datas.get(first..).filter(|rest| !rest.is_empty()) else { break };
+            let Some(datas) = self.batch.datas.get(first..).filter(|rest| !rest.is_empty()) else { break };
             let mut outcomes = Vec::with_capacity(CHUNK);
             for (i, data) in datas.iter().take(CHUNK).enumerate() {
-                match call(machine, batch, data) {
-                    Ok(outcome) => {
-                        done.effort.interpreted += 1;
-                        outcomes.push(outcome);
-                    }
-                    Err(Failure::Missing(misses)) => done.missing.extend(misses),
+                match self.call(data) {
+                    Ok(outcome) => outcomes.push(outcome),
+                    Err(Failure::Missing(misses)) => self.done.missing.extend(misses),
                     Err(failure) => {
-                        done.failure = Some((first + i, failure));
-                        return Ok(done);
+                        self.done.failure = Some((first + i, failure));
+                        break 'work;
                     }
                 }
             }
-            done.outcomes.push((first, outcomes));
+            self.done.outcomes.push((first, outcomes));
         }
-        Ok(done)
-    })
-}
+        for traces in self.traces.values() {
+            self.done.effort.traces += traces.recordings();
+            self.done.effort.operations += traces.operations();
+        }
+    }
 
-fn call(machine: &mut Machine, batch: &Batch<'_>, data: &[u8]) -> Result<Outcome, Failure> {
-    machine.run(batch.transaction(data)).map(|(result, _)| Outcome::of(result))
+    fn call(&mut self, data: &[u8]) -> Result<Outcome, Failure> {
+        match self.traced(data)? {
+            Traced::Replayed(output, compare) => {
+                self.done.effort.replayed += 1;
+                if compare || self.batch.verify {
+                    self.compare(data, &output)?;
+                }
+                Ok(Outcome::Output(output))
+            }
+            Traced::Recorded(result) => {
+                self.done.effort.interpreted += 1;
+                Ok(Outcome::of(result))
+            }
+            Traced::Interpret => {
+                self.done.effort.interpreted += 1;
+                self.interpret(data)
+            }
+        }
+    }
+
+    fn traced(&mut self, data: &[u8]) -> Result<Traced, Failure> {
+        let Some(traces) = self.traces.get_mut(&data.len()) else { return Ok(Traced::Interpret) };
+        // What is missing ends a replay or a recording; the interpreter then finds all that is.
+        self.machine.database().probe = false;
+        let traced = traces.call(self.machine, data, || self.batch.transaction(data));
+        self.machine.database().probe = self.probe;
+        match traced {
+            Err(Failure::Missing(_)) => Ok(Traced::Interpret),
+            traced => traced,
+        }
+    }
+
+    fn interpret(&mut self, data: &[u8]) -> Result<Outcome, Failure> {
+        self.machine.run(self.batch.transaction(data)).map(|(result, _)| Outcome::of(result))
+    }
+
+    fn compare(&mut self, data: &[u8], replayed: &[u8]) -> Result<(), Failure> {
+        match self.interpret(data)? {
+            Outcome::Output(output) if output == replayed => Ok(()),
+            _ => Err(Failure::Internal(format!(
+                "a replayed call differs from the interpreted one: {} with {}; please report this",
+                self.batch.to,
+                hex::encode(data)
+            ))),
+        }
+    }
 }
 
 fn gather(shares: Vec<Result<Share, Failure>>) -> Result<(Vec<Outcome>, Effort), Failure> {

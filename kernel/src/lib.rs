@@ -16,6 +16,7 @@ mod overlay;
 mod program;
 mod receipt;
 mod state;
+mod trace;
 mod views;
 mod world;
 

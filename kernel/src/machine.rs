@@ -22,6 +22,7 @@ use crate::{
     database::{Miss, RowDatabase},
     inspector::{CreateAt, Tracer},
     overlay::{Overlay, Row},
+    trace::Recorder,
     world::{Base, World},
 };
 
@@ -173,6 +174,11 @@ impl Machine {
     /// Execute a transaction under a tracer.
     pub fn trace(&mut self, tx: TxEnv, commit: bool) -> Result<(ExecutionResult, Tracer), Failure> {
         self.inspect(tx, Tracer::default(), commit)
+    }
+
+    /// Execute a transaction under a recorder and leave the row as it was.
+    pub fn record(&mut self, tx: TxEnv, recorder: &mut Recorder<'_>) -> Result<ExecutionResult, Failure> {
+        self.inspect(tx, recorder, false).map(|(result, _)| result)
     }
 
     /// Run a constructor so that the contract comes to stand at `address`.

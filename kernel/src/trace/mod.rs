@@ -1,0 +1,142 @@
+//! Views at a fraction of the interpreter's work: record a call once, replay what depends on its calldata.
+//!
+//! All calls of a batch run on one state that stands still. What does not depend on the words in which their calldata
+//! differs is the same for all of them and is folded away while one of them is recorded. What remains is a few dozen
+//! operations and guards; calls that leave every recorded path go to the interpreter, which records the new one.
+
+mod arithmetic;
+mod graph;
+mod recorder;
+mod shadow;
+mod tree;
+
+use revm::{
+    context::{TxEnv, result::ExecutionResult},
+    primitives::{Address, HashMap, HashSet},
+};
+
+use crate::machine::{Failure, Machine};
+use recorder::MOST_NODES;
+pub use recorder::Recorder;
+use tree::{Replay, Tree};
+
+/// Fewer calls than this are interpreted: a recording costs as much as several of them.
+const LEAST_CALLS: usize = 32;
+/// Recordings a batch may make before any of them has paid, and one more for so many replayed calls.
+const ADVANCE: usize = 32;
+const CALLS_A_RECORDING: usize = 4;
+/// Recordings of one batch.
+const MOST_RECORDINGS: usize = 2_048;
+
+/// Where the calldata of equally long calls differs.
+pub struct Layout {
+    /// Byte and length of each word that is not the same in all calls.
+    words: Vec<(usize, usize)>,
+    length: usize,
+    calls: usize,
+}
+
+impl Layout {
+    /// The layouts of a batch by length of calldata.
+    pub fn of(datas: &[&[u8]]) -> HashMap<usize, Self> {
+        let mut groups: HashMap<usize, (&[u8], Vec<(usize, usize, bool)>, usize)> = HashMap::default();
+        for data in datas {
+            let (first, words, calls) = groups.entry(data.len()).or_insert_with(|| (data, words(data.len()), 0));
+            *calls += 1;
+            for (at, length, differs) in words {
+                *differs = *differs || data[*at..*at + *length] != first[*at..*at + *length];
+            }
+        }
+        let layout = |(length, (_, words, calls)): (usize, (_, Vec<(usize, usize, bool)>, usize))| {
+            let words = words.into_iter().filter(|word| word.2).map(|(at, length, _)| (at, length)).collect();
+            (length, Self { words, length, calls })
+        };
+        groups.into_iter().map(layout).collect()
+    }
+}
+
+/// Calldata cut into words: behind a selector where there is one.
+fn words(length: usize) -> Vec<(usize, usize, bool)> {
+    let selector = if length % 32 == 4 { 4 } else { 0 };
+    let head = (selector > 0).then_some((0, selector, false));
+    let rest = (selector..length).step_by(32).map(|at| (at, (length - at).min(32), false));
+    head.into_iter().chain(rest).collect()
+}
+
+/// What a replay, or a recording, came to.
+pub enum Traced {
+    /// The output of a call, and whether it should be compared with the interpreter's.
+    Replayed(Vec<u8>, bool),
+    /// The interpreter ran the call, and its path is known from now on.
+    Recorded(ExecutionResult),
+    /// The call is the interpreter's.
+    Interpret,
+}
+
+/// The recorded paths of one thread, for calldata of one layout.
+pub struct Traces<'a> {
+    layout: &'a Layout,
+    sender: Address,
+    tree: Tree,
+    /// Outputs of these paths have been compared with the interpreter's.
+    compared: HashSet<usize>,
+    recordings: usize,
+    replayed: usize,
+    /// How many recordings may come before any has paid.
+    advance: usize,
+}
+
+impl<'a> Traces<'a> {
+    pub fn new(layout: &'a Layout, sender: Address, threads: usize) -> Self {
+        let calls = layout.calls / threads;
+        let advance = if calls < LEAST_CALLS { 0 } else { ADVANCE.min(calls / CALLS_A_RECORDING) };
+        let tree = Tree::new();
+        Self { layout, sender, tree, compared: HashSet::default(), recordings: 0, replayed: 0, advance }
+    }
+
+    pub fn recordings(&self) -> usize {
+        self.recordings
+    }
+
+    pub fn operations(&self) -> usize {
+        self.tree.operations()
+    }
+
+    /// Answer a call from the recorded paths, or record its own. The machine must not be probing.
+    pub fn call(&mut self, machine: &mut Machine, data: &[u8], tx: impl FnOnce() -> TxEnv) -> Result<Traced, Failure> {
+        match self.tree.replay(data, self.sender, machine.database()) {
+            Replay::Output(output, path) => {
+                self.replayed += 1;
+                Ok(Traced::Replayed(output, self.compared.insert(path)))
+            }
+            Replay::Unknown if self.may_record() => self.record(machine, data, tx()),
+            Replay::Unknown | Replay::Interpret => Ok(Traced::Interpret),
+        }
+    }
+
+    fn may_record(&self) -> bool {
+        let paid = self.advance + self.replayed / CALLS_A_RECORDING;
+        self.advance > 0 && self.recordings < paid.min(MOST_RECORDINGS) && self.tree.graph.len() < MOST_NODES
+    }
+
+    fn record(&mut self, machine: &mut Machine, data: &[u8], tx: TxEnv) -> Result<Traced, Failure> {
+        self.recordings += 1;
+        let mut recorder = Recorder::new(&mut self.tree.graph, &self.layout.words, self.layout.length);
+        let result = machine.record(tx, &mut recorder)?;
+        let output: Option<&[u8]> = match &result {
+            ExecutionResult::Success { output, .. } => Some(output.data().as_ref()),
+            _ => None,
+        };
+        let path = recorder.finish(output);
+        if !self.tree.insert(path) {
+            return Err(Failure::Internal("a recorded path contradicts an earlier one".into()));
+        }
+        // A path that does not lead its own call to its own output would lead no other one right.
+        match self.tree.replay(data, self.sender, machine.database()) {
+            Replay::Interpret => {}
+            Replay::Output(replayed, _) if output == Some(&replayed) => {}
+            _ => return Err(Failure::Internal("a recorded path gives another output than its call".into())),
+        }
+        Ok(Traced::Recorded(result))
+    }
+}
