@@ -6,16 +6,18 @@
 
 mod arithmetic;
 mod graph;
+mod layout;
 mod recorder;
 mod shadow;
 mod tree;
 
 use revm::{
     context::{TxEnv, result::ExecutionResult},
-    primitives::{Address, HashMap, HashSet},
+    primitives::{Address, HashSet},
 };
 
 use crate::machine::{Failure, Machine};
+pub use layout::Layout;
 use recorder::MOST_NODES;
 pub use recorder::Recorder;
 use tree::{Replay, Tree};
@@ -27,41 +29,6 @@ const ADVANCE: usize = 32;
 const CALLS_A_RECORDING: usize = 4;
 /// Recordings of one batch.
 const MOST_RECORDINGS: usize = 2_048;
-
-/// Where the calldata of equally long calls differs.
-pub struct Layout {
-    /// Byte and length of each word that is not the same in all calls.
-    words: Vec<(usize, usize)>,
-    length: usize,
-    calls: usize,
-}
-
-impl Layout {
-    /// The layouts of a batch by length of calldata.
-    pub fn of(datas: &[&[u8]]) -> HashMap<usize, Self> {
-        let mut groups: HashMap<usize, (&[u8], Vec<(usize, usize, bool)>, usize)> = HashMap::default();
-        for data in datas {
-            let (first, words, calls) = groups.entry(data.len()).or_insert_with(|| (data, words(data.len()), 0));
-            *calls += 1;
-            for (at, length, differs) in words {
-                *differs = *differs || data[*at..*at + *length] != first[*at..*at + *length];
-            }
-        }
-        let layout = |(length, (_, words, calls)): (usize, (_, Vec<(usize, usize, bool)>, usize))| {
-            let words = words.into_iter().filter(|word| word.2).map(|(at, length, _)| (at, length)).collect();
-            (length, Self { words, length, calls })
-        };
-        groups.into_iter().map(layout).collect()
-    }
-}
-
-/// Calldata cut into words: behind a selector where there is one.
-fn words(length: usize) -> Vec<(usize, usize, bool)> {
-    let selector = if length % 32 == 4 { 4 } else { 0 };
-    let head = (selector > 0).then_some((0, selector, false));
-    let rest = (selector..length).step_by(32).map(|at| (at, (length - at).min(32), false));
-    head.into_iter().chain(rest).collect()
-}
 
 /// What a replay, or a recording, came to.
 pub enum Traced {
@@ -121,7 +88,7 @@ impl<'a> Traces<'a> {
 
     fn record(&mut self, machine: &mut Machine, data: &[u8], tx: TxEnv) -> Result<Traced, Failure> {
         self.recordings += 1;
-        let mut recorder = Recorder::new(&mut self.tree.graph, &self.layout.words, self.layout.length);
+        let mut recorder = Recorder::new(&mut self.tree.graph, self.layout);
         let result = machine.record(tx, &mut recorder)?;
         let output: Option<&[u8]> = match &result {
             ExecutionResult::Success { output, .. } => Some(output.data().as_ref()),

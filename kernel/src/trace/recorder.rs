@@ -20,6 +20,7 @@ use revm::{
 use super::{
     arithmetic::operands,
     graph::{Expression, Field, Graph, Node, ZERO},
+    layout::Layout,
     shadow::{ByteOrigin, Bytes, Origin, text_of, whole_word},
     tree::{End, Guard, Path},
 };
@@ -78,9 +79,8 @@ struct Unmodelled;
 type Step = Result<(), Unmodelled>;
 
 impl<'a> Recorder<'a> {
-    /// A recorder of a call whose calldata has `length` bytes; those of `words` (byte and length) differ between calls.
-    pub fn new(graph: &'a mut Graph, words: &[(usize, usize)], length: usize) -> Self {
-        let nodes: Vec<_> = words.iter().map(|(at, length)| (*at, *length, graph.input(*at))).collect();
+    pub fn new(graph: &'a mut Graph, layout: &Layout) -> Self {
+        let nodes: Vec<_> = layout.differing.iter().map(|word| (word.at, word.length, graph.input(word.at))).collect();
         Self {
             graph,
             frames: Vec::new(),
@@ -90,7 +90,7 @@ impl<'a> Recorder<'a> {
             pinned: HashSet::default(),
             late: None,
             ended: false,
-            gas_varies: GAS_OF_BYTE * length as u64,
+            gas_varies: GAS_OF_BYTE * layout.length as u64,
             least_gas: u64::MAX,
             output: None,
         }
