@@ -118,7 +118,9 @@ pub fn run(
         })
     };
     let shares: Vec<Result<Share, Failure>> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        // A thread that the system does not give is not needed: the others take its calls.
+        let others: Vec<_> =
+            (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         let own = work();
         let joined = others.into_iter().map(|other| match other.join() {
             Ok(share) => share,

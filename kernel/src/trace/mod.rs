@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod graph;
+mod instructions;
 mod layout;
 mod recorder;
 mod shadow;
@@ -20,13 +21,16 @@ use crate::machine::{Failure, Machine};
 pub use layout::Layout;
 use recorder::MOST_NODES;
 pub use recorder::Recorder;
-use tree::{Replay, Tree};
+use tree::{End, Replay, Tree};
 
 /// Fewer calls than this are interpreted: a recording costs as much as several of them.
 const LEAST_CALLS: usize = 32;
 /// Recordings a batch may make before any of them has paid, and one more for so many replayed calls.
 const ADVANCE: usize = 32;
 const CALLS_A_RECORDING: usize = 4;
+/// Recordings that came to nothing before recording ends, and one more for so many replayed calls.
+const FRUITLESS: usize = 4;
+const CALLS_A_FRUITLESS: usize = 32;
 /// Recordings of one batch.
 const MOST_RECORDINGS: usize = 2_048;
 
@@ -48,6 +52,8 @@ pub struct Traces<'a> {
     /// Outputs of these paths have been compared with the interpreter's.
     compared: HashSet<usize>,
     recordings: usize,
+    /// Recordings of paths that are the interpreter's.
+    fruitless: usize,
     replayed: usize,
     /// How many recordings may come before any has paid.
     advance: usize,
@@ -58,7 +64,7 @@ impl<'a> Traces<'a> {
         let calls = layout.calls / threads;
         let advance = if calls < LEAST_CALLS { 0 } else { ADVANCE.min(calls / CALLS_A_RECORDING) };
         let tree = Tree::new();
-        Self { layout, sender, tree, compared: HashSet::default(), recordings: 0, replayed: 0, advance }
+        Self { layout, sender, tree, compared: HashSet::default(), recordings: 0, fruitless: 0, replayed: 0, advance }
     }
 
     pub fn recordings(&self) -> usize {
@@ -82,8 +88,10 @@ impl<'a> Traces<'a> {
     }
 
     fn may_record(&self) -> bool {
-        let paid = self.advance + self.replayed / CALLS_A_RECORDING;
-        self.advance > 0 && self.recordings < paid.min(MOST_RECORDINGS) && self.tree.graph.len() < MOST_NODES
+        self.advance > 0
+            && self.recordings < MOST_RECORDINGS.min(self.advance + self.replayed / CALLS_A_RECORDING)
+            && self.fruitless < FRUITLESS + self.replayed / CALLS_A_FRUITLESS
+            && self.tree.graph.len() < MOST_NODES
     }
 
     fn record(&mut self, machine: &mut Machine, data: &[u8], tx: TxEnv) -> Result<Traced, Failure> {
@@ -95,6 +103,7 @@ impl<'a> Traces<'a> {
             _ => None,
         };
         let path = recorder.finish(output);
+        self.fruitless += usize::from(matches!(path.end, End::Interpret));
         if !self.tree.insert(path) {
             return Err(Failure::Internal("a recorded path contradicts an earlier one".into()));
         }
