@@ -1,7 +1,7 @@
 """StableSwap in Python integers, for any number of coins: a second, independent statement of what a pool does.
 
 It knows no EVM. The three-coin model is first held against the 3pool's own bytecode, then the two-coin model, which is
-the same code, stands in for a bytecode that nobody has.
+the same code, stands in for the bytecode of a two-coin pool of that family, which is not among the recorded blocks.
 """
 
 from __future__ import annotations
