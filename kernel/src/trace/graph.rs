@@ -12,6 +12,9 @@ use crate::database::{Miss, RowDatabase};
 /// The constant zero, which also stands for operands that an instruction does not have.
 pub const ZERO: Node = 0;
 
+/// Expressions in one graph; a batch that needs more is too varied to gain.
+pub const MOST_NODES: usize = 1 << 16;
+
 /// The number of an expression. Operands have lower numbers than what is made of them.
 pub type Node = u32;
 
@@ -289,7 +292,10 @@ fn write(text: &Text, values: &[U256], into: &mut Vec<u8>) {
     for part in &text.parts {
         let (from, at, length) = (usize::from(part.from), part.at as usize, usize::from(part.length));
         let word = values[part.node as usize].to_be_bytes::<32>();
-        into[at..at + length].copy_from_slice(&word[from..from + length]);
+        match <&mut [u8; 32]>::try_from(&mut into[at..at + length]) {
+            Ok(place) => *place = word,
+            Err(_) => into[at..at + length].copy_from_slice(&word[from..from + length]),
+        }
     }
 }
 

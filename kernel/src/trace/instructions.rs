@@ -13,9 +13,9 @@ use revm::{
 
 use super::{
     arithmetic::operands,
-    graph::{Field, ZERO},
-    recorder::{Frame, MOST_NODES, Recorder, Step, Unmodelled},
-    shadow::{ByteOrigin, Origin, whole_word},
+    course::{Course, Step, Unmodelled},
+    graph::{Field, MOST_NODES, ZERO},
+    shadow::{ByteOrigin, Frame, Origin, whole_word},
 };
 
 /// More gas than one read of state can cost on one call and save on another: twice a cold account, amply.
@@ -23,7 +23,7 @@ const GAS_OF_STATE: u64 = 10_000;
 /// More gas than `EXP` can cost on one call and save on another.
 const GAS_OF_EXP: u64 = 3_200;
 
-impl Recorder<'_> {
+impl Course<'_> {
     /// A pure instruction: computed where an operand is.
     fn pure(&mut self, frame: &mut Frame, opcode: u8, count: usize, stack: &[U256]) -> Step {
         let mut origins = [Origin::Constant; 3];
@@ -72,7 +72,7 @@ impl Recorder<'_> {
     }
 
     /// Follow one instruction, which the interpreter is about to execute.
-    pub(super) fn follow(&mut self, frame: &mut Frame, interpreter: &Interpreter) -> Step {
+    pub fn follow(&mut self, frame: &mut Frame, interpreter: &Interpreter) -> Step {
         let stack = interpreter.stack.data();
         let opcode = interpreter.bytecode.opcode();
         if frame.stack.len() != stack.len() || self.graph.len() > MOST_NODES {
@@ -186,7 +186,7 @@ impl Recorder<'_> {
                 let range = self.range(at, length)?;
                 self.pop(frame, 2)?;
                 let origins = frame.memory.slice(range.start, range.len());
-                let text = origins.text(&memory(interpreter, range), |node| self.pinned.contains(&node));
+                let text = origins.text(&memory(interpreter, range), |node| self.is_pinned(node));
                 let origin =
                     if text.parts.is_empty() { Origin::Constant } else { Origin::Computed(self.graph.hash(text)) };
                 frame.stack.push(origin);

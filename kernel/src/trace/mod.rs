@@ -5,6 +5,7 @@
 //! operations and guards; calls that leave every recorded path go to the interpreter, which records the new one.
 
 mod arithmetic;
+mod course;
 mod graph;
 mod instructions;
 mod layout;
@@ -18,16 +19,15 @@ use revm::{
 };
 
 use crate::machine::{Failure, Machine};
+use graph::MOST_NODES;
 pub use layout::Layout;
-use recorder::MOST_NODES;
 pub use recorder::Recorder;
 use tree::{End, Replay, Tree};
 
-/// Fewer calls than this are interpreted: a recording costs as much as several of them.
-const LEAST_CALLS: usize = 32;
-/// Recordings a batch may make before any of them has paid, and one more for so many replayed calls.
-const ADVANCE: usize = 32;
-const CALLS_A_RECORDING: usize = 4;
+/// A recording costs as much as a handful of calls, so this many are to be expected for each.
+const CALLS_A_RECORDING: usize = 12;
+/// Recordings that may come before any of them has paid.
+const ADVANCE: usize = 48;
 /// Recordings that came to nothing before recording ends, and one more for so many replayed calls.
 const FRUITLESS: usize = 4;
 const CALLS_A_FRUITLESS: usize = 32;
@@ -61,8 +61,7 @@ pub struct Traces<'a> {
 
 impl<'a> Traces<'a> {
     pub fn new(layout: &'a Layout, sender: Address, threads: usize) -> Self {
-        let calls = layout.calls / threads;
-        let advance = if calls < LEAST_CALLS { 0 } else { ADVANCE.min(calls / CALLS_A_RECORDING) };
+        let advance = ADVANCE.min(layout.calls / threads / CALLS_A_RECORDING);
         let tree = Tree::new();
         Self { layout, sender, tree, compared: HashSet::default(), recordings: 0, fruitless: 0, replayed: 0, advance }
     }

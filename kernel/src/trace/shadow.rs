@@ -146,3 +146,18 @@ pub fn whole_word(origins: &[ByteOrigin; 32]) -> Option<Origin> {
     let whole = origins.iter().enumerate().all(|(byte, origin)| *origin == ByteOrigin::of(node, byte));
     whole.then_some(Origin::Computed(node))
 }
+
+/// One frame's shadows.
+#[derive(Default)]
+pub struct Frame {
+    pub stack: Vec<Origin>,
+    pub memory: Bytes,
+    pub calldata: Bytes,
+    /// What the last call of this frame returned.
+    pub returned: Bytes,
+    /// What this frame returns.
+    pub output: Bytes,
+    /// The call it is waiting for: its calldata, and where its output goes.
+    pub pending: Option<(Bytes, Range<usize>)>,
+    pub ran: bool,
+}

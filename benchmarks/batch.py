@@ -1,0 +1,74 @@
+"""Account data of 10,000 Aave V3 borrowers in one batch, against one call each.
+
+The calls of both have their calldata encoded beforehand; `AaveV3.account_data` encodes and gives columns of words.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from benchmarks.borrowers import MIXES, open_borrowers
+from benchmarks.position import ACCOUNT_DATA
+from benchmarks.report import Effort, Quantity, Section, Target, timed
+from benchmarks.timing import in_turns
+
+BORROWERS = 10_000
+QUICK_BORROWERS = 600
+ROUNDS = 9
+TIMES = 5.0
+ONE_BY_ONE = "Fork.call, one each"
+BATCH = "AaveV3.account_data, all at once"
+
+
+def measure(effort: Effort) -> Section:
+    """One call each, batches on one thread and on all, and the adapter's own batch."""
+    count = QUICK_BORROWERS if effort.quick else BORROWERS
+    section = Section("batch", f"account data of {count:,} Aave V3 borrowers")
+    market, accounts = open_borrowers(count)
+    fork, pool = market.fork, market.pool.address
+    datas = [ACCOUNT_DATA.encode(account) for account in accounts]
+    cores = len(os.sched_getaffinity(0))
+
+    def one_by_one() -> list[bytes]:
+        call = fork.call
+        return [call(pool, data) for data in datas]
+
+    contestants: dict[str, Callable[[], object]] = {
+        ONE_BY_ONE: one_by_one,
+        "Fork.call_many, one thread": lambda: fork.call_many(pool, datas, threads=1),
+        f"Fork.call_many, {cores} threads": lambda: fork.call_many(pool, datas),
+        BATCH: lambda: market.account_data(accounts),
+    }
+    expected = one_by_one()
+    assert fork.call_many(pool, datas) == expected, "a batch differs from single calls"
+    table = market.account_data(accounts)
+    assert [tuple(table[row]) for row in range(count)] == [ACCOUNT_DATA.decode(output) for output in expected]
+
+    timings = in_turns({name: seconds_of(each) for name, each in contestants.items()}, effort.rounds(ROUNDS))
+    single = timings[ONE_BY_ONE]
+    for name, timing in timings.items():
+        a_call, gain = Quantity(timing.median / count * 1e6, "µs"), Quantity(single.ratio(timing), "×")
+        section.rows.append(timed(name, timing, "ms", a_call=a_call, times_as_fast=gain))
+    done = fork._evm.call_many(pool, datas, None, None, 1)[2]
+    section.notes.append(
+        f"{len(MIXES)} mixes of collateral and debt; one thread recorded {done['traces']} paths, together "
+        f"{done['operations']:,} operations, and replayed {done['replayed'] / count:.1%} of the calls"
+    )
+    gain = Quantity(single.ratio(timings[BATCH]), "×")
+    section.targets.append(
+        Target("account data at once, times as fast as one by one", Quantity(TIMES, "×"), gain, False)
+    )
+    return section
+
+
+def seconds_of(operation: Callable[[], object]) -> Callable[[], float]:
+    """Seconds that an operation takes once."""
+
+    def run() -> float:
+        began = time.perf_counter()
+        operation()
+        return time.perf_counter() - began
+
+    return run

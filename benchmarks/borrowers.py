@@ -1,0 +1,75 @@
+"""Thousands of Aave V3 borrowers on the Ethereum replica, with every mix of three collaterals and three debts.
+
+One borrower of each mix acts through the contracts. The others are drawn from these: their slots hold what a borrower
+of the same mix holds, with amounts of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from itertools import product
+
+from benchmarks.position import ACCOUNT_DATA, REPOSITORY
+from mayavi import Fork
+from mayavi.evm.hashing import keccak256
+from mayavi.protocols import AaveV3
+
+COLLATERAL = {"WETH": 10**18, "WBTC": 10**7, "wstETH": 10**18}
+DEBT = {"USDC": 100 * 10**6, "DAI": 100 * 10**18, "USDT": 100 * 10**6}
+MIXES = [*product(range(1, 8), range(8))]
+"""Which collaterals and which debts, as bits."""
+MAPPINGS = 128
+"""Slots that are tried for the mappings behind a borrower's position."""
+LOW_HALF = (1 << 128) - 1
+
+Slots = list[tuple[bytes, int, int]]
+"""What a mix holds: contract, slot of a mapping by account, value."""
+
+
+def open_borrowers(count: int) -> tuple[AaveV3, list[bytes]]:
+    """A market on a frozen world, and its borrowers."""
+    os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
+    fork = Fork.replica("ethereum")
+    mixes = [position_of(fork, *mix) for mix in MIXES]
+    fork.mine(10)
+    rng = random.Random(1)
+    accounts = [keccak256(b"borrower %d" % index)[:20] for index in range(count)]
+    for account in accounts:
+        for contract, mapping, value in rng.choice(mixes):
+            fork.set_storage(contract, entry(account, mapping), varied(value, rng))
+    return AaveV3(fork.frozen()), accounts
+
+
+def position_of(fork: Fork, collateral: int, debt: int) -> Slots:
+    """What the slots of a borrower with that mix hold."""
+    market = AaveV3(fork)
+    address = keccak256(b"mix %d %d" % (collateral, debt))[:20]
+    account = market.account(address)
+    for bit, (asset, amount) in enumerate(COLLATERAL.items()):
+        if collateral >> bit & 1:
+            fork.deal(asset, address, amount)
+            account.supply(asset, amount)
+    for bit, (asset, amount) in enumerate(DEBT.items()):
+        if debt >> bit & 1:
+            account.borrow(asset, amount)
+    touched = fork.touched(market.pool.address, ACCOUNT_DATA.encode(address))
+    read = {(contract, slot) for contract, slots in touched for slot in slots}
+    return [
+        (contract, mapping, fork.storage(contract, entry(address, mapping)))
+        for contract, _ in touched
+        for mapping in range(MAPPINGS)
+        if (contract, entry(address, mapping)) in read
+    ]
+
+
+def entry(account: bytes, mapping: int) -> int:
+    """The slot of `account` in the mapping at slot `mapping`."""
+    return int.from_bytes(keccak256(account.rjust(32, b"\0") + mapping.to_bytes(32, "big")), "big")
+
+
+def varied(value: int, rng: random.Random) -> int:
+    """An account's state, index above and balance below, with another balance; anything else as it is."""
+    if not value >> 128:
+        return value
+    return value & ~LOW_HALF | (value & LOW_HALF) * rng.randrange(500, 1_500) // 1_000
