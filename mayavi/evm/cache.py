@@ -196,9 +196,12 @@ class Cache:
         connection.execute("PRAGMA synchronous = NORMAL")
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        application_id = connection.execute("PRAGMA application_id").fetchone()[0]
-        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        # one statement, one moment: between two of them another process may make the file a cache
+        version: int
+        tables, application_id, version = connection.execute(
+            "SELECT (SELECT count(*) FROM sqlite_master), (SELECT application_id FROM pragma_application_id),"
+            " (SELECT user_version FROM pragma_user_version)"
+        ).fetchone()
         if tables and application_id != _APPLICATION_ID:
             raise CacheError(
                 f"'{self.path}' is a database, but no mayavi cache", "move it away or set MAYAVI_CACHE_DIR elsewhere"

@@ -8,7 +8,9 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -310,3 +312,15 @@ def test_a_process_killed_while_writing_leaves_every_finished_write(tmp_path: Pa
         assert slots == {(b"\1" * 20, k): k // 100 for k in range(rounds * 100)}, "no write is there by half"
         BlockCache(cache, 1, BLOCK).store({}, {(POOL, 0): 1}, {})
         assert BlockCache(cache, 1, BLOCK).slots([(POOL, 0)]) == {(POOL, 0): 1}
+
+
+def test_a_cache_that_several_make_at_the_same_moment_is_never_taken_for_another_database(tmp_path: Path) -> None:
+    def opened(folder: Path, together: threading.Barrier) -> None:
+        together.wait()
+        Cache.open(folder).close()
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(40):
+            together = threading.Barrier(8)
+            for done in [pool.submit(opened, tmp_path / str(number), together) for _ in range(8)]:
+                done.result()
