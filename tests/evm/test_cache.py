@@ -320,7 +320,7 @@ def test_a_cache_that_several_make_at_the_same_moment_is_never_taken_for_another
         Cache.open(folder).close()
 
     with ThreadPoolExecutor(8) as pool:
-        for number in range(40):
+        for number in range(120):
             together = threading.Barrier(8)
             for done in [pool.submit(opened, tmp_path / str(number), together) for _ in range(8)]:
                 done.result()
