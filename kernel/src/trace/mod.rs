@@ -24,10 +24,11 @@ pub use layout::Layout;
 pub use recorder::Recorder;
 use tree::{End, Replay, Tree};
 
-/// A recording costs as much as a handful of calls, so this many are to be expected for each.
-const CALLS_A_RECORDING: usize = 12;
-/// Recordings that may come before any of them has paid.
+/// Recordings that may come before any of them has paid, and the calls that are to be expected for each.
 const ADVANCE: usize = 48;
+const CALLS_EXPECTED: usize = 12;
+/// Replayed calls that pay for one more: a recording costs as much as four calls, a replay a small part of one.
+const CALLS_A_RECORDING: usize = 5;
 /// Recordings that came to nothing before recording ends, and one more for so many replayed calls.
 const FRUITLESS: usize = 4;
 const CALLS_A_FRUITLESS: usize = 32;
@@ -61,7 +62,7 @@ pub struct Traces<'a> {
 
 impl<'a> Traces<'a> {
     pub fn new(layout: &'a Layout, sender: Address, threads: usize) -> Self {
-        let advance = ADVANCE.min(layout.calls / threads / CALLS_A_RECORDING);
+        let advance = ADVANCE.min(layout.calls / threads / CALLS_EXPECTED);
         let tree = Tree::new();
         Self { layout, sender, tree, compared: HashSet::default(), recordings: 0, fruitless: 0, replayed: 0, advance }
     }
