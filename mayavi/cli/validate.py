@@ -1,4 +1,4 @@
-"""`mayavi validate`: prove the EVM on real chain data."""
+"""`mayavi validate`: prove the EVM and the protocols on real chain data."""
 
 from __future__ import annotations
 
@@ -13,13 +13,9 @@ from mayavi.cli.progress import counted
 
 if TYPE_CHECKING:
     from mayavi.replay.blocks import BlockReport, Report
+    from mayavi.replay.quotes import QuotesReport
 
-app = command_group("Prove the EVM on real chain data.")
-
-
-@app.callback()
-def group() -> None:
-    """Prove the EVM on real chain data."""  # its presence keeps `blocks` a subcommand while it is the only one
+app = command_group("Prove the EVM and the protocols on real chain data.")
 
 
 @app.command("blocks")
@@ -82,3 +78,51 @@ def cells(block: BlockReport) -> list[str]:
         f"{block.gas_used:,}",
         "exact" if block.exact else "differs",
     ]
+
+
+@app.command("quotes")
+def quotes(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of recorded pools and quotes, as JSON.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+) -> None:
+    """Rebuild pools as they stood on chain and ask them every quote that was recorded there.
+
+    Uniswap V3 pools are rebuilt from their tick map on Uniswap's own code, Curve pools on ours. Exit code 1 when any
+    answer differs from the chain's.
+    """
+    from mayavi.replay.quotes import validate_quotes
+
+    with counted("asking", "pools") as advance:
+        report = validate_quotes(folder, progress=advance)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        print_quotes(report)
+    if not report.exact:
+        raise typer.Exit(1)
+
+
+def print_quotes(report: QuotesReport) -> None:
+    """A line a pool, then what differs, then the totals."""
+    columns = [Column("pool", right=False), Column("protocol", right=False), Column("block"), Column("quotes")]
+    columns += [Column("exact"), Column("result", right=False, style="bold")]
+    print_table(
+        columns,
+        [
+            (
+                pool.name,
+                pool.protocol,
+                str(pool.block),
+                str(pool.quotes),
+                str(pool.exact_quotes),
+                "exact" if pool.exact else "differs",
+            )
+            for pool in report.pools
+        ],
+    )
+    print()
+    for pool in report.pools:
+        if not pool.exact:
+            print(f"{pool.name} at block {pool.block}, {pool.problem or pool.first_difference}")
+    totals = report.to_json()
+    print(f"{totals['exact_quotes']} of {totals['quotes']} quotes exact")

@@ -53,11 +53,12 @@ def describe_curve(curve: Curve) -> str:
 def deploy_curve(deployment: Deployment, curve: Curve, tokens: Mapping[str, Token], *, holder: bytes) -> None:
     """Every pool with its LP token; `holder` deposits the balances and holds all shares."""
     for pool in curve.pools:
-        _create(deployment, pool)
+        create_pool(deployment, pool)
         _fill(deployment, pool, tokens, holder)
 
 
-def _create(deployment: Deployment, pool: CurvePool) -> None:
+def create_pool(deployment: Deployment, pool: CurvePool) -> None:
+    """One pool and its LP token, empty."""
     label, n = pool_label(pool), len(pool.coins)
     lp_token = deployment.place(
         f"{label}.LP", "CurveLpToken", pool.lp_name, pool.lp_symbol, deployment.deployer, at=pool.lp_token

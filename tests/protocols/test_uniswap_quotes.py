@@ -9,21 +9,12 @@ from typing import Any
 
 import pytest
 
-from mayavi import Fork
-from mayavi.evm.hashing import keccak256
 from mayavi.protocols import UniswapV3
-from mayavi.protocols.uniswap_pool import MAX_TICK, MIN_TICK, UniswapV3Pool
-from mayavi.worlds.deployment import Deployment
-from mayavi.worlds.table import load_table
-from mayavi.worlds.tokens import deploy_tokens
-from mayavi.worlds.uniswap import deploy_uniswap
+from mayavi.protocols.uniswap_pool import MAX_TICK, MIN_TICK
+from mayavi.replay.quotes import HIGHEST_ROOT, LOWEST_ROOT
+from mayavi.replay.recorded_pool import rebuild_uniswap_pool
 
 FEE = 3000
-LOWEST_ROOT, HIGHEST_ROOT = 4295128740, 1461446703485210103287273052203988822378723970341
-"""The outermost square root prices a swap may be limited to."""
-
-# How the pool lays out its storage: slot of the liquidity and of the two mappings, bit of a tick's mark.
-LIQUIDITY, TICKS, BITMAP, INITIALISED = 4, 5, 6, 248
 
 
 @pytest.fixture(scope="module")
@@ -37,42 +28,7 @@ def recorded(cases: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def uniswap(recorded: dict[str, Any]) -> UniswapV3:
     """Uniswap on an empty chain, with this one pool rebuilt from its tick map."""
-    table = load_table("ethereum")
-    fork = Fork.empty()
-    fork.set_block(number=recorded["block"], timestamp=1_770_000_000)
-    deployment = Deployment(fork)
-    deploy_tokens(deployment, {symbol: table.tokens[symbol] for symbol in ("WBTC", "WETH")})
-    deploy_uniswap(deployment, table.uniswap, wrapped_native="WETH", native="ETH")
-    fork.labels = deployment.checksummed_labels()
-
-    scalars = recorded["scalars"]
-    pair = fork.address_of("WBTC"), fork.address_of("WETH")
-    deployment.send("UniswapV3.Factory", "createPool(address,address,uint24)", *pair, FEE)
-    uniswap = UniswapV3(fork)
-    pool = uniswap.pool("WBTC", "WETH", FEE)
-    deployment.send(pool.address, "initialize(uint160)", scalars["sqrt_price_x96"])
-    write_ticks(fork, pool, recorded["tick_data"])
-    fork.set_storage(pool.address, LIQUIDITY, scalars["liquidity"])
-    fork.deal("WBTC", pool.address, recorded["balance_token0"])
-    fork.deal("WETH", pool.address, recorded["balance_token1"])
-    return uniswap
-
-
-def write_ticks(fork: Fork, pool: UniswapV3Pool, ticks: dict[str, list[int]]) -> None:
-    bitmap: dict[int, int] = {}
-    for text, (gross, net, *_) in ticks.items():
-        tick = int(text)
-        place = mapping_slot(tick, TICKS)
-        fork.set_storage(pool.address, place, net % 2**128 << 128 | gross)
-        fork.set_storage(pool.address, place + 3, 1 << INITIALISED)
-        word, bit = divmod(tick // pool.tick_spacing, 256)
-        bitmap[word] = bitmap.get(word, 0) | 1 << bit
-    for word, bits in bitmap.items():
-        fork.set_storage(pool.address, mapping_slot(word, BITMAP), bits)
-
-
-def mapping_slot(key: int, slot: int) -> int:
-    return int.from_bytes(keccak256((key % 2**256).to_bytes(32, "big") + slot.to_bytes(32, "big")), "big")
+    return rebuild_uniswap_pool(recorded)
 
 
 def asked(recorded: dict[str, Any], function: str) -> list[tuple[tuple[str, str, int], int, int]]:
