@@ -320,7 +320,8 @@ def test_what_is_not_a_view_is_as_exact(source: str) -> None:
     fork = fork_with(returning(source))
     fork.set_balance(CONTRACT, 10**18)
     before = fork.digest()
-    same(fork, calldata(2))
+    for seed in range(6):
+        same(fork, calldata(2, 600, seed))
     assert fork.digest() == before
 
 
@@ -359,6 +360,8 @@ SNIPPETS = [
     "DUP1 31 AND 5 80 CALLDATACOPY",
     "DUP1 31 AND 0 80 CODECOPY",
     f"0 0 DUP3 31 AND 3 0 0x{LIBRARY.hex()} 60000 CALL",
+    f"0 0 32 3 DUP5 1 AND 0x{LIBRARY.hex()} GAS CALL SELFBALANCE ADD",
+    "DUP1 1 AND 0 SSTORE",
     f"20 9 32 3 DUP5 1 AND 0x{LIBRARY.hex()} ADD 3000 GAS SUB STATICCALL",
     "CALLDATASIZE",
     f"64 0 0 CALLDATACOPY 40 7 50 9 0x{LIBRARY.hex()} GAS STATICCALL",
@@ -387,6 +390,7 @@ def test_random_programs(code: bytes, seed: int) -> None:
     fork.set_code(
         LIBRARY, assemble(f"{X} 1 AND @odd JUMPI {Y} 5 MSTORE 50 0 RETURN :odd {X} 3 AND SLOAD 0 MSTORE 40 0 REVERT")
     )
+    fork.set_balance(CONTRACT, seed % 3)
     for slot in range(0, 8, 2):
         fork.set_storage(CONTRACT, slot, 2**250 - slot)
         fork.set_storage(LIBRARY, slot, 3 * slot + 1)

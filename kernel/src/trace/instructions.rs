@@ -247,11 +247,11 @@ impl Course<'_> {
         self.require(to, peek(stack, 1))?;
         let mut next = 2;
         if matches!(opcode, op::CALL | op::CALLCODE) {
+            self.require(self.operand(frame, 2)?, peek(stack, 2))?;
             // Coins that move change what later reads see.
             if !peek(stack, 2).is_zero() {
                 return Err(Unmodelled);
             }
-            self.require(self.operand(frame, 2)?, U256::ZERO)?;
             next = 3;
         }
         let mut words = [(Origin::Constant, U256::ZERO); 4];
