@@ -113,7 +113,8 @@ class TestCommand:
     def test_an_unknown_benchmark_is_refused_with_the_known_ones(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "calls,tulips")
         assert finished.returncode == 2
-        assert "unknown benchmark 'tulips'; there are: startup, calls, peers, codec, fleet, blocks" in finished.stderr
+        known = "startup, calls, batch, peers, codec, fleet, blocks"
+        assert f"unknown benchmark 'tulips'; there are: {known}" in finished.stderr
 
     def test_without_the_cases_the_replay_says_why_it_is_skipped(self, repository: Path, tmp_path: Path) -> None:
         finished = run_benchmarks(repository, "--only", "blocks", "--quick", "--json", MAYAVI_CASES=str(tmp_path))
@@ -124,13 +125,13 @@ class TestCommand:
 
     @pytest.mark.slow
     def test_a_quick_run_measures_every_part_that_needs_no_build(self, repository: Path) -> None:
-        finished = run_benchmarks(repository, "--only", "startup,codec,fleet", "--quick", "--json")
+        finished = run_benchmarks(repository, "--only", "startup,batch,codec,fleet", "--quick", "--json")
         assert finished.returncode == 0, finished.stderr
         found = json.loads(finished.stdout.splitlines()[-1])
         assert {"processor", "cores", "system"} <= found["machine"].keys()
         assert {"mayavi", "revm", "Python", "rustc", "eth-abi", "pyrevm", "verbs"} <= found["versions"].keys()
         assert found["quick"] is True
-        assert list(found["sections"]) == ["startup", "codec", "fleet"]
+        assert list(found["sections"]) == ["startup", "batch", "codec", "fleet"]
         for section in found["sections"].values():
             assert section["skipped"] is None
             assert section["rows"]

@@ -16,7 +16,7 @@ use super::{
 /// Guards on one path.
 const MOST_GUARDS: usize = 1 << 12;
 /// Memory whose origins are followed, in bytes of one frame.
-const MOST_MEMORY: usize = 1 << 22;
+const MOST_MEMORY: usize = 1 << 18;
 
 /// The recording ends here: what comes is not modelled.
 pub struct Unmodelled;

@@ -45,27 +45,3 @@ fn words(length: usize) -> impl Iterator<Item = Word> {
     let others = (selector..length).step_by(32).map(move |at| Word { at, length: (length - at).min(32) });
     first.into_iter().chain(others)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_follow_the_selector() {
-        let found: Vec<_> = words(68).map(|word| (word.at, word.length)).collect();
-        assert_eq!(found, [(0, 4), (4, 32), (36, 32)]);
-        let found: Vec<_> = words(40).map(|word| (word.at, word.length)).collect();
-        assert_eq!(found, [(0, 32), (32, 8)]);
-        assert_eq!(words(0).count(), 0);
-    }
-
-    #[test]
-    fn only_words_that_differ_are_named() {
-        let (one, mut other) = ([7; 68], [7; 68]);
-        other[40] = 8;
-        let layouts = Layout::of(&[&one, &other, &[1, 2]]);
-        assert_eq!(layouts[&68].differing, [Word { at: 36, length: 32 }]);
-        assert_eq!((layouts[&68].calls, layouts[&2].calls), (2, 1));
-        assert!(layouts[&2].differing.is_empty());
-    }
-}

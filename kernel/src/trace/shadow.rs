@@ -107,14 +107,13 @@ impl Bytes {
         std::array::from_fn(|byte| self.get(at.saturating_add(byte)))
     }
 
-    /// The bytes as a text: constant ones as they are now, the others as parts of words.
     pub fn text(&self, bytes: &[u8], is_pinned: impl Fn(Node) -> bool) -> Text {
         let kept = self.0.len().min(bytes.len());
         text_of(&self.0[..kept], bytes, is_pinned)
     }
 }
 
-/// The word that 32 bytes are, where they are exactly one; otherwise the text they are.
+/// Bytes as a text: what is the same in every call of this path as it is now, the rest as parts of words.
 pub fn text_of(origins: &[ByteOrigin], bytes: &[u8], is_pinned: impl Fn(Node) -> bool) -> Text {
     let mut text = Text { bytes: bytes.to_vec(), parts: Vec::new() };
     for (at, origin) in origins.iter().enumerate() {
@@ -159,5 +158,6 @@ pub struct Frame {
     pub output: Bytes,
     /// The call it is waiting for: its calldata, and where its output goes.
     pub pending: Option<(Bytes, Range<usize>)>,
+    /// Whether the interpreter has run any of its code.
     pub ran: bool,
 }
