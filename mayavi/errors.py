@@ -52,9 +52,10 @@ class UnknownName(UsageError):
     """A name that nothing here answers to. Its hint offers the nearest names that exist."""
 
     @classmethod
-    def of(cls, kind: str, name: str, known: Iterable[str], more: str = "") -> Self:
-        """`unknown <kind> '<name>'`, with the nearest of `known` and then `more` as the hint."""
-        hint = "  ".join(part for part in (did_you_mean(name, known), more) if part)
+    def of(cls, kind: str, name: str, known: Iterable[str], more: str = "", meant: str | None = None) -> Self:
+        """`unknown <kind> '<name>'`, with the nearest of `known`, or what was `meant`, and then `more` as the hint."""
+        nearest = f"did you mean '{meant}'?" if meant else did_you_mean(name, known)
+        hint = "  ".join(part for part in (nearest, more) if part)
         return cls(f"unknown {kind} '{name}'", hint or None)
 
 

@@ -63,7 +63,9 @@ class MarketPosition:
 
 def position(
     account: Annotated[str, typer.Argument(metavar="ADDRESS", help="An address, or a name of `world info --names`.")],
-    chain: Annotated[str, typer.Option("--chain", help="The chain: ethereum, arbitrum, …")] = "ethereum",
+    chain: Annotated[
+        str | None, typer.Option("--chain", help="The chain; by default ethereum, with --snapshot the one in it.")
+    ] = None,
     protocol: Annotated[
         Protocol | None, typer.Option("--protocol", help="Look at this protocol alone; by default at all there are.")
     ] = None,
@@ -102,7 +104,7 @@ def position(
         print_positions(found)
 
 
-def open_fork(chain: str, *, rpc: bool, rpc_url: str | None, block: str | None, snapshot: Path | None) -> Fork:
+def open_fork(chain: str | None, *, rpc: bool, rpc_url: str | None, block: str | None, snapshot: Path | None) -> Fork:
     """The world the options name; options that contradict each other are a misuse."""
     from mayavi import Fork
     from mayavi.evm.chains import chain as known_chain
@@ -115,7 +117,11 @@ def open_fork(chain: str, *, rpc: bool, rpc_url: str | None, block: str | None, 
     if snapshot is not None:
         if not snapshot.is_file():
             raise UsageError(f"there is no snapshot at '{snapshot}'", "`mayavi world build --output FILE` writes one")
-        return Fork.load_snapshot(snapshot)
+        fork = Fork.load_snapshot(snapshot)
+        if chain is not None and known_chain(chain).chain_id != fork.chain_id:
+            raise UsageError(f"'{snapshot}' holds chain {fork.chain_id}, not {chain}", "leave --chain out")
+        return fork
+    chain = chain or "ethereum"
     if live:
         known_chain(chain)
         with activity(f"asking the node of {chain}"):
@@ -148,10 +154,12 @@ def market_positions(fork: Fork, address: bytes, wanted: Protocol | None) -> Ite
 
 
 def refuse_absent(fork: Fork, wanted: Protocol | None, world: str) -> None:
-    """A protocol that the world does not have was asked for by mistake."""
+    """Nothing to look at is no answer: a world without protocols, or one that the world does not have."""
     present = protocols_of(fork)
+    if not present:
+        raise UsageError(f"no lending protocol is known on the {world}", "its names are those of `fork.labels`")
     if wanted is not None and wanted not in present:
-        raise UsageError(f"{wanted} is not on the {world}", f"on it: {', '.join(present) or 'none of them'}")
+        raise UsageError(f"{wanted} is not on the {world}", f"on it: {', '.join(present)}")
 
 
 def protocols_of(fork: Fork) -> list[Protocol]:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from functools import lru_cache
 from string import hexdigits
+from typing import Protocol
 
 from mayavi.errors import BadAddress
 from mayavi.evm.hashing import checksum_address
 
-AddressLike = bytes | str
-"""What a public function takes for an address: 20 bytes, or `0x` and 40 hex digits."""
+
+class Addressed(Protocol):
+    """Something that stands at an address: an account, a token, a contract."""
+
+    @property
+    def address(self) -> bytes:
+        """Where it stands."""
+
+
+AddressLike = bytes | str | Addressed
+"""What a public function takes for an address: 20 bytes, `0x` and 40 hex digits, or what has an `address`."""
 
 ZERO_ADDRESS = bytes(20)
 """The address of nobody; contracts use it for «none»."""
@@ -30,6 +40,9 @@ def to_address(value: AddressLike) -> bytes:
         if len(value) == 20:
             return bytes(value)
         raise BadAddress(f"address 0x{bytes(value[:40]).hex()} has {len(value)} bytes, not 20")
+    place = getattr(value, "address", None)
+    if type(place) is bytes and len(place) == 20:
+        return place
     raise BadAddress(
         f"{value!r} is no address but of type {type(value).__name__}",
         "give 20 bytes, or text of 0x and 40 hex digits",

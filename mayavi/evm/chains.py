@@ -6,6 +6,7 @@ chain, number and timestamp alone; a chain that is not here is an error, never a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -107,6 +108,20 @@ _GANACHE = Chain("ganache", 1337, 1, ((0, 0, "shanghai"),), dev=True)
 _CHAINS = (_ETHEREUM, _ARBITRUM, _OPTIMISM, _POLYGON, _BASE, _AVALANCHE, _HARDHAT, _GANACHE)
 
 
+_NICKNAMES = {
+    **dict.fromkeys(["mainnet", "eth", "l1"], "ethereum"),
+    **dict.fromkeys(["arb", "arbitrum-one"], "arbitrum"),
+    **dict.fromkeys(["op", "op-mainnet"], "optimism"),
+    **dict.fromkeys(["matic", "pol"], "polygon"),
+    **dict.fromkeys(["avax", "c-chain"], "avalanche"),
+}
+
+
+def unknown_chain(name: str, known: Iterable[str], more: str) -> UnknownName:
+    """The error for a chain of another name, with the one that was probably meant."""
+    return UnknownName.of("chain", name, known, more, meant=_NICKNAMES.get(name.casefold().replace(" ", "-")))
+
+
 @cache
 def chain(name_or_id: str | int) -> Chain:
     """The chain of that name or id, or `UnknownName` with the nearest names."""
@@ -115,7 +130,7 @@ def chain(name_or_id: str | int) -> Chain:
             return known
     names = [known.name for known in _CHAINS if not known.dev]
     known_ids = ", ".join(f"{known.name} ({known.chain_id})" for known in _CHAINS)
-    raise UnknownName.of("chain", str(name_or_id), names, f"known chains: {known_ids}")
+    raise unknown_chain(str(name_or_id), names, f"known chains: {known_ids}")
 
 
 def hardfork_at(chain_id: int, number: int, timestamp: int) -> str:

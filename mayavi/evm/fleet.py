@@ -16,8 +16,9 @@ threads. A run is all or nothing: if a row misses state or gets an impossible in
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,10 @@ SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT, NO_CODE = range(6)
 
 
 class Words:
-    """One 256-bit word for each row: exact as bytes or integers, and as floats for plots and observations."""
+    """One 256-bit word for each row: exact as bytes or integers, and as floats for plots and observations.
+
+    `words < 10**18` and its like compare every row with an integer, exactly, and give an array of truth values.
+    """
 
     __slots__ = ("words",)
 
@@ -56,6 +60,24 @@ class Words:
 
     def __getitem__(self, row: int) -> int:
         return int.from_bytes(self.words[row].tobytes(), "big")
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.ints())
+
+    def _compared(self, bound: int, compare: Callable[[int, int], bool]) -> NDArray[np.bool_]:
+        return np.array([compare(value, bound) for value in self.ints()], dtype=np.bool_)
+
+    def __lt__(self, bound: int) -> NDArray[np.bool_]:
+        return self._compared(bound, operator.lt)
+
+    def __le__(self, bound: int) -> NDArray[np.bool_]:
+        return self._compared(bound, operator.le)
+
+    def __gt__(self, bound: int) -> NDArray[np.bool_]:
+        return self._compared(bound, operator.gt)
+
+    def __ge__(self, bound: int) -> NDArray[np.bool_]:
+        return self._compared(bound, operator.ge)
 
     def ints(self) -> list[int]:
         """The words as exact integers."""

@@ -13,6 +13,7 @@ _BALANCE_OF = bytes.fromhex("70a08231")
 _TOTAL_SUPPLY = bytes.fromhex("18160ddd")
 _SENTINEL = 0x6D61796176690123456789
 """A value no balance has by chance: where it comes back, the slot is found."""
+_A_LONG_TIME_S = 365 * 86_400
 
 
 def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
@@ -46,14 +47,29 @@ def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
 
 
 def _slot_behind(fork: Fork, token: bytes, query: bytes) -> tuple[bytes, int] | None:
-    """The slot whose whole value is what `query` returns."""
+    """The slot whose whole value is what `query` returns, now and ever."""
     for address, slots in fork.touched(token, query):
         for slot in slots:
             with fork.snapshot():
                 fork.set_storage(address, slot, _SENTINEL)
-                if _read(fork, token, query) == _SENTINEL:
+                if _read(fork, token, query) == _SENTINEL and not _computes(fork, token, address, query):
                     return address, slot
     return None
+
+
+def _computes(fork: Fork, token: bytes, holder: bytes, query: bytes) -> bool:
+    """Whether the answer is made of more than the slot in `holder`, though it equals it at this moment.
+
+    Balances that bear interest equal what is stored while no interest has accrued yet: they change with time, or ask
+    another contract for the index.
+    """
+    if holder == token:
+        calls = fork.trace(token, query).walk()
+        if any(call.kind != "DELEGATECALL" and call.to != token for call in calls):
+            return True
+    with fork.snapshot():
+        fork.mine(1, _A_LONG_TIME_S)
+        return _read(fork, token, query) != _SENTINEL
 
 
 def _read(fork: Fork, token: bytes, query: bytes) -> int | None:

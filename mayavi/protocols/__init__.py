@@ -38,6 +38,20 @@ _HOMES = {
 }
 
 
+__all__ = [
+    "AaveAccount",
+    "AaveV3",
+    "CompoundV3",
+    "CompoundV3Account",
+    "CurveStableSwap",
+    "Erc20",
+    "PriceFeed",
+    "SparkAccount",
+    "SparkLend",
+    "UniswapV3",
+]
+
+
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'mayavi.protocols' has no attribute '{name}'")
@@ -47,4 +61,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(_HOMES)
+    return sorted(__all__)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from mayavi.errors import UnknownName
+from mayavi.evm.chains import unknown_chain
 from mayavi.worlds.compound_table import Compound
 from mayavi.worlds.curve_table import Curve
 
@@ -305,7 +306,7 @@ def table_path(chain: str) -> Path:
     """The table of `chain`, or `UnknownName` with the nearest chains."""
     known = chain_names()
     if chain not in known:
-        raise UnknownName.of("chain", chain, known, "`mayavi world list` shows the replicas there are")
+        raise unknown_chain(chain, known, "`mayavi world list` shows the replicas there are")
     return _TABLES / f"{chain}.json"
 
 

@@ -87,6 +87,7 @@ def test_a_name_is_as_good_as_an_address_and_a_protocol_can_be_chosen(run_mayavi
         (["0x12"], "address '0x12' has 2 hex digits, not 40"),
         (["Mayavi.Markt"], "unknown address or contract 'Mayavi.Markt'"),
         ([ALICE, "--chain", "etherium"], "unknown chain 'etherium'"),
+        ([ALICE, "--chain", "mainnet"], "unknown chain 'mainnet'"),
         ([ALICE, "--rpc", "--chain", "etherium"], "unknown chain 'etherium'"),
         ([ALICE, "--chain", "avalanche", "--protocol", "spark"], "spark is not on the avalanche replica"),
         ([ALICE, "--block", "19000000"], "--block 19000000 needs a node to read that block from"),
@@ -103,6 +104,16 @@ def test_misuse_says_what_was_wrong_and_what_to_do(run_mayavi, arguments: list[s
     assert first == message
     assert hints or "hex digits" in message
     assert all(line.endswith(" …") for line in said.splitlines())
+
+
+def test_a_snapshot_of_another_chain_or_of_no_protocol_is_refused(run_mayavi, borrowed: Path, tmp_path: Path) -> None:
+    finished = run_mayavi("position", ALICE, "--snapshot", str(borrowed), "--chain", "base")
+    assert finished.returncode == 2
+    assert "holds chain 1, not base" in finished.stderr
+    Fork.empty(chain_id=1).dump_snapshot(tmp_path / "empty.snapshot")
+    finished = run_mayavi("position", ALICE, "--snapshot", str(tmp_path / "empty.snapshot"))
+    assert finished.returncode == 2
+    assert "no lending protocol is known on the ethereum snapshot" in finished.stderr
 
 
 def test_a_node_that_is_not_there_is_a_failure(run_mayavi) -> None:

@@ -76,3 +76,12 @@ def test_checksum_is_eip_55_and_reads_back(address):
 def test_short_form_is_for_reading():
     assert shorten(USDC) == "0xA0b8…eB48"
     assert shorten(ZERO_ADDRESS) == "0x0000…0000"
+
+
+def test_what_stands_at_an_address_is_as_good_as_the_address() -> None:
+    class Standing:
+        address = bytes(range(20))
+
+    assert to_address(Standing()) == bytes(range(20))
+    with pytest.raises(BadAddress, match="of type object"):
+        to_address(object())

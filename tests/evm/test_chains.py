@@ -81,3 +81,13 @@ def test_an_unknown_chain_or_age_is_an_error() -> None:
         hardfork_at(999, 1, 1)
     with pytest.raises(UnknownName, match="the rules of polygon block 1 are not known"):
         hardfork_at(137, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("nickname", "name"),
+    [("mainnet", "ethereum"), ("ETH", "ethereum"), ("arbitrum one", "arbitrum"), ("avax", "avalanche")],
+)
+def test_what_people_call_a_chain_leads_to_its_name(nickname: str, name: str) -> None:
+    with pytest.raises(UnknownName) as caught:
+        chain(nickname)
+    assert f"did you mean '{name}'?" in str(caught.value.hint)

@@ -272,3 +272,13 @@ def test_addresses_in_templates_may_be_text(fork: Fork) -> None:
     program = Program()
     program.output("status", program.call(Template(checksum(ANSWER), b"\1", sender=checksum(ALICE)))[0])
     assert Fleet(fork, 1).run(program)["status"].ints() == [SUCCESS]
+
+
+def test_words_compare_with_an_integer_row_by_row_and_exactly() -> None:
+    values = [0, 10**18 - 1, 10**18, 2**256 - 1]
+    words = Words(np.array([list(value.to_bytes(32, "big")) for value in values], dtype=np.uint8))
+    assert list(words) == values
+    assert (words < 10**18).tolist() == [True, True, False, False]
+    assert (words <= 10**18).tolist() == [True, True, True, False]
+    assert (words > 10**18).tolist() == [False, False, False, True]
+    assert (words >= 10**18).tolist() == [False, False, True, True]

@@ -12,6 +12,7 @@ from mayavi.errors import (
     InsufficientAllowance,
     InsufficientBalance,
     NoCode,
+    StateError,
     UnknownName,
 )
 from mayavi.protocols.tokens import Erc20, require_balance, spending
@@ -123,3 +124,18 @@ def test_nobody_is_no_token_and_an_unknown_name_offers_near_ones(fork: Fork) -> 
     with pytest.raises(UnknownName) as caught:
         Erc20(fork, "WETHH")
     assert "'WETH'" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("token", ["AaveV3.aWETH", "AaveV3.variableDebtWETH", "AaveV3.aAAVE", "CompoundV3.cUSDCv3"])
+def test_a_balance_that_bears_interest_is_never_dealt_even_while_none_has_accrued(token: str) -> None:
+    fork = Fork.replica("ethereum")
+    before = fork.digest()
+    with pytest.raises(StateError, match="not plain storage"):
+        fork.deal(token, "0x" + "a1" * 20, 10**18)
+    assert fork.digest() == before
+
+
+def test_a_star_import_brings_every_adapter() -> None:
+    names: dict[str, object] = {}
+    exec("from mayavi.protocols import *", names)
+    assert {"AaveV3", "SparkLend", "CompoundV3", "CurveStableSwap", "UniswapV3", "PriceFeed"} <= set(names)
