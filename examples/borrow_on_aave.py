@@ -15,7 +15,7 @@ fork.deal("WETH", alice.address, ether(1))
 alice.supply("WETH", ether(1))
 alice.borrow("USDC", 1_700 * 10**6)
 print(f"health factor {alice.health_factor:.4f}")
-print(f"liquidated when WETH costs ${format_units(alice.liquidation_price('WETH') or 0, 8, 2)}")
+print(f"liquidated when WETH costs ${format_units(alice.liquidation_price_usd_e8('WETH') or 0, 8, 2)}")
 
 try:
     alice.borrow("USDC", 1_000 * 10**6)  # what fails leaves everything as it was

@@ -1,28 +1,27 @@
 """Aave V3, an account: what it can do on a market, what it holds and owes, and where it would be liquidated.
 
 Each action approves by itself what it needs, checks the balance first, and returns the receipt or what came of it. One
-that fails raises an `ExecutionError` (`CallReverted` with Aave's reason, `InsufficientBalance` …) and leaves everything
-as it was, approvals and nonce included.
+that fails raises an `ExecutionError` and leaves everything as it was, approvals and nonce included: `ActionRefused`
+where there is nothing to do, `CallReverted` with Aave's reason, `InsufficientBalance` where nothing else is amiss.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mayavi.errors import ActionRefused, CallReverted
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
-from mayavi.evm.arguments import word
-from mayavi.evm.units import from_units
 from mayavi.protocols.aave_flash import FlashLoan, take_flash_loan
-from mayavi.protocols.aave_reserve import Configuration
+from mayavi.protocols.aave_refusals import explained, prices_explained, rehearsed
+from mayavi.protocols.aave_reserve import Configuration, fraction
 from mayavi.protocols.aave_risk import NO_DEBT, Holding, liquidation_price, rule_of
 from mayavi.protocols.aave_v3 import AaveV3, AccountData
+from mayavi.protocols.given import above_zero, address_on
 from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
 
@@ -54,7 +53,7 @@ class AssetPosition(NamedTuple):
 class Position(NamedTuple):
     """All an account has on a market: a line for each reserve it supplied or borrowed, and the pool's totals."""
 
-    assets: list[AssetPosition]
+    assets: tuple[AssetPosition, ...]
     totals: AccountData
     emode: int
 
@@ -80,7 +79,10 @@ class _Line(NamedTuple):
 
 
 class AaveAccount:
-    """An account on an Aave V3 market; `market.account(address)` makes one. Amounts are in smallest units."""
+    """An account on an Aave V3 market; `market.account(address)` makes one. Amounts are in smallest units.
+
+    Two are equal where market, address and fork are the same; a copy of a fork is another fork.
+    """
 
     def __init__(self, market: AaveV3, address: AddressLike) -> None:
         self.market = market
@@ -90,25 +92,34 @@ class AaveAccount:
 
     def supply(self, asset: AddressLike, amount: int) -> Receipt:
         """Supply `amount` of `asset` from the account's balance; it becomes collateral where Aave allows."""
-        token = self.market.address_of(asset)
-        with self._spending(token, amount):
-            return self._send("supply", token, amount, self.address, 0)
+        token, amount = self.market.address_of(asset), above_zero(amount, "a supply")
+        return self._pay(token, amount, lambda: self._send("supply", token, amount, self.address, 0))
 
     def withdraw(self, asset: AddressLike, amount: int | None = None) -> Receipt:
         """Take `amount` of `asset` back, or all that was supplied with its interest."""
+        token = self.market.address_of(asset)
+        units = EVERYTHING if amount is None else above_zero(amount, "a withdrawal")
+        if not self.supplied(token):
+            raise ActionRefused(f"{self._name} has supplied no {self._symbol(token)}: there is nothing to withdraw")
         with undone_on_failure(self._fork):
-            return self._send("withdraw", self.market.address_of(asset), _or_all(amount), self.address)
+            return self._send("withdraw", token, units, self.address)
 
     def borrow(self, asset: AddressLike, amount: int) -> Receipt:
         """Borrow `amount` of `asset` at the variable rate."""
+        token, amount = self.market.address_of(asset), above_zero(amount, "a loan")
         with undone_on_failure(self._fork):
-            return self._send("borrow", self.market.address_of(asset), amount, _VARIABLE_RATE, 0, self.address)
+            return self._send("borrow", token, amount, _VARIABLE_RATE, 0, self.address)
 
     def repay(self, asset: AddressLike, amount: int | None = None) -> Receipt:
         """Pay `amount` of the debt in `asset` back, or all of it, which leaves none. More than is owed is not taken."""
-        token, amount = self.market.address_of(asset), _or_all(amount)
-        with self._spending(token, min(amount, self.debt(token))):
-            return self._send("repay", token, amount, _VARIABLE_RATE, self.address)
+        token = self.market.address_of(asset)
+        units = EVERYTHING if amount is None else above_zero(amount, "a repayment")
+        owed = self.debt(token)
+        if not owed:
+            raise ActionRefused(f"{self._name} owes no {self._symbol(token)}: there is nothing to repay")
+        return self._pay(
+            token, min(units, owed), lambda: self._send("repay", token, units, _VARIABLE_RATE, self.address)
+        )
 
     def set_collateral(self, asset: AddressLike, use: bool = True) -> Receipt:
         """Use what was supplied of `asset` as collateral, or no longer."""
@@ -132,18 +143,21 @@ class AaveAccount:
         """Repay a debt of `borrower` and take collateral for it, worth more by the liquidation bonus.
 
         `cover` is the most to repay; without it as much as the pool allows and this account can pay. The collateral
-        comes as the asset itself, or stays supplied and comes as aToken.
+        comes as the asset itself, or stays supplied and comes as aToken. An account object must be of this very fork.
         """
-        other = borrower if isinstance(borrower, AaveAccount) else self.market.account(borrower)
+        other = self.market.account(address_on(self._fork, borrower))
         seized_token, repaid_token = self.market.address_of(collateral), self.market.address_of(debt)
         owed = other.debt(repaid_token)
         # With nothing at all to pay with, the whole debt is asked for, and the error says what is missing.
         affordable = Erc20(self._fork, repaid_token).balance_of(self.address) or owed
-        most = min(owed, affordable if cover is None else word(cover))
-        with self._spending(repaid_token, most):
-            amount = most or _or_all(cover)
-            receipt = self._send("liquidationCall", seized_token, repaid_token, other.address, amount, receive_a_token)
-        event = self.market.pool.events(receipt, "LiquidationCall")[0].args
+        most = min(owed, affordable if cover is None else above_zero(cover, "a liquidation"))
+        sent = seized_token, repaid_token, other.address, most or EVERYTHING, receive_a_token
+
+        def act() -> Receipt:
+            return self._send("liquidationCall", *sent)
+
+        receipt = self._pay(repaid_token, most, act, lambda done: self._liquidation(done).covered)
+        event = self._liquidation(receipt)
         fee = self._paid_to_treasury(receipt, seized_token, other.address)
         return Liquidation(receipt, covered=event.covered, seized=event.seized, protocol_fee=fee)
 
@@ -162,19 +176,25 @@ class AaveAccount:
         premium, what they did not earn is taken from this account. What is left of `asset` and of the tokens in `sweep`
         is sent to it.
         """
-        return take_flash_loan(self.market, self.address, asset, amount, calls, sweep)
+        return take_flash_loan(self, asset, amount, calls, sweep)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
     def data(self) -> AccountData:
         """Collateral, debt and health, all reserves together, at the oracle's prices."""
-        return AccountData(*self.market.pool.getUserAccountData(self.address))
+        with prices_explained(self.market, self.address):
+            return AccountData(*self.market.pool.getUserAccountData(self.address))
 
     @property
     def health_factor(self) -> Decimal:
         """Below 1 anybody may liquidate. Infinite without debt; `data().health_factor_wad` is the pool's integer."""
         wad = self.data().health_factor_wad
-        return Decimal("Infinity") if wad == NO_DEBT else from_units(wad, 18)
+        return Decimal("Infinity") if wad == NO_DEBT else fraction(wad, 18)
+
+    @property
+    def liquidatable(self) -> bool:
+        """Whether anybody may liquidate: the health factor is below 1."""
+        return self.data().liquidatable
 
     @property
     def emode(self) -> int:
@@ -196,10 +216,11 @@ class AaveAccount:
 
     def position(self) -> Position:
         """Every reserve the account has something in, with the price at which it would be liquidated."""
-        lines, totals, emode = self._lines(), self.data(), self.emode
+        with prices_explained(self.market, self.address):
+            lines, totals, emode = self._lines(), self.data(), self.emode
         holdings = [line.holding for line in lines]
         rule = rule_of(holdings, totals.health_factor_wad)
-        assets = [
+        assets = tuple(
             AssetPosition(
                 symbol=line.token.symbol,
                 supplied=line.supplied,
@@ -213,21 +234,28 @@ class AaveAccount:
                 decimals=line.token.decimals,
             )
             for index, line in enumerate(lines)
-        ]
+        )
         return Position(assets, totals, emode)
 
-    def liquidation_price(self, asset: AddressLike) -> int | None:
+    def liquidation_price_usd_e8(self, asset: AddressLike) -> int | None:
         """The price of the collateral `asset`, in US dollars with eight decimals, where liquidation begins.
 
         At it the health factor is below 1, one higher it is not, if every other price stays. None where no price of
         `asset` makes that difference: no debt, not used as collateral, or the rest is enough or too little in any case.
         """
-        address, lines = self.market.address_of(asset), self._lines()
-        index = next((at for at, line in enumerate(lines) if line.token.address == address), None)
+        address = self.market.address_of(asset)
+        with prices_explained(self.market, self.address):
+            lines = self._lines()
+        index = _index(lines, address)
         if index is None or not _matters(lines[index]):
             return None
         holdings = [line.holding for line in lines]
         return liquidation_price(holdings, index, rule_of(holdings, self.data().health_factor_wad))
+
+    def _holdings(self, asset: AddressLike) -> tuple[list[Holding], int | None]:
+        """What health is computed from, and where in it `asset` is; None where the account has nothing there."""
+        lines, address = self._lines(), self.market.address_of(asset)
+        return [line.holding for line in lines], _index(lines, address)
 
     def _lines(self) -> list[_Line]:
         market = self.market
@@ -263,12 +291,33 @@ class AaveAccount:
     def _fork(self) -> Fork:
         return self.market.fork
 
+    @property
+    def _name(self) -> str:
+        return self._fork.name(self.address)
+
+    def _symbol(self, token: bytes) -> str:
+        return Erc20(self._fork, token).symbol
+
     def _send(self, function: str, *arguments: Any) -> Receipt:
-        receipt: Receipt = self.market.pool[function](*arguments, sender=self.address)
+        try:
+            receipt: Receipt = self.market.pool[function](*arguments, sender=self.address)
+        except CallReverted as error:
+            raise explained(self, error, function, arguments) from None
         return receipt
 
-    def _spending(self, token: bytes, amount: int) -> AbstractContextManager[Erc20]:
-        return spending(self._fork, token, self.market.pool.address, amount, self.address)
+    def _pay(
+        self, token: bytes, amount: int, act: Callable[[], Receipt], taken: Callable[[Receipt], int] | None = None
+    ) -> Receipt:
+        """`act` with `amount` of `token` approved; `taken` says how much of it was needed, where that may be less."""
+        asset, pool = Erc20(self._fork, token), self.market.pool.address
+        if asset.balance_of(self.address) < amount:
+            done = rehearsed(asset, self.address, pool, amount, act)
+            amount = taken(done) if done and taken else amount
+        with spending(self._fork, token, pool, amount, self.address):
+            return act()
+
+    def _liquidation(self, receipt: Receipt) -> Any:
+        return self.market.pool.events(receipt, "LiquidationCall")[0].args
 
     def _paid_to_treasury(self, receipt: Receipt, asset: bytes, borrower: bytes) -> int:
         a_token = self._fork.contract(self.market.reserve_data(asset).aToken, _A_TOKEN)
@@ -276,12 +325,24 @@ class AaveAccount:
         moved = (event.args for event in a_token.events(receipt, "Transfer"))
         return sum(each.value for each in moved if each[0] == borrower and each.to == treasury)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AaveAccount):
+            return NotImplemented
+        return self._fork is other._fork and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash((id(self._fork), self._identity))
+
+    @property
+    def _identity(self) -> tuple[bytes, bytes]:
+        return self.market.pool.address, self.address
+
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {checksum(self.address)}>"
+        return f"<{type(self).__name__} {checksum(self.address)} on {self.market.title}, chain {self._fork.chain_id}>"
 
 
-def _or_all(amount: int | None) -> int:
-    return EVERYTHING if amount is None else word(amount)
+def _index(lines: Sequence[_Line], asset: bytes) -> int | None:
+    return next((at for at, line in enumerate(lines) if line.token.address == asset), None)
 
 
 def _matters(line: _Line) -> bool:

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
+from typing import Any
 
+from mayavi.evm.address import checksum
 from mayavi.evm.units import RAY, from_units
+
+
+def fraction(amount: int, decimals: int) -> Decimal:
+    """`amount` with that many decimals, exactly; zero is a plain 0, which prints so."""
+    return from_units(amount, decimals) if amount else Decimal(0)
+
+
+def _shown(record: Any) -> str:
+    """A record's fields by name, addresses as people read them."""
+    values = ((field.name, getattr(record, field.name)) for field in fields(record))
+    inside = (f"{name}={checksum(value) if isinstance(value, bytes) else repr(value)}" for name, value in values)
+    return f"{type(record).__name__}({', '.join(inside)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +128,12 @@ class Reserve:
     @property
     def supply_rate(self) -> Decimal:
         """What suppliers earn, as a fraction a year."""
-        return from_units(self.supply_rate_ray, 27)
+        return fraction(self.supply_rate_ray, 27)
 
     @property
     def variable_borrow_rate(self) -> Decimal:
         """What borrowers pay, as a fraction a year."""
-        return from_units(self.variable_borrow_rate_ray, 27)
+        return fraction(self.variable_borrow_rate_ray, 27)
 
     @property
     def utilisation_ray(self) -> int:
@@ -130,7 +144,10 @@ class Reserve:
     @property
     def utilisation(self) -> Decimal:
         """The same as a fraction."""
-        return from_units(self.utilisation_ray, 27)
+        return fraction(self.utilisation_ray, 27)
+
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +163,6 @@ class EMode:
     """An asset whose price stands for all of the category; None where each has its own, always so since V3.2."""
     assets: tuple[str, ...]
     """Symbols of the assets that count as its collateral."""
+
+    def __repr__(self) -> str:
+        return _shown(self)

@@ -82,3 +82,19 @@ def liquidation_price(holdings: Sequence[Holding], index: int, health: Health = 
         middle = (low + high) // 2
         low, high = (low, middle) if healthy(middle) else (middle, high)
     return low
+
+
+def withdrawable(holdings: Sequence[Holding], index: int, health: Health = health_by_average) -> int:
+    """How much of the collateral `holdings[index]` can go before health is below 1, every price as it is."""
+
+    def healthy(amount: int) -> bool:
+        left = replace(holdings[index], collateral=holdings[index].collateral - amount)
+        return health([*holdings[:index], left, *holdings[index + 1 :]]) >= WAD
+
+    low, high = 0, holdings[index].collateral
+    if healthy(high):
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if healthy(middle) else (low, middle)
+    return low

@@ -15,12 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from mayavi.errors import ExecutionError, UnknownName
-from mayavi.evm.address import ZERO_ADDRESS, AddressLike
+from mayavi.errors import BadArgument, ExecutionError, UnknownName
+from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
+from mayavi.evm.units import WAD
+from mayavi.protocols.aave_refusals import prices_explained
 from mayavi.protocols.aave_reserve import Configuration, EMode, Reserve
+from mayavi.protocols.given import address_on, require_contract, require_fork
 from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from mayavi.evm.abi import Contract
     from mayavi.evm.fleet import Words
     from mayavi.evm.fork import Fork
@@ -62,7 +68,10 @@ _POOL = [
     " uint8 interestRateMode, uint256 premium, uint16 indexed referralCode)",
 ]
 _PROVIDER = ["getPriceOracle() view returns (address)"]
-_ORACLE = ["getAssetPrice(address asset) view returns (uint256)"]
+_ORACLE = [
+    "getAssetPrice(address asset) view returns (uint256)",
+    "getSourceOfAsset(address asset) view returns (address)",
+]
 _EMPTY_EMODES = 8  # so many unused numbers in a row, and the list of categories is taken to be at its end
 
 
@@ -76,6 +85,11 @@ class AccountData(NamedTuple):
     ltv_bps: int
     health_factor_wad: int
 
+    @property
+    def liquidatable(self) -> bool:
+        """Whether the health factor is below 1."""
+        return self.health_factor_wad < WAD
+
 
 @dataclass(frozen=True, slots=True)
 class AccountsData:
@@ -87,6 +101,12 @@ class AccountsData:
     liquidation_threshold_bps: Words
     ltv_bps: Words
     health_factor_wad: Words
+
+    @property
+    def liquidatable(self) -> NDArray[np.bool_]:
+        """Whether each health factor is below 1; exact, and false without debt."""
+        limbs = self.health_factor_wad.limbs()
+        return ~limbs[:, :3].any(axis=1) & (limbs[:, 3] < WAD)
 
     def __len__(self) -> int:
         return len(self.health_factor_wad)
@@ -117,13 +137,17 @@ class AaveV3:
     title: ClassVar[str] = "Aave V3"
 
     def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
+        require_fork(fork, type(self).__name__)
         if pool is None and f"{self.prefix}.Pool" not in fork.labels:
             raise UnknownName(
                 f"no {self.title} market is known on chain {fork.chain_id}",
                 "give the address of its pool, or open a fork of a chain that has one",
             )
+        place = f"{self.prefix}.Pool" if pool is None else pool
         self.fork = fork
-        self.pool: Contract = fork.contract(pool or f"{self.prefix}.Pool", _POOL)
+        self.pool: Contract = fork.contract(place, _POOL)
+        own = self.pool.ADDRESSES_PROVIDER, self.pool.FLASHLOAN_PREMIUM_TOTAL  # V2 lacks the one, an oracle the other
+        require_contract(fork, place, f"pool of {self.title}", *own)
 
     def account(self, address: AddressLike) -> AaveAccount:
         """The account at `address`, to act with and to look at. It needs no registration."""
@@ -135,17 +159,20 @@ class AaveV3:
 
     def reserves(self) -> list[Reserve]:
         """Every reserve, in the order of their listing."""
-        oracle = self.oracle
-        return [self._reserve(address, self.reserve_data(address), oracle) for address in self.pool.getReservesList()]
+        oracle, listed = self.oracle, self.pool.getReservesList()
+        with prices_explained(self):
+            return [self._reserve(address, self.reserve_data(address), oracle) for address in listed]
 
     def reserve(self, asset: AddressLike) -> Reserve:
         """The reserve of `asset` as it stands now."""
         address = self.address_of(asset)
-        return self._reserve(address, self.reserve_data(address), self.oracle)
+        with prices_explained(self, address):
+            return self._reserve(address, self.reserve_data(address), self.oracle)
 
-    def symbols(self) -> list[str]:
+    @property
+    def symbols(self) -> tuple[str, ...]:
         """The symbols of all reserves."""
-        return [Erc20(self.fork, address).symbol for address in self.pool.getReservesList()]
+        return tuple(Erc20(self.fork, address).symbol for address in self.pool.getReservesList())
 
     def address_of(self, asset: AddressLike) -> bytes:
         """The address of an asset that is a reserve here; any other is an `UnknownName` with the nearest."""
@@ -186,7 +213,9 @@ class AaveV3:
 
     def price_usd_e8(self, asset: AddressLike) -> int:
         """The price of one whole `asset` that the pool works with, in US dollars with eight decimals."""
-        price: int = self.oracle.getAssetPrice(self.address_of(asset))
+        address = self.address_of(asset)
+        with prices_explained(self, address):
+            price: int = self.oracle.getAssetPrice(address)
         return price
 
     @property
@@ -227,11 +256,17 @@ class AaveV3:
 
     # -- many accounts ------------------------------------------------------------------------------------------------
 
-    def account_data(self, accounts: Sequence[AddressLike]) -> AccountsData:
+    def account_data(self, accounts: Sequence[AddressLike | AaveAccount]) -> AccountsData:
         """What `AaveAccount.data` gives, for many accounts in one call of the kernel."""
-        places = [self.fork.address_of(account) for account in accounts]
+        if isinstance(accounts, str | bytes | bytearray) or hasattr(accounts, "address"):
+            raise BadArgument(
+                "one account was given where many are read",
+                "give a list, `account_data([…])`; for one account there is `market.account(…).data()`",
+            )
+        places = [address_on(self.fork, account) for account in accounts]
         calldata = self.pool.getUserAccountData.encode(ZERO_ADDRESS)
-        columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=len(AccountData._fields))
+        with prices_explained(self):
+            columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=len(AccountData._fields))
         return AccountsData(*columns)
 
     def _reserve(self, address: bytes, data: Any, oracle: Contract) -> Reserve:
@@ -277,3 +312,6 @@ class AaveV3:
             price_source=None if data.priceSource == ZERO_ADDRESS else data.priceSource,
             assets=tuple(Erc20(self.fork, address).symbol for address in self.emode_collateral(category)),
         )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {checksum(self.pool.address)} on chain {self.fork.chain_id}>"

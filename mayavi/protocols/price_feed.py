@@ -6,10 +6,20 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
-from mayavi.errors import BadArgument, BadCalldata, BadInteger, CallHalted, CallReverted, StateError, UsageError
+from mayavi.errors import (
+    ActionRefused,
+    BadArgument,
+    BadCalldata,
+    BadInteger,
+    CallHalted,
+    CallReverted,
+    StateError,
+    UsageError,
+)
 from mayavi.evm.address import AddressLike
 from mayavi.evm.units import Amount, as_integer, from_units, to_units
 from mayavi.protocols.aggregator_storage import Round, post_round
+from mayavi.protocols.given import require_contract, require_fork
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -49,8 +59,10 @@ class PriceFeed:
     """
 
     def __init__(self, fork: Fork, feed: AddressLike) -> None:
+        require_fork(fork, "PriceFeed")
         self.fork = fork
         self.contract = fork.contract(feed, _FEED)
+        require_contract(fork, feed, "price feed", self.contract.latestAnswer)
         self.name = feed if isinstance(feed, str) and not feed.startswith("0x") else fork.name(feed)
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -70,7 +82,8 @@ class PriceFeed:
     @property
     def price(self) -> Decimal:
         """The latest answer as people read it, exactly."""
-        return from_units(self.answer, self.decimals)
+        answer = self.answer
+        return from_units(answer, self.decimals) if answer else Decimal(0)
 
     @property
     def description(self) -> str:
@@ -115,7 +128,12 @@ class PriceFeed:
         share = _fraction(fraction)
         if share < -1:
             raise BadArgument(f"a price cannot fall by more than all of it, as {fraction!r} says", "-0.3 is minus 30 %")
-        exact = self.answer * (1 + share)
+        answer = self.answer
+        if answer <= 0:
+            raise ActionRefused(
+                f"{self.name} answers {answer}: a fraction of that is no price", "`move` and `set_price` set one"
+            )
+        exact = answer * (1 + share)
         return self.move(exact.numerator // exact.denominator)
 
     def set_price(self, price: Amount) -> Round:

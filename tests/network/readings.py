@@ -27,7 +27,7 @@ def spark(fork: Fork) -> list[object]:
 
 
 def _lender(market: AaveV3, fork: Fork, expected: set[str]) -> list[object]:
-    assert expected <= set(market.symbols())
+    assert expected <= set(market.symbols)
     reserves = [market.reserve(symbol) for symbol in sorted(expected)]
     for reserve in reserves:
         assert 0 <= reserve.supply_rate <= reserve.variable_borrow_rate < 2, reserve

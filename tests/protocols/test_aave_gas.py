@@ -57,7 +57,7 @@ def gas_used() -> dict[str, int]:
     for what in MEASURED:
         fork.mine(seconds=3_600)
         if what == "liquidation for WETH":
-            move_price(market, "WETH", (borrower.liquidation_price("WETH") or 0) * 99 // 100)
+            move_price(market, "WETH", (borrower.liquidation_price_usd_e8("WETH") or 0) * 99 // 100)
         receipt = {
             "first supply of WETH": lambda: borrower.supply("WETH", 10 * WAD),
             "first borrow": lambda: borrower.borrow("USDC", 10_000 * 10**6),

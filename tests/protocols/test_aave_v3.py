@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from mayavi import Fork, checksum
+from mayavi import Fork, checksum, format_units
 from mayavi.errors import (
     BadAddress,
     BadArgument,
@@ -195,7 +195,7 @@ def test_supply_borrow_time_repay_all_withdraw_all_leaves_nothing(borrower: Aave
     assert (borrower.supplied("WETH"), scaled_balance(fork, weth.a_token, ALICE)) == (0, 0)
     assert abs(borrower.balance("WETH") * RAY - scaled_supply * index) <= 2 * RAY
     assert market.pool.getUserConfiguration(ALICE) == 0
-    assert borrower.position().assets == []
+    assert borrower.position().assets == ()
     for token in ("WETH", "USDC"):
         assert Erc20(fork, token).allowance(ALICE, market.pool.address) == 0
 
@@ -270,24 +270,24 @@ def test_the_health_factor_is_that_of_an_independent_computation(market: AaveV3,
 def test_at_the_liquidation_price_health_is_below_one_and_above_it_not(borrower: AaveAccount) -> None:
     market = borrower.market
     give_and_supply(borrower, "USDC", 100 * 10**6)
-    price = borrower.liquidation_price("WETH")
+    price = borrower.liquidation_price_usd_e8("WETH")
     assert price is not None
     for above, healthy in ((1, True), (0, False), (-price // 100, False), (price // 100, True)):
         move_price(market, "WETH", price + above)
         assert (borrower.health_factor >= 1) is healthy
-        assert borrower.liquidation_price("WETH") == price
+        assert borrower.liquidation_price_usd_e8("WETH") == price
 
 
 def test_where_no_price_matters_there_is_no_liquidation_price(market: AaveV3, alice: AaveAccount) -> None:
-    assert alice.liquidation_price("WETH") is None
+    assert alice.liquidation_price_usd_e8("WETH") is None
     give_and_supply(alice, "WETH", WAD)
-    assert alice.liquidation_price("WETH") is None
+    assert alice.liquidation_price_usd_e8("WETH") is None
     give_and_supply(alice, "USDC", 3_000 * 10**6)
     alice.borrow("USDC", 100 * 10**6)
-    assert alice.liquidation_price("WETH") is None  # the dollars alone are enough
+    assert alice.liquidation_price_usd_e8("WETH") is None  # the dollars alone are enough
     alice.set_collateral("USDC", False)
-    assert alice.liquidation_price("USDC") is None
-    assert alice.liquidation_price("WETH") is not None
+    assert alice.liquidation_price_usd_e8("USDC") is None
+    assert alice.liquidation_price_usd_e8("WETH") is not None
 
 
 def test_a_position_lists_every_reserve_with_its_values(borrower: AaveAccount) -> None:
@@ -311,7 +311,7 @@ def test_a_position_lists_every_reserve_with_its_values(borrower: AaveAccount) -
         assert line.liquidation_threshold_bps == reserve.configuration.liquidation_threshold_bps
         assert line.supplied_usd_e8 == line.supplied * line.price_usd_e8 // 10**line.decimals
         assert line.debt_usd_e8 == line.debt * line.price_usd_e8 // 10**line.decimals
-        assert line.liquidation_price_usd_e8 == borrower.liquidation_price(line.symbol)
+        assert line.liquidation_price_usd_e8 == borrower.liquidation_price_usd_e8(line.symbol)
     weth, usdc = sorted(position.assets, key=lambda line: line.symbol, reverse=True)
     assert weth.supplied_usd_e8 == position.totals.collateral_usd_e8
     assert usdc.debt_usd_e8 == position.totals.debt_usd_e8
@@ -326,7 +326,7 @@ def test_a_liquidation_takes_bonus_and_fee_to_the_wei(
     borrower: AaveAccount, bob: AaveAccount, percent: int, share_bps: int, receive_a_token: bool
 ) -> None:
     market, fork = borrower.market, borrower.market.fork
-    price = borrower.liquidation_price("WETH")
+    price = borrower.liquidation_price_usd_e8("WETH")
     assert price is not None
     move_price(market, "WETH", price * percent // 100)
     assert (borrower.data().health_factor_wad > 95 * WAD // 100) is (share_bps == 5_000)
@@ -353,7 +353,7 @@ def test_a_liquidation_takes_bonus_and_fee_to_the_wei(
 
 def test_a_liquidator_covers_what_it_says_or_can_pay(borrower: AaveAccount, bob: AaveAccount) -> None:
     market, fork = borrower.market, borrower.market.fork
-    move_price(market, "WETH", borrower.liquidation_price("WETH") or 0)
+    move_price(market, "WETH", borrower.liquidation_price_usd_e8("WETH") or 0)
     with fork.snapshot():
         fork.deal("USDC", BOB, 100 * 10**6)
         assert bob.liquidate(ALICE, "WETH", "USDC").covered == 100 * 10**6
@@ -361,7 +361,7 @@ def test_a_liquidator_covers_what_it_says_or_can_pay(borrower: AaveAccount, bob:
         fork.deal("USDC", BOB, 100 * 10**6)
         assert bob.liquidate(ALICE, "WETH", "USDC", 40 * 10**6).covered == 40 * 10**6
         assert bob.balance("USDC") == 60 * 10**6
-    with pytest.raises(InsufficientBalance, match=r"has 0 USDC, but 1,500\.\d+ USDC are needed"):
+    with pytest.raises(InsufficientBalance, match=r"has 0 USDC, but 750\.\d+ USDC are needed"):
         bob.liquidate(borrower, "WETH", "USDC")
 
 
@@ -379,7 +379,7 @@ def test_bad_debt_remains_when_collateral_does_not_reach(borrower: AaveAccount, 
     assert abs(borrower.debt("USDC") - (owed - done.covered)) <= 1
     assert borrower.data()[:2] == (0, borrower.data().debt_usd_e8)
     assert borrower.health_factor == 0
-    assert borrower.liquidation_price("WETH") is None
+    assert borrower.liquidation_price_usd_e8("WETH") is None
     with pytest.raises(CallReverted, match="46 COLLATERAL_CANNOT_BE_LIQUIDATED"):
         bob.liquidate(borrower, "WETH", "USDC")
 
@@ -473,7 +473,7 @@ def test_an_emode_with_a_price_of_its_own_values_collateral_by_it(market: AaveV3
     assert line.price_usd_e8 == market.price_usd_e8(source)
     assert (line.supplied_usd_e8, line.debt_usd_e8) == position.totals[:2] == (1_000 * 10**8, 10 * 10**8)
     assert line.liquidation_threshold_bps == position.totals.liquidation_threshold_bps == 9_300
-    assert line.liquidation_price_usd_e8 is None is alice.liquidation_price("WETH")
+    assert line.liquidation_price_usd_e8 is None is alice.liquidation_price_usd_e8("WETH")
 
 
 def test_an_emode_that_is_not_there_is_told(market: AaveV3, alice: AaveAccount) -> None:
@@ -491,7 +491,8 @@ def test_the_supply_cap_holds_to_the_last_unit(market: AaveV3, alice: AaveAccoun
     before = market.fork.digest()
     with pytest.raises(CallReverted, match="51 SUPPLY_CAP_EXCEEDED") as caught:
         alice.supply("WETH", room + 1)
-    assert caught.value.hint == "supply less or another asset"
+    left = f"{format_units(room // 10**12 * 10**12, 18)} WETH"
+    assert caught.value.hint == f"there is room for {left} now; supply less or another asset"
     assert market.fork.digest() == before
     alice.supply("WETH", room)
     assert market.reserve("WETH").supplied == weth.configuration.supply_cap
@@ -520,13 +521,13 @@ def test_a_frozen_reserve_lets_out_and_not_in(borrower: AaveAccount, bob: AaveAc
     with pytest.raises(CallReverted, match="28 RESERVE_FROZEN"):
         borrower.borrow("USDC", 1)
     with market.fork.snapshot():
-        move_price(market, "WETH", borrower.liquidation_price("WETH") or 0)
+        move_price(market, "WETH", borrower.liquidation_price_usd_e8("WETH") or 0)
         market.fork.deal("USDC", BOB, 10**9)
         assert bob.liquidate(borrower, "WETH", "USDC").covered > 0
     market.fork.deal("USDC", ALICE, borrower.debt("USDC"))
     borrower.repay("USDC")
     borrower.withdraw("WETH")
-    assert borrower.position().assets == []
+    assert borrower.position().assets == ()
 
 
 def test_a_siloed_asset_is_the_only_debt(market: AaveV3, alice: AaveAccount, bob: AaveAccount) -> None:
@@ -584,7 +585,9 @@ def test_a_flash_loan_that_cannot_be_paid_back_never_happened(market: AaveV3, bo
     with pytest.raises(InsufficientBalance, match="has 0 USDC, but 50 USDC are needed"):
         bob.flash_loan("USDC", 100_000 * 10**6)
     away = Erc20(fork, "USDC").contract.transfer.encode(CAROL, 10**6)
-    with pytest.raises(CallReverted, match=r"run of .* reverted"):
+    with pytest.raises(
+        CallReverted, match="the calls left 99,999 USDC to pay back 100,000 USDC .* 51 USDC are missing"
+    ):
         bob.flash_loan("USDC", 100_000 * 10**6, [("USDC", away)])
     with pytest.raises(BadArgument, match="up to 16 calls"):
         bob.flash_loan("USDC", 10**6, [("USDC", away)] * 17)
@@ -602,15 +605,11 @@ def test_what_fails_leaves_everything_as_it_was(borrower: AaveAccount) -> None:
     market, fork = borrower.market, borrower.market.fork
     fork.deal("WETH", ALICE, WAD)
     before = fork.digest()
-    with pytest.raises(CallReverted, match="26 INVALID_AMOUNT"):
-        borrower.supply("WETH", 0)
     with pytest.raises(CallReverted, match="36 COLLATERAL_CANNOT_COVER_NEW_BORROW: the debt would exceed") as caught:
         borrower.borrow("USDC", 100_000 * 10**6)
-    assert caught.value.hint == "borrow less or supply more"
+    assert str(caught.value.hint).endswith("USDC more can be borrowed now; borrow less or supply more")
     with pytest.raises(CallReverted, match="35 HEALTH_FACTOR_LOWER_THAN_LIQUIDATION_THRESHOLD: the account's health"):
         borrower.withdraw("WETH")
-    with pytest.raises(CallReverted, match="39 NO_DEBT_OF_SELECTED_TYPE"):
-        borrower.repay("WETH", 5)
     with pytest.raises(CallReverted, match="43 UNDERLYING_BALANCE_ZERO"):
         borrower.set_collateral("USDC")
     with pytest.raises(CallReverted, match="32 NOT_ENOUGH_AVAILABLE_USER_BALANCE"):
@@ -651,8 +650,8 @@ def test_an_asset_without_a_label_is_found_by_the_symbol_it_gives_itself(market:
 
 def test_a_market_that_is_not_there_is_refused(fork: Fork) -> None:
     fork.labels["AaveV3.Pool"] = checksum(CAROL)
-    with pytest.raises(NoCode, match=r"AaveV3\.Pool: no contract stands there"):
-        AaveV3(fork).account(ALICE).data()
+    with pytest.raises(NoCode, match=r"no contract stands at AaveV3\.Pool"):
+        AaveV3(fork)
     del fork.labels["AaveV3.Pool"]
     with pytest.raises(UnknownName, match=f"no Aave V3 market is known on chain {fork.chain_id}"):
         AaveV3(fork)

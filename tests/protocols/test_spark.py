@@ -52,8 +52,8 @@ def test_it_is_another_market_than_aaves(market: SparkLend, alice: SparkAccount)
     assert market.pool.address == market.fork.address_of("Spark.Pool") != aave.pool.address
     assert market.a_token("DAI").address == market.fork.address_of("Spark.aDAI")
     assert alice.debt("DAI") > 1_500 * WAD
-    assert aave.account(ALICE).position().assets == []
-    assert set(market.symbols()) < set(market.fork.labels)
+    assert aave.account(ALICE).position().assets == ()
+    assert set(market.symbols) < set(market.fork.labels)
 
 
 def test_a_position_opens_grows_and_closes_without_dust(market: SparkLend, alice: SparkAccount) -> None:
@@ -68,7 +68,7 @@ def test_a_position_opens_grows_and_closes_without_dust(market: SparkLend, alice
 
 
 def test_a_liquidation_is_exact_to_the_wei(market: SparkLend, alice: SparkAccount) -> None:
-    bob, price = market.account(BOB), alice.liquidation_price("WETH")
+    bob, price = market.account(BOB), alice.liquidation_price_usd_e8("WETH")
     assert price is not None
     move_price(market, "WETH", price)
     assert alice.health_factor < 1

@@ -1,0 +1,58 @@
+"""What an adapter is given, checked before anything is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mayavi.errors import ActionRefused, BadCalldata, ExecutionError, MissingStateError, NoCode, UsageError
+from mayavi.evm.address import AddressLike
+from mayavi.evm.arguments import word
+from mayavi.evm.fork import Fork
+
+
+def require_fork(fork: object, adapter: str) -> None:
+    """Raise `UsageError` unless `fork` is a `Fork`."""
+    if not isinstance(fork, Fork):
+        name = fork if isinstance(fork, str) else "ethereum"
+        raise UsageError(f"{fork!r} is no fork", f'open one first: `{adapter}(Fork.replica("{name}"), …)`')
+
+
+def require_contract(fork: Fork, given: AddressLike, what: str, *questions: Callable[[], Any]) -> None:
+    """Raise unless a contract stands at `given` and answers `questions`, which nothing but a `what` does.
+
+    State that this world never learned proves nothing, so it is no reason to refuse.
+    """
+    name = given if isinstance(given, str) and given[:2] not in ("0x", "0X") else fork.name(fork.address_of(given))
+    try:
+        if not fork.code(given):
+            raise NoCode(f"no contract stands at {name}", f"check the address and the chain of the {what}")
+        for question in questions:
+            question()
+    except NoCode:
+        raise
+    except MissingStateError:
+        return
+    except (ExecutionError, BadCalldata):
+        raise UsageError(f"{name} is no {what}", "`fork.labels` lists the names of this world") from None
+
+
+def address_on(fork: Fork, who: Any) -> bytes:
+    """The address of somebody on `fork`: an address, a name, or an account object, which must be of this very fork."""
+    if isinstance(who, str | bytes):
+        return fork.address_of(who)
+    home = getattr(who, "fork", None) or getattr(getattr(who, "market", None), "fork", None)
+    if home is not None and home is not fork:
+        raise UsageError(
+            f"{who!r} belongs to another fork",
+            "a copy is another fork too: make the account anew, `market.account(other.address)`",
+        )
+    return fork.address_of(getattr(who, "address", who))
+
+
+def above_zero(amount: int, action: str) -> int:
+    """`amount` as an integer; `ActionRefused` where it is zero."""
+    number = word(amount)
+    if not number:
+        raise ActionRefused(f"{action} of 0 does nothing", "give an amount above zero, in smallest units")
+    return number
