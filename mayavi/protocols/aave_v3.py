@@ -105,8 +105,7 @@ class AccountsData:
     @property
     def liquidatable(self) -> NDArray[np.bool_]:
         """Whether each health factor is below 1; exact, and false without debt."""
-        limbs = self.health_factor_wad.limbs()
-        return ~limbs[:, :3].any(axis=1) & (limbs[:, 3] < WAD)
+        return self.health_factor_wad < WAD
 
     def __len__(self) -> int:
         return len(self.health_factor_wad)

@@ -15,7 +15,9 @@ def require_fork(fork: object, adapter: str) -> None:
     """Raise `UsageError` unless `fork` is a `Fork`."""
     if not isinstance(fork, Fork):
         name = fork if isinstance(fork, str) else "ethereum"
-        raise UsageError(f"{fork!r} is no fork", f'open one first: `{adapter}(Fork.replica("{name}"), …)`')
+        raise UsageError(
+            f"{fork!r} is no fork for {adapter} to stand on", f'open one first: `fork = Fork.replica("{name}")`'
+        )
 
 
 def require_contract(fork: Fork, given: AddressLike, what: str, *questions: Callable[[], Any]) -> None:

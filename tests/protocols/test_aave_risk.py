@@ -16,6 +16,7 @@ from mayavi.protocols.aave_risk import (
     health_by_sum,
     liquidation_price,
     rule_of,
+    withdrawable,
 )
 
 WAD = 10**18
@@ -84,3 +85,20 @@ def test_the_rule_is_the_one_that_gives_the_pools_own_answer() -> None:
     assert rule_of(mixed, health_by_average(mixed)) is health_by_average
     assert rule_of(mixed, health_by_sum(mixed)) is health_by_sum
     assert rule_of(mixed, 7) is health_by_average
+
+
+@RULES
+@given(each=holdings, data=st.data())
+def test_what_can_be_withdrawn_leaves_health_and_one_more_does_not(
+    rule: Health, each: list[Holding], data: st.DataObject
+) -> None:
+    index = data.draw(st.integers(0, len(each) - 1))
+
+    def left(amount: int) -> int:
+        rest = replace(each[index], collateral=each[index].collateral - amount)
+        return rule([*each[:index], rest, *each[index + 1 :]])
+
+    most = withdrawable(each, index, rule)
+    assert most == 0 or left(most) >= WAD
+    if rule is health_by_sum:  # with an average cut to basis points there may be more than one step
+        assert most == each[index].collateral or left(most + 1) < WAD

@@ -586,7 +586,7 @@ def test_a_flash_loan_that_cannot_be_paid_back_never_happened(market: AaveV3, bo
         bob.flash_loan("USDC", 100_000 * 10**6)
     away = Erc20(fork, "USDC").contract.transfer.encode(CAROL, 10**6)
     with pytest.raises(
-        CallReverted, match="the calls left 99,999 USDC to pay back 100,000 USDC .* 51 USDC are missing"
+        CallReverted, match=r"the calls left 99,999 USDC to pay back 100,000 USDC .* 51 USDC are missing"
     ):
         bob.flash_loan("USDC", 100_000 * 10**6, [("USDC", away)])
     with pytest.raises(BadArgument, match="up to 16 calls"):

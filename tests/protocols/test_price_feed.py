@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from mayavi import Fork
-from mayavi.errors import BadArgument, BadInteger, MissingStateError, StateError, UnknownName, UsageError
+from mayavi.errors import (
+    ActionRefused,
+    BadArgument,
+    BadInteger,
+    MissingStateError,
+    NoCode,
+    StateError,
+    UnknownName,
+    UsageError,
+)
 from mayavi.evm.address import checksum
 from mayavi.evm.hashing import keccak256
 from mayavi.protocols.price_feed import PriceFeed, Round
@@ -110,6 +119,27 @@ def test_what_cannot_be_moved_to_is_refused_and_changes_nothing(fork: Fork) -> N
         with pytest.raises(BadArgument, match="is not a fraction of a price"):
             feed.move_by(fraction)  # type: ignore[arg-type]
     assert fork.digest() == digest
+
+
+def test_what_is_no_feed_is_refused_at_once(fork: Fork) -> None:
+    with pytest.raises(NoCode, match="no contract stands at 0x0000000000000000000000000000000000000B0b"):
+        PriceFeed(fork, "0x0000000000000000000000000000000000000b0b")
+    for stranger in ("USDC", "WETH", "AaveV3.Pool"):
+        with pytest.raises(UsageError, match=f"{stranger} is no price feed"):
+            PriceFeed(fork, stranger)
+    with pytest.raises(UsageError, match="'ethereum' is no fork"):
+        PriceFeed("ethereum", ETH_USD)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("answer", [0, -5])
+def test_no_fraction_of_nothing_is_a_price(fork: Fork, answer: int) -> None:
+    feed = PriceFeed(fork, ETH_USD)
+    feed.move(answer)
+    with pytest.raises(ActionRefused, match=f"answers {answer}: a fraction of that is no price"):
+        feed.move_by(0.5)
+    feed.move(0)
+    assert str(feed.price) == "0"
+    assert feed.set_price("2000").answer == 2_000 * 10**8
 
 
 def test_an_unknown_feed_is_named_with_the_nearest(fork: Fork) -> None:
