@@ -130,7 +130,7 @@ AAVE_V3: Final[dict[int, tuple[str, str]]] = {
     57: ("LTV_VALIDATION_FAILED", "collateral without borrowing power is in the way; withdraw it first"),
     58: (
         "INCONSISTENT_EMODE_CATEGORY",
-        "the account has debt outside this eMode category; repay that debt, or choose another category",
+        "the eMode category does not exist, or a debt or the asset to borrow is outside it; `emodes()` lists them",
     ),
     59: (
         "PRICE_ORACLE_SENTINEL_CHECK_FAILED",
