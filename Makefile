@@ -37,7 +37,7 @@ $(call drop,vyper,$(VYPER_NAMES:%=contracts/build/%.*.json))
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-fast check check-python check-kernel format bench clean clean-all
+.PHONY: help setup demo test test-fast check check-python check-kernel check-tables format bench clean clean-all
 
 help:  ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -74,6 +74,9 @@ check-kernel: $(STAMPS)/python
 	@tools/toolchain cargo >/dev/null
 	@$(CARGO) fmt --manifest-path kernel/Cargo.toml --check
 	@$(CARGO) clippy --quiet --manifest-path kernel/Cargo.toml --all-targets --features bench --locked -- -D warnings
+
+check-tables: setup  ## compare the replicas' tables with their sources (fetches npm packages, needs the reference data)
+	@$(PY) tools/generate_tables.py --check --cases "$${MAYAVI_CASES:-../shared}"
 
 format: $(STAMPS)/python  ## rewrite Python and Rust sources in the house format
 	@$(BIN)/ruff check --fix .

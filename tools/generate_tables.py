@@ -11,12 +11,14 @@ Every table takes addresses, parameters and prices from its sources and nothing 
 Ethereum's table needs besides the configuration of Aave V3 Ethereum of 31 October 2023 and the prices around block
 19,000,000, from `--cases`. The other chains take their prices from Ethereum's table.
 
-`--check` writes nothing and fails when a committed table differs from what the sources give.
+`--check` writes nothing and fails when a committed table differs from what the sources give. `tables/SHA256SUMS` is
+written with them: a table that was edited by hand is noticed by the test suite, with no network.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 import tempfile
@@ -55,7 +57,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         packages = Packages(options.packages or fetch_packages(Path(scratch)))
         failed = [finish(chain, make_table(chain, options.cases, packages)) for chain in options.chains or CHAINS]
+    if not options.check:
+        write_sums()
     return 1 if any(failed) else 0
+
+
+def write_sums() -> None:
+    """The checksum of every table, as `sha256sum` writes and reads them."""
+    tables = sorted(TABLES.glob("*.json"))
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in tables]
+    (TABLES / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
 
 
 def make_table(chain: str, cases: Path, packages: Packages) -> dict[str, Any]:

@@ -143,10 +143,11 @@ def block_of(text: str | None) -> int | str | None:
 def market_positions(fork: Fork, address: bytes, wanted: Protocol | None) -> Iterator[MarketPosition]:
     """The account's position on every market of the chain, or on those of the protocol `wanted`."""
     from mayavi import protocols
+    from mayavi.protocols.compound_v3 import markets_of
 
     for protocol in protocols_of(fork) if wanted is None else [wanted]:
         if protocol is Protocol.COMPOUND:
-            for market in compound_markets(fork):
+            for market in sorted(markets_of(fork)):
                 yield compound_position(protocols.CompoundV3(fork, market).account(address))
         else:
             lender = protocols.AaveV3(fork) if protocol is Protocol.AAVE else protocols.SparkLend(fork)
@@ -164,15 +165,11 @@ def refuse_absent(fork: Fork, wanted: Protocol | None, world: str) -> None:
 
 def protocols_of(fork: Fork) -> list[Protocol]:
     """The protocols whose contracts this world names."""
+    from mayavi.protocols.compound_v3 import markets_of
+
     found = {Protocol.AAVE: "AaveV3.Pool" in fork.labels, Protocol.SPARK: "Spark.Pool" in fork.labels}
-    found[Protocol.COMPOUND] = bool(compound_markets(fork))
+    found[Protocol.COMPOUND] = bool(markets_of(fork))
     return [protocol for protocol, there in found.items() if there]
-
-
-def compound_markets(fork: Fork) -> list[str]:
-    """The names of the Comet markets of this world: `cUSDCv3` of `CompoundV3.cUSDCv3`."""
-    names = (label.removeprefix("CompoundV3.") for label in fork.labels if label.startswith("CompoundV3."))
-    return sorted(name for name in names if name.endswith("v3"))
 
 
 def aave_position(protocol: Protocol, account: AaveAccount) -> MarketPosition:
