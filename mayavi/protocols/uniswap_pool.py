@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Context, Decimal, localcontext
+from decimal import Context, Decimal, InvalidOperation, localcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
-from mayavi.errors import BadArgument, UnknownName
+from mayavi.errors import BadArgument, BadCalldata, BadInteger, CallHalted, CallReverted, UnknownName, UsageError
 from mayavi.evm.address import AddressLike, checksum
-from mayavi.evm.units import Amount
+from mayavi.evm.arguments import word
+from mayavi.evm.units import Amount, as_integer
+from mayavi.protocols.belonging import address_on, require_fork
 from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
@@ -57,9 +59,17 @@ class UniswapV3Pool:
     """
 
     def __init__(self, fork: Fork, pool: AddressLike) -> None:
+        require_fork(fork, "UniswapV3Pool")
         self.fork = fork
-        self.contract = fork.contract(pool, _ABI)
+        self.contract = fork.contract(address_on(fork, pool), _ABI)
         self.address = self.contract.address
+        try:
+            _ = self.token0, self.token1, self.fee, self.tick_spacing
+        except (CallReverted, CallHalted, BadCalldata):
+            raise UsageError(
+                f"{fork.name(self.address)} is not a pool of Uniswap V3: it tells no tokens, fee and tick spacing",
+                'find one by its tokens and fee: UniswapV3(fork).pool("WETH", "USDC", 500)',
+            ) from None
 
     @cached_property
     def token0(self) -> Erc20:
@@ -111,6 +121,8 @@ class UniswapV3Pool:
 
     def price_at(self, sqrt_price_x96: int, token: AddressLike) -> Decimal:
         """What `price` would be at another square root price, such as the one a quote ends at."""
+        if not word(sqrt_price_x96, "square root price"):
+            raise BadArgument("a square root price of 0 is no price", "a pool that was never initialised has it")
         with localcontext(_DIGITS):
             raw = (Decimal(sqrt_price_x96) / 2**96) ** 2
             price = raw.scaleb(self.token0.decimals - self.token1.decimals)
@@ -119,8 +131,11 @@ class UniswapV3Pool:
     def tick_at(self, price: Amount, token: AddressLike) -> int:
         """The tick nearest to a price of `token` at which a position may begin or end."""
         with localcontext(_DIGITS):
-            wanted = Decimal(price)
-            if not wanted > 0:
+            try:
+                wanted = Decimal(price)
+            except (InvalidOperation, TypeError, ValueError):
+                raise BadArgument(f"{price!r} is not a price", "write it like '1700.25'") from None
+            if not (wanted.is_finite() and wanted > 0):
                 raise BadArgument(f"a price of {price} has no tick", "prices are above zero")
             raw = (wanted if self._is_token0(token) else 1 / wanted).scaleb(self.token1.decimals - self.token0.decimals)
             steps = int((raw.ln() / Decimal("1.0001").ln() / self.tick_spacing).to_integral_value())
@@ -176,6 +191,7 @@ class UniswapV3Pool:
         return profile
 
     def _range(self, lower: int, upper: int) -> tuple[int, int]:
+        lower, upper = tick_number(lower), tick_number(upper)
         if lower >= upper:
             raise BadArgument(f"the range from tick {lower} to {upper} is empty", "give the lower tick first")
         return max(lower, MIN_TICK), min(upper, MAX_TICK)
@@ -186,7 +202,7 @@ class UniswapV3Pool:
         return [function.decode(output) for output in self.fork.call_many(self.address, datas)]
 
     def _is_token0(self, token: AddressLike) -> bool:
-        place = self.fork.address_of(token)
+        place = address_on(self.fork, token)
         if place not in (self.token0.address, self.token1.address):
             raise UnknownName(
                 f"{self.fork.name(place)} is not in {self!r}",
@@ -199,6 +215,14 @@ class UniswapV3Pool:
         if name.startswith("0x"):
             name = f"UniswapV3.{self.token0.symbol}/{self.token1.symbol}.{self.fee} at {checksum(self.address)}"
         return f"<pool {name}>"
+
+
+def tick_number(tick: SupportsIndex) -> int:
+    """`tick` as an integer, NumPy's too; `BadInteger` for the rest."""
+    try:
+        return as_integer(tick)
+    except TypeError:
+        raise BadInteger(f"tick {tick!r} is not an integer", "`pool.tick_at(price, token)` gives one") from None
 
 
 def _set_bits(word: int) -> Iterable[int]:

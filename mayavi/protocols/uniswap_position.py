@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from mayavi.errors import ActionRefused, BadArgument, CallReverted, UnknownName
+from mayavi.errors import ActionRefused, BadArgument, CallReverted, UnknownName, UsageError
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import word
-from mayavi.protocols.tokens import spending, undone_on_failure
-from mayavi.protocols.uniswap_pool import MAX_TICK, MIN_TICK, UniswapV3Pool
+from mayavi.protocols.belonging import address_on, require_fork
+from mayavi.protocols.explaining import text_of
+from mayavi.protocols.tokens import undone_on_failure
+from mayavi.protocols.uniswap_liquidity import Amounts, Pair, amounts_of, pay, refuse_nothing, text
+from mayavi.protocols.uniswap_pool import MAX_TICK, MIN_TICK, UniswapV3Pool, tick_number
+from mayavi.protocols.uniswap_refusals import explained
 
 if TYPE_CHECKING:
-    from mayavi.evm.abi import BoundFunction, Contract
+    from mayavi.evm.abi import Contract
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
-
-Amounts = Mapping[str | bytes, int]
-"""Amounts by token: `{"WETH": 10**18, "USDC": 2_500 * 10**6}`. A token that is not named counts as zero."""
 
 _MANAGER = [
     "mint((address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint256 amount0Desired,"
@@ -40,13 +40,6 @@ _MANAGER = [
 ]
 _FACTORY = ["getPool(address tokenA, address tokenB, uint24 fee) view returns (address)"]
 _ALL = 2**128 - 1
-
-
-class Pair(NamedTuple):
-    """Amounts of a pool's two tokens."""
-
-    amount0: int
-    amount1: int
 
 
 class Minted(NamedTuple):
@@ -96,14 +89,16 @@ class UniswapV3Position:
     """
 
     def __init__(self, fork: Fork, token_id: int) -> None:
+        require_fork(fork, "UniswapV3Position")
         self.fork = fork
         self.token_id = word(token_id, "token id")
         self.manager = _manager(fork)
+        _ = self.data
 
     @classmethod
     def held_by(cls, fork: Fork, owner: AddressLike) -> list[UniswapV3Position]:
         """All positions of `owner`."""
-        manager, holder = _manager(fork), fork.address_of(owner)
+        manager, holder = _manager(fork), address_on(fork, owner)
         return [cls(fork, manager.tokenOfOwnerByIndex(holder, i)) for i in range(manager.balanceOf(holder))]
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -166,12 +161,12 @@ class UniswapV3Position:
         deadline: int | None = None,
     ) -> Changed:
         """Add liquidity, as much as `amounts` allow. Anybody may; the position stays its owner's."""
-        pool, payer = self.pool, self._sender(sender)
-        amount0, amount1 = _amounts(pool, amounts)
-        _refuse_nothing(amount0, amount1)
-        at_least = _amounts(pool, min_amounts or {})
-        params = (self.token_id, amount0, amount1, *at_least, _deadline(self.fork, deadline))
-        receipt = _pay(pool, self.manager, self.manager.increaseLiquidity, params, amount0, amount1, payer)
+        pool, data, payer = self.pool, self.data, self._sender(sender)
+        most, least = amounts_of(pool, amounts), amounts_of(pool, min_amounts)
+        refuse_nothing(most)
+        params = (self.token_id, *most, *least, _deadline(self.fork, deadline))
+        ticks = data.lower_tick, data.upper_tick
+        receipt = pay(pool, ticks, self.manager.increaseLiquidity, params, most, least, payer)
         added, paid0, paid1 = self.manager.increaseLiquidity.function.decode(receipt.output)
         return Changed(added, paid0, paid1, receipt)
 
@@ -191,10 +186,14 @@ class UniswapV3Position:
                 f"{taken} of liquidity cannot be taken from position {self.token_id}, which has {standing}",
                 "give a number from 1 up to what it has",
             )
-        at_least = _amounts(self.pool, min_amounts or {})
-        params = (self.token_id, taken, *at_least, _deadline(self.fork, deadline))
+        pool, who = self.pool, self._sender(sender)
+        least = amounts_of(pool, min_amounts)
+        params = (self.token_id, taken, *least, _deadline(self.fork, deadline))
         with undone_on_failure(self.fork):
-            receipt = self.manager.decreaseLiquidity(params, sender=self._sender(sender))
+            try:
+                receipt = self.manager.decreaseLiquidity(params, sender=who)
+            except CallReverted as error:
+                raise self._explained(error, "a decrease", taken, pool, least) from None
         amount0, amount1 = self.manager.decreaseLiquidity.function.decode(receipt.output)
         return Changed(taken, amount0, amount1, receipt)
 
@@ -203,9 +202,12 @@ class UniswapV3Position:
         who = self._sender(sender)
         if not any(self.owed):
             raise ActionRefused(f"position {self.token_id} is owed nothing", "fees come with swaps inside its range")
-        receiver = who if recipient is None else self.fork.address_of(recipient)
+        receiver = who if recipient is None else address_on(self.fork, recipient)
         with undone_on_failure(self.fork):
-            receipt = self.manager.collect((self.token_id, receiver, _ALL, _ALL), sender=who)
+            try:
+                receipt = self.manager.collect((self.token_id, receiver, _ALL, _ALL), sender=who)
+            except CallReverted as error:
+                raise explained(error, f"a collection from position {self.token_id}") from None
         amount0, amount1 = self.manager.collect.function.decode(receipt.output)
         return Collected(amount0, amount1, receipt)
 
@@ -219,19 +221,21 @@ class UniswapV3Position:
     ) -> Collected:
         """Take everything out, pay it to `recipient` (default: the sender) and burn the token, in one transaction."""
         who, liquidity, manager = self._sender(sender), self.liquidity, self.manager
-        receiver = who if recipient is None else self.fork.address_of(recipient)
-        at_least = _amounts(self.pool, min_amounts or {})
+        receiver = who if recipient is None else address_on(self.fork, recipient)
+        pool, until = self.pool, _deadline(self.fork, deadline)
+        least = amounts_of(pool, min_amounts)
         steps = []
         if liquidity:
-            steps.append(
-                manager.decreaseLiquidity.encode((self.token_id, liquidity, *at_least, _deadline(self.fork, deadline)))
-            )
+            steps.append(manager.decreaseLiquidity.encode((self.token_id, liquidity, *least, until)))
         collecting = bool(liquidity) or any(self.owed)
         if collecting:
             steps.append(manager.collect.encode((self.token_id, receiver, _ALL, _ALL)))
         steps.append(manager.burn.encode(self.token_id))
         with undone_on_failure(self.fork):
-            receipt = manager.multicall(steps, sender=who)
+            try:
+                receipt = manager.multicall(steps, sender=who)
+            except CallReverted as error:
+                raise self._explained(error, "a burn", liquidity, pool, least) from None
         paid = Pair(0, 0)
         if collecting:
             results = manager.multicall.function.decode(receipt.output)
@@ -239,7 +243,17 @@ class UniswapV3Position:
         return Collected(paid.amount0, paid.amount1, receipt)
 
     def _sender(self, sender: AddressLike | None) -> bytes:
-        return self.owner if sender is None else self.fork.address_of(sender)
+        return self.owner if sender is None else address_on(self.fork, sender)
+
+    def _explained(
+        self, error: CallReverted, what: str, liquidity: int, pool: UniswapV3Pool, least: Pair
+    ) -> CallReverted:
+        hint = None
+        if text_of(error) == "Price slippage check":
+            params = (self.token_id, liquidity, 0, 0, self.fork.timestamp)
+            now = Pair(*self.manager.decreaseLiquidity.call(params, sender=self.owner))
+            hint = f"it gives {text(pool, now)} now, and {text(pool, least)} were the least to take"
+        return explained(error, f"{what} of position {self.token_id}", hint)
 
     def __repr__(self) -> str:
         return f"<position {self.token_id} of Uniswap V3>"
@@ -257,15 +271,18 @@ def mint(
 ) -> Minted:
     """A new position; see `UniswapV3.mint`."""
     fork, manager = pool.fork, _manager(pool.fork)
-    payer = fork.address_of(sender)
-    _check_ticks(pool, lower_tick, upper_tick)
-    amount0, amount1 = _amounts(pool, amounts)
-    _refuse_nothing(amount0, amount1)
-    at_least = _amounts(pool, min_amounts or {})
-    receiver = payer if recipient is None else fork.address_of(recipient)
+    payer = address_on(fork, sender)
+    ticks = _ticks(pool, lower_tick, upper_tick)
+    most, least = amounts_of(pool, amounts), amounts_of(pool, min_amounts)
+    refuse_nothing(most)
+    receiver = payer if recipient is None else address_on(fork, recipient)
     pair = pool.token0.address, pool.token1.address, pool.fee
-    params = (*pair, lower_tick, upper_tick, amount0, amount1, *at_least, receiver, _deadline(fork, deadline))
-    receipt = _pay(pool, manager, manager.mint, params, amount0, amount1, payer)
+    if fork.contract("UniswapV3.Factory", _FACTORY).getPool(*pair) != pool.address:
+        raise UsageError(
+            f"{pool!r} was not made by this chain's factory of Uniswap V3", "its position manager serves no other pools"
+        )
+    params = (*pair, *ticks, *most, *least, receiver, _deadline(fork, deadline))
+    receipt = pay(pool, ticks, manager.mint, params, most, least, payer)
     token_id, liquidity, paid0, paid1 = manager.mint.function.decode(receipt.output)
     return Minted(UniswapV3Position(fork, token_id), liquidity, paid0, paid1, receipt)
 
@@ -274,40 +291,8 @@ def _manager(fork: Fork) -> Contract:
     return fork.contract("UniswapV3.PositionManager", _MANAGER)
 
 
-def _pay(
-    pool: UniswapV3Pool,
-    manager: Contract,
-    action: BoundFunction,
-    params: tuple[object, ...],
-    amount0: int,
-    amount1: int,
-    payer: bytes,
-) -> Receipt:
-    fork, spender = pool.fork, manager.address
-    with (
-        spending(fork, pool.token0.address, spender, amount0, payer),
-        spending(fork, pool.token1.address, spender, amount1, payer),
-    ):
-        receipt: Receipt = action(params, sender=payer)
-    return receipt
-
-
-def _amounts(pool: UniswapV3Pool, amounts: Amounts) -> Pair:
-    """Amounts of token0 and token1; a token of neither is an `UnknownName`."""
-    of = {pool.token0.address: 0, pool.token1.address: 0}
-    for token, amount in amounts.items():
-        traded = pool.other(token).address  # refuses a token that is not the pool's
-        own = pool.token0 if traded == pool.token1.address else pool.token1
-        of[own.address] = word(amount)
-    return Pair(of[pool.token0.address], of[pool.token1.address])
-
-
-def _refuse_nothing(amount0: int, amount1: int) -> None:
-    if not (amount0 or amount1):
-        raise ActionRefused("a position of nothing adds no liquidity", "give an amount above zero")
-
-
-def _check_ticks(pool: UniswapV3Pool, lower: int, upper: int) -> None:
+def _ticks(pool: UniswapV3Pool, lower: int, upper: int) -> tuple[int, int]:
+    lower, upper = tick_number(lower), tick_number(upper)
     spacing = pool.tick_spacing
     for tick in (lower, upper):
         if tick % spacing or not MIN_TICK <= tick <= MAX_TICK:
@@ -319,6 +304,7 @@ def _check_ticks(pool: UniswapV3Pool, lower: int, upper: int) -> None:
             )
     if lower >= upper:
         raise BadArgument(f"the range from tick {lower} to {upper} is empty", "give the lower tick first")
+    return lower, upper
 
 
 def _deadline(fork: Fork, deadline: int | None) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from mayavi.errors import BadArgument
 from mayavi.evm.address import AddressLike
+from mayavi.protocols.belonging import address_on
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 RouteLike = Sequence[AddressLike | int]
 """`("WETH", 500, "USDC")`, over several pools `("WBTC", 3000, "WETH", 500, "USDC")`, or `("WETH", "USDC", 500)`."""
 
+_FIRST = "a route names the token put in, the token taken out and the fees of the pools between"
 _FORMS = 'write ("WETH", "USDC", 500), or tokens and fees in turn: ("WBTC", 3000, "WETH", 500, "USDC")'
 
 
@@ -27,13 +29,14 @@ class Route(NamedTuple):
     @classmethod
     def of(cls, fork: Fork, route: RouteLike) -> Route:
         """The route that `route` writes, its names looked up."""
-        parts = [] if isinstance(route, str | bytes) else list(route)
+        given: object = route
+        parts = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else []
         if len(parts) == 3 and _is_fee(parts[2]):
             parts = [parts[0], parts[2], parts[1]]
         alternating = len(parts) >= 3 and len(parts) % 2 == 1
         if not alternating or any(_is_fee(part) != bool(place % 2) for place, part in enumerate(parts)):
-            raise BadArgument(f"{route!r} is not a route through pools", _FORMS)
-        tokens = tuple(fork.address_of(part) for part in parts[::2] if not isinstance(part, int))
+            raise BadArgument(f"{route!r} is not a route through pools", f"{_FIRST}; {_FORMS}")
+        tokens = tuple(address_on(fork, part) for part in parts[::2])
         fees = tuple(part for part in parts[1::2] if isinstance(part, int))
         for before, after in pairwise(tokens):
             if before == after:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mayavi.errors import ActionRefused, BadArgument, CallReverted, UnknownName
+from mayavi.errors import ActionRefused, BadArgument, BadInteger, CallReverted, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.arguments import word
 from mayavi.evm.interface import Event
+from mayavi.protocols.belonging import address_on, chain_name, require_fork, require_own
+from mayavi.protocols.explaining import text_of
 from mayavi.protocols.tokens import Erc20, spending
+from mayavi.protocols.uniswap_liquidity import Amounts
 from mayavi.protocols.uniswap_pool import LiquidityRange, Tick, UniswapV3Pool
 from mayavi.protocols.uniswap_position import Minted, UniswapV3Position, mint
+from mayavi.protocols.uniswap_refusals import explained
 from mayavi.protocols.uniswap_route import Route, RouteLike
 from mayavi.protocols.uniswap_router import Router
 
@@ -36,7 +40,13 @@ _SWAP = Event.parse(
     "Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96,"
     " uint128 liquidity, int24 tick)"
 )
+_NEEDED = ("UniswapV3.Factory", "UniswapV3.QuoterV2")
+_LARGEST = 2**255 - 1  # pools count amounts with a sign
 _TIERS = (100, 200, 300, 400, 500, 3000, 10_000)  # those between 100 and 500 are Base's
+
+
+PoolLike = UniswapV3Pool | AddressLike | Sequence[AddressLike | int]
+"""A pool, its name or address, or its tokens and fee: `("WETH", "USDC", 500)`."""
 
 
 class Quote(NamedTuple):
@@ -73,6 +83,13 @@ class UniswapV3:
     """
 
     def __init__(self, fork: Fork) -> None:
+        require_fork(fork, "UniswapV3")
+        for label in _NEEDED:
+            if label not in fork.labels or not fork.code(label):
+                raise UnknownName(
+                    f"no Uniswap V3 is known on this fork of {chain_name(fork)}: {label} is not there",
+                    f'name its contracts: fork.labels["{label}"] = "0x…"',
+                )
         self.fork = fork
         self.factory = fork.contract("UniswapV3.Factory", _FACTORY)
         self.quoter = fork.contract("UniswapV3.QuoterV2", _QUOTER)
@@ -89,7 +106,7 @@ class UniswapV3:
 
     def pools(self, token: AddressLike, other: AddressLike) -> list[UniswapV3Pool]:
         """All pools of two tokens, by rising fee."""
-        pair = self.fork.address_of(token), self.fork.address_of(other)
+        pair = address_on(self.fork, token), address_on(self.fork, other)
         addresses = (self._pool_address(*pair, fee) for fee in self._fees())
         return [UniswapV3Pool(self.fork, address) for address in addresses if address is not None]
 
@@ -107,13 +124,13 @@ class UniswapV3:
         self, route: RouteLike, amounts_in: Iterable[int], *, sqrt_price_limit_x96: int = 0
     ) -> list[Quote]:
         """`quote_exact_input` for many amounts at once, each as if it were the only one."""
-        return self._quotes(Route.of(self.fork, route), list(amounts_in), sqrt_price_limit_x96, exact_input=True)
+        return self._quotes(Route.of(self.fork, route), _listed(amounts_in), sqrt_price_limit_x96, exact_input=True)
 
     def quote_exact_outputs(
         self, route: RouteLike, amounts_out: Iterable[int], *, sqrt_price_limit_x96: int = 0
     ) -> list[Quote]:
         """`quote_exact_output` for many amounts at once, each as if it were the only one."""
-        return self._quotes(Route.of(self.fork, route), list(amounts_out), sqrt_price_limit_x96, exact_input=False)
+        return self._quotes(Route.of(self.fork, route), _listed(amounts_out), sqrt_price_limit_x96, exact_input=False)
 
     # -- swaps --------------------------------------------------------------------------------------------------------
 
@@ -161,21 +178,24 @@ class UniswapV3:
 
     def mint(
         self,
-        pool: UniswapV3Pool,
+        pool: PoolLike,
         lower_tick: int,
         upper_tick: int,
-        amounts: Mapping[str | bytes, int],
+        amounts: Amounts,
         *,
         sender: AddressLike,
-        min_amounts: Mapping[str | bytes, int] | None = None,
+        min_amounts: Amounts | None = None,
         recipient: AddressLike | None = None,
         deadline: int | None = None,
     ) -> Minted:
-        """Provide liquidity between two ticks: as much as `amounts` allow, such as `{"WETH": 10**18, "USDC": 0}`.
+        """Provide liquidity between two ticks: as much as `amounts` allow, such as `{"WETH": 10**18, "USDC": 10**9}`.
 
-        Gives the new position, what it took of both tokens and its liquidity. `pool.tick_at` finds ticks.
+        Gives the new position, what it took of both tokens and its liquidity. Only what it takes has to be there: a
+        range around the price uses both tokens in a proportion of its own, one beside it only one of them.
+        `pool.tick_at` finds ticks. `pool` is a pool of this fork, its name or address, or `("WETH", "USDC", 500)`.
         """
-        return mint(pool, lower_tick, upper_tick, amounts, sender, min_amounts, recipient, deadline)
+        found = self._pool_of(pool)
+        return mint(found, lower_tick, upper_tick, amounts, sender, min_amounts, recipient, deadline)
 
     def position(self, token_id: int) -> UniswapV3Position:
         """A position by the number of its token."""
@@ -198,14 +218,16 @@ class UniswapV3:
             function = self.quoter.interface.function(name)
             path = route.path(backwards=not exact_input)
             datas = [function.encode(path, amount) for amount in amounts]
-        try:
-            outputs = self.fork.call_many(self.quoter.address, datas)
-        except CallReverted as error:
-            raise self._explained(error, route, exact_input) from None
-        return [
-            _quote(amount, function.decode(output), route, exact_input=exact_input)
-            for amount, output in zip(amounts, outputs, strict=True)
-        ]
+        quotes = []
+        outputs = self.fork.call_many(self.quoter.address, datas, check=False)
+        for amount, data, output in zip(amounts, datas, outputs, strict=True):
+            if output is None:
+                try:  # it fails again, and says why
+                    output = self.fork.call(self.quoter.address, data)
+                except CallReverted as error:
+                    raise self._explained(error, "a quote", route, exact_input, amount, 0, limit) from None
+            quotes.append(_quote(amount, function.decode(output), route, exact_input=exact_input))
+        return quotes
 
     def _swap(
         self,
@@ -219,7 +241,7 @@ class UniswapV3:
         deadline: int | None,
         limit: int,
     ) -> Swap:
-        payer, router = self.fork.address_of(sender), Router(self.fork)
+        payer, router = address_on(self.fork, sender), Router(self.fork)
         with spending(self.fork, route.token_in, router.address, spent, payer):
             try:
                 receipt = router.swap(
@@ -228,47 +250,61 @@ class UniswapV3:
                     bound,
                     exact_input=exact_input,
                     sender=payer,
-                    recipient=payer if recipient is None else self.fork.address_of(recipient),
+                    recipient=payer if recipient is None else address_on(self.fork, recipient),
                     deadline=self.fork.timestamp if deadline is None else word(deadline, "deadline"),
                     sqrt_price_limit_x96=limit,
                 )
             except CallReverted as error:
-                raise self._explained(error, route, exact_input, amount, bound, limit) from None
+                raise self._explained(error, "a swap", route, exact_input, amount, bound, limit) from None
         # Pools tell of their swaps in the order of the route, whichever end was fixed.
         swaps = [_SWAP.decode(log).args for log in receipt.logs if _SWAP.matches(log)]
         first, last = swaps[0], swaps[-1]
         return Swap(max(first[2], first[3]), -min(last[2], last[3]), receipt)
 
     def _check(self, route: Route, amounts: list[int], limit: int, *, exact_input: bool) -> None:
-        if limit and not route.single:
+        if word(limit, "price limit") and not route.single:
             raise BadArgument("a price limit is for a swap through one pool", "limit the amount instead")
         for amount in amounts:
             if not word(amount):
                 token = Erc20(self.fork, route.token_in if exact_input else route.token_out)
                 raise ActionRefused(f"a swap of 0 {token.symbol} moves nothing", "give an amount above zero")
+            if amount > _LARGEST:
+                raise BadInteger(f"amount {amount} is more than a pool can count", "amounts are below 2**255")
 
     def _explained(
-        self, error: CallReverted, route: Route, exact_input: bool, amount: int = 0, bound: int = 0, limit: int = 0
+        self, error: CallReverted, what: str, route: Route, exact_input: bool, amount: int, bound: int, limit: int
     ) -> CallReverted | UnknownName:
-        """The error with a hint that knows the pools and the amounts."""
+        """The error with a message that says what was asked for, and a hint that knows the pools and the amounts."""
         for hop in route.hops:
             if self._pool_address(*hop) is None:
                 return self._no_pool(*hop)
-        reason = error.reason.message if error.reason else ""
-        hint = error.hint
+        sold, bought = Erc20(self.fork, route.token_in), Erc20(self.fork, route.token_out)
+        said = (sold.text(amount), bought.symbol) if exact_input else (sold.symbol, bought.text(amount))
+        reason, hint = text_of(error), None
         if reason == "Too little received":
             given = self._quotes(route, [amount], limit, exact_input=True)[0].amount_out
-            token = Erc20(self.fork, route.token_out)
-            hint = f"it gives {token.text(given)} now, and {token.text(bound)} were the least to take"
+            hint = f"it gives {bought.text(given)} now, and {bought.text(bound)} were the least to take"
         elif reason == "Too much requested":
             taken = self._quotes(route, [amount], limit, exact_input=False)[0].amount_in
-            token = Erc20(self.fork, route.token_in)
-            hint = f"it takes {token.text(taken)} now, and {token.text(bound)} were the most to give"
-        elif not exact_input and reason in {"Unexpected error", "no reason given"}:
-            held = Erc20(self.fork, route.token_out)
-            pool = UniswapV3Pool(self.fork, self._pool_address(*route.hops[-1]) or ZERO_ADDRESS)
-            hint = f"the pools cannot give so much; the last of them holds {held.text(held.balance_of(pool.address))}"
-        return CallReverted(error.message, hint, reason=error.reason, output=error.output, gas_used=error.gas_used)
+            hint = f"it takes {sold.text(taken)} now, and {sold.text(bound)} were the most to give"
+        elif reason == "SPL":
+            root = self.pool(*route.hops[0]).sqrt_price_x96
+            side = "below" if route.token_in < route.token_out else "above"
+            hint = f"the pool's square root price is {root} now: give a limit {side} it, or none"
+        elif not exact_input and reason in {"Unexpected error", ""}:
+            held = bought.balance_of(self.pool(*route.hops[-1]).address)
+            hint = f"the pools cannot give so much; the last of them holds {bought.text(held)}"
+        return explained(error, f"{what} of {said[0]} for {said[1]}", hint)
+
+    def _pool_of(self, pool: object) -> UniswapV3Pool:
+        if isinstance(pool, UniswapV3Pool):
+            require_own(self.fork, pool)
+            return pool
+        if isinstance(pool, str | bytes):
+            return UniswapV3Pool(self.fork, pool)
+        if isinstance(pool, Sequence) and len(pool) == 3:
+            return self.pool(*Route.of(self.fork, pool).hops[0])
+        raise BadArgument(f"{pool!r} is not a pool", 'give one of `pools(…)`, or tokens and fee: ("WETH", "USDC", 500)')
 
     def _pool_address(self, token: bytes, other: bytes, fee: int) -> bytes | None:
         address: bytes = self.factory.getPool(token, other, fee)
@@ -289,6 +325,15 @@ class UniswapV3:
 
     def _labelled(self) -> list[str]:
         return [label for label in self.fork.labels if label.startswith("UniswapV3.") and "/" in label]
+
+    def __repr__(self) -> str:
+        return f"<Uniswap V3 on {chain_name(self.fork)}: {len(self._labelled())} pools by name>"
+
+
+def _listed(amounts: object) -> list[int]:
+    if not isinstance(amounts, Iterable) or isinstance(amounts, str | bytes):
+        raise BadArgument(f"{amounts!r} are not several amounts", "give a list, or ask for one quote")
+    return list(amounts)
 
 
 def _symbols(label: str) -> list[str]:
