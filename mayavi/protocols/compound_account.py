@@ -7,7 +7,6 @@ Everything is as of this block, interest included: as the market will see it whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -20,7 +19,8 @@ from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.evm.arguments import word
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import from_units
-from mayavi.protocols.compound_v3 import WAD, CollateralAsset, CompoundV3
+from mayavi.protocols.compound_v3 import WAD, Accounts, CollateralAsset, CompoundV3
+from mayavi.protocols.given import address_on, several
 from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ class AccountData(NamedTuple):
     debt: int
     collateral_value_e8: int
     borrow_limit_e8: int
-    """The value up to which it may borrow: collateral times each asset's borrow factor."""
+    """The value up to which it may borrow: collateral times each asset's borrow collateral factor."""
     liquidation_limit_e8: int
-    """The debt's value above which it can be absorbed: collateral times each asset's liquidation factor."""
+    """The debt's value above which it can be absorbed: collateral times each asset's liquidate collateral factor."""
     debt_value_e8: int
 
     @property
@@ -62,7 +62,7 @@ class AccountData(NamedTuple):
         return self.borrow_limit_e8 >= self.debt_value_e8
 
 
-class PositionRow(NamedTuple):
+class AssetPosition(NamedTuple):
     """One asset of an account: collateral, or the base token it has lent or owes."""
 
     symbol: str
@@ -72,7 +72,7 @@ class PositionRow(NamedTuple):
     value_e8: int
     """Of what is supplied, or of the debt where there is one."""
     price_e8: int
-    liquidation_factor_wad: int
+    liquidate_collateral_factor_wad: int
     """The share of its value that counts against the debt; zero for the base token."""
     liquidation_price_e8: int | None
     """At this price or below the account can be absorbed, all other prices as they are; None where no price does."""
@@ -83,8 +83,8 @@ class CompoundPosition(NamedTuple):
 
     market: str
     quote: str
-    rows: tuple[PositionRow, ...]
-    data: AccountData
+    assets: tuple[AssetPosition, ...]
+    totals: AccountData
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,27 +114,32 @@ class CompoundV3Account:
 
     def __init__(self, market: CompoundV3, address: AddressLike) -> None:
         self.market = market
-        self.address = market.fork.address_of(address)
+        self.address = address_on(market.fork, address)
 
     # -- acting -------------------------------------------------------------------------------------------------------
 
     def supply(self, asset: AddressLike, amount: int) -> Receipt:
         """Put up collateral, or pay in base tokens: they repay what is owed first, the rest is lent."""
-        return self._pay(self._address_of(asset), word(amount), amount)
+        place = self._address_of(asset)
+        self._refuse_zero("a supply", place, word(amount))
+        return self._pay(place, amount, amount)
 
     def repay(self, amount: int | None = None) -> Receipt:
         """Repay `amount` of the debt, or all of it: without an amount, or with more than is owed."""
         debt = self.debt
         if not debt:
             raise ActionRefused(f"{self._name} owes nothing to {self.market.symbol}", "`debt` is what it owes")
-        if amount is None or word(amount) >= debt:
+        if amount is not None:
+            self._refuse_zero("a repayment", self.market.base.address, word(amount))
+        if amount is None or amount >= debt:
             return self._pay(self.market.base.address, debt, _EVERYTHING)
         return self._pay(self.market.base.address, amount, amount)
 
     def borrow(self, amount: int) -> Receipt:
         """Take out `amount` of the base token: what the account has lent itself first, the rest as debt."""
         base = self.market.base
-        self._require_cash(base, word(amount))
+        self._refuse_zero("a loan", base.address, word(amount))
+        self._require_cash(base, amount)
         return self._take(base.address, amount)
 
     def withdraw(self, asset: AddressLike, amount: int | None = None) -> Receipt:
@@ -144,12 +149,14 @@ class CompoundV3Account:
         """
         if self.market.is_base(asset):
             base, lent = self.market.base, self.base_balance
-            self._require(base, lent, 0 if amount is None else word(amount), "`borrow` takes out more than was lent")
+            self._refuse_empty(base, lent, amount)
+            self._require(base, lent, 0 if amount is None else amount, "`borrow` takes out more than was lent")
             self._require_cash(base, lent if amount is None else amount)
             return self._take(base.address, _EVERYTHING if amount is None else amount)
         found = self.market.asset(asset)
         token, held = Erc20(self.market.fork, found.address), self._collateral(found)
-        self._require(token, held, held if amount is None else word(amount), "`collaterals()` says what it has put up")
+        self._refuse_empty(token, held, amount)
+        self._require(token, held, held if amount is None else amount, "`collaterals()` says what it has put up")
         return self._take(found.address, held if amount is None else amount)
 
     def accrue(self) -> Receipt:
@@ -220,21 +227,21 @@ class CompoundV3Account:
         holdings, data = self._weighed()
         base, base_price = self.market.base, self.market.price_e8()
         rows = [
-            PositionRow(
+            AssetPosition(
                 symbol=each.asset.symbol,
                 decimals=each.asset.decimals,
                 supplied=each.amount,
                 debt=0,
                 value_e8=each.value_e8,
                 price_e8=each.price_e8,
-                liquidation_factor_wad=each.asset.liquidate_factor_wad,
+                liquidate_collateral_factor_wad=each.asset.liquidate_collateral_factor_wad,
                 liquidation_price_e8=_liquidation_price_e8(each, data),
             )
             for each in holdings
         ]
         if data.base_balance or data.debt:
             value = (data.base_balance or data.debt) * base_price // 10**base.decimals
-            row = PositionRow(base.symbol, base.decimals, data.base_balance, data.debt, value, base_price, 0, None)
+            row = AssetPosition(base.symbol, base.decimals, data.base_balance, data.debt, value, base_price, 0, None)
             rows.append(row)
         return CompoundPosition(self.market.symbol, self.market.quote, tuple(rows), data)
 
@@ -256,6 +263,17 @@ class CompoundV3Account:
         with undone_on_failure(self.market.fork):
             receipt: Receipt = self.market.contract.withdraw(token, amount, sender=self.address)
         return receipt
+
+    def _refuse_zero(self, what: str, token: bytes, amount: int) -> None:
+        if not amount:
+            symbol = Erc20(self.market.fork, token).symbol
+            raise ActionRefused(f"{what} of 0 {symbol} moves nothing", "give an amount above zero")
+
+    def _refuse_empty(self, token: Erc20, held: int, amount: int | None) -> None:
+        if amount is not None:
+            self._refuse_zero("a withdrawal", token.address, word(amount))
+        elif not held:
+            raise ActionRefused(f"{self._name} has no {token.symbol} in {self.market.symbol}", "supply some first")
 
     def _require(self, token: Erc20, held: int, amount: int, hint: str) -> None:
         if held < amount:
@@ -283,6 +301,17 @@ class CompoundV3Account:
         debt_value = debt * market.price_e8() // int(market.contract.baseScale()) if debt else 0
         return holdings, _summed(holdings, self.base_balance, debt, debt_value)
 
+    def __eq__(self, other: object) -> bool:
+        """The same address in the same market of the same fork; a copy of a fork is another one."""
+        return isinstance(other, CompoundV3Account) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[int, bytes, bytes]:
+        return id(self.market.fork), self.market.address, self.address
+
     def __repr__(self) -> str:
         return f"<account {checksum(self.address)} in {self.market.symbol}>"
 
@@ -300,11 +329,11 @@ class _Holding(NamedTuple):
 
     @property
     def borrow_limit_e8(self) -> int:
-        return self.value_e8 * self.asset.borrow_factor_wad // WAD
+        return self.value_e8 * self.asset.borrow_collateral_factor_wad // WAD
 
     @property
     def liquidation_limit_e8(self) -> int:
-        return self.value_e8 * self.asset.liquidate_factor_wad // WAD
+        return self.value_e8 * self.asset.liquidate_collateral_factor_wad // WAD
 
 
 def _summed(holdings: list[_Holding], base_balance: int, debt: int, debt_value_e8: int) -> AccountData:
@@ -322,7 +351,7 @@ def _liquidation_price_e8(holding: _Holding, data: AccountData) -> int | None:
     """The largest price at which the account's limit is below its debt: both roundings down, undone exactly."""
     others = data.liquidation_limit_e8 - holding.liquidation_limit_e8
     largest_limit = data.debt_value_e8 - 1 - others
-    factor = holding.asset.liquidate_factor_wad
+    factor = holding.asset.liquidate_collateral_factor_wad
     if largest_limit < 0 or not factor or not holding.amount:
         return None
     largest_value = ((largest_limit + 1) * WAD - 1) // factor
@@ -330,9 +359,9 @@ def _liquidation_price_e8(holding: _Holding, data: AccountData) -> int | None:
     return price or None  # a feed that answers zero stops the market instead
 
 
-def account_arrays(market: CompoundV3, accounts: Iterable[AddressLike]) -> AccountArrays:
+def account_arrays(market: CompoundV3, accounts: Accounts) -> AccountArrays:
     """See `CompoundV3.account_data`."""
-    places = [market.fork.address_of(each) for each in accounts]
+    places = [address_on(market.fork, each) for each in several(accounts, "the accounts to look at")]
     comet, assets = market.contract, market.assets
     read = partial(market.fork.call_words, market.address, holes={4: places})
     columns = [read(comet[name].encode(ZERO_ADDRESS), returns=1)[0] for name in ("balanceOf", "borrowBalanceOf")]

@@ -13,14 +13,17 @@ Rewards in COMP are left out: they are paid by another contract, CometRewards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mayavi.errors import UnknownName
+from mayavi.errors import ActionRefused, CallReverted, UnknownName
 from mayavi.evm.address import AddressLike, checksum
 from mayavi.evm.arguments import word
 from mayavi.evm.units import from_units
+from mayavi.protocols.compound_abi import COMET
+from mayavi.protocols.explaining import text_of, told
+from mayavi.protocols.given import address_on, chain_name, require_contract, require_fork, several
 from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
 
 if TYPE_CHECKING:
@@ -34,48 +37,8 @@ INDEX_SCALE = 10**15
 YEAR_SECONDS = 31_536_000
 PREFIX = "CompoundV3."
 
-_INFO = (
-    "(uint8 offset, address asset, address priceFeed, uint64 scale, uint64 borrowCollateralFactor,"
-    " uint64 liquidateCollateralFactor, uint64 liquidationFactor, uint128 supplyCap)"
-)
-_COMET = [
-    "symbol() view returns (string)",
-    "baseToken() view returns (address)",
-    "baseTokenPriceFeed() view returns (address)",
-    "baseScale() view returns (uint256)",
-    "baseBorrowMin() view returns (uint256)",
-    "numAssets() view returns (uint8)",
-    f"getAssetInfo(uint8 i) view returns ({_INFO} info)",
-    "getPrice(address priceFeed) view returns (uint256)",
-    "getUtilization() view returns (uint256)",
-    "getSupplyRate(uint256 utilization) view returns (uint64)",
-    "getBorrowRate(uint256 utilization) view returns (uint64)",
-    "getReserves() view returns (int256)",
-    "targetReserves() view returns (uint256)",
-    "storeFrontPriceFactor() view returns (uint256)",
-    "getCollateralReserves(address asset) view returns (uint256)",
-    "totalSupply() view returns (uint256)",
-    "totalBorrow() view returns (uint256)",
-    "totalsBasic() view returns ((uint64 baseSupplyIndex, uint64 baseBorrowIndex, uint64 trackingSupplyIndex,"
-    " uint64 trackingBorrowIndex, uint104 totalSupplyBase, uint104 totalBorrowBase, uint40 lastAccrualTime,"
-    " uint8 pauseFlags) totals)",
-    "totalsCollateral(address asset) view returns (uint128 totalSupplyAsset, uint128 reserved)",
-    *(f"is{what}Paused() view returns (bool)" for what in ("Supply", "Transfer", "Withdraw", "Absorb", "Buy")),
-    "quoteCollateral(address asset, uint256 baseAmount) view returns (uint256)",
-    "userBasic(address account) view returns (int104 principal, uint64 trackingIndex, uint64 trackingAccrued,"
-    " uint16 assetsIn, uint8 reserved)",
-    "userCollateral(address account, address asset) view returns (uint128 balance, uint128 reserved)",
-    "balanceOf(address account) view returns (uint256)",
-    "borrowBalanceOf(address account) view returns (uint256)",
-    "isLiquidatable(address account) view returns (bool)",
-    "isBorrowCollateralized(address account) view returns (bool)",
-    "supply(address asset, uint256 amount)",
-    "withdraw(address asset, uint256 amount)",
-    "absorb(address absorber, address[] accounts)",
-    "buyCollateral(address asset, uint256 minAmount, uint256 baseAmount, address recipient)",
-    "accrueAccount(address account)",
-    "event BuyCollateral(address indexed buyer, address indexed asset, uint256 baseAmount, uint256 collateralAmount)",
-]
+Accounts = AddressLike | Iterable[AddressLike]
+"""One account or several: names, addresses, or account objects of this fork."""
 
 
 class CollateralAsset(NamedTuple):
@@ -85,9 +48,9 @@ class CollateralAsset(NamedTuple):
     address: bytes
     price_feed: bytes
     decimals: int
-    borrow_factor_wad: int
+    borrow_collateral_factor_wad: int
     """The share of its value that can be borrowed."""
-    liquidate_factor_wad: int
+    liquidate_collateral_factor_wad: int
     """The share of its value that debt may reach before the account can be absorbed."""
     liquidation_factor_wad: int
     """The share of its value that an absorbed account is credited with."""
@@ -161,9 +124,11 @@ class CompoundV3:
     """
 
     def __init__(self, fork: Fork, market: AddressLike = "cUSDCv3") -> None:
+        require_fork(fork, "CompoundV3")
         self.fork = fork
-        self.contract = fork.contract(_market_address(fork, market), _COMET)
+        self.contract = fork.contract(_market_address(fork, market), COMET)
         self.address = self.contract.address
+        require_contract(fork, self.address, "Compound V3 market", self.contract.baseToken, self.contract.numAssets)
 
     # -- what it is ---------------------------------------------------------------------------------------------------
 
@@ -268,7 +233,7 @@ class CompoundV3:
 
         return CompoundV3Account(self, address)
 
-    def account_data(self, accounts: Iterable[AddressLike]) -> AccountArrays:
+    def account_data(self, accounts: Accounts) -> AccountArrays:
         """What many accounts hold and owe, and whether they can be absorbed, as arrays in the order of `accounts`."""
         from mayavi.protocols.compound_account import account_arrays
 
@@ -276,16 +241,22 @@ class CompoundV3:
 
     # -- liquidation --------------------------------------------------------------------------------------------------
 
-    def absorb(self, absorber: AddressLike, accounts: AddressLike | Sequence[AddressLike]) -> Receipt:
-        """Let `absorber` liquidate `accounts`, all or none: the market takes over their collateral and their debt.
+    def absorb(self, accounts: Accounts, *, sender: AddressLike) -> Receipt:
+        """Let `sender` liquidate one account or several, all or none: the market takes over collateral and debt.
 
         An account that is not `liquidatable` makes it revert with NotLiquidatable.
         """
-        chosen = [accounts] if isinstance(accounts, str | bytes) else list(accounts)
-        sender = self.fork.address_of(absorber)
+        places = [address_on(self.fork, each) for each in several(accounts, "the accounts to absorb")]
+        if not places:
+            raise ActionRefused("there is no account to absorb", "give one, or a list of them")
+        absorber = address_on(self.fork, sender)
         with undone_on_failure(self.fork):
-            places = [self.fork.address_of(each) for each in chosen]
-            receipt: Receipt = self.contract.absorb(sender, places, sender=sender)
+            try:
+                receipt: Receipt = self.contract.absorb(absorber, places, sender=absorber)
+            except CallReverted as error:
+                healthy = [self.fork.name(place) for place in places if not self.account(place).liquidatable]
+                hint = f"not liquidatable now: {', '.join(healthy)}" if text_of(error) == "NotLiquidatable" else None
+                raise told(error, hint) from None
         return receipt
 
     def quote_collateral(self, asset: AddressLike, base_amount: int) -> int:
@@ -295,21 +266,46 @@ class CompoundV3:
     def buy_collateral(
         self,
         asset: AddressLike,
-        min_amount: int,
         base_amount: int,
-        recipient: AddressLike | None = None,
+        min_amount: int = 0,
         *,
         sender: AddressLike,
+        recipient: AddressLike | None = None,
     ) -> Purchase:
         """Pay `base_amount` for absorbed `asset`, at least `min_amount` of it, which goes to `recipient` or `sender`.
 
         Reverts with NotForSale while reserves are at their target, with InsufficientReserves where the market has less.
         """
-        place, buyer = self.asset(asset).address, self.fork.address_of(sender)
-        receiver = buyer if recipient is None else self.fork.address_of(recipient)
-        with spending(self.fork, self.base.address, self.address, word(base_amount), buyer):
-            receipt = self.contract.buyCollateral(place, word(min_amount), base_amount, receiver, sender=buyer)
+        found, buyer = self.asset(asset), address_on(self.fork, sender)
+        if not word(base_amount):
+            raise ActionRefused(f"a payment of 0 {self.base.symbol} buys nothing", "give an amount above zero")
+        if not self.collateral_reserves(found.address):
+            raise ActionRefused(
+                f"none of {found.symbol} is for sale in {self.symbol}",
+                "it sells what it has absorbed; `collateral_reserves` says how much that is",
+            )
+        receiver = buyer if recipient is None else address_on(self.fork, recipient)
+        with spending(self.fork, self.base.address, self.address, base_amount, buyer):
+            try:
+                buy = self.contract.buyCollateral
+                receipt = buy(found.address, word(min_amount), base_amount, receiver, sender=buyer)
+            except CallReverted as error:
+                raise self._selling(error, found, base_amount, min_amount) from None
         return Purchase(self.contract.events(receipt, "BuyCollateral")[0].args.collateralAmount, receipt)
+
+    def _selling(self, error: CallReverted, asset: CollateralAsset, base_amount: int, min_amount: int) -> CallReverted:
+        """Why collateral is not sold, with the figures that decide it."""
+        token, base, name, hint = Erc20(self.fork, asset.address), self.base, text_of(error), None
+        if name == "NotForSale":
+            hint = (
+                f"it sells only while its reserves, {base.text(self.reserves)}, are below their target,"
+                f" {base.text(self.target_reserves)}"
+            )
+        elif name in {"TooMuchSlippage", "InsufficientReserves"}:
+            given, there = self.quote_collateral(asset.address, base_amount), self.collateral_reserves(asset.address)
+            hint = f"it gives {token.text(given)} for that now, has {token.text(there)}"
+            hint += f", and {token.text(min_amount)} were the least to take"
+        return told(error, hint, what=f"a purchase of {asset.symbol} for {base.text(base_amount)} from {self.symbol}")
 
     def _asset(self, info: Any) -> CollateralAsset:
         return CollateralAsset(
@@ -317,8 +313,8 @@ class CompoundV3:
             address=info.asset,
             price_feed=info.priceFeed,
             decimals=len(str(info.scale)) - 1,
-            borrow_factor_wad=info.borrowCollateralFactor,
-            liquidate_factor_wad=info.liquidateCollateralFactor,
+            borrow_collateral_factor_wad=info.borrowCollateralFactor,
+            liquidate_collateral_factor_wad=info.liquidateCollateralFactor,
             liquidation_factor_wad=info.liquidationFactor,
             supply_cap=info.supplyCap,
             supplied=self.contract.totalsCollateral(info.asset).totalSupplyAsset,
@@ -336,13 +332,19 @@ def markets_of(fork: Fork) -> list[str]:
 
 def _market_address(fork: Fork, market: AddressLike) -> bytes:
     if not isinstance(market, str) or market.startswith(("0x", "0X")):
-        return fork.address_of(market)
+        return address_on(fork, market)
     for label in (market, PREFIX + market):
         if label in fork.labels and label.removeprefix(PREFIX) in markets_of(fork):
             return fork.address_of(label)
     known = markets_of(fork)
-    more = f"Compound markets here: {', '.join(known)}" if known else "this chain has no Compound market by name"
-    raise UnknownName.of("Compound market", market.removeprefix(PREFIX), known, more)
+    if not known:
+        raise UnknownName(f"no Compound V3 market is known on {chain_name(fork)}", _known_markets(fork))
+    raise UnknownName.of("Compound market", market.removeprefix(PREFIX), known, _known_markets(fork))
+
+
+def _known_markets(fork: Fork) -> str:
+    known = ", ".join(markets_of(fork))
+    return f"Compound markets here: {known}" if known else 'give the address of one: CompoundV3(fork, "0x…")'
 
 
 def _named(fork: Fork, name: AddressLike, candidates: dict[bytes, Any]) -> Any:
@@ -352,8 +354,9 @@ def _named(fork: Fork, name: AddressLike, candidates: dict[bytes, Any]) -> Any:
             return candidate
     if isinstance(name, str) and not name.startswith(("0x", "0X")) and name not in fork.labels:
         return None
-    return candidates.get(fork.address_of(name))
+    found: Any = candidates.get(address_on(fork, name))
+    return found
 
 
 def _spelled(name: AddressLike) -> str:
-    return name if isinstance(name, str) else checksum(name)
+    return name if isinstance(name, str) else checksum(getattr(name, "address", name))

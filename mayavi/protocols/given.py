@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from mayavi.errors import ActionRefused, BadCalldata, ExecutionError, MissingStateError, NoCode, UsageError
+from mayavi.errors import (
+    ActionRefused,
+    BadArgument,
+    BadCalldata,
+    ExecutionError,
+    MissingStateError,
+    NoCode,
+    UnknownName,
+    UsageError,
+)
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import word
+from mayavi.evm.chains import chain
 from mayavi.evm.fork import Fork
 
 
@@ -47,7 +57,7 @@ def address_on(fork: Fork, who: Any) -> bytes:
     if home is not None and home is not fork:
         raise UsageError(
             f"{who!r} belongs to another fork",
-            "a copy is another fork too: make the account anew, `market.account(other.address)`",
+            "a copy is another fork too: make it anew on this one, such as `market.account(other.address)`",
         )
     return fork.address_of(getattr(who, "address", who))
 
@@ -58,3 +68,20 @@ def above_zero(amount: int, action: str) -> int:
     if not number:
         raise ActionRefused(f"{action} of 0 does nothing", "give an amount above zero, in smallest units")
     return number
+
+
+def several(things: object, what: str) -> list[Any]:
+    """`things` as a list: of one address or account that was given alone, or of each of many."""
+    if isinstance(things, str | bytes) or hasattr(things, "address"):
+        return [things]
+    if not isinstance(things, Iterable):
+        raise BadArgument(f"{things!r} is neither one of {what} nor several", "give one, or a list of them")
+    return list(things)
+
+
+def chain_name(fork: Fork) -> str:
+    """What people call the chain that `fork` stands on."""
+    try:
+        return chain(fork.chain_id).name
+    except UnknownName:
+        return f"chain {fork.chain_id}"

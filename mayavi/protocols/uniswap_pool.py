@@ -7,11 +7,11 @@ from decimal import Context, Decimal, InvalidOperation, localcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
-from mayavi.errors import BadArgument, BadCalldata, BadInteger, CallHalted, CallReverted, UnknownName, UsageError
+from mayavi.errors import BadArgument, BadInteger, UnknownName
 from mayavi.evm.address import AddressLike, checksum
 from mayavi.evm.arguments import word
 from mayavi.evm.units import Amount, as_integer
-from mayavi.protocols.belonging import address_on, require_fork
+from mayavi.protocols.given import address_on, require_contract, require_fork
 from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
@@ -63,13 +63,8 @@ class UniswapV3Pool:
         self.fork = fork
         self.contract = fork.contract(address_on(fork, pool), _ABI)
         self.address = self.contract.address
-        try:
-            _ = self.token0, self.token1, self.fee, self.tick_spacing
-        except (CallReverted, CallHalted, BadCalldata):
-            raise UsageError(
-                f"{fork.name(self.address)} is not a pool of Uniswap V3: it tells no tokens, fee and tick spacing",
-                'find one by its tokens and fee: UniswapV3(fork).pool("WETH", "USDC", 500)',
-            ) from None
+        tells = (lambda: self.token0, lambda: self.token1, lambda: self.fee, lambda: self.tick_spacing)
+        require_contract(fork, self.address, "pool of Uniswap V3", *tells)
 
     @cached_property
     def token0(self) -> Erc20:

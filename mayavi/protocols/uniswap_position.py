@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from mayavi.errors import ActionRefused, BadArgument, CallReverted, UnknownName, UsageError
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import word
-from mayavi.protocols.belonging import address_on, require_fork
 from mayavi.protocols.explaining import text_of
+from mayavi.protocols.given import address_on, require_fork
 from mayavi.protocols.tokens import undone_on_failure
 from mayavi.protocols.uniswap_liquidity import Amounts, Pair, amounts_of, pay, refuse_nothing, text
 from mayavi.protocols.uniswap_pool import MAX_TICK, MIN_TICK, UniswapV3Pool, tick_number

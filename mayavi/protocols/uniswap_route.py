@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mayavi.errors import BadArgument
 from mayavi.evm.address import AddressLike
-from mayavi.protocols.belonging import address_on
+from mayavi.protocols.given import address_on
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork

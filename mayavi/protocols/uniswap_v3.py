@@ -9,8 +9,8 @@ from mayavi.errors import ActionRefused, BadArgument, BadInteger, CallReverted, 
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.arguments import word
 from mayavi.evm.interface import Event
-from mayavi.protocols.belonging import address_on, chain_name, require_fork, require_own
 from mayavi.protocols.explaining import text_of
+from mayavi.protocols.given import address_on, chain_name, require_fork
 from mayavi.protocols.tokens import Erc20, spending
 from mayavi.protocols.uniswap_liquidity import Amounts
 from mayavi.protocols.uniswap_pool import LiquidityRange, Tick, UniswapV3Pool
@@ -298,7 +298,7 @@ class UniswapV3:
 
     def _pool_of(self, pool: object) -> UniswapV3Pool:
         if isinstance(pool, UniswapV3Pool):
-            require_own(self.fork, pool)
+            address_on(self.fork, pool)  # refuses a pool of another fork
             return pool
         if isinstance(pool, str | bytes):
             return UniswapV3Pool(self.fork, pool)

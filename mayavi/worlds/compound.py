@@ -24,7 +24,7 @@ COMPOUND_DIFFERENCES = (
         "Compound code",
         "our own Comet, written from its public interface and held against the real bytecode. It stands at the proxy's "
         "address and answers for the extension too; no proxy, no Configurator, CometRewards or Bulker. Governor and "
-        "pause guardian are addresses without code",
+        "pause guardian are addresses without code. Amounts, events and reverts are the same, gas is not",
     ),
     Difference(
         "Compound positions",

@@ -19,7 +19,8 @@ CURVE_DIFFERENCES = (
         "Curve code",
         "our own StableSwap, written from its documentation and held against the 3pool's bytecode. It stands in for "
         "pools that came later, too: fraxusdc on the real chain keeps A with two digits more, returns amounts from "
-        "its functions and tells its LP token. No gauges, registry, router or zaps; the owner has no code",
+        "its functions and tells its LP token. No gauges, registry, router or zaps; the owner has no code. "
+        "Amounts and events are the same, gas and the words of a revert are not",
     ),
     Difference(
         "Curve liquidity",

@@ -114,7 +114,7 @@ class CompoundMachine(RuleBasedStateMachine):
         """A price falls, and somebody absorbs all who went under."""
         self.move_price(symbol, percent)
         under = [user for user in USERS if self.account(user).liquidatable]
-        assert self.attempt(lambda: self.market.absorb(absorber, under))
+        assert self.attempt(lambda: self.market.absorb(under, sender=absorber)) is bool(under)
         self.actions += len(under)
         assert not any(self.account(user).debt for user in under)
 
@@ -126,7 +126,7 @@ class CompoundMachine(RuleBasedStateMachine):
     def absorb(self, absorber: bytes, user: bytes) -> None:
         account = self.account(user)
         liquidatable = account.liquidatable
-        assert self.attempt(lambda: self.market.absorb(absorber, user)) is liquidatable
+        assert self.attempt(lambda: self.market.absorb(user, sender=absorber)) is liquidatable
         if liquidatable:
             assert (account.debt, account.collaterals()) == (0, {})
 
@@ -137,7 +137,7 @@ class CompoundMachine(RuleBasedStateMachine):
         )
         pay = for_sale // 100 * share // 100
         quote, before = self.market.quote_collateral(symbol, pay), Erc20(self.fork, symbol).balance_of(user)
-        if self.attempt(lambda: self.market.buy_collateral(symbol, quote, pay, sender=user)):
+        if self.attempt(lambda: self.market.buy_collateral(symbol, pay, quote, sender=user)):
             assert Erc20(self.fork, symbol).balance_of(user) == before + quote
 
     # -- what must hold -----------------------------------------------------------------------------------------------

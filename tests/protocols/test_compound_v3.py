@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import re
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from mayavi import Fork
-from mayavi.errors import ActionRefused, BadInteger, CallReverted, InsufficientBalance, UnknownName
-from mayavi.protocols import CompoundV3, CompoundV3Account
+from mayavi.errors import (
+    ActionRefused,
+    BadArgument,
+    BadInteger,
+    CallReverted,
+    InsufficientBalance,
+    NoCode,
+    UnknownName,
+    UsageError,
+)
+from mayavi.protocols import CompoundV3, CompoundV3Account, Erc20
 from mayavi.protocols.compound_account import NO_DEBT
 from mayavi.protocols.compound_v3 import WAD, YEAR_SECONDS, CollateralAsset
 from mayavi.worlds.compound import BORROWER
@@ -71,7 +81,7 @@ def absorbed(account: CompoundV3Account) -> CollateralAsset:
     price = account.liquidation_price(asset.symbol)
     assert price
     set_price(account.market, asset.symbol, price)
-    account.market.absorb(BOB, account.address)
+    account.market.absorb(account.address, sender=BOB)
     return asset
 
 
@@ -205,7 +215,7 @@ def test_liquidatable_counts_the_interest_that_nobody_accrued_yet(market: Compou
     market.fork.mine(seconds=YEAR_SECONDS // 2)
     assert alice.liquidatable
     assert not market.contract.isLiquidatable(ALICE)  # the view knows only what was accrued
-    market.absorb(BOB, ALICE)
+    market.absorb(ALICE, sender=BOB)
     assert alice.debt == 0
 
 
@@ -228,9 +238,9 @@ def test_the_liquidation_price_is_exact_to_the_last_digit(market: CompoundV3, al
                 assert alice.liquidatable is market.contract.isLiquidatable(ALICE) is expected
                 assert alice.liquidation_price(symbol) == price
             with pytest.raises(CallReverted, match="NotLiquidatable"):
-                market.absorb(BOB, ALICE)
+                market.absorb(ALICE, sender=BOB)
             set_price(market, symbol, price)
-            market.absorb(BOB, ALICE)
+            market.absorb(ALICE, sender=BOB)
 
 
 def test_there_is_no_liquidation_price_where_no_price_would_do(market: CompoundV3, alice: CompoundV3Account) -> None:
@@ -250,19 +260,19 @@ def test_there_is_no_liquidation_price_where_no_price_would_do(market: CompoundV
 def test_a_position_lists_what_there_is(market: CompoundV3, alice: CompoundV3Account) -> None:
     asset = indebted(alice, 50)
     position, data = alice.position(), alice.data()
-    assert (position.market, position.quote, position.data) == (market.symbol, market.quote, data)
-    collateral, base = position.rows
+    assert (position.market, position.quote, position.totals) == (market.symbol, market.quote, data)
+    collateral, base = position.assets
     assert (collateral.symbol, collateral.supplied, collateral.debt) == (
         asset.symbol,
         alice.collateral(asset.symbol),
         0,
     )
     assert collateral.value_e8 == data.collateral_value_e8
-    assert collateral.liquidation_factor_wad == asset.liquidate_factor_wad
+    assert collateral.liquidate_collateral_factor_wad == asset.liquidate_collateral_factor_wad
     assert collateral.liquidation_price_e8 == alice.liquidation_price(asset.symbol)
     assert (base.symbol, base.supplied, base.debt) == (market.base.symbol, 0, alice.debt)
     assert (base.value_e8, base.liquidation_price_e8) == (data.debt_value_e8, None)
-    assert market.account(BOB).position().rows == ()
+    assert market.account(BOB).position().assets == ()
 
 
 def test_a_batch_says_what_each_account_says(market: CompoundV3, alice: CompoundV3Account) -> None:
@@ -301,7 +311,7 @@ def test_an_absorbed_account_owes_nothing_and_the_market_has_its_collateral(
     set_price(market, asset.symbol, price)
     reserves, debt = market.reserves, alice.debt
     credited = asset.value_e8(held, price) * asset.liquidation_factor_wad // WAD
-    market.absorb(BOB, [ALICE])
+    market.absorb([ALICE], sender=BOB)
     assert (alice.debt, alice.collaterals()) == (0, {})
     assert market.collateral_reserves(asset.symbol) == held
     left = credited * 10**market.base.decimals // market.price_e8() - debt
@@ -319,7 +329,7 @@ def test_collateral_is_bought_as_quoted(market: CompoundV3, alice: CompoundV3Acc
             quote = market.quote_collateral(asset.symbol, pay)
             assert quote == market.price_e8() * pay * 10**asset.decimals // discounted // unit
             market.fork.deal(market.base.address, BOB, pay)
-            bought = market.buy_collateral(asset.symbol, quote, pay, sender=BOB)
+            bought = market.buy_collateral(asset.symbol, pay, quote, sender=BOB)
             assert bought.amount == quote
             assert market.collateral_reserves(asset.symbol) == for_sale - quote
             token = market.fork.contract(asset.address, ["balanceOf(address) view returns (uint256)"])
@@ -330,7 +340,7 @@ def test_collateral_is_bought_as_quoted(market: CompoundV3, alice: CompoundV3Acc
 def test_bought_collateral_goes_to_the_recipient(market: CompoundV3, alice: CompoundV3Account) -> None:
     asset, pay = absorbed(alice), 10**market.base.decimals // 10
     market.fork.deal(market.base.address, BOB, pay)
-    bought = market.buy_collateral(asset.symbol, 0, pay, ALICE, sender=BOB)
+    bought = market.buy_collateral(asset.symbol, pay, sender=BOB, recipient=ALICE)
     token = market.fork.contract(asset.address, ["balanceOf(address) view returns (uint256)"])
     assert (token.balanceOf(ALICE), token.balanceOf(BOB)) == (bought.amount, 0)
 
@@ -340,13 +350,21 @@ def test_buying_is_refused_by_name(market: CompoundV3, alice: CompoundV3Account)
     everything = 10**9 * pay
     market.fork.deal(market.base.address, BOB, everything)
     quote = market.quote_collateral(asset.symbol, pay)
-    with pytest.raises(CallReverted, match="TooMuchSlippage"):
-        market.buy_collateral(asset.symbol, quote + 1, pay, sender=BOB)
-    with pytest.raises(CallReverted, match="InsufficientReserves"):
-        market.buy_collateral(asset.symbol, 0, everything, sender=BOB)
+    token, base = Erc20(market.fork, asset.address), market.base
+    with pytest.raises(CallReverted, match=f"a purchase of {asset.symbol} for .* TooMuchSlippage") as refused:
+        market.buy_collateral(asset.symbol, pay, quote + 1, sender=BOB)
+    assert f"it gives {token.text(quote)} for that now" in str(refused.value.hint)
+    assert f"{token.text(quote + 1)} were the least to take" in str(refused.value.hint)
+    with pytest.raises(CallReverted, match="InsufficientReserves") as refused:
+        market.buy_collateral(asset.symbol, everything, sender=BOB)
+    for_sale = market.collateral_reserves(asset.symbol)
     market.fork.deal(market.base.address, market.address, 10**6 * market.target_reserves)
-    with pytest.raises(CallReverted, match="NotForSale"):
-        market.buy_collateral(asset.symbol, 0, pay, sender=BOB)
+    assert f"has {token.text(for_sale)}" in str(refused.value.hint)
+    with pytest.raises(CallReverted, match="NotForSale") as refused:
+        market.buy_collateral(asset.symbol, pay, sender=BOB)
+    assert f"{base.text(market.reserves)}, are below their target, {base.text(market.target_reserves)}" in str(
+        refused.value.hint
+    )
 
 
 def test_absorbing_is_all_or_none(market: CompoundV3, alice: CompoundV3Account) -> None:
@@ -355,8 +373,9 @@ def test_absorbing_is_all_or_none(market: CompoundV3, alice: CompoundV3Account) 
     assert price
     set_price(market, asset.symbol, price)
     before = market.fork.digest()
-    with pytest.raises(CallReverted, match="NotLiquidatable"):
-        market.absorb(BOB, [ALICE, MARKET])
+    with pytest.raises(CallReverted, match="NotLiquidatable") as refused:
+        market.absorb([ALICE, MARKET], sender=BOB)
+    assert refused.value.hint == "not liquidatable now: Mayavi.Market"
     assert market.fork.digest() == before
     assert alice.debt > 0
 
@@ -397,11 +416,13 @@ def test_a_paused_market_says_so(market: CompoundV3, alice: CompoundV3Account) -
     for act in (
         lambda: alice.repay(),
         lambda: alice.withdraw(asset.symbol, 1),
-        lambda: market.absorb(BOB, ALICE),
-        lambda: market.buy_collateral(asset.symbol, 0, 1, sender=ALICE),
+        lambda: market.absorb(ALICE, sender=BOB),
     ):
         with pytest.raises(CallReverted, match="Paused"):
             act()
+    market.fork.deal(asset.address, market.address, 10 * asset.supply_cap)
+    with pytest.raises(CallReverted, match="Paused"):
+        market.buy_collateral(asset.symbol, 1, sender=ALICE)
 
 
 def test_too_little_of_a_token_says_which_and_how_much(market: CompoundV3, alice: CompoundV3Account) -> None:
@@ -435,10 +456,11 @@ def test_what_fails_changes_nothing(market: CompoundV3, alice: CompoundV3Account
         lambda: alice.supply(asset.symbol, 2 * asset.supply_cap),
         lambda: borrow_share(alice, 100),
         lambda: alice.withdraw(asset.symbol),
-        lambda: market.absorb(BOB, ALICE),
-        lambda: market.buy_collateral(asset.symbol, 0, 10**6, sender=BOB),
+        lambda: market.absorb(ALICE, sender=BOB),
+        lambda: market.buy_collateral(asset.symbol, 10**6, sender=BOB),
+        lambda: market.absorb([], sender=BOB),
     ):
-        with pytest.raises(CallReverted):
+        with pytest.raises((CallReverted, ActionRefused)):
             act()
         assert market.fork.digest() == before
 
@@ -474,8 +496,76 @@ def test_a_market_is_found_by_symbol_label_or_address() -> None:
     assert "cUSDCv3" in caught.value.hint
     with pytest.raises(UnknownName):
         CompoundV3(fork, "USDC")
-    with pytest.raises(UnknownName, match="cUSDCv3"):
+    with pytest.raises(UnknownName, match="no Compound V3 market is known on ethereum"):
         CompoundV3(Fork.empty())
+    with pytest.raises(UnknownName, match="no Compound V3 market is known on avalanche"):
+        CompoundV3(replica("avalanche"))
+    with pytest.raises(UsageError, match="WETH is no Compound V3 market"):
+        CompoundV3(fork, fork.labels["WETH"])
+    with pytest.raises(NoCode):
+        CompoundV3(fork, ALICE)
+    with pytest.raises(UsageError, match="'ethereum' is no fork"):
+        CompoundV3("ethereum")  # type: ignore[arg-type]
+
+
+def test_accounts_are_addresses_names_or_account_objects_of_this_fork(
+    market: CompoundV3, alice: CompoundV3Account
+) -> None:
+    asset = indebted(alice)
+    price = alice.liquidation_price(asset.symbol)
+    assert price
+    set_price(market, asset.symbol, price)
+    bob, other = market.account(BOB), CompoundV3(market.fork.copy(), market.address)
+    expected = market.account_data([ALICE])[0]
+    assert market.account_data(alice)[0] == market.account_data(ALICE)[0] == market.account_data([alice])[0] == expected
+    for act in (
+        lambda: other.absorb(alice, sender=BOB),
+        lambda: other.absorb([ALICE], sender=bob),
+        lambda: other.account(alice),
+        lambda: other.account_data([alice]),
+        lambda: other.buy_collateral(asset.symbol, 1, sender=bob),
+        lambda: other.asset(market.base),
+    ):
+        with pytest.raises(UsageError, match="belongs to another fork"):
+            act()
+    with pytest.raises(BadArgument, match="5 is neither one of the accounts"):
+        market.absorb(5, sender=BOB)  # type: ignore[arg-type]
+    with market.fork.snapshot():
+        market.absorb([alice], sender=bob)
+        assert alice.debt == 0
+    market.absorb(alice, sender=bob)
+    assert alice.debt == 0
+
+
+def test_an_account_is_itself(market: CompoundV3, alice: CompoundV3Account) -> None:
+    assert alice == CompoundV3(market.fork, market.address).account(ALICE)
+    assert len({alice, market.account(ALICE), market.account(BOB)}) == 2
+    assert alice != market.account(BOB)
+    assert alice != CompoundV3(market.fork.copy(), market.address).account(ALICE)
+    assert alice != ALICE
+
+
+def test_nothing_to_do_is_refused(market: CompoundV3, alice: CompoundV3Account) -> None:
+    asset, base = market.assets[0].symbol, market.base.symbol
+    market.fork.deal(market.base.address, ALICE, 10**6)
+    for act, message in (
+        (lambda: alice.supply(asset, 0), f"a supply of 0 {asset} moves nothing"),
+        (lambda: alice.borrow(0), f"a loan of 0 {base} moves nothing"),
+        (lambda: alice.withdraw(asset, 0), f"a withdrawal of 0 {asset} moves nothing"),
+        (lambda: alice.withdraw(base, 0), f"a withdrawal of 0 {base} moves nothing"),
+        (lambda: alice.withdraw(asset), f"has no {asset} in {market.symbol}"),
+        (lambda: alice.withdraw(base), f"has no {base} in {market.symbol}"),
+        (lambda: market.absorb([], sender=BOB), "there is no account to absorb"),
+        (lambda: market.buy_collateral(asset, 0, sender=ALICE), f"a payment of 0 {base} buys nothing"),
+        (lambda: market.buy_collateral(asset, 10**6, sender=ALICE), f"none of {asset} is for sale in {market.symbol}"),
+    ):
+        before = market.fork.digest()
+        with pytest.raises(ActionRefused, match=re.escape(message)):
+            act()
+        assert market.fork.digest() == before
+    indebted(alice)
+    with pytest.raises(ActionRefused, match=re.escape(f"a repayment of 0 {base} moves nothing")):
+        alice.repay(0)
 
 
 def test_the_real_bytecode_is_where_the_tests_say(cases: Path) -> None:
