@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mayavi.errors import ActionRefused, BadArgument, CallReverted
@@ -82,12 +82,13 @@ def amounts_of(pool: UniswapV3Pool, amounts: object) -> Pair:
     if amounts is None:
         return Pair(0, 0)
     symbols = pool.token0.symbol, pool.token1.symbol
-    if not isinstance(amounts, Sequence) or isinstance(amounts, str | bytes) or len(amounts) != len(symbols):
+    pair = [] if isinstance(amounts, str | bytes) or not isinstance(amounts, Iterable) else list(amounts)
+    if len(pair) != len(symbols):
         raise BadArgument(
             f"{amounts!r} are not amounts of {symbols[0]} and {symbols[1]}",
             f'name them, {{"{symbols[0]}": …, "{symbols[1]}": …}}, or give two in this order',
         )
-    return Pair(*(word(amount) for amount in amounts))
+    return Pair(*(word(amount) for amount in pair))
 
 
 def refuse_nothing(amounts: Pair) -> None:

@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from mayavi import Fork
-from mayavi.errors import BadArgument, CallReverted, InsufficientBalance, NoCode, UnknownName, UsageError
+from mayavi.errors import (
+    ActionRefused,
+    BadArgument,
+    BadInteger,
+    CallReverted,
+    InsufficientBalance,
+    NoCode,
+    UnknownName,
+    UsageError,
+)
 from mayavi.protocols import CurveStableSwap, Erc20
 from tests.protocols.curve_worlds import ALICE, WORLDS, open_pool
 
@@ -76,11 +85,84 @@ def test_what_cannot_be_asked_is_refused(pool: CurveStableSwap) -> None:
 
 def test_a_place_without_a_pool_is_refused(tripool: CurveStableSwap) -> None:
     with pytest.raises(NoCode):
-        CurveStableSwap(tripool.fork, BOB).quote(0, 1, 1)
+        CurveStableSwap(tripool.fork, BOB)
     with pytest.raises(UsageError, match="WETH is not a StableSwap pool"):
-        CurveStableSwap(tripool.fork, "WETH").quote(0, 1, 1)
-    with pytest.raises(UnknownName, match=r"Curve\.4pool"):
+        CurveStableSwap(tripool.fork, "WETH")
+    with pytest.raises(UnknownName, match=r"unknown Curve pool 'Curve\.4pool'") as unknown:
         CurveStableSwap(tripool.fork, "Curve.4pool")
+    assert "Curve pools here: Curve.3pool, Curve.fraxusdc" in str(unknown.value.hint)
+    with pytest.raises(UnknownName, match="no Curve pool is known on base"):
+        CurveStableSwap(Fork.replica("base"))
+    with pytest.raises(UsageError, match="'ethereum' is no fork"):
+        CurveStableSwap("ethereum")  # type: ignore[arg-type]
+    assert CurveStableSwap(tripool.fork, "3pool").address == tripool.address
+
+
+def test_objects_of_another_fork_are_refused(tripool: CurveStableSwap) -> None:
+    twin = CurveStableSwap(tripool.fork.copy())
+    dai = tripool.coins[0]
+    for ask in (
+        lambda: twin.quote(dai, "USDC", 10**18),
+        lambda: twin.exchange("DAI", "USDC", 10**18, sender=dai),
+        lambda: twin.add_liquidity({dai: 1}, sender=ALICE),
+        lambda: twin.remove_liquidity(1, sender=dai),
+        lambda: CurveStableSwap(twin.fork, tripool),
+        lambda: CurveStableSwap(twin.fork, lp_token=tripool.lp_token),
+    ):
+        with pytest.raises(UsageError, match="belongs to another fork"):
+            ask()
+    assert tripool.quote(dai, "USDC", 10**18) == twin.quote("DAI", "USDC", 10**18)
+
+
+def test_amounts_are_integers_above_zero(pool: CurveStableSwap) -> None:
+    pool.add_liquidity(even(pool, 10), sender=ALICE)
+    before = pool.fork.digest()
+    for ask in (
+        lambda: pool.quote(0, 1, 1e18),  # type: ignore[arg-type]
+        lambda: pool.quote_many(0, 1, [1e18]),  # type: ignore[list-item]
+        lambda: pool.price_impact(0, 1, 1e18),  # type: ignore[arg-type]
+        lambda: pool.exchange(0, 1, 1e18, sender=ALICE),  # type: ignore[arg-type]
+        lambda: pool.quote_remove_one(1e18, 0),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(BadInteger, match=r"^amount 1e\+18 is not an integer"):
+            ask()
+    for act, message in (
+        (lambda: pool.quote(0, 1, 0), f"an exchange of 0 {pool.symbols[0]} moves nothing"),
+        (lambda: pool.quote_many(0, 1, [1, 0]), f"an exchange of 0 {pool.symbols[0]} moves nothing"),
+        (lambda: pool.exchange(0, 1, 0, sender=ALICE), f"an exchange of 0 {pool.symbols[0]} moves nothing"),
+        (lambda: pool.add_liquidity({}, sender=ALICE), "a deposit of nothing"),
+        (lambda: pool.remove_liquidity(0, sender=ALICE), "a withdrawal of 0 Curve"),
+        (lambda: pool.remove_liquidity(sender=BOB), r"has no Curve\..*\.LP"),
+        (lambda: pool.remove_liquidity_one_coin(0, 0, sender=ALICE), "a withdrawal of 0 Curve"),
+        (lambda: pool.remove_liquidity_imbalance({}, sender=ALICE), "a withdrawal of nothing"),
+    ):
+        with pytest.raises(ActionRefused, match=message):
+            act()
+    for amounts in (5, "111"):
+        with pytest.raises(BadArgument, match="are not amounts of the coins"):
+            pool.add_liquidity(amounts, sender=ALICE)  # type: ignore[arg-type]
+        with pytest.raises(BadArgument, match="are not several amounts"):
+            pool.quote_many(0, 1, amounts)  # type: ignore[arg-type]
+    assert pool.fork.digest() == before
+
+
+def test_without_an_amount_all_shares_are_given_back(pool: CurveStableSwap) -> None:
+    minted = pool.add_liquidity(even(pool, 1_000), sender=ALICE).minted
+    with pool.fork.snapshot():
+        assert pool.remove_liquidity(sender=ALICE).burned == minted
+    assert pool.remove_liquidity_one_coin(None, "USDC", sender=ALICE).burned == minted
+    assert pool.lp_token.balance_of(ALICE) == 0
+
+
+def test_what_cannot_be_quoted_says_what_was_asked_and_what_the_pool_holds(pool: CurveStableSwap) -> None:
+    much = 2**250
+    for ask in (lambda: pool.quote(0, 1, much), lambda: pool.quote_many(0, 1, [10**18, much])):
+        with pytest.raises(CallReverted, match=f"^a quote of {pool.coins[0].text(much)} for USDC on Curve") as refused:
+            ask()
+        assert f"it holds {pool.coins[0].text(pool.balances[0])}, " in str(refused.value.hint)
+    with pytest.raises(CallReverted, match=r"^a quote of .*LP for USDC") as refused:
+        pool.quote_remove_one(much, "USDC")
+    assert str(refused.value.hint) == f"there are {pool.lp_token.text(pool.lp_supply)} in all"
 
 
 def test_a_pool_that_does_not_tell_its_lp_token_is_told(tripool: CurveStableSwap) -> None:
@@ -117,8 +199,10 @@ def test_a_limit_holds_to_the_unit_and_a_refusal_changes_nothing(pool: CurveStab
     with pool.fork.snapshot():
         received = pool.exchange(0, 1, dx, sender=ALICE).received
     before = pool.fork.digest()
-    with pytest.raises(CallReverted):
+    with pytest.raises(CallReverted, match=f"^an exchange of 1,000 {pool.symbols[0]} for USDC on Curve") as refused:
         pool.exchange(0, 1, dx, received + 1, sender=ALICE)
+    gives, asked = pool.coins[1].text(received), pool.coins[1].text(received + 1)
+    assert refused.value.hint == f"it gives {gives} now, and {asked} were the least to take"
     assert pool.fork.digest() == before
     assert pool.exchange(0, 1, dx, received, sender=ALICE).received == received
 
@@ -128,6 +212,7 @@ def test_a_larger_trade_gets_a_worse_price(pool: CurveStableSwap) -> None:
     assert impacts[0] == 0
     assert impacts == sorted(impacts)
     assert impacts[-1] > impacts[1] > 0
+    assert all(impact.as_tuple().exponent in (0, -18) for impact in impacts)
 
 
 def test_there_and_back_again_loses(pool: CurveStableSwap) -> None:
@@ -204,8 +289,9 @@ def test_one_coin_alone_comes_as_quoted(pool: CurveStableSwap, part: int) -> Non
             removed = pool.remove_liquidity_one_coin(shares, i, quote, sender=ALICE)
             assert removed.received == tuple(quote if k == i else 0 for k in range(len(pool.coins)))
             assert removed.burned == shares
-        with pytest.raises(CallReverted):
+        with pytest.raises(CallReverted) as refused:
             pool.remove_liquidity_one_coin(shares, i, quote + 1, sender=ALICE)
+        assert str(refused.value.hint).startswith(f"it gives {pool.coins[i].text(quote)} now")
 
 
 def test_exact_amounts_cost_at_least_what_is_quoted(pool: CurveStableSwap) -> None:
@@ -216,8 +302,14 @@ def test_exact_amounts_cost_at_least_what_is_quoted(pool: CurveStableSwap) -> No
         removed = pool.remove_liquidity_imbalance(wanted, sender=ALICE)
     assert removed.received == tuple(wanted)
     assert quote < removed.burned < quote * 1_001 // 1_000
-    with pytest.raises(CallReverted):
+    with pytest.raises(CallReverted) as refused:
         pool.remove_liquidity_imbalance(wanted, removed.burned - 1, sender=ALICE)
+    costs, most = pool.lp_token.text(removed.burned), pool.lp_token.text(removed.burned - 1)
+    assert refused.value.hint == f"it costs {costs} now, and {most} were the most to burn"
+    with pytest.raises(InsufficientBalance, match=r"has 0 Curve.*LP, but"):
+        pool.remove_liquidity_imbalance(wanted, sender=BOB)
+    with pytest.raises(InsufficientBalance, match=f"{pool.name} has .*, but .* are wanted"):
+        pool.remove_liquidity_imbalance({"USDC": 10**15}, sender=ALICE)
     pool.remove_liquidity_imbalance(wanted, removed.burned, sender=ALICE)
 
 
@@ -225,8 +317,12 @@ def test_balanced_withdrawal_keeps_to_its_limits(pool: CurveStableSwap) -> None:
     shares = pool.add_liquidity(even(pool, 10_000), sender=ALICE).minted
     with pool.fork.snapshot():
         received = pool.remove_liquidity(shares, sender=ALICE).received
-    with pytest.raises(CallReverted):
+    with pytest.raises(CallReverted) as refused:
         pool.remove_liquidity(shares, {"USDC": received[pool.index("USDC")] + 1}, sender=ALICE)
+    assert str(refused.value.hint).startswith(f"it gives {pool.coins[0].text(received[0])}, ")
+    with pytest.raises(CallReverted) as refused:
+        pool.add_liquidity(even(pool, 1), 10**24, sender=ALICE)
+    assert "were the least to take" in str(refused.value.hint)
     assert pool.remove_liquidity(shares, received, sender=ALICE).received == received
 
 
@@ -264,17 +360,25 @@ def test_a_higher_a_flattens_the_price(pool: CurveStableSwap) -> None:
 def test_only_the_owner_moves_a_and_only_slowly(pool: CurveStableSwap) -> None:
     end = pool.fork.timestamp + 2 * DAY
     before = pool.fork.digest()
-    for future_a, time, sender in [
-        (pool.a * 2, end, ALICE),
-        (pool.a * 11, end, None),
-        (pool.a // 11, end, None),
-        (pool.a * 2, pool.fork.timestamp + DAY - 1, None),
+    allowed = f"A is {pool.a} now and may go to {pool.a // 10} … {pool.a * 10}"
+    owner = pool.fork.name(pool.owner)
+    for future_a, time, sender, hint in [
+        (pool.a * 2, end, ALICE, f"only the owner, {owner}, may"),
+        (pool.a * 11, end, None, allowed),
+        (pool.a // 11, end, None, allowed),
+        (pool.a * 2, end - DAY - 1, None, f"it takes a day at least: give a time from {end - DAY} on"),
     ]:
-        with pytest.raises(CallReverted):
+        with pytest.raises(CallReverted, match=f"^ramp_A of {pool.name} reverted") as refused:
             pool.ramp_a(future_a, time, sender=sender)
-    with pytest.raises(CallReverted):
+        assert refused.value.hint == hint
+    with pytest.raises(CallReverted) as refused:
         pool.stop_ramp_a(sender=ALICE)
+    assert refused.value.hint == f"only the owner, {owner}, may"
     assert pool.fork.digest() == before
+    pool.ramp_a(pool.a * 2, end)
+    with pytest.raises(CallReverted) as refused:
+        pool.ramp_a(pool.a * 3, end + DAY)
+    assert "the last ramp began less than a day ago" in str(refused.value.hint)
 
 
 # -- worlds ------------------------------------------------------------------------------------------------------------

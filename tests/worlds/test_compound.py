@@ -191,6 +191,8 @@ def test_a_world_says_what_of_compound_it_has() -> None:
     assert {"Compound parameters", "Compound code", "Compound positions"} <= {
         difference.subject for difference in world.differences
     }
+    code = next(each for each in world.differences if each.subject == "Compound code")
+    assert "gas is not" in code.text
     assert not any("Compound" in line for line in describe("optimism").contents)
     assert compound_labels(compound)["CompoundV3.cWETHv3.Extension"] == "0xe2C1F54aFF6b38fD9DF7a69F22cB5fd3ba09F030"
 

@@ -52,3 +52,4 @@ def test_the_description_tells_of_curve() -> None:
     world = describe_world("ethereum")
     assert "Curve: 3pool (DAI/USDC/USDT), fraxusdc (FRAX/USDC)" in world.contents
     assert {"Curve code", "Curve liquidity", "Curve parameters"} <= {each.subject for each in world.differences}
+    assert "gas" in next(each.text for each in world.differences if each.subject == "Curve code")
