@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mayavi.errors import ActionRefused, BadArgument, BadInteger, CallReverted, UnknownName
+from mayavi.errors import ActionRefused, BadArgument, BadInteger, CallReverted, MissingStateError, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.arguments import word
 from mayavi.evm.interface import Event
@@ -85,7 +85,7 @@ class UniswapV3:
     def __init__(self, fork: Fork) -> None:
         require_fork(fork, "UniswapV3")
         for label in _NEEDED:
-            if label not in fork.labels or not fork.code(label):
+            if label not in fork.labels or not _stands(fork, label):
                 raise UnknownName(
                     f"no Uniswap V3 is known on this fork of {chain_name(fork)}: {label} is not there",
                     f'name its contracts: fork.labels["{label}"] = "0x…"',
@@ -264,6 +264,8 @@ class UniswapV3:
     def _check(self, route: Route, amounts: list[int], limit: int, *, exact_input: bool) -> None:
         if word(limit, "price limit") and not route.single:
             raise BadArgument("a price limit is for a swap through one pool", "limit the amount instead")
+        if limit >= 2**160:
+            raise BadInteger(f"price limit {limit} is no square root price", "`pool.sqrt_price_x96` is the one of now")
         for amount in amounts:
             if not word(amount):
                 token = Erc20(self.fork, route.token_in if exact_input else route.token_out)
@@ -328,6 +330,13 @@ class UniswapV3:
 
     def __repr__(self) -> str:
         return f"<Uniswap V3 on {chain_name(self.fork)}: {len(self._labelled())} pools by name>"
+
+
+def _stands(fork: Fork, label: str) -> bool:
+    try:
+        return bool(fork.code(label))
+    except MissingStateError:  # a recorded world proves nothing about what it never read
+        return True
 
 
 def _listed(amounts: object) -> list[int]:

@@ -177,6 +177,8 @@ def test_one_amount_where_many_are_quoted_and_one_too_large(uniswap: UniswapV3) 
         uniswap.quote_exact_inputs(WETH_USDC, 5)  # type: ignore[arg-type]
     with pytest.raises(BadInteger, match="more than a pool can count"):
         uniswap.quote_exact_input(WETH_USDC, 2**255)
+    with pytest.raises(BadInteger, match="is no square root price"):
+        uniswap.quote_exact_input(WETH_USDC, 1, sqrt_price_limit_x96=2**160)
 
 
 # -- positions ---------------------------------------------------------------------------------------------------------
