@@ -13,8 +13,8 @@ import pytest
 
 STAND_INS = {
     "python": """
-case "$*" in *mayavi.worlds.vyper) mkdir -p contracts/build; for name in Token PriceFeed RatioFeed SilentToken; do
-  echo {} >contracts/build/$name.0123.json; done;; esac
+case "$*" in *mayavi.worlds.vyper) mkdir -p contracts/build; for source in contracts/vyper/[A-Z]*.vy; do
+  echo {} >contracts/build/$(basename $source .vy).0123.json; done;; esac
 """,
     "maturin": "echo kernel >mayavi/_kernel.abi3.so; echo mayavi >.venv/bin/mayavi",
     "npm": """
