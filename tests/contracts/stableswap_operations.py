@@ -253,6 +253,7 @@ def compare(operation: Operation, reference: EvmPool, others: Sequence[Pool]) ->
         _same(operation, other, "event", expected.event, outcome.event)
         if outcome.logs is not None and expected.success:
             _same(operation, other, "logs", expected.logs, outcome.logs)
+            _same(operation, other, "output", expected.output, outcome.output)
         for name, value in other.observe().items():
             _same(operation, other, name, seen[name], value)
     return expected.success

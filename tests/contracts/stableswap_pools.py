@@ -59,11 +59,15 @@ class Operation(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of an operation: whether it went through, and the pool's event. `logs` are all of them, undecoded."""
+    """What came of an operation: whether it went through, and the pool's event.
+
+    `logs` are all of them, undecoded, and `output` is what the transaction returned: None where no contract did it.
+    """
 
     success: bool
     event: tuple[Any, ...]
-    logs: tuple[Log, ...] | None
+    logs: tuple[Log, ...] | None = None
+    output: bytes | None = None
 
 
 class EvmPool:
@@ -113,15 +117,15 @@ class EvmPool:
         name, user, args = operation
         if name == "wait":
             self.fork.mine(1, seconds=args[0])
-            return Outcome(True, (), None)
+            return Outcome(True, ())
         if name == "hold":
             self.fork.deal(self.coins[args[0]], ACCOUNTS[user], args[1])
-            return Outcome(True, (), None)
+            return Outcome(True, ())
         if name == "tether_fee":
             data = Function.parse("setParams(uint256,uint256)").encode(*args)
-            return Outcome(self.fork.send(TETHER, data, ACCOUNTS["tether"], check=False).success, (), None)
+            return Outcome(self.fork.send(TETHER, data, ACCOUNTS["tether"], check=False).success, ())
         receipt = self.fork.send(POOL, self._encode(name, args), ACCOUNTS[user], check=False)
-        return Outcome(receipt.success, self._event(receipt.logs), receipt.logs)
+        return Outcome(receipt.success, self._event(receipt.logs), receipt.logs, receipt.output)
 
     def ask(self, name: str, *args: Any) -> int | None:
         """What a view says, None where it reverts."""
@@ -252,12 +256,12 @@ class ModelPool:
         elif name == "tether_fee":
             bps, most = args
             if bps >= 20 or most >= 50:
-                return Outcome(False, (), None)
+                return Outcome(False, ())
             model.coins[-1].fee_bps, model.coins[-1].max_fee = bps, most * 10 ** model.coins[-1].decimals
         else:
             done = attempt(model, lambda: getattr(model, name)(user, *args))
-            return Outcome(done is not None, done if isinstance(done, tuple) else (), None)
-        return Outcome(True, (), None)
+            return Outcome(done is not None, done if isinstance(done, tuple) else ())
+        return Outcome(True, ())
 
     def ask(self, name: str, *args: Any) -> int | None:
         """What a view says, None where it refuses."""
