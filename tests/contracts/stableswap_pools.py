@@ -124,12 +124,17 @@ class EvmPool:
         if name == "tether_fee":
             data = Function.parse("setParams(uint256,uint256)").encode(*args)
             return Outcome(self.fork.send(TETHER, data, ACCOUNTS["tether"], check=False).success, ())
-        receipt = self.fork.send(POOL, self._encode(name, args), ACCOUNTS[user], check=False)
+        receipt = self.fork.send(POOL, self.calldata(operation), ACCOUNTS[user], check=False)
         return Outcome(receipt.success, self._event(receipt.logs), receipt.logs, receipt.output)
+
+    def calldata(self, operation: Operation) -> bytes:
+        """What calls the pool to do it."""
+        args = (ACCOUNTS.get(arg, arg) if isinstance(arg, str) else arg for arg in operation.args)
+        return self._functions[operation.name].encode(*args)
 
     def ask(self, name: str, *args: Any) -> int | None:
         """What a view says, None where it reverts."""
-        return self._read(POOL, self._encode(name, args))
+        return self._read(POOL, self.calldata(Operation(name, "", args)))
 
     def observe(self) -> dict[str, Any]:
         """Everything there is to see."""
@@ -148,9 +153,6 @@ class EvmPool:
             return int.from_bytes(self.fork.call(to, data), "big")
         except ExecutionError:
             return None
-
-    def _encode(self, name: str, args: tuple[Any, ...]) -> bytes:
-        return self._functions[name].encode(*(ACCOUNTS.get(arg, arg) if isinstance(arg, str) else arg for arg in args))
 
     def _event(self, logs: tuple[Log, ...]) -> tuple[Any, ...]:
         decoded = [self.interface.decode_log(log) for log in logs if log.address == POOL]

@@ -37,6 +37,7 @@ from tests.contracts.stableswap_pools import (
     RealTwoCoinPool,
     Situation,
 )
+from tests.evm.assembler import assemble
 
 SEED = 20_200_906
 THREE, TWO = (18, 6, 6), (18, 6)
@@ -245,3 +246,47 @@ def test_a_killed_pool_gives_back_in_proportion_and_does_nothing_else(pair: tupl
     ]:
         assert not compare(Operation(name, "alice", args), real, [ours])
     assert compare(Operation("remove_liquidity", "alice", (10**18, (0, 0, 0))), real, [ours])
+
+
+MILLION = 10**6
+TRADES: dict[str, Operation] = {
+    "exchange": Operation("exchange", "bob", (0, 1, MILLION, 0)),
+    "exchange the other way": Operation("exchange", "bob", (1, 0, MILLION, 0)),
+    "add_liquidity": Operation("add_liquidity", "alice", ((10**18, 0, 0), 0)),
+    "remove_liquidity": Operation("remove_liquidity", "alice", (10**18, (0, 0, 0))),
+    "remove_liquidity_imbalance": Operation("remove_liquidity_imbalance", "alice", ((10**18, 0, 0), 2**255)),
+    "remove_liquidity_one_coin": Operation("remove_liquidity_one_coin", "alice", (10**18, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("outer", TRADES.values(), ids=TRADES)
+def test_a_coin_that_calls_back_finds_every_trade_locked(pair: tuple[EvmPool, EvmPool], outer: Operation) -> None:
+    """Coin 0 is replaced by one that trades with the pool while it is being moved, and that holds shares for it."""
+    for pool in pair:
+        pool.fork.deal(LP_TOKEN, pool.coins[0], 10**19)
+    assert came_back(pair, outer, Operation("get_virtual_price", "", ())) == [True, True]
+    for inner in TRADES.values():
+        assert came_back(pair, outer, inner) == [False, False], inner
+
+
+def came_back(pair: tuple[EvmPool, EvmPool], outer: Operation, inner: Operation) -> list[bool]:
+    """Whether what coin 0 did in the middle of `outer` went through, in each pool; `outer` itself must."""
+    found = []
+    for pool in pair:
+        with pool.fork.snapshot():
+            coin = pool.coins[0]
+            pool.fork.set_code(coin, calling_back(pool.calldata(inner)))
+            for slot in (0, 1):
+                pool.fork.set_storage(coin, slot, 0)
+            assert pool.apply(outer).success
+            assert pool.fork.storage(coin, 0) == 1, "the coin was not moved"
+            found.append(pool.fork.storage(coin, 1) == 1)
+    return found
+
+
+def calling_back(data: bytes) -> bytes:
+    """A token that agrees to everything and the first time calls its caller; slot 1 says whether that went through."""
+    words = [data[at : at + 32].ljust(32, b"\0") for at in range(0, len(data), 32)]
+    written = " ".join(f"0x{word.hex()} {32 * index} MSTORE" for index, word in enumerate(words))
+    call = f"1 0 SSTORE {written} 0 0 {len(data)} 0 0 CALLER GAS CALL 1 SSTORE"
+    return assemble(f"0 SLOAD @again JUMPI {call} :again 1 0 MSTORE 32 0 RETURN")
