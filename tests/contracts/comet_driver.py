@@ -6,6 +6,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
+from mayavi.evm.hashing import keccak_text
 from mayavi.worlds.deployment import DEPLOYER, named_account
 from tests.contracts.comet_markets import MARKET
 from tests.contracts.comet_pair import MAX, Pair
@@ -16,6 +17,7 @@ LENDER, FRUGAL = USERS[0], USERS[4]
 NOWHERE = bytes(20)
 STRANGER = named_account("stranger")
 
+ABSORB_DEBT = keccak_text("AbsorbDebt(address,address,uint256,uint256)")
 HOUR, DAY = 3_600, 86_400
 PRICE_UNITS = (1, 60, 60_000, 3_000, 8, 15)
 """Prices of the base and the five collaterals at first, in dollars."""
@@ -36,7 +38,7 @@ WEIGHTS = {
     "allow": 4,
     "approve": 2,
     "absorb": 8,
-    "absorb_many": 3,
+    "absorb_many": 5,
     "buy_collateral": 10,
     "withdraw_reserves": 4,
     "pause": 2,
@@ -61,6 +63,8 @@ class Driver:
         """The selectors that began revert data."""
         self.events: Counter[bytes] = Counter()
         """The first topics of what was logged."""
+        self.absorbed: Counter[int] = Counter()
+        """How many accounts each absorption took over that took over any."""
         self.micro = pair.ask("baseScale()(uint256)") // 10**6
         """A millionth of one unit of the base."""
         self.prices = list(PRICES)
@@ -180,9 +184,12 @@ class Driver:
         outcome = self.pair.send(text, *arguments, sender=sender, to=to)
         self.counts[kind, outcome.result] += 1
         self.events.update(log.topics[0] for log in outcome.logs)
+        if taken_over := sum(log.topics[0] == ABSORB_DEBT for log in outcome.logs):
+            self.absorbed[taken_over] += 1
         if outcome.result == "revert":
             self.errors[outcome.output[:4]] += 1
-        touched = {each for each in (*arguments, sender) if isinstance(each, bytes)}
+        named = [each for argument in arguments for each in (argument if isinstance(argument, list) else [argument])]
+        touched = {each for each in (*named, sender) if isinstance(each, bytes)}
         self.pair.compare_touched(sorted(touched & {*USERS, NOWHERE, MARKET, STRANGER}))
 
     def _supply(self, kind: str) -> None:
@@ -263,10 +270,28 @@ class Driver:
         self._act(kind, "approve(address,uint256)", self._user(), amount, sender=self._user())
 
     def _ripe(self) -> list[bytes]:
-        """Those who can be absorbed; often there are none until prices fall."""
-        if self.random.random() < 0.3:
+        """Those who can be absorbed: often there are none until some have borrowed all they may, and prices fall."""
+        ripe = self._liquidatable()
+        if len(ripe) < 2 and self.random.random() < 0.6:
+            self._stretch(self.random.randint(1, 3))
             self._crash()
+            ripe = self._liquidatable()
+        return ripe
+
+    def _liquidatable(self) -> list[bytes]:
         return [user for user in USERS if self.pair.ask("isLiquidatable(address)(bool)", user)]
+
+    def _stretch(self, count: int) -> None:
+        """Some borrow all that collateral new and old allows, as far as the market has it."""
+        base = self.parameters.base_token
+        for user in self.random.sample(USERS[1:], count):
+            asset = self.random.choice(self.collaterals)
+            self._act("stretch", "supply(address,uint256)", asset, self._plain_amount(asset), sender=user)
+            owed = self.pair.ask("borrowBalanceOf(address)(uint256)", user) or 0
+            lent = self.pair.ask("balanceOf(address)(uint256)", user) or 0
+            there = self.pair.ask("balanceOf(address)(uint256)", MARKET, to=base)
+            room = max(self._capacity(user) - owed, 0) + lent
+            self._act("stretch", "withdraw(address,uint256)", base, min(room, there // 2), sender=user)
 
     def _absorb(self, kind: str) -> None:
         ripe = self._ripe()
@@ -276,6 +301,7 @@ class Driver:
     def _absorb_many(self, kind: str) -> None:
         ripe = self._ripe()
         accounts = ripe if self.random.random() < 0.8 else self.random.choices(USERS, k=self.random.randrange(4))
+        kind = kind if accounts else "absorb_nobody"
         self._act(kind, "absorb(address,address[])", self._user(), accounts, sender=self._user())
 
     def _buy_collateral(self, kind: str) -> None:

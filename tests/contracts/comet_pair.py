@@ -20,6 +20,7 @@ CONSTANTS = (
     *("baseIndexScale", "baseAccrualScale", "priceScale", "name", "symbol", "version"),
 )
 TOTALS = ("totalsBasic", "totalSupply", "totalBorrow", "getUtilization", "getReserves")
+POINTS = "liquidatorPoints(address)(uint32,uint64,uint128,uint32)"
 FLAGS = ("isSupplyPaused", "isTransferPaused", "isWithdrawPaused", "isAbsorbPaused", "isBuyPaused")
 
 
@@ -31,11 +32,23 @@ class Pair:
     """The real market and ours. Every act and every look is done on both, and must come out alike, byte for byte."""
 
     def __init__(
-        self, real: Market, ours: Market, parameters: Parameters, accounts: Iterable[bytes], *, constants: bool = True
+        self,
+        real: Market,
+        ours: Market,
+        parameters: Parameters,
+        accounts: Iterable[bytes],
+        *,
+        constants: bool = True,
+        base_fee: int = 0,
     ) -> None:
-        """Without `constants` the views of what never changes are left out: behaviour alone must tell."""
+        """Without `constants` the views of what never changes are left out: behaviour alone must tell.
+
+        With a `base_fee` the one figure that follows from gas, `approxSpend` of `liquidatorPoints`, is left out.
+        """
         self.real, self.ours, self.parameters, self.accounts = real, ours, parameters, tuple(accounts)
-        self.constants = constants
+        self.constants, self.base_fee = constants, base_fee
+        for market in (real, ours):
+            market.fork.set_block(base_fee=base_fee)
         self.tokens = (parameters.base_token, *(asset.address for asset in parameters.assets))
         self.last = "the beginning"
 
@@ -59,9 +72,9 @@ class Pair:
             raise DisagreementError(f"{asked} after {self.last}\n  real {_shown(real)}\n  ours {_shown(ours)}")
         return real
 
-    def ask(self, text: str, *arguments: Any) -> Any:
-        """What the real market says, for choosing what to do next; None where it refuses to."""
-        outcome = self.real.look(calldata(text, *arguments))
+    def ask(self, text: str, *arguments: Any, to: bytes = MARKET) -> Any:
+        """What the real market, or a token in its world, says, for choosing what to do next; None where it refuses."""
+        outcome = self.real.look(calldata(text, *arguments), to)
         return function(text).decode(outcome.output) if outcome.result == "success" else None
 
     def pass_time(self, seconds: int) -> None:
@@ -83,29 +96,31 @@ class Pair:
     # -- comparing ----------------------------------------------------------------------------------------------------
 
     def compare_touched(self, accounts: Iterable[bytes]) -> None:
-        """Totals, reserves, and all there is to know of some accounts."""
-        for name in TOTALS:
+        """Totals, reserves and flags, and all there is to know of some accounts."""
+        for name in (*TOTALS, *FLAGS):
             self._compare(f"{name}()")
+        for token in self.tokens:
+            for name in ("totalsCollateral", "getCollateralReserves"):
+                self._compare(f"{name}(address)", token)
         for account in accounts:
             for name in ("balanceOf", "borrowBalanceOf", "userBasic", "isBorrowCollateralized", "isLiquidatable"):
                 self._compare(f"{name}(address)", account)
             for token in self.tokens:
                 self._compare("collateralBalanceOf(address,address)", account, token)
                 self._compare("balanceOf(address)", account, to=token)
+            self._compare_points(account)
 
     def compare_everything(self) -> None:
         """Every view of the market for every account and asset."""
         self.compare_touched((*self.accounts, MARKET))
-        for name in (*(CONSTANTS if self.constants else ()), *FLAGS):
-            self._compare(f"{name}()")
         if self.constants:
+            for name in CONSTANTS:
+                self._compare(f"{name}()")
             for i in range(len(self.parameters.assets) + 1):
                 self._compare("getAssetInfo(uint8)", i)
             for token in self.tokens:
                 self._compare("getAssetInfoByAddress(address)", token)
         for token in self.tokens:
-            for name in ("totalsCollateral", "getCollateralReserves"):
-                self._compare(f"{name}(address)", token)
             for amount in (0, 1, 10**6 + 1, 10**12):
                 self._compare("quoteCollateral(address,uint256)", token, amount)
             self._compare("allowance(address,address)", MARKET, self.accounts[0], to=token)
@@ -116,13 +131,21 @@ class Pair:
             for each in (0, utilization, self.parameters.supply_kink, self.parameters.borrow_kink + 1, 10**18):
                 self._compare(f"{rate}(uint256)", each)
         for account in self.accounts:
-            for name in ("baseTrackingAccrued", "liquidatorPoints", "userNonce"):
+            for name in ("baseTrackingAccrued", "userNonce"):
                 self._compare(f"{name}(address)", account)
             for token in self.tokens:
                 self._compare("userCollateral(address,address)", account, token)
             for other in self.accounts:
                 for name in ("isAllowed", "hasPermission", "allowance"):
                     self._compare(f"{name}(address,address)", account, other)
+
+    def _compare_points(self, account: bytes) -> None:
+        if not self.base_fee:
+            self._compare("liquidatorPoints(address)", account)
+            return
+        real, ours = (market.view(POINTS, account) for market in (self.real, self.ours))
+        if (real[:2], real[3:]) != (ours[:2], ours[3:]) or bool(real[2]) != bool(ours[2]):
+            raise DisagreementError(f"liquidatorPoints after {self.last}\n  real {real}\n  ours {ours}")
 
     def _compare(self, text: str, *arguments: Any, to: bytes = MARKET) -> None:
         self._look(text, calldata(text, *arguments), arguments, to)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eth_abi import encode
 
 from mayavi.evm.hashing import keccak256, keccak_text
-from tests.contracts.comet_driver import NOWHERE, PRICES, STRANGER, USERS, WEIGHTS, Driver
+from tests.contracts.comet_driver import ABSORB_DEBT, NOWHERE, PRICES, STRANGER, USERS, WEIGHTS, Driver
 from tests.contracts.comet_markets import (
     BLOCK,
     MARKET,
@@ -69,8 +70,11 @@ ERRORS = (
     *("NotCollateralized", "NotForSale", "NotLiquidatable", "Paused", "SupplyCapExceeded", "TooMuchSlippage"),
     "Unauthorized",
 )
+BUY = keccak_text("BuyCollateral(address,address,uint256,uint256)")
 NEVER_FAIL = {"donate", "fill_reserves", "allow"}
 NEVER_SUCCEED = {"initialize"}
+
+TOTALS_BASIC = "totalsBasic()(uint64,uint64,uint64,uint64,uint104,uint104,uint40,uint8)"
 
 Code = tuple[bytes, bytes]
 MakePair = Callable[..., Pair]
@@ -90,10 +94,10 @@ def parameters(code: Code) -> Parameters:
 
 @pytest.fixture(scope="module")
 def make_pair(code: Code, parameters: Parameters) -> MakePair:
-    def make(ours: Parameters = parameters, *, constants: bool = True) -> Pair:
+    def make(ours: Parameters = parameters, **options: Any) -> Pair:
         real = real_market(code, parameters, PRICES)
         mine = our_market(ours, PRICES, names=NAMES)
-        return Pair(real, mine, parameters, (*USERS, STRANGER, NOWHERE, ALICE), constants=constants)
+        return Pair(real, mine, parameters, (*USERS, STRANGER, NOWHERE, ALICE), **options)
 
     return make
 
@@ -105,6 +109,7 @@ class Tally:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.errors: Counter[bytes] = Counter()
         self.events: Counter[bytes] = Counter()
+        self.absorbed: Counter[int] = Counter()
 
     def live(self, pair: Pair, seed: int, operations: int) -> None:
         with pair.episode():
@@ -113,6 +118,7 @@ class Tally:
         self.counts += driver.counts
         self.errors += driver.errors
         self.events += driver.events
+        self.absorbed += driver.absorbed
 
     def require_everything_happened(self, times: int) -> None:
         seldom = {
@@ -124,6 +130,9 @@ class Tally:
         expected = {(kind, "revert") for kind in NEVER_FAIL} | {(kind, "success") for kind in NEVER_SUCCEED}
         assert seldom.keys() <= expected, seldom
         assert [text for text in EVENTS if self.events[keccak_text(text)] < times] == []
+        assert self.events[BUY] >= 15 * times
+        assert self.events[ABSORB_DEBT] >= 40 * times
+        assert sum(count for accounts, count in self.absorbed.items() if accounts > 1) >= 5 * times
         assert [name for name in ERRORS if not self.errors[keccak_text(f"{name}()")[:4]]] == []
         assert self.counts.total() == sum(self.counts[key] for key in self.counts if key[1] in ("success", "revert"))
 
@@ -134,7 +143,7 @@ def test_a_short_life_of_the_market_agrees(make_pair: MakePair) -> None:
     for seed in (7, 8):
         tally.live(pair, seed, 150)
     assert tally.counts.total() >= 300
-    assert tally.events[keccak_text("AbsorbDebt(address,address,uint256,uint256)")] > 0
+    assert tally.events[ABSORB_DEBT] > 0
 
 
 @pytest.mark.slow
@@ -159,6 +168,42 @@ def test_a_market_of_eighteen_decimals_agrees(code: Code) -> None:
     for seed in range(100, 112):
         tally.live(pair, seed, 200)
     tally.require_everything_happened(times=1)
+
+
+def test_with_a_base_fee_only_the_cost_of_absorbing_differs(make_pair: MakePair) -> None:
+    """`approxSpend` is gas times the base fee: each has spent something where the other has, but not the same."""
+    tally = Tally()
+    pair = make_pair(base_fee=10**10)
+    for seed in (3, 4, 5):
+        tally.live(pair, seed, 150)
+    assert tally.events[ABSORB_DEBT] >= 10
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1])
+def test_rewards_begin_at_exactly_their_least_total(make_pair: MakePair, parameters: Parameters, beyond: int) -> None:
+    """Lenders and borrowers each at the edge; in the first second a principal is the amount itself."""
+    pair = make_pair()
+    lender, borrower, whale, *_ = USERS
+    collateral, total = parameters.assets[2].address, parameters.min_for_rewards + beyond
+    for token, user in ((parameters.base_token, lender), (parameters.base_token, whale), (collateral, borrower)):
+        pair.mint(token, user, 10**24)
+        pair.send("approve(address,uint256)", MARKET, MAX, sender=user, to=token)
+    pair.send("supply(address,uint256)", parameters.base_token, total, sender=lender)
+    with pair.episode():
+        assert rewarded(pair) == (beyond >= 0, False)
+    pair.send("supply(address,uint256)", parameters.base_token, total, sender=whale)
+    pair.send("supply(address,uint256)", collateral, 10**22, sender=borrower)
+    assert pair.send("withdraw(address,uint256)", parameters.base_token, total, sender=borrower).result == "success"
+    assert rewarded(pair) == (True, beyond >= 0)
+
+
+def rewarded(pair: Pair) -> tuple[bool, bool]:
+    """Whether an hour earns lenders and borrowers anything."""
+    pair.pass_time(3_600)
+    pair.send("accrueAccount(address)", BOB, sender=BOB)
+    pair.compare_everything()
+    _, _, supply, borrow, *_ = pair.ask(TOTALS_BASIC)
+    return supply > 0, borrow > 0
 
 
 CHANGES: dict[str, Callable[[Parameters], Parameters]] = {
