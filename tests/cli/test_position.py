@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mayavi import Fork
+from mayavi.errors import CallReverted
 from mayavi.protocols import AaveV3, CompoundV3, PriceFeed
 
 ALICE = "0x00000000000000000000000000000000000A11cE"
@@ -134,6 +135,13 @@ def test_on_compound_the_price_it_names_is_the_edge_too(run_mayavi, tmp_path: Pa
     assert found["protocol"] == "compound"
     weth, usdc = found["assets"]
     assert (weth["collateral"], usdc["debt"]) == (True, str(1_500 * 10**6))
+    limit = alice.data().borrow_limit_e8
+    assert int(found["borrowable_value_e8"]) == limit - int(found["debt_value_e8"]) < limit
+    with fork.snapshot():
+        room = int(found["borrowable_value_e8"]) * 10**6 // int(usdc["price_e8"])
+        with pytest.raises(CallReverted, match="NotCollateralized"):
+            alice.borrow(room + 2)
+        alice.borrow(room - 1)
     feed = PriceFeed(fork, "Chainlink.ETH/USD")
     feed.move(int(weth["liquidation_price_e8"]) + 1)
     assert not alice.liquidatable

@@ -200,6 +200,18 @@ def test_supply_borrow_time_repay_all_withdraw_all_leaves_nothing(borrower: Aave
         assert Erc20(fork, token).allowance(ALICE, market.pool.address) == 0
 
 
+def test_what_is_accrued_for_the_treasury_is_what_it_can_be_given(borrower: AaveAccount) -> None:
+    market = borrower.market
+    usdc, treasury = market.reserve("USDC"), f"{market.prefix}.Treasury"
+    held = Erc20(market.fork, usdc.a_token).balance_of(treasury)
+    pool = market.fork.contract(market.pool.address, ["mintToTreasury(address[] assets)"])
+    pool.mintToTreasury([usdc.address], sender=ALICE)
+    given = Erc20(market.fork, usdc.a_token).balance_of(treasury) - held
+    assert given == pytest.approx(usdc.accrued_to_treasury_scaled * usdc.normalised_income_ray // RAY, abs=1)
+    assert given > 0
+    assert market.reserve("USDC").accrued_to_treasury_scaled == 0
+
+
 def test_supplied_and_withdrawn_at_once_loses_at_most_a_unit(market: AaveV3, alice: AaveAccount) -> None:
     market.fork.mine(1, YEAR)
     for asset in ("WETH", "USDC"):
@@ -474,6 +486,25 @@ def test_an_emode_with_a_price_of_its_own_values_collateral_by_it(market: AaveV3
     assert (line.supplied_usd_e8, line.debt_usd_e8) == position.totals[:2] == (1_000 * 10**8, 10 * 10**8)
     assert line.liquidation_threshold_bps == position.totals.liquidation_threshold_bps == 9_300
     assert line.liquidation_price_usd_e8 is None is alice.liquidation_price_usd_e8("WETH")
+
+
+def test_debt_at_a_stable_rate_is_debt(borrower: AaveAccount) -> None:
+    """No reserve of the tables offers it; where one does, what is owed at either rate counts."""
+    market, amount = borrower.market, 50 * 10**6
+    govern(market, "setReserveStableRateBorrowing(address,bool)", market.address_of("USDC"), True)
+    variable, health = borrower.debt("USDC"), borrower.health_factor
+    market.pool.borrow(market.address_of("USDC"), amount, 1, 0, ALICE, sender=ALICE)
+    user = data_provider(market).getUserReserveData(market.address_of("USDC"), ALICE)
+    assert (user.stableDebt, user.variableDebt) == (amount, variable)
+    position = borrower.position()
+    (line,) = (line for line in position.assets if line.symbol == "USDC")
+    assert line.debt == variable + amount
+    assert line.debt_usd_e8 == pytest.approx(position.totals.debt_usd_e8, abs=2)
+    assert borrower.health_factor < health
+    move_price(market, "WETH", edge := borrower.liquidation_price_usd_e8("WETH") or 0)
+    assert borrower.health_factor < 1
+    move_price(market, "WETH", edge + 1)
+    assert borrower.health_factor >= 1
 
 
 def test_an_emode_that_is_not_there_is_told(market: AaveV3, alice: AaveAccount) -> None:

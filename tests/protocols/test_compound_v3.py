@@ -22,7 +22,7 @@ from mayavi.errors import (
 )
 from mayavi.protocols import CompoundV3, CompoundV3Account, Erc20
 from mayavi.protocols.compound_account import NO_DEBT
-from mayavi.protocols.compound_v3 import WAD, YEAR_SECONDS, CollateralAsset
+from mayavi.protocols.compound_v3 import WAD, YEAR_SECONDS, CollateralAsset, Pauses
 from mayavi.worlds.compound import BORROWER
 from mayavi.worlds.deployment import MARKET
 from tests.protocols.comet_worlds import MAINNET, mainnet_world, replica, replica_markets, set_price
@@ -423,6 +423,16 @@ def test_a_paused_market_says_so(market: CompoundV3, alice: CompoundV3Account) -
     market.fork.deal(asset.address, market.address, 10 * asset.supply_cap)
     with pytest.raises(CallReverted, match="Paused"):
         market.buy_collateral(asset.symbol, 1, sender=ALICE)
+
+
+@pytest.mark.parametrize("which", range(len(Pauses._fields)), ids=Pauses._fields)
+def test_each_pause_is_told_by_its_own_name(market: CompoundV3, which: int) -> None:
+    guard = market.fork.contract(
+        market.address, ["pauseGuardian() view returns (address)", "pause(bool,bool,bool,bool,bool)"]
+    )
+    flags = [each == which for each in range(len(Pauses._fields))]
+    guard.pause(*flags, sender=guard.pauseGuardian())
+    assert market.pauses._asdict() == dict(zip(("supply", "transfer", "withdraw", "absorb", "buy"), flags, strict=True))
 
 
 def test_too_little_of_a_token_says_which_and_how_much(market: CompoundV3, alice: CompoundV3Account) -> None:
