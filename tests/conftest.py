@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.missing import skip_or_fail
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Replicas and caches of the tests stay in the checkout, built once and away from the user's own.
@@ -38,10 +40,7 @@ def cases() -> Path:
     """
     folder = Path(os.environ.get("MAYAVI_CASES") or REPOSITORY.parent / "shared")
     if not folder.is_dir():
-        message = f"the reference data is not at '{folder}'; MAYAVI_CASES names its folder"
-        if os.environ.get("MAYAVI_REQUIRE_CASES") == "1":
-            pytest.fail(f"{message}, and MAYAVI_REQUIRE_CASES=1 forbids to go on without it")
-        pytest.skip(message)
+        skip_or_fail(f"the reference data is not at '{folder}'; MAYAVI_CASES names its folder")
     return folder
 
 

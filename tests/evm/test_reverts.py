@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mayavi.evm.interface import Error, Interface
 from mayavi.evm.revert_tables import AAVE_V3, COMET, CUSTOM_ERRORS, PANICS
 from mayavi.evm.reverts import decode_revert
+from tests.missing import skip_or_fail
 
 ALICE = bytes.fromhex("a11ce00000000000000000000000000000000001")
 ERROR, PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")
@@ -108,7 +109,7 @@ def test_other_numbers_are_plain_texts(text):
 def test_aaves_table_is_that_of_the_contracts_in_use(repository):
     source = repository / "contracts/node_modules/@aave/core-v3/contracts/protocol/libraries/helpers/Errors.sol"
     if not source.exists():
-        pytest.skip("the contract packages are not installed; `make setup` does it")
+        skip_or_fail("the contract packages are not installed; `make setup` does it")
     declared = re.findall(r"string public constant (\w+) = '(\d+)'", source.read_text())
     assert {int(code): name for name, code in declared} == {
         code: name for code, (name, _) in AAVE_V3.items() if code <= 91

@@ -18,6 +18,7 @@ import pytest
 
 from mayavi.errors import CallReverted, ExecutionError
 from mayavi.worlds.artifacts import contracts_root
+from tests.missing import skip_or_fail
 
 _START_S = 60
 _STOP_S = 10
@@ -49,13 +50,13 @@ class Hardhat:
         port: int = 0,
         first_timestamp: int | None = None,
     ) -> Hardhat:
-        """Start a node that keeps everything it writes in `folder`; skip the test where hardhat is not installed.
+        """Start a node that keeps everything it writes in `folder`; `skip_or_fail` where hardhat is not installed.
 
         `port` 0 is any that is free. Its first block is of `first_timestamp`, or of now.
         """
         program = contracts_root() / "node_modules" / ".bin" / "hardhat"
         if not program.exists():
-            pytest.skip(f"'{program}' is not installed; `make test` installs it")
+            skip_or_fail(f"'{program}' is not installed; `make test` installs it")
         config = folder / "hardhat.config.js"
         began = datetime.fromtimestamp(time.time() if first_timestamp is None else first_timestamp, UTC)
         config.write_text(_CONFIG % (chain_id, hardfork, began.isoformat()))
