@@ -289,6 +289,21 @@ def test_gas_that_is_hardly_enough(gas: int) -> None:
     same(fork, datas, gas=gas)
 
 
+@pytest.mark.parametrize("way", ["RETURN", "REVERT", "INVALID"])
+@pytest.mark.parametrize("gas", [*range(23_000, 27_500, 300), 60_000])
+def test_gas_that_ends_before_a_branch_that_others_reach(gas: int, way: str) -> None:
+    # Two reads of one slot leave enough for the branch behind them, of two slots perhaps not.
+    reads = f"{X} SLOAD {Y} SLOAD ADD"
+    branch = f"DUP1 {Z} ADD 1 AND @odd JUMPI 0 MSTORE 32 0 RETURN :odd 0 MSTORE 32 0 {way}"
+    fork = fork_with(assemble(f"{reads} {branch}"))
+    for slot in (1, 2**255):
+        fork.set_storage(CONTRACT, slot, 7)
+    numbers = (0, 1, 2**255, TOP)
+    datas = [word(a) + word(b) + word(c) for c in (0, 1) for a in numbers for b in numbers] * 6
+    for order in (datas, datas[::-1], random.Random(gas).sample(datas, len(datas))):
+        same(fork, order, gas=gas)
+
+
 def test_gas_that_does_not_even_pay_for_the_calldata() -> None:
     with pytest.raises(TransactionInvalid):
         fork_with(LOAD).call_many(CONTRACT, calldata(1), gas=21_000)
@@ -302,6 +317,19 @@ def test_a_callee_with_hardly_enough_gas() -> None:
         call = f"64 0 0 CALLDATACOPY 32 64 64 0 0x{LIBRARY.hex()} {gas} STATICCALL 96 MSTORE 128 0 RETURN"
         fork.set_code(CONTRACT, assemble(call))
         same(fork, datas)
+
+
+def test_a_callee_whose_gas_ends_before_a_branch_that_others_reach() -> None:
+    fork = fork_with(b"")
+    branch = "1 AND @odd JUMPI 1 0 MSTORE 32 0 RETURN :odd 2 0 MSTORE 32 0"
+    datas = [word(a) + word(b) for a in range(4) for b in range(4)] * 12
+    for way in ("RETURN", "REVERT", "INVALID"):
+        fork.set_code(LIBRARY, assemble(f"{X} SLOAD {Y} SLOAD ADD {Y} ADD {branch} {way}"))
+        for gas in (*range(2_100, 2_400, 60), *range(4_200, 4_500, 20), 30_000):
+            call = f"64 0 0 CALLDATACOPY 32 64 64 0 0x{LIBRARY.hex()} {gas} STATICCALL 96 MSTORE"
+            fork.set_code(CONTRACT, assemble(f"{call} {X} 1 AND @end JUMPI 7 160 MSTORE :end 192 0 RETURN"))
+            same(fork, datas)
+            same(fork, datas[::-1])
 
 
 @pytest.mark.parametrize(
@@ -383,9 +411,9 @@ def programs(draw: st.DrawFn) -> bytes:
     return assemble(" ".join(parts) + " 0 MSTORE 100 MSTORE 300 0 RETURN")
 
 
-@given(programs(), st.integers(0, 2**32))
-@settings(max_examples=150)
-def test_random_programs(code: bytes, seed: int) -> None:
+@given(programs(), st.integers(0, 2**32), st.none() | st.integers(23_000, 60_000))
+@settings(max_examples=200)
+def test_random_programs(code: bytes, seed: int, gas: int | None) -> None:
     fork = fork_with(code)
     fork.set_code(
         LIBRARY, assemble(f"{X} 1 AND @odd JUMPI {Y} 5 MSTORE 50 0 RETURN :odd {X} 3 AND SLOAD 0 MSTORE 40 0 REVERT")
@@ -394,7 +422,7 @@ def test_random_programs(code: bytes, seed: int) -> None:
     for slot in range(0, 8, 2):
         fork.set_storage(CONTRACT, slot, 2**250 - slot)
         fork.set_storage(LIBRARY, slot, 3 * slot + 1)
-    same(fork, calldata(2, 120, seed))
+    same(fork, calldata(2, 120, seed), gas=gas)
 
 
 @given(st.lists(st.binary(max_size=70), min_size=40, max_size=80))
