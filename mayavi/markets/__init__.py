@@ -1,0 +1,1 @@
+"""Price and rate processes and historical series: NumPy only, no chain."""
