@@ -54,9 +54,9 @@ class World(Protocol):
 class Intent:
     """One thing an agent wants done: a transaction, or several that belong together, executed in one place.
 
-    `run` acts on the fork, through adapters, and returns facts of what came out (or None). It may look at the receipt of
-    one action before it starts the next: liquidate, then sell what was seized. What it raises as `ExecutionError` is a
-    failed action; the fork is then as it was before.
+    `run` acts on the fork, through adapters, and returns facts of what came out (or None). It may look at the receipt
+    of one action before it starts the next: liquidate, then sell what was seized. What it raises as `ExecutionError` is
+    a failed action; the fork is then as it was before.
     """
 
     kind: str

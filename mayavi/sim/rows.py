@@ -15,14 +15,14 @@ from typing import Literal, Protocol
 from mayavi.agents.base import Details
 
 Status = Literal["success", "failed", "raised"]
-"""`failed`: the chain or a check refused it. `raised`: the agent's own code broke; `reason` then holds the traceback."""
+"""`failed`: the chain or a check refused it. `raised`: the agent's own code broke, `reason` holds the traceback."""
 
 RunStatus = Literal["running", "finished", "halted", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """One intent as it was executed. `block` names the partial state update block, `position` the place in its order."""
+    """One intent as it was executed: `block` is the partial state update block, `position` the place in its order."""
 
     step: int
     block: str
