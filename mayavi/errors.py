@@ -63,6 +63,16 @@ class UnknownAttribute(UnknownName, AttributeError):
     """An unknown name looked up as an attribute, so that `hasattr` answers instead of failing."""
 
 
+class UnknownKey(UnknownName, KeyError):
+    """An unknown name looked up in a mapping, so that `get` answers instead of failing."""
+
+    __str__ = Exception.__str__
+
+
+class BadSeries(UsageError):
+    """A file of prices that cannot be used as it is. The message names file and line, the hint what to do."""
+
+
 class AmbiguousName(UsageError):
     """A name that more than one thing answers to. Its hint lists them."""
 

@@ -1,0 +1,148 @@
+"""Processes in continuous time, sampled exactly at the steps: the length of a step changes no distribution."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from mayavi.errors import BadArgument
+from mayavi.markets import portable
+from mayavi.markets.parameters import above_zero, at_least_zero, finite
+from mayavi.markets.process import SECONDS_PER_YEAR, Floats, PriceProcess
+
+_VOLATILITY = "a volatility is per year and zero or more: 0.8 is 80 %"
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricBrownianMotion(PriceProcess):
+    """Independent log-normal returns: dS = drift·S·dt + volatility·S·dW, both per year.
+
+    The expected price after t years is start·exp(drift·t), the variance of its logarithm volatility²·t.
+    """
+
+    volatility: float
+    drift: float = 0.0
+
+    def __post_init__(self) -> None:
+        at_least_zero("volatility", self.volatility, _VOLATILITY)
+        finite("drift", self.drift)
+
+    @property
+    def diffuses(self) -> bool:
+        """Yes."""
+        return True
+
+    def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
+        """The path along `shocks`."""
+        del rng
+        years = step_seconds / SECONDS_PER_YEAR
+        returns = (self.drift - self.volatility * self.volatility / 2) * years + self.volatility * math.sqrt(
+            years
+        ) * shocks
+        return _along(start, returns)
+
+
+@dataclass(frozen=True, slots=True)
+class OrnsteinUhlenbeck(PriceProcess):
+    """A peg: the logarithm of price / `mean` is pulled back to zero, so the price stays above zero.
+
+    `mean_reversion` is per year: a deviation halves in ln 2 / mean_reversion years. `volatility` is that of the
+    shocks, per year. In the long run the deviation has the variance volatility² / (2·mean_reversion). Without a `mean`
+    the price is pulled back to where it started.
+    """
+
+    mean_reversion: float
+    volatility: float
+    mean: float | None = 1.0
+
+    def __post_init__(self) -> None:
+        at_least_zero("mean_reversion", self.mean_reversion, "it is per year and zero or more; zero pulls nothing back")
+        at_least_zero("volatility", self.volatility, _VOLATILITY)
+        if self.mean is not None:
+            above_zero("mean", self.mean, "the price a peg returns to is more than zero")
+
+    @classmethod
+    def of_half_life(cls, hours: float, deviation: float, mean: float | None = 1.0) -> Self:
+        """The peg whose deviations halve in `hours` and have the standard deviation `deviation` in the long run."""
+        above_zero("half-life", hours, "the hours in which a deviation halves are more than zero")
+        at_least_zero("deviation", deviation, "0.001 is a tenth of a percent around the peg")
+        reversion = float(portable.log(2.0)) * SECONDS_PER_YEAR / (hours * 3600)
+        return cls(reversion, deviation * math.sqrt(2 * reversion), mean)
+
+    @property
+    def diffuses(self) -> bool:
+        """Yes."""
+        return True
+
+    def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
+        """The path along `shocks`."""
+        del rng
+        years = step_seconds / SECONDS_PER_YEAR
+        mean = start if self.mean is None else float(self.mean)
+        kept = float(portable.exp(-self.mean_reversion * years))
+        if self.mean_reversion * years < 1e-9:  # 1 - kept² has no digits left there
+            spread = self.volatility * math.sqrt(years)
+        else:
+            spread = self.volatility * math.sqrt((1 - kept * kept) / (2 * self.mean_reversion))
+        deviation = float(portable.log(start / mean))
+        deviations = np.empty(len(shocks) + 1)
+        deviations[0] = deviation
+        for step, shock in enumerate(shocks.tolist(), start=1):
+            deviation = deviation * kept + spread * shock
+            deviations[step] = deviation
+        prices = mean * portable.exp(deviations)
+        prices[0] = start  # to the last bit
+        return prices
+
+
+@dataclass(frozen=True, slots=True)
+class JumpDiffusion(PriceProcess):
+    """Merton's: a geometric Brownian motion with `jumps_per_year` jumps on average at random times.
+
+    A jump multiplies the price by exp(x), x normal with mean `jump_mean` and standard deviation `jump_deviation`.
+    `drift` is that of the whole: jumps are compensated, the expected price after t years is start·exp(drift·t).
+    """
+
+    volatility: float
+    jumps_per_year: float
+    jump_mean: float
+    jump_deviation: float = 0.0
+    drift: float = 0.0
+
+    def __post_init__(self) -> None:
+        at_least_zero("volatility", self.volatility, _VOLATILITY)
+        at_least_zero("jumps_per_year", self.jumps_per_year, "how many jumps a year has on average")
+        finite("jump_mean", self.jump_mean, "the mean of the logarithm of a jump: -0.1 is minus 9.5 %")
+        at_least_zero("jump_deviation", self.jump_deviation, "the standard deviation of the logarithm of a jump")
+        finite("drift", self.drift)
+
+    @property
+    def diffuses(self) -> bool:
+        """Yes."""
+        return True
+
+    def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
+        """The path along `shocks`, with jumps from `rng`."""
+        years = step_seconds / SECONDS_PER_YEAR
+        of_counts, of_sizes = rng.spawn(2)  # apart, so that a longer path begins with the shorter one
+        expected = self.jumps_per_year * years
+        if expected > 1e9:
+            raise BadArgument(
+                f"{expected:.3g} jumps are expected in a step", "lower jumps_per_year or shorten the step"
+            )
+        counts = of_counts.poisson(expected, len(shocks)).astype(np.float64)
+        jumps = counts * self.jump_mean + np.sqrt(counts) * self.jump_deviation * of_sizes.standard_normal(len(shocks))
+        growth = float(portable.exp(self.jump_mean + self.jump_deviation * self.jump_deviation / 2)) - 1
+        drift = self.drift - self.jumps_per_year * growth - self.volatility * self.volatility / 2
+        return _along(start, drift * years + self.volatility * math.sqrt(years) * shocks + jumps)
+
+
+def _along(start: float, log_returns: Floats) -> Floats:
+    """The prices that `log_returns` lead to, one after the other."""
+    sums = np.concatenate((np.zeros(1), np.cumsum(log_returns)))
+    with np.errstate(over="ignore"):  # what overflows is refused with its name, by PricePaths
+        prices: Floats = start * portable.exp(sums)
+    return prices

@@ -1,0 +1,54 @@
+"""The checks every process and distribution makes of its parameters, in one wording."""
+
+from __future__ import annotations
+
+import math
+
+from mayavi.errors import BadArgument, BadInteger
+
+_PLAIN = "numbers as in 0.8, not text"
+
+
+def finite(name: str, value: float, meaning: str = "") -> float:
+    """`value` as a float; refuses what is not a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        try:
+            value = value.__float__()  # NumPy's numbers, Decimal, Fraction
+        except (AttributeError, TypeError):
+            raise BadArgument(f"{name} '{value}' is not a number", meaning or _PLAIN) from None
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise BadArgument(f"{name} '{value}' is not a finite number", meaning or None)
+    return number
+
+
+def at_least_zero(name: str, value: float, meaning: str = "") -> float:
+    """`value` as a float that is zero or more."""
+    number = finite(name, value, meaning)
+    if number < 0:
+        raise BadArgument(f"{name} '{value}' is negative", meaning or f"{name} is zero or more")
+    return number
+
+
+def above_zero(name: str, value: float, meaning: str = "") -> float:
+    """`value` as a float that is more than zero."""
+    number = finite(name, value, meaning)
+    if number <= 0:
+        raise BadArgument(f"{name} '{value}' is not above zero", meaning or f"{name} is more than zero")
+    return number
+
+
+def whole(name: str, value: int, least: int, meaning: str = "") -> int:
+    """`value` as an integer of at least `least`."""
+    try:
+        number = value.__index__()
+    except (AttributeError, TypeError):
+        raise BadInteger(f"{name} '{value}' is not a whole number", meaning or None) from None
+    if isinstance(value, bool):
+        raise BadInteger(f"{name} '{value}' is not a whole number", meaning or None)
+    if number < least:
+        raise BadInteger(f"{name} '{value}' is less than {least}", meaning or None)
+    return number

@@ -1,0 +1,132 @@
+"""The prices of a whole run: one path a symbol, as floats and as the integers a feed would say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Self
+
+import numpy as np
+
+from mayavi.errors import BadArgument, UnknownKey
+from mayavi.markets.correlation import Correlation
+from mayavi.markets.parameters import above_zero, whole
+from mayavi.markets.process import Floats, PriceProcess
+from mayavi.markets.streams import stream
+
+E8 = 10**8
+
+
+class PricePaths(Mapping[str, Floats]):
+    """Symbol → prices in dollars at step 0, 1, … `steps`. The arrays cannot be written to.
+
+    `usd_e8` gives the exact integer with eight decimals that a feed posts.
+    """
+
+    def __init__(self, paths: Mapping[str, Floats], step_seconds: float) -> None:
+        if not paths:
+            raise BadArgument("there are no price paths", "give at least one symbol")
+        self.step_seconds = above_zero("step_seconds", step_seconds, "time goes forward")
+        self._paths: dict[str, Floats] = {}
+        for symbol in sorted(paths):
+            path = np.array(paths[symbol], dtype=np.float64)
+            if path.ndim != 1 or len(path) < 2:
+                raise BadArgument(f"the path of {symbol} has the shape {path.shape}", "one price a step and the start")
+            path.flags.writeable = False
+            self._paths[symbol] = path
+            self._check(symbol, path)
+        lengths = {symbol: len(path) for symbol, path in self._paths.items()}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{symbol} {length}" for symbol, length in lengths.items())
+            raise BadArgument(f"the paths differ in length: {told}", "every symbol has a price at every step")
+        self.steps = next(iter(lengths.values())) - 1
+
+    @classmethod
+    def draw(
+        cls,
+        processes: Mapping[str, PriceProcess],
+        start_usd: Mapping[str, float],
+        *,
+        steps: int,
+        step_seconds: float,
+        seed: int,
+        correlation: Correlation | None = None,
+    ) -> Self:
+        """One path for each of `processes`, from the price in `start_usd`.
+
+        A symbol's chance follows from `seed` and its name, so another symbol more or less changes no path but
+        those it is correlated with, and their order changes none.
+        """
+        whole("steps", steps, 1, "a path has at least one step")
+        above_zero("step_seconds", step_seconds, "time goes forward")
+        streams = {symbol: stream(seed, "price", symbol) for symbol in sorted(processes)}
+        shocks = {symbol: each.standard_normal(steps) for symbol, each in streams.items()}
+        if correlation is not None:
+            for symbol in correlation.symbols:
+                if symbol in processes and not processes[symbol].diffuses:
+                    raise BadArgument(
+                        f"{symbol} is correlated, but no chance moves {_named(processes[symbol])}",
+                        "correlate those that diffuse, such as GeometricBrownianMotion",
+                    )
+            shocks = correlation.applied(shocks)
+        paths: dict[str, Floats] = {}
+        for symbol in streams:
+            if symbol not in start_usd:
+                raise BadArgument(f"{symbol} has no start price", "every process needs the price it starts at")
+            start = above_zero(f"start price of {symbol}", start_usd[symbol], "a price is more than zero")
+            paths[symbol] = processes[symbol].driven(start, shocks[symbol], float(step_seconds), streams[symbol])
+        return cls(paths, step_seconds)
+
+    def usd(self, symbol: str, step: int) -> float:
+        """The price of one whole `symbol` at `step`, in dollars."""
+        path = self[symbol]
+        if not 0 <= step <= self.steps:
+            raise BadArgument(f"there is no step '{step}' in these prices", f"they run from step 0 to {self.steps}")
+        return float(path[step])
+
+    def usd_e8(self, symbol: str, step: int) -> int:
+        """The same with eight decimals: the float as it stands, rounded once to the nearest integer, halves to even."""
+        return to_usd_e8(self.usd(symbol, step))
+
+    def __getitem__(self, symbol: str) -> Floats:
+        if symbol not in self._paths:
+            raise UnknownKey.of("price", symbol, self._paths, f"there are prices of {', '.join(self._paths)}")
+        return self._paths[symbol]
+
+    def __contains__(self, symbol: object) -> bool:
+        return symbol in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __repr__(self) -> str:
+        return f"<PricePaths of {', '.join(self)}: {self.steps} steps of {self.step_seconds:g} s>"
+
+    @staticmethod
+    def _check(symbol: str, path: Floats) -> None:
+        for bad, what in ((~np.isfinite(path), "is no number"), (path * E8 < 0.5, "is less than a feed can say")):
+            if bad.any():
+                step = int(np.argmax(bad))
+                raise BadArgument(
+                    f"the price of {symbol} at step {step}, '{path[step]}', {what}",
+                    "a price is finite and at least 0.00000001; lower volatility, drift or the size of the shock",
+                )
+
+
+def to_usd_e8(price_usd: float) -> int:
+    """The integer with eight decimals nearest to the float as it stands: no product is rounded before."""
+    numerator, denominator = float(price_usd).as_integer_ratio()
+    whole_part, rest = divmod(numerator * E8, denominator)
+    doubled = 2 * rest
+    return whole_part + (doubled > denominator or (doubled == denominator and whole_part % 2 == 1))
+
+
+def from_usd_e8(price_usd_e8: int) -> float:
+    """The float nearest to an integer with eight decimals. `to_usd_e8` gives it back, up to 90 million dollars."""
+    return price_usd_e8 / E8
+
+
+def _named(process: PriceProcess) -> str:
+    return type(process).__name__

@@ -1,0 +1,44 @@
+"""What a price process is: from a start, a path of one value a step."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi.markets.parameters import above_zero, whole
+
+Floats = NDArray[np.float64]
+
+SECONDS_PER_YEAR = 365 * 86_400
+"""Volatilities, drifts and rates are per year of 365 days, as lending protocols count."""
+
+
+class PriceProcess(ABC):
+    """How a price moves. A process holds parameters and nothing else; the same one can draw any number of paths.
+
+    A subclass says `driven`, and `diffuses` where standard normal shocks move it.
+    """
+
+    @property
+    def diffuses(self) -> bool:
+        """Whether the shocks matter: only then can it be correlated with another."""
+        return False
+
+    def path(self, start: float, steps: int, step_seconds: float, rng: np.random.Generator) -> Floats:
+        """`steps` + 1 prices, the first being `start`; `rng` is the only source of chance, and moves on.
+
+        A longer path from a generator in the same state begins with the shorter one.
+        """
+        above_zero("start", start, "a price is more than zero")
+        whole("steps", steps, 1, "a path has at least one step")
+        above_zero("step_seconds", step_seconds, "time goes forward")
+        return self.driven(float(start), rng.standard_normal(steps), float(step_seconds), rng)
+
+    @abstractmethod
+    def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
+        """The path along given standard normal `shocks`, one a step; further chance, such as jumps, comes from `rng`.
+
+        Correlated processes get correlated shocks here.
+        """

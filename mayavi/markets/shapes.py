@@ -1,0 +1,163 @@
+"""Prices that move as somebody says: constant, a step, a ramp, waypoints; before and after it any other process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from mayavi.errors import BadArgument
+from mayavi.markets.parameters import above_zero, finite, whole
+from mayavi.markets.process import Floats, PriceProcess
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(PriceProcess):
+    """The price stays where it starts."""
+
+    def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
+        """The start, again and again."""
+        del step_seconds, rng
+        return np.full(len(shocks) + 1, start)
+
+
+@dataclass(frozen=True, slots=True)
+class Step(PriceProcess):
+    """At step `at` the price leaps by `size`, -0.25 being minus 25 %, or `to` a price.
+
+    Until there it follows `before`, from there `then`. The leap comes on top of what `before` does in that step: the
+    price at `at` is the first after it.
+    """
+
+    at: int
+    size: float | None = None
+    to: float | None = None
+    before: PriceProcess = field(default_factory=Constant)
+    then: PriceProcess = field(default_factory=Constant)
+
+    def __post_init__(self) -> None:
+        whole("at", self.at, 1, "the first step that can differ from the start is 1")
+        _check_move(self.size, self.to)
+        _check_processes(self.before, self.then)
+
+    @property
+    def diffuses(self) -> bool:
+        """Whether what comes before or after does."""
+        return self.before.diffuses or self.then.diffuses
+
+    def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
+        """The path of `before`, the leap, the path of `then`."""
+        _check_reached("step", "at", self.at, len(shocks))
+        first, second = rng.spawn(2)
+        before = self.before.driven(start, shocks[: self.at], step_seconds, first)
+        leapt = _moved(float(before[-1]), self.size, self.to)
+        after = self.then.driven(leapt, shocks[self.at :], step_seconds, second)
+        return np.concatenate((before[:-1], after))
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp(PriceProcess):
+    """From step `begin` to step `end` the price moves evenly, by `size` in all or `to` a price; then as `then` says."""
+
+    begin: int
+    end: int
+    size: float | None = None
+    to: float | None = None
+    before: PriceProcess = field(default_factory=Constant)
+    then: PriceProcess = field(default_factory=Constant)
+
+    def __post_init__(self) -> None:
+        whole("begin", self.begin, 0, "a ramp begins at step 0 or later")
+        whole("end", self.end, 1)
+        if self.end <= self.begin:
+            raise BadArgument(
+                f"the ramp ends at step {self.end} and begins at step {self.begin}", "end it later than it begins"
+            )
+        _check_move(self.size, self.to)
+        _check_processes(self.before, self.then)
+
+    @property
+    def diffuses(self) -> bool:
+        """Whether what comes before or after does."""
+        return self.before.diffuses or self.then.diffuses
+
+    def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
+        """The path of `before`, the ramp, the path of `then`."""
+        _check_reached("ramp", "end", self.end, len(shocks))
+        first, second = rng.spawn(2)
+        before = self.before.driven(start, shocks[: self.begin], step_seconds, first)
+        foot = float(before[-1])
+        top = _moved(foot, self.size, self.to)
+        share = np.arange(self.end - self.begin) / (self.end - self.begin)
+        after = self.then.driven(top, shocks[self.end :], step_seconds, second)
+        return np.concatenate((before[:-1], foot + (top - foot) * share, after))
+
+
+@dataclass(frozen=True, slots=True)
+class Waypoints(PriceProcess):
+    """The price at given steps, as multiples of the start: ((12, 0.9), (24, 0.88)); after the last it stays there.
+
+    `between` them it holds the last one, or moves evenly with "linear".
+    """
+
+    points: tuple[tuple[int, float], ...]
+    between: Literal["hold", "linear"] = "hold"
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            raise BadArgument("there are no waypoints", "give at least one: ((12, 0.9),)")
+        last = 0
+        for step, multiple in self.points:
+            whole("step of a waypoint", step, 1, "the first step that can differ from the start is 1")
+            above_zero("multiple of a waypoint", multiple, "0.9 is minus 10 % against the start")
+            if step <= last:
+                raise BadArgument(
+                    f"the waypoint at step {step} follows that at step {last}", "list them by step, each once"
+                )
+            last = step
+        if self.between not in ("hold", "linear"):
+            raise BadArgument(f"between waypoints '{self.between}' is nothing known", "choose 'hold' or 'linear'")
+
+    def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
+        """The waypoints, whatever the shocks."""
+        del step_seconds, rng
+        _check_reached("last waypoint", "step", self.points[-1][0], len(shocks))
+        steps = np.array([0, *(step for step, _ in self.points)])
+        multiples = np.array([1.0, *(multiple for _, multiple in self.points)])
+        asked = np.arange(len(shocks) + 1)
+        if self.between == "hold":
+            return start * multiples[np.searchsorted(steps, asked, side="right") - 1]
+        left = np.minimum(np.searchsorted(steps, asked, side="right") - 1, len(steps) - 2)
+        share = np.minimum((asked - steps[left]) / (steps[left + 1] - steps[left]), 1.0)
+        result: Floats = start * (multiples[left] + (multiples[left + 1] - multiples[left]) * share)
+        return result
+
+
+def _check_move(size: float | None, to: float | None) -> None:
+    if (size is None) == (to is None):
+        raise BadArgument("a move needs a size or a price to go to, and only one of them", "size=-0.25, or to=0.88")
+    if to is not None:
+        above_zero("to", to, "a price is more than zero")
+    if size is not None and finite("size", size, "-0.25 is minus 25 %") <= -1:
+        raise BadArgument(f"size '{size}' leaves no price", "a price falls by less than 100 %: -0.25 is minus 25 %")
+
+
+def _check_processes(*processes: PriceProcess) -> None:
+    for process in processes:
+        if not isinstance(process, PriceProcess):
+            raise BadArgument(
+                f"'{process}' is not a price process", "such as Constant() or GeometricBrownianMotion(0.8)"
+            )
+
+
+def _check_reached(what: str, name: str, step: int, steps: int) -> None:
+    if step > steps:
+        raise BadArgument(
+            f"the {what} at {step} never comes in a path of {steps} steps",
+            f"set {name} to {steps} or less, or take more steps",
+        )
+
+
+def _moved(price: float, size: float | None, to: float | None) -> float:
+    return float(to) if to is not None else price * (1 + float(size or 0.0))
