@@ -121,6 +121,30 @@ class SnapshotFutureVersion(SnapshotError):
     """A snapshot file written by a newer Mayavi."""
 
 
+class StoreError(MayaviError):
+    """A database of runs that cannot be used as asked."""
+
+
+class StoreUnreadable(StoreError):
+    """A database of runs that is no database, is damaged, or belongs to somebody else."""
+
+
+class StoreFutureVersion(StoreError):
+    """A database of runs written by a newer Mayavi."""
+
+
+class StoreFull(StoreError):
+    """No space is left where runs are kept."""
+
+
+class UnknownRun(UnknownName):
+    """A run id, or the beginning of one, that no stored run answers to."""
+
+
+class BundleError(MayaviError):
+    """A bundle of a run that cannot be used: damaged, incomplete, or of a newer Mayavi."""
+
+
 class ExecutionError(MayaviError):
     """A call or transaction that did not succeed. `gas_used` is what it burned."""
 

@@ -1,0 +1,58 @@
+"""Where runs are kept: `--store`, else MAYAVI_STORE, else the configuration file, else `data/runs/runs.duckdb`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from mayavi.errors import UnknownName, UsageError
+
+DEFAULT = Path("data/runs/runs.duckdb")
+VARIABLE = "MAYAVI_STORE"
+PROJECT_FILE = "mayavi.toml"
+KNOWN_KEYS = ("store",)
+
+
+def store_path(named: str | Path | None = None) -> Path:
+    """The database that `named` means, or the one that is configured where nothing is named.
+
+    The configuration is `store = "path"` in the nearest `mayavi.toml` of the working directory and the folders above,
+    else in `mayavi/config.toml` of the user's configuration folder. A relative path in it starts at its own folder.
+    """
+    if named is not None and not str(named).strip():
+        raise UsageError("the store is named ''", "name a file, such as `--store data/runs/runs.duckdb`")
+    chosen = named or os.environ.get(VARIABLE, "").strip() or None
+    if chosen is not None:
+        return Path(chosen).expanduser()
+    for file in configuration_files():
+        if (configured := _store_in(file)) is not None:
+            return configured
+    return DEFAULT
+
+
+def configuration_files() -> Iterator[Path]:
+    """The files that may say where runs are kept and that are there, the nearest first."""
+    here = Path.cwd()
+    candidates = [folder / PROJECT_FILE for folder in (here, *here.parents)]
+    base = os.environ.get("XDG_CONFIG_HOME", "").strip()
+    candidates.append((Path(base) if base else Path.home() / ".config") / "mayavi" / "config.toml")
+    return (file for file in candidates if file.is_file())
+
+
+def _store_in(file: Path) -> Path | None:
+    import tomllib
+
+    try:
+        settings = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"'{file}' is no TOML: {str(error)[:1].lower()}{str(error)[1:]}") from error
+    for key in settings:
+        if key not in KNOWN_KEYS:
+            raise UnknownName.of(f"setting of '{file}'", key, KNOWN_KEYS)
+    named = settings.get("store")
+    if named is None:
+        return None
+    if not isinstance(named, str) or not named.strip():
+        raise UsageError(f"`store` in '{file}' is {named!r}", 'it is a path: store = "data/runs/runs.duckdb"')
+    return file.parent / Path(named).expanduser()

@@ -1,0 +1,134 @@
+"""Moves segments into the database, in one short transaction, when it can be had.
+
+A segment's name is committed together with its rows, and its files are deleted after that. So a process that dies in
+between leaves a segment that everybody knows to be in the database already: no row is lost, and none counts twice.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mayavi.errors import StoreError
+from mayavi.sim.store.opening import Held, open_to_write
+from mayavi.sim.store.schema import TABLES, listed, literal
+from mayavi.sim.store.segments import LiveRun, Segment, SegmentFolder
+from mayavi.sim.store.views import interrupted_select, rows_select, tables_in
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_MOST_BYTES = 64 * 1024 * 1024
+_SPARE_BYTES = 1024 * 1024
+_PAUSE_S = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """How a merge went: segments now in the database and segments still beside it, with the reason for those."""
+
+    segments: int = 0
+    waiting: int = 0
+    why: str = ""
+
+
+def merge(path: Path, *, patience_s: float = 0.0) -> Merged:
+    """Move what waits beside the database into it, unless somebody is in the way for longer than `patience_s`.
+
+    A database that is held open by somebody, or a full disk, is no error: the rows wait on. One that is damaged or of a
+    newer version is.
+    """
+    folder = SegmentFolder(path)
+    deadline = time.monotonic() + patience_s
+    if not _work_to_do(folder):
+        return Merged()
+    with folder.alone(patience_s) as alone:
+        if not alone:
+            return Merged(waiting=len(folder.segments()), why="others are reading")
+        while True:
+            try:
+                connection = open_to_write(path)
+                break
+            except Held:
+                if time.monotonic() >= deadline:
+                    return Merged(waiting=len(folder.segments()), why="another process has the database open")
+                time.sleep(_PAUSE_S)
+            except StoreError:
+                raise
+            except Exception as error:  # creating or migrating it failed: no space, most likely
+                return Merged(waiting=len(folder.segments()), why=str(error).splitlines()[0])
+        return _merge_into(connection, folder)
+
+
+def _work_to_do(folder: SegmentFolder) -> bool:
+    return bool(folder.segments() or folder.removed_runs() or any(not run.alive for run in folder.live_runs()))
+
+
+def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged:
+    import duckdb
+
+    live = folder.live_runs()  # before the segments: a run that ends now is in one of the two at least
+    segments = folder.segments()
+    removed = folder.removed_runs()
+    try:
+        known = {name for (name,) in connection.execute("SELECT segment FROM merged_segments").fetchall()}
+        done = [each for each in segments if each.name in known or each.run_id in removed]
+        todo = _affordable([each for each in segments if each not in done], folder)
+        connection.execute("BEGIN")
+        _insert(connection, todo)
+        left = [each for each in segments if each not in done and each not in todo]
+        ended = [run for run in live if not run.alive and run.run_id not in {each.run_id for each in left}]
+        _end_interrupted(connection, [run for run in ended if run.run_id not in removed])
+        _delete(connection, removed)
+        names = [each.name for each in segments]
+        connection.execute(f"DELETE FROM merged_segments WHERE NOT list_contains({listed(names)}, segment)")
+        connection.execute("COMMIT")
+    except duckdb.Error as error:
+        return Merged(waiting=len(segments), why=str(error).splitlines()[0])
+    finally:
+        connection.close()
+    folder.drop([*done, *todo])
+    folder.forget_removed(removed)
+    for run in ended:
+        folder.close_live(run.run_id)
+    folder.sweep_up()
+    return Merged(len(todo), len(left), "no room for them now, or too many for one transaction" if left else "")
+
+
+def _affordable(segments: list[Segment], folder: SegmentFolder) -> list[Segment]:
+    """The first of `segments` that make a short transaction, and for which there is room."""
+    room = shutil.disk_usage(folder.root).free // 3 - _SPARE_BYTES
+    chosen: list[Segment] = []
+    total = 0
+    for segment in segments:
+        total += sum(file.stat().st_size for file in segment.folder.iterdir())
+        if total > room or (chosen and total > _MOST_BYTES):
+            break
+        chosen.append(segment)
+    return chosen
+
+
+def _insert(connection: DuckDBPyConnection, segments: list[Segment]) -> None:
+    for table in tables_in(segments):
+        connection.execute(f"INSERT INTO {table} BY NAME {rows_select(table, segments)}")
+    if segments:
+        values = ", ".join(f"({literal(each.name)})" for each in segments)
+        connection.execute(f"INSERT INTO merged_segments VALUES {values}")
+
+
+def _end_interrupted(connection: DuckDBPyConnection, runs: list[LiveRun]) -> None:
+    if runs:
+        connection.execute(
+            f"INSERT INTO runs BY NAME SELECT * FROM ({interrupted_select(runs)}) AS live"
+            " WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.run_id = live.run_id)"
+        )
+
+
+def _delete(connection: DuckDBPyConnection, removed: list[str]) -> None:
+    if removed:
+        for table in TABLES:
+            if "run_id" in TABLES[table]:
+                connection.execute(f"DELETE FROM {table} WHERE list_contains({listed(removed)}, run_id)")

@@ -1,0 +1,200 @@
+"""Writes a run as it goes: the `Recorder` that ends up in DuckDB."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mayavi.sim.rows import ActionRow, RunEnd, RunInfo, SnapshotRow
+from mayavi.sim.store.merging import Merged, merge
+from mayavi.sim.store.opening import refuse_unusable
+from mayavi.sim.store.parquet import Value
+from mayavi.sim.store.segments import SegmentFolder
+
+Table = list[list[Value]]
+
+
+class SegmentRecorder:
+    """Keeps the rows of one run in the store at `path`.
+
+        with SegmentRecorder("data/runs/runs.duckdb") as recorder:
+            Runner(world, scheduler, steps=100, recorder=recorder, info=info).run()
+
+    Rows reach the disk every `flush_rows` rows or `flush_seconds` seconds, and at the end. Whatever happens to the
+    process, rows that were written stay, and a run without an end is `interrupted`. Raises `StoreFull` when no space is left and
+    another `StoreError` when the store cannot be used; both at `begin`, if it is known then.
+    """
+
+    def __init__(
+        self, path: str | Path, *, flush_rows: int = 50_000, flush_seconds: float = 5.0, merge_patience_s: float = 0.25
+    ) -> None:
+        self.path = Path(path)
+        self.merged: Merged | None = None
+        """What became of the rows when the run ended: in the database, or waiting beside it."""
+        self._folder = SegmentFolder(self.path)
+        self._flush_rows, self._flush_seconds = flush_rows, flush_seconds
+        self._merge_patience_s = merge_patience_s
+        self._info: RunInfo | None = None
+        self._live: int | None = None
+        self._segments = 0
+        self._seq = 0
+        self._actions: list[tuple[int, ActionRow]] = []
+        self._snapshots: list[tuple[int, SnapshotRow]] = []
+        self._flushed_at = 0.0
+
+    def begin(self, info: RunInfo) -> None:
+        """The run starts: from now on whoever reads sees it as `running`."""
+        refuse_unusable(self.path)
+        self._folder.create()
+        self._live = self._folder.open_live(info.run_id, _as_json(info))
+        self._info = info
+        self._flushed_at = time.monotonic()
+
+    def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
+        """A step is done."""
+        self._actions += zip(range(self._seq, self._seq + len(actions)), actions, strict=True)
+        self._seq += len(actions)
+        self._snapshots += zip(range(self._seq, self._seq + len(snapshots)), snapshots, strict=True)
+        self._seq += len(snapshots)
+        waiting = len(self._actions) + len(self._snapshots)
+        if waiting >= self._flush_rows or (waiting and time.monotonic() - self._flushed_at >= self._flush_seconds):
+            self._write(self._pending())
+
+    def end(self, end: RunEnd) -> None:
+        """The run is over. Its rows are stored when this returns, and merged into the database if that could be had."""
+        run = self._begun()
+        tables = self._pending()
+        if end.kpis:
+            numbers: list[Value] = list(range(self._seq, self._seq + len(end.kpis)))
+            self._seq += len(end.kpis)
+            tables["kpis"] = [
+                [run.run_id] * len(end.kpis),
+                numbers,
+                [kpi.name for kpi in end.kpis],
+                [kpi.value for kpi in end.kpis],
+                [kpi.number for kpi in end.kpis],
+                [kpi.unit for kpi in end.kpis],
+            ]
+        tables["runs"] = [[value] for value in run_row(run, end)]
+        self._write(tables)
+        self._folder.close_live(run.run_id)
+        self._release()
+        self._info = None
+        self.merged = merge(self.path, patience_s=self._merge_patience_s)
+
+    def close(self) -> None:
+        """Stop, whether the run ended or not: rows at hand are written, and a run without an end is interrupted."""
+        try:
+            if self._info is not None and (self._actions or self._snapshots):
+                self._write(self._pending())
+        finally:
+            self._info = None
+            self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _begun(self) -> RunInfo:
+        if self._info is None:
+            raise RuntimeError("the run has not begun, or is over")
+        return self._info
+
+    def _write(self, tables: dict[str, Table]) -> None:
+        self._folder.write(self._begun().run_id, self._segments, tables)
+        self._segments += 1
+        self._actions, self._snapshots = [], []
+        self._flushed_at = time.monotonic()
+
+    def _pending(self) -> dict[str, Table]:
+        """The rows at hand, by column."""
+        run_id = self._begun().run_id
+        tables: dict[str, Table] = {}
+        if self._actions:
+            tables["actions"] = [
+                [run_id] * len(self._actions),
+                [seq for seq, _ in self._actions],
+                *map(list, zip(*(_action_values(row) for _, row in self._actions), strict=True)),
+            ]
+        if self._snapshots:
+            tables["market_snapshots"] = [
+                [run_id] * len(self._snapshots),
+                [seq for seq, _ in self._snapshots],
+                *map(list, zip(*(_snapshot_values(row) for _, row in self._snapshots), strict=True)),
+            ]
+        return tables
+
+    def _release(self) -> None:
+        if self._live is not None:
+            os.close(self._live)
+            self._live = None
+
+
+def _action_values(row: ActionRow) -> tuple[Value, ...]:
+    return (
+        row.step,
+        row.block,
+        row.position,
+        row.agent,
+        row.account,
+        row.kind,
+        row.status,
+        row.reason,
+        row.transactions,
+        row.gas_used,
+        row.fee_wei,
+        row.block_number,
+        row.timestamp,
+        row.details,
+    )
+
+
+def _snapshot_values(row: SnapshotRow) -> tuple[Value, ...]:
+    return (
+        row.step,
+        row.block_number,
+        row.timestamp,
+        row.subject,
+        row.metric,
+        row.value,
+        float(row.number),
+        row.unit,
+    )
+
+
+def run_row(info: RunInfo, end: RunEnd) -> list[Value]:
+    """A run as a row of the table `runs`."""
+    return [
+        info.run_id,
+        info.sweep_id or "",
+        info.scenario,
+        info.scenario_text,
+        info.seed,
+        info.steps,
+        info.chain,
+        info.source,
+        info.world_digest,
+        _json(info.versions),
+        round(info.started_at * 1_000_000),
+        end.status,
+        end.digest,
+        end.final_world_digest,
+        _json(end.timings),
+        end.error,
+    ]
+
+
+def _as_json(info: RunInfo) -> dict[str, object]:
+    return {name: getattr(info, name) for name in RunInfo.__dataclass_fields__}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

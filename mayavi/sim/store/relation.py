@@ -1,0 +1,83 @@
+"""Rows that a question gives: asked when somebody looks, and never holding the database open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from mayavi.errors import SetupError
+from mayavi.sim.store.views import reading
+
+T = TypeVar("T")
+
+SHOWN_ROWS = 10
+
+
+class Rows(Generic[T]):
+    """The answer to a query: iterate for records, `.df()` for a pandas data frame, `.fetchall()` for plain tuples.
+
+    Each of them asks anew, so that rows of a run under way appear as they are written.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        query: str,
+        make: Callable[[Mapping[str, Any]], T],
+        parameters: Sequence[object] | Mapping[str, object] | None = None,
+    ) -> None:
+        self._path = path
+        self.query = query
+        self._make = make
+        self._parameters = parameters
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """Every row as a tuple, in the order of `columns`."""
+        return self._ask(self.query)[1]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._ask(f"SELECT * FROM ({self.query}) LIMIT 0")[0]
+
+    def records(self) -> list[T]:
+        """Every row as a record."""
+        columns, rows = self._ask(self.query)
+        return [self._make(dict(zip(columns, row, strict=True))) for row in rows]
+
+    def df(self) -> Any:
+        """Every row in a pandas data frame. Exact integers stay text; the floats beside them are for arithmetic."""
+        try:
+            import_module("pandas")
+        except ImportError as error:
+            raise SetupError(
+                "data frames need pandas, which is not installed", "run `pip install 'mayavi-sim[notebook]'`"
+            ) from error
+        with reading(self._path) as connection:
+            return self._execute(connection, self.query).df()
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.records())
+
+    def __len__(self) -> int:
+        return int(self._ask(f"SELECT count(*) FROM ({self.query})")[1][0][0])
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} rows of {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        columns, rows = self._ask(f"SELECT * FROM ({self.query}) LIMIT {SHOWN_ROWS}")
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{len(self):,} rows</p>"
+
+    def _ask(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        with reading(self._path) as connection:
+            answer = self._execute(connection, query)
+            return [column[0] for column in answer.description or ()], answer.fetchall()
+
+    def _execute(self, connection: Any, query: str) -> Any:
+        return connection.execute(query, self._parameters) if self._parameters else connection.execute(query)

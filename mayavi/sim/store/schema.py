@@ -1,0 +1,181 @@
+"""The tables runs are kept in, their versions, and how a database of an earlier version becomes one of this.
+
+Integers that may exceed 64 bits are decimal text; a column of floats beside them is for sums and plots. `seq` numbers
+the rows of a run, over all its tables, in the order they came about: the order of the digest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mayavi.errors import StoreFutureVersion, StoreUnreadable
+from mayavi.sim.store.parquet import Kind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from duckdb import DuckDBPyConnection
+
+VERSION = 1
+
+Columns = dict[str, Kind]
+
+TABLES: dict[str, Columns] = {
+    "runs": {
+        "run_id": "text",
+        "sweep_id": "text",
+        "scenario": "text",
+        "scenario_text": "text",
+        "seed": "unsigned",
+        "steps": "integer",
+        "chain": "text",
+        "source": "text",
+        "world_digest": "text",
+        "versions": "text",
+        "started_at": "time",
+        "status": "text",
+        "digest": "text",
+        "final_world_digest": "text",
+        "timings": "text",
+        "error": "text",
+    },
+    "actions": {
+        "run_id": "text",
+        "seq": "integer",
+        "step": "integer",
+        "block": "text",
+        "position": "integer",
+        "agent": "text",
+        "account": "text",
+        "kind": "text",
+        "status": "text",
+        "reason": "text",
+        "transactions": "integer",
+        "gas_used": "integer",
+        "fee_wei": "text",
+        "block_number": "integer",
+        "timestamp": "integer",
+        "details": "text",
+    },
+    "market_snapshots": {
+        "run_id": "text",
+        "seq": "integer",
+        "step": "integer",
+        "block_number": "integer",
+        "timestamp": "integer",
+        "subject": "text",
+        "metric": "text",
+        "value": "text",
+        "number": "float",
+        "unit": "text",
+    },
+    "kpis": {
+        "run_id": "text",
+        "seq": "integer",
+        "name": "text",
+        "value": "text",
+        "number": "float",
+        "unit": "text",
+    },
+}
+"""The tables of this version, their columns in order."""
+
+SQL_TYPES: dict[Kind, str] = {
+    "integer": "BIGINT",
+    "unsigned": "UBIGINT",
+    "float": "DOUBLE",
+    "text": "VARCHAR",
+    "time": "TIMESTAMP",
+}
+
+NEW_TABLES: dict[int, tuple[str, ...]] = {}
+"""Version → the tables that came with it."""
+
+NULL_WHEN_EMPTY = {("runs", "sweep_id")}
+"""Texts that are NULL in the database where a segment, which has no NULL, holds nothing."""
+
+ADDED: dict[int, dict[str, dict[str, str]]] = {}
+"""Version → table → column that came with it → what it is for rows written before, an expression over their columns."""
+
+_BOOKKEEPING = (
+    "CREATE TABLE mayavi_schema (version BIGINT NOT NULL)",
+    "CREATE TABLE merged_segments (segment VARCHAR NOT NULL)",
+)
+
+
+def create_statements() -> list[str]:
+    """What makes an empty database one of this version."""
+    return [*_BOOKKEEPING, *map(create_table, TABLES), f"INSERT INTO mayavi_schema VALUES ({VERSION})"]
+
+
+def create_table(table: str) -> str:
+    """What creates `table` as this version has it."""
+    return f"CREATE TABLE {table} ({', '.join(f'{name} {SQL_TYPES[kind]}' for name, kind in TABLES[table].items())})"
+
+
+def version_of(connection: DuckDBPyConnection, path: Path) -> int:
+    """The schema version of the database `connection` is open on: 0 when it is empty.
+
+    Raises `StoreUnreadable` when its tables are not ours, `StoreFutureVersion` when they are from the future.
+    """
+    tables = {
+        name
+        for (name,) in connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal"
+        ).fetchall()
+    }
+    if not tables:
+        return 0
+    if "mayavi_schema" not in tables:
+        raise StoreUnreadable(
+            f"'{path}' is a database, but holds no runs of mayavi",
+            "name another file with `--store` or MAYAVI_STORE",
+        )
+    row = connection.execute("SELECT max(version) FROM mayavi_schema").fetchone()
+    version = row[0] if row and isinstance(row[0], int) else 0
+    if version < 1:
+        raise StoreUnreadable(f"'{path}' does not say which version it has", "move it away; a new one is made")
+    if version > VERSION:
+        raise StoreFutureVersion(
+            f"'{path}' has schema version {version}, this mayavi knows versions up to {VERSION}",
+            "use the newer mayavi that wrote it, or name another file with `--store` or MAYAVI_STORE",
+        )
+    return version
+
+
+def bring_up_to_date(connection: DuckDBPyConnection, path: Path) -> None:
+    """Create what is missing, or migrate, in one transaction; a database of this version is left alone."""
+    version = version_of(connection, path)
+    if version == VERSION:
+        return
+    statements = migration_statements(version) if version else create_statements()
+    connection.execute("BEGIN")
+    try:
+        for statement in statements:
+            connection.execute(statement)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def migration_statements(version: int) -> list[str]:
+    """What leads from `version` to this one: tables that are new, and columns that are new, with their values."""
+    statements = []
+    for target in range(version + 1, VERSION + 1):
+        statements += [create_table(table) for table in NEW_TABLES.get(target, ())]
+        for table, columns in ADDED.get(target, {}).items():
+            for name, value in columns.items():
+                statements.append(f"ALTER TABLE {table} ADD COLUMN {name} {SQL_TYPES[TABLES[table][name]]}")
+                statements.append(f"UPDATE {table} SET {name} = {value}")
+    return [*statements, f"UPDATE mayavi_schema SET version = {VERSION}"]
+
+
+def literal(text: str) -> str:
+    """`text` as SQL. The first bound parameter makes DuckDB import pandas, which takes longer than a whole run."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def listed(texts: list[str]) -> str:
+    """`texts` as a list in SQL."""
+    return "[" + ", ".join(map(literal, texts)) + "]"

@@ -1,0 +1,291 @@
+"""The folder beside the database: rows on their way into it, runs that are under way, and what shall be removed.
+
+DuckDB lets in one writing process and then nobody else, and a shell that an analyst left open is such a process. So
+nobody waits for the database: a run writes its rows as *segments* into `<database>.segments/`, each a folder of Parquet
+files that appears all at once, by renaming. Segments move into the database when it can be had (`merging`), until then
+whoever reads takes them together with it (`views`). One lock file orders the two: readers share it, a merge has it
+alone. What a run does to begin, to write and to end needs no lock at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mayavi.errors import StoreError, StoreFull, StoreFutureVersion, StoreUnreadable
+from mayavi.sim.store.parquet import Value, parquet_bytes
+from mayavi.sim.store.schema import TABLES, VERSION
+
+_PAUSE_S = 0.002
+_ABANDONED_S = 600.0
+_ELSEWHERE = "name another place with `--store` or MAYAVI_STORE"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Rows that are not known to be in the database. `name` is unique for all time; `run_id` is whose rows they are."""
+
+    folder: Path
+    run_id: str
+    version: int
+
+    @property
+    def name(self) -> str:
+        """What the database remembers it by."""
+        return self.folder.name
+
+    def file(self, table: str) -> Path:
+        """Where its rows of `table` are, if it has any."""
+        return self.folder / f"{table}.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRun:
+    """A run that began and of whose end nothing is known. `alive`: the process that writes it still runs."""
+
+    file: Path
+    info: dict[str, Any]
+    alive: bool
+
+    @property
+    def run_id(self) -> str:
+        """Which run."""
+        return self.file.stem
+
+
+class SegmentFolder:
+    """The folder beside the database at `path`. Nothing is created before somebody writes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.root = path.with_name(path.name + ".segments")
+        self.rows = self.root / "rows"
+        self.live = self.root / "live"
+        self.removed = self.root / "removed"
+
+    def create(self) -> None:
+        """Make the folder, so that runs can be written."""
+        with explained(self.root):
+            for folder in (self.rows, self.live, self.removed):
+                folder.mkdir(parents=True, exist_ok=True)
+
+    # Rows
+
+    def write(self, owner: str, number: int, tables: Mapping[str, Sequence[Sequence[Value]]]) -> Segment:
+        """Put down rows of `owner` as its segment `number`: all of them or, when that fails, none.
+
+        A table's rows are given as its columns, in the order of the schema.
+        """
+        name = f"{owner}.{number:06d}.v{VERSION}"
+        unfinished, folder = self.rows / f".{name}", self.rows / name
+        with explained(self.root):
+            try:
+                unfinished.mkdir()
+                for table, columns in tables.items():
+                    kinds = TABLES[table].items()
+                    content = parquet_bytes(
+                        {column: (kind, values) for (column, kind), values in zip(kinds, columns, strict=True)}
+                    )
+                    with open(unfinished / f"{table}.parquet", "wb") as file:
+                        file.write(content)
+                        file.flush()
+                        os.fsync(file.fileno())
+                unfinished.rename(folder)
+            except BaseException:
+                shutil.rmtree(unfinished, ignore_errors=True)
+                raise
+        return Segment(folder, owner, VERSION)
+
+    def segments(self) -> list[Segment]:
+        """Every segment, oldest run first."""
+        found = [_segment_at(self.rows / name) for name in _names(self.rows) if not name.startswith(".")]
+        return sorted(found, key=lambda each: each.name)
+
+    def drop(self, segments: Sequence[Segment]) -> None:
+        """Delete segments whose rows are in the database; a folder disappears at once, whatever happens meanwhile."""
+        for segment in segments:
+            with suppress(FileNotFoundError):
+                gone = segment.folder.with_name(f".{segment.name}")
+                segment.folder.rename(gone)
+                shutil.rmtree(gone, ignore_errors=True)
+
+    def sweep_up(self) -> None:
+        """Delete what processes that are no more left half written or half deleted."""
+        for folder in (self.rows, self.live):
+            for name in _names(folder):
+                with suppress(OSError):
+                    if name.startswith(".") and time.time() - (folder / name).stat().st_mtime > _ABANDONED_S:
+                        shutil.rmtree(folder / name, ignore_errors=True)
+                        (folder / name).unlink(missing_ok=True)
+
+    # Runs under way
+
+    def open_live(self, run_id: str, info: Mapping[str, object]) -> int:
+        """Say that `run_id` began. The file stays locked while the descriptor that is returned is open.
+
+        The lock goes with the process, however it ends: that is how a reader tells a run from the remains of one.
+        """
+        with explained(self.live):
+            unnamed = self.live / f".{run_id}.{os.getpid()}"
+            descriptor = os.open(unnamed, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as file:
+                    json.dump(info, file, ensure_ascii=False)
+                os.link(unnamed, self.live / f"{run_id}.json")
+            except FileExistsError:
+                os.close(descriptor)
+                raise StoreError(
+                    f"a run '{run_id}' has begun already", "`new_run_id()` gives each run a name of its own"
+                ) from None
+            except BaseException:
+                os.close(descriptor)
+                raise
+            finally:
+                with suppress(OSError):
+                    unnamed.unlink()
+        return descriptor
+
+    def close_live(self, run_id: str) -> None:
+        """Say that nothing more comes of `run_id`; its end is in a segment or in the database."""
+        with suppress(FileNotFoundError):
+            (self.live / f"{run_id}.json").unlink()
+
+    def live_runs(self) -> list[LiveRun]:
+        """Runs that began; also those that were killed since. To be asked before `segments`, which may hold the end."""
+        found = []
+        for name in _names(self.live):
+            if name.startswith(".") or not name.endswith(".json"):
+                continue
+            file = self.live / name
+            with suppress(FileNotFoundError):
+                alive = _is_locked(file)
+                try:
+                    info = json.loads(file.read_text(encoding="utf-8"))
+                except ValueError:
+                    raise StoreUnreadable(f"'{file}' is damaged", "delete it: the run it tells of is lost") from None
+                found.append(LiveRun(file, info, alive))
+        return sorted(found, key=lambda each: each.run_id)
+
+    # Runs to remove
+
+    def mark_removed(self, run_id: str) -> None:
+        """From now on nobody sees `run_id`; the next merge deletes its rows."""
+        self.create()
+        with explained(self.removed):
+            (self.removed / run_id).touch()
+
+    def removed_runs(self) -> list[str]:
+        """What `mark_removed` was told and no merge has done yet."""
+        return sorted(_names(self.removed))
+
+    def forget_removed(self, run_ids: Sequence[str]) -> None:
+        """They are gone from the database."""
+        for run_id in run_ids:
+            with suppress(FileNotFoundError):
+                (self.removed / run_id).unlink()
+
+    # Order between readers and merges
+
+    @contextmanager
+    def shared(self, patience_s: float = 30.0) -> Iterator[None]:
+        """No merge happens while the body runs."""
+        with self._locked(fcntl.LOCK_SH, patience_s) as locked:
+            if not locked:
+                raise StoreError(f"'{self.path}' is being merged for more than {patience_s:.0f} seconds", "try again")
+            yield
+
+    @contextmanager
+    def alone(self, patience_s: float) -> Iterator[bool]:
+        """Yield whether the body may merge: nobody reads and nobody else merges."""
+        with self._locked(fcntl.LOCK_EX, patience_s) as locked:
+            yield locked
+
+    @contextmanager
+    def _locked(self, mode: int, patience_s: float) -> Iterator[bool]:
+        file = self.root / "merge.lock"
+        try:
+            descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
+        except FileNotFoundError:  # no folder: nothing was ever written through us
+            yield mode == fcntl.LOCK_SH
+            return
+        except OSError as error:
+            if mode == fcntl.LOCK_EX or error.errno not in {errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EPERM}:
+                yield False
+                return
+            try:  # a folder that we may only read
+                descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                yield True
+                return
+        try:
+            yield _flock_within(descriptor, mode, patience_s)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def explained(place: Path) -> Iterator[None]:
+    """What the system refuses while we write to `place`, in our words."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise StoreFull(
+                f"no space is left in '{place}'", f"free some, or {_ELSEWHERE}; what was stored before is intact"
+            ) from error
+        why = error.strerror or str(error)
+        raise StoreError(f"cannot write to '{place}': {why[:1].lower()}{why[1:]}", _ELSEWHERE) from error
+
+
+def _flock_within(descriptor: int, mode: int, patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_PAUSE_S)
+
+
+def _is_locked(file: Path) -> bool:
+    """Whether somebody has `file` for himself; those who look share it, so that they do not take each other for one."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def _segment_at(folder: Path) -> Segment:
+    owner, _, rest = folder.name.partition(".")
+    version = rest.partition(".v")[2]
+    if not version.isdigit():
+        raise StoreUnreadable(f"'{folder}' is no segment of a run", "move it away")
+    if int(version) > VERSION:
+        raise StoreFutureVersion(
+            f"'{folder}' has schema version {version}, this mayavi knows versions up to {VERSION}",
+            f"use the newer mayavi that wrote it, or {_ELSEWHERE}",
+        )
+    return Segment(folder, owner, int(version))
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [each.name for each in folder.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []

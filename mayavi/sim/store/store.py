@@ -1,0 +1,161 @@
+"""The runs that were stored: look at them, compare, export, remove."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mayavi.errors import StoreError
+from mayavi.sim.rows import ActionRow, KpiRow, RowsDigest, RunStatus, SnapshotRow
+from mayavi.sim.store.location import store_path
+from mayavi.sim.store.merging import Merged, merge
+from mayavi.sim.store.recorder import SegmentRecorder
+from mayavi.sim.store.relation import Rows
+from mayavi.sim.store.run_id import resolve
+from mayavi.sim.store.schema import literal
+from mayavi.sim.store.segments import SegmentFolder
+from mayavi.sim.store.views import reading
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A stored run. `digest` identifies its rows; it is empty while a run is under way and when it was interrupted."""
+
+    run_id: str
+    sweep_id: str | None
+    scenario: str
+    scenario_text: str
+    seed: int
+    steps: int
+    chain: str
+    source: str
+    world_digest: str
+    versions: dict[str, str]
+    started_at: datetime
+    status: RunStatus
+    digest: str
+    final_world_digest: str
+    timings: dict[str, float]
+    error: str
+
+
+class Store:
+    """The database of runs at `path`; by default the one that MAYAVI_STORE or the configuration names.
+
+        store = Store("data/runs/runs.duckdb")
+        for run in store.runs():
+            print(run.run_id, run.scenario, run.status)
+        store.actions("latest").df()
+
+    A run may be named by its id, the beginning or the end of it where only one fits, or `latest`. Reading works while
+    runs are written and while others, a DuckDB shell for instance, have the database open.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = store_path(path)
+
+    def runs(
+        self, *, sweep_id: str | None = None, scenario: str | None = None, status: str | None = None
+    ) -> Rows[RunRecord]:
+        """All runs, the newest first, or those of one sweep, scenario or status."""
+        wanted = {"sweep_id": sweep_id, "scenario": scenario, "status": status}
+        where = [f"{column} = {literal(value)}" for column, value in wanted.items() if value is not None]
+        condition = f" WHERE {' AND '.join(where)}" if where else ""
+        return Rows(self.path, f"SELECT * FROM runs{condition} ORDER BY run_id DESC", run_record)
+
+    def run(self, run_id: str) -> RunRecord:
+        """One run. Raises `UnknownRun` with the nearest ids where none fits."""
+        (found,) = Rows(self.path, f"SELECT * FROM runs WHERE run_id = {literal(self.resolve(run_id))}", run_record)
+        return found
+
+    def resolve(self, run_id: str) -> str:
+        """The full id of the run that `run_id` means."""
+        known = Rows(self.path, "SELECT run_id FROM runs", lambda row: str(row["run_id"])).records()
+        return resolve(run_id, known)
+
+    def actions(self, run_id: str) -> Rows[ActionRow]:
+        """Every action of a run in the order of execution."""
+        return self._rows_of("actions", run_id, action_row)
+
+    def snapshots(self, run_id: str) -> Rows[SnapshotRow]:
+        """The market after every step of a run, one figure a row."""
+        return self._rows_of("market_snapshots", run_id, snapshot_row)
+
+    def kpis(self, run_id: str) -> Rows[KpiRow]:
+        """The figures of the whole run."""
+        return self._rows_of("kpis", run_id, kpi_row)
+
+    def sql(
+        self, query: str, parameters: Sequence[object] | Mapping[str, object] | None = None
+    ) -> Rows[dict[str, Any]]:
+        """What any SELECT over `runs`, `actions`, `market_snapshots` and `kpis` gives, merged rows and others alike."""
+        return Rows(self.path, query, dict, parameters)
+
+    def digest(self, run_id: str) -> str:
+        """The digest of a run's rows as they are stored: that of `run(run_id).digest`, if all are there unchanged."""
+        run_id = self.resolve(run_id)
+        digest = RowsDigest()
+        with reading(self.path) as connection:
+            rows: list[tuple[int, ActionRow | SnapshotRow | KpiRow]] = []
+            for table, make in (("actions", action_row), ("market_snapshots", snapshot_row), ("kpis", kpi_row)):
+                answer = connection.execute(f"SELECT * FROM {table} WHERE run_id = {literal(run_id)}")
+                names = [column[0] for column in answer.description or ()]
+                for values in answer.fetchall():
+                    row = dict(zip(names, values, strict=True))
+                    rows.append((row["seq"], make(row)))
+        digest.add(row for _, row in sorted(rows, key=lambda each: each[0]))
+        return digest.hexdigest()
+
+    def remove(self, *run_ids: str) -> list[str]:
+        """Remove runs and all their rows; returns the full ids. A run that is under way cannot be removed."""
+        found = [self.resolve(each) for each in run_ids]
+        under_way = [run_id for run_id in found if self.run(run_id).status == "running"]
+        if under_way:
+            raise StoreError(f"run '{under_way[0]}' is under way", "end it first")
+        folder = SegmentFolder(self.path)
+        for run_id in found:
+            folder.mark_removed(run_id)
+        self.merge()
+        return found
+
+    def merge(self, patience_s: float = 0.25) -> Merged:
+        """Move rows that wait beside the database into it, if it can be had."""
+        return merge(self.path, patience_s=patience_s)
+
+    def recorder(self, **options: Any) -> SegmentRecorder:
+        """What writes a run into this store; `options` are those of `SegmentRecorder`."""
+        return SegmentRecorder(self.path, **options)
+
+    def __repr__(self) -> str:
+        return f"<Store {self.path}>"
+
+    def _rows_of(self, table: str, run_id: str, make: Any) -> Rows[Any]:
+        named = literal(self.resolve(run_id))
+        return Rows(self.path, f"SELECT * FROM {table} WHERE run_id = {named} ORDER BY seq", make)
+
+
+def run_record(row: Mapping[str, Any]) -> RunRecord:
+    """A row of `runs` as a record."""
+    values = dict(row)
+    values["versions"], values["timings"] = json.loads(row["versions"]), json.loads(row["timings"])
+    values["started_at"] = row["started_at"].replace(tzinfo=UTC)
+    return RunRecord(**{name: values[name] for name in RunRecord.__dataclass_fields__})
+
+
+def action_row(row: Mapping[str, Any]) -> ActionRow:
+    """A row of `actions` as the simulation made it."""
+    return ActionRow(**{name: row[name] for name in ActionRow.__dataclass_fields__})
+
+
+def snapshot_row(row: Mapping[str, Any]) -> SnapshotRow:
+    """A row of `market_snapshots` as the simulation made it."""
+    return SnapshotRow(**{name: row[name] for name in SnapshotRow.__dataclass_fields__})
+
+
+def kpi_row(row: Mapping[str, Any]) -> KpiRow:
+    """A row of `kpis` as the simulation made it."""
+    return KpiRow(**{name: row[name] for name in KpiRow.__dataclass_fields__})
