@@ -222,6 +222,22 @@ class BlockHashMismatch(RpcError):
     """The node's block has another hash than the one this state was read at."""
 
 
+class SimulationError(MayaviError):
+    """A simulation that cannot go on, or an agent that breaks its rules."""
+
+
+class ObservationChanged(SimulationError):
+    """An agent that changed the chain while it was asked to look at it."""
+
+
+class RunHalted(SimulationError):
+    """A run that stopped where an agent's own code broke, as it was told to. `traceback` is where."""
+
+    def __init__(self, message: str = "", hint: str | None = None, *, traceback: str = "") -> None:
+        super().__init__(message, hint)
+        self.traceback = traceback
+
+
 class SetupError(MayaviError):
     """Something has not been built or installed yet. The hint is the command that mends it."""
 

@@ -37,6 +37,14 @@ class World(Protocol):
     def threads(self) -> int:
         """How many kernel threads batch reads may use; results do not depend on it."""
 
+    @property
+    def step(self) -> int:
+        """The step the run is in, from 0 on; -1 while agents prepare."""
+
+    @property
+    def gas_price_wei(self) -> int:
+        """What a unit of gas costs an intent that names no tip of its own; 0 where gas is free."""
+
     def rng(self, name: str) -> np.random.Generator:
         """The random stream of the agent `name`: its own, whatever other agents there are."""
 
@@ -45,6 +53,9 @@ class World(Protocol):
 
     def price_usd(self, symbol: str) -> float:
         """What the outside market pays for one whole `symbol` at this step: the price processes' own figure."""
+
+    def price_usd_e8(self, symbol: str) -> int:
+        """The same with eight decimals, exact: what a feed that follows the market says."""
 
     def observe(self, key: Hashable, read: Callable[[], T]) -> T:
         """What `read` gives, read once a block: whoever asks for `key` in the same block sees the same object."""
@@ -56,7 +67,7 @@ class Intent:
 
     `run` acts on the fork, through adapters, and returns facts of what came out (or None). It may look at the receipt
     of one action before it starts the next: liquidate, then sell what was seized. What it raises as `ExecutionError` is
-    a failed action; the fork is then as it was before.
+    a failed action; the fork is then as it was before, but for the gas where gas is paid for.
     """
 
     kind: str
@@ -65,6 +76,7 @@ class Intent:
     account: str = ""
     """Whose action it is, where an agent acts for many; by default the agent's own name."""
     priority_fee_wei: int = 0
+    """The tip for each unit of gas; 0 is the run's usual one. Where gas is free it still decides the place."""
 
 
 @dataclass(frozen=True, slots=True)

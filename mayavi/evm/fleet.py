@@ -30,6 +30,7 @@ from mayavi._kernel import Template as Template
 from mayavi._kernel import Word as Word
 from mayavi.errors import BadInteger, MissingStateError, UnknownName, UsageError
 from mayavi.evm.address import to_address
+from mayavi.evm.clock import unclocked
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import as_integer
 
@@ -139,7 +140,7 @@ class Fleet:
         if rows < 1:
             raise UsageError(f"a fleet of {rows} rows does nothing", "give at least one row")
         self._origin = fork
-        self._fleet = _kernel.Fleet(fork._evm, rows)
+        self._fleet = _kernel.Fleet(unclocked(fork._evm), rows)
 
     def __len__(self) -> int:
         return len(self._fleet)
@@ -174,7 +175,7 @@ class Fleet:
     def set_row(self, row: int, fork: Fork) -> None:
         """Put a row where `fork`, a twin over the same world, stands."""
         try:
-            self._fleet.set_row(self._row(row), fork._evm)
+            self._fleet.set_row(self._row(row), unclocked(fork._evm))
         except ValueError as error:
             raise UsageError(str(error), "take a twin of the fork this fleet was made of: `fleet.fork(row)`") from None
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from mayavi import _kernel
 from mayavi.errors import (
@@ -22,9 +23,11 @@ from mayavi.evm.arguments import octets, u64, word
 from mayavi.evm.learning import Learner
 from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
 from mayavi.evm.registry import Snapshot, SnapshotRegistry
+from mayavi.evm.sent import GasPrice, Sent
 
 if TYPE_CHECKING:
     from mayavi.evm.abi import Contract
+    from mayavi.evm.clock import ClockedEvm
     from mayavi.evm.fleet import Words
     from mayavi.evm.header import Header
     from mayavi.evm.remote import RemoteState
@@ -63,6 +66,8 @@ class Fork:
     """Names of contracts and their checksummed addresses: "WETH", "AaveV3.Pool" … Kept in snapshots."""
     source: dict[str, Any]
     """Where this world came from: kind, chain, block, block hash, digest."""
+    threads: int | None
+    """How many threads batch reads use where a call names none; None is all cores. Results do not depend on it."""
 
     def __init__(self, rpc_url: str | None = None, fork_block: int | str | None = None, **options: Any) -> None:
         opened = Fork.from_rpc(rpc_url, fork_block, **options)
@@ -161,6 +166,10 @@ class Fork:
         self._snapshots = SnapshotRegistry(evm)
         self.labels = labels
         self.source = source
+        self.threads = None
+        self._watchers: tuple[Callable[[Sent], None], ...] = ()
+        self._gas_price: GasPrice | None = None
+        self._charges_fees = self._checks_balance = False
 
     # -- acting -------------------------------------------------------------------------------------------------------
 
@@ -288,12 +297,15 @@ class Fork:
         value, gas = word(value), _gas(gas)
         if data:
             self._require_code(to, "transaction to")
+        if self._gas_price is not None and not gas_price and priority_fee is None:
+            gas_price, priority_fee = self._price_for(origin)
         receipt = Receipt.of(
             self._learner.run(
                 lambda: self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee),
                 (to, data, origin, value),
             )
         )
+        self._sent(to, origin, receipt, gas_price, priority_fee)
         if check and not receipt.success:
             raise failures.failure(receipt, f"transaction to {self.name(to)}", data)
         return receipt
@@ -309,7 +321,9 @@ class Fork:
         """Create a contract and return its address, which follows from the sender and its nonce."""
         origin, code = self._sender(sender), octets(initcode, "initcode")
         value, gas = word(value), _gas(gas)
-        receipt = Receipt.of(self._learner.run(lambda: self._evm.transact(None, code, origin, value, gas)))
+        price, tip = self._price_for(origin)
+        receipt = Receipt.of(self._learner.run(lambda: self._evm.transact(None, code, origin, value, gas, price, tip)))
+        self._sent(None, origin, receipt, price, tip)
         if not receipt.success or receipt.created is None:
             raise failures.failure(receipt, "deployment", b"")
         return receipt.created
@@ -321,6 +335,7 @@ class Fork:
         place, origin, code = self.address_of(address), self._sender(sender), octets(initcode, "initcode")
         value = word(value)
         receipt = Receipt.of(self._learner.run(lambda: self._evm.create_at(place, code, origin, value)))
+        self._snapshots.wrote()
         if not receipt.success:
             raise failures.failure(receipt, f"creation at {self.name(place)}", b"")
         return receipt
@@ -339,6 +354,8 @@ class Fork:
         place, origin, payload = None if to is None else self.address_of(to), self._sender(sender), octets(data)
         value, gas = word(value), _gas(gas)
         _, frames = self._learner.run(lambda: self._evm.trace(place, payload, origin, value, gas, commit))
+        if commit:
+            self._snapshots.wrote()
         if not frames:
             raise TransactionInvalid("the transaction ended before its first call", "give it more gas")
         return frame_tree(frames)
@@ -354,6 +371,87 @@ class Fork:
             self.set_balance(place, amount)
         else:
             token_balance.deal(self, self.address_of(token), place, amount)
+
+    # -- watching -----------------------------------------------------------------------------------------------------
+
+    def watch(self, sent: Callable[[Sent], None], undone: Callable[[int], None] | None = None) -> Callable[[], None]:
+        """Tell `sent` of every transaction right after it was executed, failed ones included; call the result to stop.
+
+        `undone` is told the marker that a snapshot went back to: whatever was sent with a higher one is gone.
+        """
+        snapshots = self._snapshots
+        self._watchers += (sent,)
+        snapshots.reverted += (undone,) if undone else ()
+
+        def stop() -> None:
+            self._watchers = tuple(each for each in self._watchers if each is not sent)
+            snapshots.reverted = tuple(each for each in snapshots.reverted if each is not undone)
+
+        return stop
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """What is done inside is undone at the end, pays no gas, and no watcher is told of it."""
+        watchers, price = self._watchers, self._gas_price
+        self._watchers, self._gas_price = (), None
+        try:
+            with self.snapshot():
+                yield
+        finally:
+            self._watchers, self._gas_price = watchers, price
+
+    @contextmanager
+    def paying(
+        self, base_fee_wei: int, priority_fee_wei: int = 0, payers: Container[bytes] | None = None
+    ) -> Iterator[None]:
+        """Inside, transactions that name no price pay this one for their gas, from the sender's native coins.
+
+        The base fee, which becomes the block's, is burned; the tip goes to the block's coinbase. Where `payers` are
+        named, only they pay. As on a chain, a sender must hold the price of all the gas it allows, by default 30
+        million units; what is not used is not taken.
+        """
+        price = GasPrice(u64(base_fee_wei, "base fee"), u64(priority_fee_wei, "priority fee"), payers)
+        before, rules = self._gas_price, (self._charges_fees, self._checks_balance)
+        if self._evm.block()["base_fee"] != price.base_fee_wei:
+            self.set_block(base_fee=price.base_fee_wei)
+        self.set_rules(charge_fees=True, check_balance=True)
+        self._gas_price = price
+        try:
+            yield
+        finally:
+            self._gas_price = before
+            self.set_rules(charge_fees=rules[0], check_balance=rules[1])
+
+    def clock(self) -> ClockedEvm:
+        """Time what this fork does inside the kernel from now on: `.seconds` of the result."""
+        from mayavi.evm.clock import clocked
+
+        clock = clocked(self._evm)
+        self._evm = self._snapshots._evm = cast("_kernel.Evm", clock)
+        return clock
+
+    @property
+    def marker(self) -> int:
+        """A number for this moment: it changes with whatever is written, and comes back with a snapshot."""
+        return self._snapshots.marker
+
+    def _price_for(self, sender: bytes) -> tuple[int, int | None]:
+        price = self._gas_price
+        if price is None or (price.payers is not None and sender not in price.payers):
+            return 0, None
+        return price.wei, price.priority_fee_wei
+
+    def _sent(
+        self, to: bytes | None, sender: bytes, receipt: Receipt, gas_price: int, priority_fee: int | None
+    ) -> None:
+        marker = self._snapshots.wrote()
+        if self._watchers:
+            if priority_fee is not None:
+                gas_price = min(gas_price, self._evm.block()["base_fee"] + priority_fee)
+            fee = receipt.gas_used * gas_price if self._charges_fees else 0
+            told = Sent(to, sender, receipt, fee, marker)
+            for watcher in self._watchers:
+                watcher(told)
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -383,17 +481,20 @@ class Fork:
         place = self.address_of(address)
         amount = word(amount)
         self._learner.run(lambda: self._evm.set_balance(place, amount))
+        self._snapshots.wrote()
 
     def set_nonce(self, address: AddressLike, nonce: int) -> None:
         """Set the nonce of an account."""
         place = self.address_of(address)
         nonce = u64(nonce, "nonce")
         self._learner.run(lambda: self._evm.set_nonce(place, nonce))
+        self._snapshots.wrote()
 
     def set_code(self, address: AddressLike, code: bytes) -> None:
         """Put runtime code at an address; its storage stays."""
         place, content = self.address_of(address), octets(code, "code")
         self._learner.run(lambda: self._evm.set_code(place, content))
+        self._snapshots.wrote()
 
     def set_storage(self, address: AddressLike, slot: int, value: int) -> None:
         """Write one storage slot of a contract."""
@@ -401,6 +502,7 @@ class Fork:
         slot = word(slot, "slot")
         value = word(value, "value")
         self._learner.run(lambda: self._evm.set_storage(place, slot, value))
+        self._snapshots.wrote()
 
     def touched(self, to: AddressLike, data: bytes, sender: AddressLike | None = None) -> list[tuple[bytes, list[int]]]:
         """The accounts and slots a call reads, sorted."""
@@ -413,6 +515,7 @@ class Fork:
         """Move on by `blocks`, and by `seconds` (default: the chain's usual time for so many blocks)."""
         blocks = u64(blocks, "blocks")
         self._evm.advance(blocks, blocks * self._block_seconds() if seconds is None else u64(seconds, "seconds"))
+        self._snapshots.wrote()
 
     def _block_seconds(self) -> int:
         try:
@@ -448,6 +551,7 @@ class Fork:
             )
         except ValueError as error:
             raise BadInteger(str(error)) from None
+        self._snapshots.wrote()
 
     def set_rules(
         self,
@@ -461,6 +565,8 @@ class Fork:
         self._evm.set_rules(
             charge_fees=charge_fees, check_balance=check_balance, check_nonce=check_nonce, check_base_fee=check_base_fee
         )
+        self._charges_fees = self._charges_fees if charge_fees is None else charge_fees
+        self._checks_balance = self._checks_balance if check_balance is None else check_balance
 
     @property
     def block(self) -> dict[str, Any]:
@@ -499,7 +605,9 @@ class Fork:
 
     def copy(self) -> Fork:
         """An independent twin; costs what was written so far, not what the world holds."""
-        return Fork._of(self._evm.copy(), self._learner.remote, dict(self.labels), dict(self.source))
+        twin = Fork._of(self._evm.copy(), self._learner.remote, dict(self.labels), dict(self.source))
+        twin.threads, twin._charges_fees, twin._checks_balance = self.threads, self._charges_fees, self._checks_balance
+        return twin
 
     __copy__ = copy
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 
 from mayavi._kernel import Evm
@@ -15,11 +16,12 @@ class Snapshot:
         fork.send(...)      # gone after the block
     """
 
-    __slots__ = ("_registry", "id")
+    __slots__ = ("_registry", "id", "marker")
 
-    def __init__(self, registry: SnapshotRegistry, snapshot_id: int) -> None:
+    def __init__(self, registry: SnapshotRegistry, snapshot_id: int, marker: int) -> None:
         self._registry = registry
         self.id = snapshot_id
+        self.marker = marker
 
     @property
     def open(self) -> bool:
@@ -48,16 +50,28 @@ class Snapshot:
 
 
 class SnapshotRegistry:
-    """The open snapshots of one EVM. Going back costs what was written since, however large the world is."""
+    """The open snapshots of one EVM. Going back costs what was written since, however large the world is.
 
-    __slots__ = ("_evm",)
+    `marker` tells moments apart: `wrote()` moves it to a number never used before, going back brings it back.
+    """
+
+    __slots__ = ("_evm", "_last", "marker", "reverted")
 
     def __init__(self, evm: Evm) -> None:
         self._evm = evm
+        self._last = 0
+        self.marker = 0
+        self.reverted: tuple[Callable[[int], None], ...] = ()
+        """Who is told, with the marker gone back to, when what was done is undone."""
+
+    def wrote(self) -> int:
+        """Something was written: the new marker."""
+        self.marker = self._last = self._last + 1
+        return self._last
 
     def take(self) -> Snapshot:
         """Open a snapshot of this moment: state, block number and time."""
-        return Snapshot(self, self._evm.snapshot())
+        return Snapshot(self, self._evm.snapshot(), self.marker)
 
     def is_open(self, snapshot: Snapshot) -> bool:
         """Whether `snapshot` belongs here and is still open."""
@@ -67,6 +81,9 @@ class SnapshotRegistry:
         """Go back to `snapshot`; it and all later ones are closed."""
         self._check(snapshot)
         self._evm.revert(snapshot.id)
+        self.marker = snapshot.marker
+        for told in self.reverted:
+            told(snapshot.marker)
 
     def keep(self, snapshot: Snapshot) -> None:
         """Let everything since `snapshot` stand; it and all later ones are closed."""

@@ -39,7 +39,7 @@ def call_many(
     if isinstance(datas, bytes | bytearray | memoryview):
         raise UsageError("one calldata was given where many are called", "give a list of them, or use `call`")
     calls = [data if type(data) is bytes else octets(data) for data in datas]
-    gas, cores = _limits(gas, threads)
+    gas, cores = _limits(gas, fork.threads if threads is None else threads)
     if not calls:
         return []
 
@@ -71,7 +71,7 @@ def call_words(
     from mayavi.evm.fleet import Words, to_words
 
     template, count = octets(data), u64(returns, "number of words")
-    gas, cores = _limits(gas, threads)
+    gas, cores = _limits(gas, fork.threads if threads is None else threads)
     offsets = _offsets(holes, len(template))
     rows = _rows(holes)
     words = np.zeros((rows, len(offsets), 32), dtype=np.uint8)

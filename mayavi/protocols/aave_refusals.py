@@ -79,7 +79,7 @@ def rehearsed(asset: Erc20, payer: bytes, spender: bytes, amount: int, act: Call
     tried, or where the amount is beyond everything.
     """
     try:
-        with asset.fork.snapshot():
+        with asset.fork.rehearsal():
             asset.fork.deal(asset.address, payer, amount)
             with spending(asset.fork, asset.address, spender, amount, payer):
                 return act()

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass
-from typing import Literal, Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from operator import attrgetter, index
+from typing import Any, Literal, Protocol
 
 from mayavi.agents.base import Details
 
 Status = Literal["success", "failed", "raised"]
-"""`failed`: the chain or a check refused it. `raised`: the agent's own code broke, `reason` holds the traceback."""
+"""`failed`: the chain or a check refused it. `raised`: the agent's own code broke; `reason` holds the traceback."""
 
 RunStatus = Literal["running", "finished", "halted", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """One intent as it was executed: `block` is the partial state update block, `position` the place in its order."""
+    """One intent as it was executed. `block` names the partial state update block, `position` the place in its order.
+
+    An agent that broke while it looked got no place: its position is -1, its kind `step`.
+    """
 
     step: int
     block: str
@@ -80,8 +84,8 @@ class RowsDigest:
     def add(self, rows: Iterable[Row]) -> None:
         """Take rows."""
         for row in rows:
-            line = json.dumps([type(row).__name__, *astuple(row)], ensure_ascii=False, separators=(",", ":"))
-            self._hash.update(line.encode() + b"\n")
+            kind = type(row)
+            self._hash.update(_compact([kind.__name__, *_values[kind](row)]).encode() + b"\n")
 
     def hexdigest(self) -> str:
         """The digest so far."""
@@ -136,5 +140,21 @@ class Recorder(Protocol):
 
 def canonical(details: Details) -> str:
     """`details` as JSON with sorted keys and integers as text, the same for the same facts."""
-    exact = {key: str(value) if type(value) is int else value for key, value in details.items()}
-    return json.dumps(exact, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return _sorted({key: _exact(value) for key, value in details.items()}) if details else "{}"
+
+
+def _exact(value: object) -> object:
+    if type(value) is int:
+        return str(value)
+    if value is None or isinstance(value, str | bool | float):
+        return value
+    if isinstance(value, bytes):
+        return "0x" + value.hex()
+    return str(index(value))  # type: ignore[arg-type]  # NumPy's integers; what is none raises TypeError
+
+
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_sorted = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True).encode
+_values: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+    kind: attrgetter(*(field.name for field in fields(kind))) for kind in (ActionRow, SnapshotRow, KpiRow)
+}

@@ -1,0 +1,385 @@
+"""`Scheduler`: steps made of partial state update blocks.
+
+In a block every agent looks at the same state and says what it wants; nothing is executed until all have spoken. Then
+an ordering decides, the intents are executed one by one as one block of the chain, and hooks look at what came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from mayavi.agents.base import Agent, Intent, StepResult
+from mayavi.errors import (
+    BadArgument,
+    ExecutionError,
+    ObservationChanged,
+    RpcError,
+    RunHalted,
+    SimulationError,
+    UnknownName,
+    UsageError,
+)
+from mayavi.evm.sent import Sent
+from mayavi.sim.hooks import Hook
+from mayavi.sim.ordering import ORDERINGS, Ordering, Placed, ordered
+from mayavi.sim.rows import ActionRow, SnapshotRow, Status, canonical
+from mayavi.sim.traceback_text import error_text, traceback_text
+from mayavi.sim.world_state import WorldState
+
+NATIVE_WEI = 100 * 10**18
+"""What every account starts with to pay for gas, where gas is paid for."""
+
+
+@dataclass(frozen=True, slots=True)
+class PsubBlock:
+    """A partial state update block: agents that act on the same state, in one block of the chain."""
+
+    name: str
+    agents: tuple[Agent, ...]
+
+    def __init__(self, name: str, agents: Sequence[Agent]) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "agents", tuple(agents))
+
+
+class Scheduler:
+    """Executes steps: `tick()` is one of them.
+
+    A step lasts `step_blocks` blocks of the chain, or as many as it has `blocks`, if these are more: each is executed
+    in a block of its own, and the rest of the time passes after the last, at the chain's pace or at `block_seconds`.
+
+    Gas is free unless `base_fee_wei` is given. Then every account that the agents asked for until the first step starts
+    with `native_wei` and pays for its transactions: the base fee, which is burned, and the tip of the intent or else
+    `priority_fee_wei`. An intent that fails leaves the chain as it was, and its sender without the gas it burned.
+
+    An agent whose code breaks is recorded with its traceback, and the run goes on; with `halt_on_exception` it stops:
+    `RunHalted`. `record_rests` keeps a row for each agent that wants nothing and says why.
+    """
+
+    def __init__(
+        self,
+        world: WorldState,
+        blocks: Sequence[PsubBlock],
+        *,
+        ordering: Ordering = "shuffle",
+        step_blocks: int = 1,
+        block_seconds: int | None = None,
+        base_fee_wei: int | None = None,
+        priority_fee_wei: int = 0,
+        native_wei: int = NATIVE_WEI,
+        hooks: Sequence[Hook] = (),
+        halt_on_exception: bool = False,
+        record_rests: bool = False,
+    ) -> None:
+        if ordering not in ORDERINGS:
+            raise UnknownName.of("ordering", ordering, ORDERINGS, f"there are: {', '.join(ORDERINGS)}")
+        if step_blocks < 1:
+            raise UsageError(f"a step of {step_blocks} blocks does not move on", "a step lasts at least one block")
+        self.world = world
+        self.blocks = _checked_blocks(world, blocks)
+        self.ordering: Ordering = ordering
+        self.step_blocks = max(step_blocks, len(self.blocks))
+        self.block_seconds = block_seconds
+        self.base_fee_wei = base_fee_wei
+        self.priority_fee_wei = priority_fee_wei
+        self.native_wei = native_wei
+        self.hooks = tuple(hooks)
+        self.halt_on_exception = halt_on_exception
+        self.record_rests = record_rests
+        self.unfinished: list[ActionRow] = []
+        """Actions of the step that is under way, or that a halt broke off."""
+        self.clock = world.fork.clock()
+        """`clock.seconds` is the time spent inside the kernel."""
+        self.seconds = {"agents": 0.0, "hooks": 0.0}
+        """Time spent in agents' and hooks' own code, outside the kernel."""
+        self._begun = False
+        self._standing: list[Sent] = []
+        self._undone: list[Sent] = []
+
+    # -- a run --------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> list[SnapshotRow]:
+        """Prepare the agents and hooks, once; the market as the run finds it. The first `tick` does it by itself."""
+        if self._begun:
+            return []
+        self._begun = True
+        world, fork = self.world, self.world.fork
+        world.prepare()
+        if self.base_fee_wei is not None:
+            fork.set_block(base_fee=self.base_fee_wei)
+            world.gas_price_wei = self.base_fee_wei + self.priority_fee_wei
+            for agent in world.by_name:
+                world.address(agent.name)
+            for address in sorted(world.accounts):
+                if fork.balance(address) < self.native_wei:
+                    fork.set_balance(address, self.native_wei)
+        with self._looking("hooks"):
+            for hook in self.hooks:
+                hook.begin(world)
+        return self._after_step([])
+
+    def tick(self) -> tuple[list[ActionRow], list[SnapshotRow]]:
+        """One step: its actions in the order of execution, and what the hooks read after it."""
+        snapshots = self.begin()
+        world, fork = self.world, self.world.fork
+        world.step += 1
+        actions = self.unfinished = []
+        stop = fork.watch(self._standing.append, self._undo)
+        try:
+            for number, block in enumerate(self.blocks):
+                if number:
+                    self._pass(1)
+                self._run_block(block, actions)
+        finally:
+            stop()
+        snapshots += self._after_step(actions)
+        self._pass(self.step_blocks - len(self.blocks) + 1)
+        self.unfinished = []
+        return actions, snapshots
+
+    def _pass(self, blocks: int) -> None:
+        self.world.fork.mine(blocks, None if self.block_seconds is None else blocks * self.block_seconds)
+
+    # -- a block ------------------------------------------------------------------------------------------------------
+
+    def _run_block(self, block: PsubBlock, actions: list[ActionRow]) -> None:
+        world, start = self.world, len(actions)
+        env = world.fork.block
+        moment = int(env["number"]), int(env["timestamp"])
+        wanted = self._ask(block, moment, actions)
+        line = ordered(wanted, self.ordering, seed=world.seed, step=world.step, block=block.name)
+        for position, placed in enumerate(line):
+            self._execute(placed, position, block.name, moment, actions)
+        if self.hooks:
+            with self._looking("hooks"):
+                for hook in self.hooks:
+                    hook.after_block(world, block.name, actions[start:])
+
+    def _ask(self, block: PsubBlock, moment: tuple[int, int], actions: list[ActionRow]) -> list[Placed]:
+        """What the agents want; all of them look at the state as it stands."""
+        world, fork = self.world, self.world.fork
+        answers: dict[str, StepResult] = {}
+        with self._timed("agents"), world.observing():
+            before, snapshot = fork.marker, fork.snapshot()
+            for agent in sorted(block.agents, key=lambda each: each.name):
+                try:
+                    answers[agent.name] = _checked_answer(agent.step(world, world.step))
+                    if fork.marker != before:
+                        raise ObservationChanged(
+                            f"agent '{agent.name}' changed the chain in step()",
+                            "let step() return an intent that does it, or try it inside `with fork.snapshot():`",
+                        )
+                except RpcError:
+                    raise
+                except Exception as error:
+                    answers.pop(agent.name, None)
+                    self._raised(actions, block.name, moment, agent.name, agent.name, "step", -1, error)
+                finally:
+                    if fork.marker != before:
+                        snapshot.revert()
+                        snapshot = fork.snapshot()
+            snapshot.keep()
+        self._standing.clear()
+        wanted = []
+        for agent in block.agents:  # the order of the list, which `fifo` keeps and no other ordering knows
+            answer = answers.get(agent.name)
+            if answer is None:
+                continue
+            note = {"note": answer.note} if answer.note else {}
+            if self.record_rests and not answer.intents:
+                row = _row(world.step, block.name, -1, agent.name, agent.name, "rest", moment, canonical(note))
+                actions.append(row)
+            for intent in answer.intents:
+                tip = intent.priority_fee_wei or self.priority_fee_wei
+                wanted.append(Placed(agent.name, intent.account or agent.name, intent, tip, answer.note))
+        return wanted
+
+    def _execute(
+        self, placed: Placed, position: int, block: str, moment: tuple[int, int], actions: list[ActionRow]
+    ) -> None:
+        fork, intent = self.world.fork, placed.intent
+        standing, undone = self._standing, self._undone
+        standing.clear()
+        undone.clear()
+        status: Status = "success"
+        reason, broken = "", None
+        snapshot = fork.snapshot()
+        try:
+            with self._timed("agents"), self._paying(placed.tip_wei):
+                outcome = intent.run()
+            details = _details(intent, placed.note, outcome)
+            if fork.block_number != moment[0]:
+                raise SimulationError("an intent moved the chain to another block", "time passes after the block")
+        except ExecutionError as error:
+            status, reason = "failed", str(error)
+        except RpcError:
+            raise
+        except Exception as error:
+            broken = error
+        if status == "success" and broken is None:
+            snapshot.keep()
+            sent = standing
+        else:
+            snapshot.revert()
+            sent = undone
+            self._charge_for_failure(sent)
+            try:
+                details = _details(intent, placed.note, None)
+            except Exception as error:
+                broken, details = broken or error, "{}"
+        totals: dict[str, Any] = {
+            "transactions": len(sent),
+            "gas_used": sum(each.receipt.gas_used for each in sent),
+            "fee_wei": str(sum(each.fee_wei for each in sent)),
+        }
+        whose = placed.agent, placed.account, intent.kind
+        if broken is None:
+            step = self.world.step
+            actions.append(_row(step, block, position, *whose, moment, details, status, reason, **totals))
+        else:
+            self._raised(actions, block, moment, *whose, position, broken, details, **totals)
+
+    def _paying(self, tip_wei: int) -> AbstractContextManager[None]:
+        if self.base_fee_wei is None:
+            return _FREE
+        return self.world.fork.paying(self.base_fee_wei, tip_wei, self.world.accounts)
+
+    def _charge_for_failure(self, sent: list[Sent]) -> None:
+        """What a failed intent did is undone; what its transactions burned is not."""
+        fork = self.world.fork
+        for number, each in enumerate(sent):
+            if each.fee_wei:
+                held = fork.balance(each.sender)
+                paid = min(each.fee_wei, held)
+                fork.set_balance(each.sender, held - paid)
+                tip = paid - min(paid, each.receipt.gas_used * (self.base_fee_wei or 0))
+                if tip:
+                    producer = fork.block["coinbase"]
+                    fork.set_balance(producer, fork.balance(producer) + tip)
+                sent[number] = each._replace(fee_wei=paid)
+
+    def _raised(
+        self,
+        actions: list[ActionRow],
+        block: str,
+        moment: tuple[int, int],
+        agent: str,
+        account: str,
+        kind: str,
+        position: int,
+        error: Exception,
+        details: str = "{}",
+        **totals: Any,
+    ) -> None:
+        text, step = traceback_text(error, leave_out=__file__), self.world.step
+        actions.append(_row(step, block, position, agent, account, kind, moment, details, "raised", text, **totals))
+        if self.halt_on_exception:
+            what = f"agent '{agent}' raised in step {step}, block '{block}', {kind}: {error_text(error)}"
+            raise RunHalted(what, traceback=text) from error
+
+    def _undo(self, marker: int) -> None:
+        standing = self._standing
+        while standing and standing[-1].marker > marker:
+            self._undone.append(standing.pop())
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    def _after_step(self, actions: list[ActionRow]) -> list[SnapshotRow]:
+        rows: list[SnapshotRow] = []
+        if self.hooks:
+            with self._looking("hooks"):
+                for hook in self.hooks:
+                    rows += hook.after_step(self.world, actions)
+        return rows
+
+    @contextmanager
+    def _looking(self, what: str) -> Iterator[None]:
+        """Inside, hooks look: what one reads is there for the others, and none may write."""
+        fork = self.world.fork
+        with self._timed(what), self.world.observing():
+            before = fork.marker
+            yield
+            if fork.marker != before:
+                raise ObservationChanged("a hook changed the chain", "hooks read; what acts is an agent")
+
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        clock, started = self.clock, perf_counter()
+        kernel = clock.seconds
+        try:
+            yield
+        finally:
+            self.seconds[what] += perf_counter() - started - (clock.seconds - kernel)
+
+
+_FREE: AbstractContextManager[None] = nullcontext()
+
+
+def _checked_blocks(world: WorldState, blocks: Sequence[PsubBlock]) -> tuple[PsubBlock, ...]:
+    if not any(block.agents for block in blocks):
+        raise UsageError("a run without agents does nothing", "give at least one block with an agent in it")
+    names = [block.name for block in blocks]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two blocks have the same name: {', '.join(names)}", "give each its own")
+    known = {id(agent) for agent in world.agents}
+    for block in blocks:
+        listed = [agent.name for agent in block.agents]
+        if len(set(listed)) < len(listed):
+            raise UsageError(f"an agent is twice in block '{block.name}'", "an agent speaks once a block")
+        for agent in block.agents:
+            if id(agent) not in known:
+                raise UsageError(
+                    f"agent '{agent.name}' of block '{block.name}' is not of this world",
+                    "give all agents to `WorldState` first",
+                )
+    return tuple(blocks)
+
+
+def _checked_answer(answer: object) -> StepResult:
+    if not isinstance(answer, StepResult):
+        raise BadArgument(f"step() returned {answer!r}", "return a StepResult: self.does(…) or self.rests()")
+    return answer
+
+
+def _details(intent: Intent, note: str, outcome: Any) -> str:
+    if not note and not outcome:
+        return canonical(intent.details)
+    start = {"note": note} if note else {}
+    return canonical({**start, **intent.details, **(outcome or {})})
+
+
+def _row(
+    step: int,
+    block: str,
+    position: int,
+    agent: str,
+    account: str,
+    kind: str,
+    moment: tuple[int, int],
+    details: str,
+    status: Status = "success",
+    reason: str = "",
+    transactions: int = 0,
+    gas_used: int = 0,
+    fee_wei: str = "0",
+) -> ActionRow:
+    return ActionRow(
+        step=step,
+        block=block,
+        position=position,
+        agent=agent,
+        account=account,
+        kind=kind,
+        status=status,
+        reason=reason,
+        transactions=transactions,
+        gas_used=gas_used,
+        fee_wei=fee_wei,
+        block_number=moment[0],
+        timestamp=moment[1],
+        details=details,
+    )
