@@ -97,6 +97,14 @@ class BadAbi(UsageError):
     """An ABI, a signature or a type that cannot be read."""
 
 
+class BadScenario(UsageError):
+    """A scenario that cannot be read or makes no sense. The message says where: file, line, column and key."""
+
+
+class ScenarioParked(UsageError):
+    """A scenario that is known by name and cannot be run yet. The hint says what can."""
+
+
 class StateError(MayaviError):
     """The state needed is not there or cannot be trusted."""
 

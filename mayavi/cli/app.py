@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mayavi import __version__
-from mayavi.cli import demo, doctor, position, snapshot, validate, world
+from mayavi.cli import demo, doctor, position, scenarios, snapshot, validate, world
 from mayavi.cli.group import command_group
 
 app = command_group(
@@ -37,6 +37,7 @@ def root(
 
 app.command("demo", short_help="A borrower on the real Aave V3 contracts, offline.")(demo.demo)
 app.command("position", short_help="What an account holds and owes, and when it is liquidated.")(position.position)
+app.add_typer(scenarios.app, name="scenarios")
 app.add_typer(validate.app, name="validate")
 app.add_typer(world.app, name="world")
 app.add_typer(snapshot.app, name="snapshot")

@@ -1,0 +1,158 @@
+"""`mayavi scenarios`: what there is to run, what a scenario says, its schema, and a first one of your own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mayavi.cli.group import command_group
+from mayavi.cli.output import Column, print_facts, print_json, print_note, print_table
+from mayavi.errors import UsageError
+
+if TYPE_CHECKING:
+    from mayavi.scenarios.loading import Scenario
+
+app = command_group("List, check and begin scenarios.")
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+SCHEMA_NAME = "scenario.schema.json"
+
+
+@app.command("list")
+def list_scenarios(as_json: JsonFlag = False) -> None:
+    """List the scenarios that come with Mayavi, and the chains each runs on."""
+    from mayavi.scenarios.registry import entries
+
+    found = entries()
+    if as_json:
+        listed = [
+            {"name": each.name, "title": each.title, "chains": list(each.chains), "parked": bool(each.parked)}
+            for each in found
+        ]
+        print_json({"scenarios": listed})
+        return
+    columns = [Column("scenario", right=False, style="bold"), Column("chains", right=False)]
+    columns.append(Column("what happens", right=False))
+    rows = [(each.name, _chains(each.chains), each.title + (" (parked)" if each.parked else "")) for each in found]
+    print_table(columns, rows)
+
+
+@app.command("show")
+def show(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name of the list, or the path of a file.")],
+    chain: Annotated[str | None, typer.Option("--chain", help="A chain it runs on.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="How many steps.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override a value; may be given again.")
+    ] = None,
+    source: Annotated[bool, typer.Option("--source", help="Print the file as it is written.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check a scenario and say what it means: chain, length, prices and agents, overrides applied.
+
+    What is wrong with it is told with file, line and column.
+    """
+    from mayavi.scenarios.loading import load_scenario, scenario_source
+
+    loaded = load_scenario(scenario, chain=chain, steps=steps, overrides=settings or [])
+    if as_json:
+        print_json({"name": loaded.name, "text": loaded.text, "scenario": loaded.config.model_dump(mode="json")})
+    elif source:
+        print(scenario_source(scenario), end="")
+    else:
+        print_summary(loaded)
+        print()
+        print(loaded.text, end="")
+
+
+@app.command("schema")
+def schema(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this file.")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of scenario files, with which an editor completes and checks them.
+
+    A scenario whose first line is `# yaml-language-server: $schema=scenario.schema.json` finds it beside itself.
+    """
+    import json
+
+    from mayavi.scenarios.schema import json_schema
+
+    text = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    if output is None:
+        print(text, end="")
+    else:
+        _write(output, text, replace=True)
+        print(f"the schema is in '{output}'")
+
+
+@app.command("new")
+def new(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, such as crash.yaml.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a first scenario with a comment to every line, and the schema beside it. It runs as it is."""
+    import json
+
+    from mayavi.scenarios.schema import json_schema
+    from mayavi.scenarios.starter import starter
+
+    if path.suffix not in {".yaml", ".yml"}:
+        raise UsageError(f"'{path}' is no name for a scenario", f"call it '{path.with_suffix('.yaml')}'")
+    _write(path, starter(str(path)), replace=False)
+    beside = path.with_name(SCHEMA_NAME)
+    _write(beside, json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n", replace=True)
+    if as_json:
+        print_json({"scenario": str(path), "schema": str(beside)})
+        return
+    print(f"'{path}' is a scenario with a comment to every line; '{beside}' tells your editor what may be in it")
+    print_note(f"`mayavi run {path}` runs it, `mayavi scenarios show {path}` checks it")
+
+
+def print_summary(scenario: Scenario) -> None:
+    """What a scenario means, in a few lines."""
+    config = scenario.config
+    pace = f"{config.step_blocks:,} blocks" if config.step_blocks else _time(config.step_time)
+    facts = [
+        (config.name, config.title),
+        ("chain", f"{config.chain} (runs on {', '.join(config.chains)})"),
+        ("steps", f"{config.steps:,} of {pace}"),
+        ("prices", "\n".join(f"{symbol}: {price.process}" for symbol, price in config.prices.items()) or "stand still"),
+        ("agents", "\n".join(_agent(name, agent) for name, agent in config.agents.items())),
+        ("ordering", config.ordering),
+    ]
+    if config.tokens or config.pools:
+        facts.insert(4, ("creates", ", ".join([*config.tokens, *config.pools])))
+    print_facts(facts)
+
+
+def _agent(name: str, agent: Any) -> str:
+    count = getattr(agent, "count", 1)
+    return f"{name}: {agent.kind}" + (f" × {count:,}" if count > 1 else "")
+
+
+def _time(seconds: int | None) -> str:
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds and not seconds % size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def _chains(chains: tuple[str, ...]) -> str:
+    if not chains:
+        return "none"
+    return chains[0] if len(chains) == 1 else f"{len(chains)}: {', '.join(chains)}"
+
+
+def _write(path: Path, text: str, *, replace: bool) -> None:
+    if path.exists() and (not replace or not path.is_file()):
+        raise UsageError(f"'{path}' is there already", "name another file, or remove it first")
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder '{path.parent}' for '{path.name}'", f"`mkdir -p {path.parent}` makes it")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"'{path}' cannot be written: {error.strerror}") from None

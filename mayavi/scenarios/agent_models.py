@@ -1,0 +1,192 @@
+"""Who acts in a scenario: each agent is a mapping that says its `kind`, and what that kind wants to know."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from mayavi.scenarios.distribution_models import Distribution, LogNormal, LogNormalParameters
+from mayavi.scenarios.model import Model
+from mayavi.scenarios.quantities import (
+    Move,
+    NotNegative,
+    Positive,
+    PositiveRatio,
+    RatioFromZero,
+    Seconds,
+    Share,
+    Symbol,
+    TokenAmount,
+    TokenOrAmount,
+    Wei,
+    fault,
+)
+
+Count = Annotated[int, Field(ge=1, le=100_000)]
+Step = Annotated[int, Field(ge=0, le=10_000_000)]
+Steps = Annotated[int, Field(ge=1, le=10_000_000)]
+Protocol = Literal["aave_v3", "spark", "compound_v3"]
+Behaviour = Literal["hold", "band", "panic"]
+
+
+class _Agent(Model):
+    priority_fee: Wei = 0
+    """What its transactions offer above the base fee; counts where `ordering` is priority_fee."""
+
+
+class Borrower(_Agent):
+    """Somebody who borrows against collateral, or `count` of them drawn from distributions.
+
+    `collateral` and `debt` name a token, or an amount of it for each. Without an amount of collateral an account has a
+    value drawn from `size_usd`; without an amount of debt it borrows up to a `health_factor`.
+    """
+
+    kind: Literal["borrower"]
+    count: Count = 1
+    protocol: Protocol = "aave_v3"
+    market: str = "cUSDCv3"
+    """The market of Compound V3."""
+    collateral: TokenOrAmount
+    debt: TokenOrAmount
+    size_usd: Distribution = LogNormal(lognormal=LogNormalParameters(median=Decimal(20_000), sigma=Decimal(1)))
+    health_factor: Distribution | None = None
+    behaviour: dict[Behaviour, RatioFromZero] | Behaviour = "hold"
+    """hold: never acts again. band: keeps its health factor inside `band`. panic: pays back all it can below
+    `panic_below`. Or shares of each: `{hold: 70%, band: 20%, panic: 10%}`."""
+    band: Annotated[list[PositiveRatio], Field(min_length=2, max_length=2)] = Field(
+        default_factory=lambda: [Decimal("1.3"), Decimal("1.8")]
+    )
+    panic_below: PositiveRatio = Decimal("1.1")
+    cash: Share = Decimal("0.5")
+    """The share of what it borrowed that it still has to pay back with; the rest is spent."""
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Borrower:
+        if self.debt.amount is None and self.health_factor is None:
+            raise fault(
+                f"borrows {self.debt.symbol}, and does not say how much: give an amount ('1_700 {self.debt.symbol}') "
+                "or a 'health_factor'"
+            )
+        if self.debt.amount is not None and self.health_factor is not None:
+            raise fault("gives an amount of debt and a 'health_factor' too; leave one of them out")
+        for side, asset in (("collateral", self.collateral), ("debt", self.debt)):
+            if asset.amount == 0:
+                raise fault(f"has no {side}; an amount is above zero")
+        if self.band[0] >= self.band[1]:
+            raise fault(f"has a band from {self.band[0]} to {self.band[1]}; give the lower bound first")
+        if isinstance(self.behaviour, dict) and not sum(self.behaviour.values()):
+            raise fault("has a behaviour whose shares are all zero")
+        return self
+
+
+class Liquidator(_Agent):
+    """Looks for accounts below a health factor of 1, and liquidates those that pay, the most profitable first."""
+
+    kind: Literal["liquidator"]
+    count: Count = 1
+    protocol: Protocol = "aave_v3"
+    market: str = "cUSDCv3"
+    capital: dict[Symbol, NotNegative]
+    """What it starts with: {USDC: 5_000_000}."""
+    watches: list[str] | None = None
+    """The names of the borrowers it looks at; without it, all of them."""
+    sells: bool = True
+    """Whether it sells what it seizes on Uniswap V3. One that does not is frictionless: it needs no pool, and counts
+    what it holds at the oracle's price."""
+    min_profit_usd: NotNegative = Decimal(0)
+    most_at_once: Count = 10
+    """How many accounts it takes on in a step."""
+
+
+class Arbitrageur(_Agent):
+    """Trades a pool of Uniswap V3 towards the outside price where the difference is worth more than the fee."""
+
+    kind: Literal["arbitrageur"]
+    count: Count = 1
+    pool: str
+    """A pool by its name: WETH/USDC.500."""
+    capital: dict[Symbol, NotNegative]
+    tolerance: RatioFromZero = Decimal(0)
+    """A further difference that it lets be."""
+
+
+class OracleShock(_Agent):
+    """Moves a price feed: at once, in equal parts over `steps`, or along a `path` of prices."""
+
+    kind: Literal["oracle_shock"]
+    asset: Symbol
+    at: Step = 0
+    size: Move | None = None
+    steps: Steps = 1
+    path: list[Positive] | None = None
+    """Prices in US dollars, one a step from `at` on."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> OracleShock:
+        if (self.size is None) == (self.path is None):
+            raise fault("moves by a 'size' or along a 'path': one of the two")
+        return self
+
+
+class VestingRecipient(_Agent):
+    """Holds tokens in a VestingWallet of OpenZeppelin's, and sells what is released into a pool."""
+
+    kind: Literal["vesting"]
+    token: TokenAmount
+    """How much vests: 5_000_000 NOVA."""
+    pool: str
+    """The pool it sells into: NOVA/USDC.3000."""
+    cliff: Seconds = 0
+    """Nothing is released before this time after the start."""
+    duration: Seconds = 0
+    """From the cliff on it vests evenly over this time; 0 releases all at once."""
+    sells: Literal["at_once", "twap", "threshold"] = "at_once"
+    share: Share = Decimal(1)
+    """The share of what is released that it sells."""
+    over: Steps = 10
+    """twap: over how many steps it spreads a sale."""
+    threshold: Positive | None = None
+    """threshold: it sells only while one token costs at least so much."""
+
+    @model_validator(mode="after")
+    def _threshold_given(self) -> VestingRecipient:
+        if self.sells == "threshold" and self.threshold is None:
+            raise fault("sells above a threshold and does not give one: add `threshold: 0.80`")
+        return self
+
+
+class CurveBorrower(_Agent):
+    """Holds a coin of a Curve pool, and flees into another one when it is worth less than `flees_below`."""
+
+    kind: Literal["curve_borrower"]
+    count: Count = 1
+    pool: str = "Curve.3pool"
+    holds: TokenOrAmount
+    wants: Symbol
+    size_usd: Distribution = LogNormal(lognormal=LogNormalParameters(median=Decimal(500_000), sigma=Decimal(1)))
+    flees_below: Distribution
+
+
+class LaunchTrader(_Agent):
+    """Buys and sells at recorded times: see docs/scenarios/launch_replay.md for the form of the file."""
+
+    kind: Literal["launch"]
+    pool: str
+    file: str | None = None
+    data: str | None = None
+    volume: PositiveRatio = Decimal(1)
+    """Every trade times this."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> LaunchTrader:
+        if (self.file is None) == (self.data is None):
+            raise fault("needs its trades from a 'file' or as 'data': one of the two")
+        return self
+
+
+AgentModel = Annotated[
+    Borrower | Liquidator | Arbitrageur | OracleShock | VestingRecipient | CurveBorrower | LaunchTrader,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,146 @@
+"""From a name or a path, with overrides, to a scenario that can be run.
+
+scenario = load_scenario("depeg_cascade", chain="base", overrides=["agents.borrowers.count=50"])
+scenario.config.steps, scenario.text
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mayavi.errors import UsageError
+from mayavi.scenarios.config import CHAINS, ScenarioConfig
+from mayavi.scenarios.document import Document, Place, to_yaml
+from mayavi.scenarios.registry import entry
+from mayavi.scenarios.validation import checked
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A scenario as it will be run. `text` is all of it, overrides applied and files written out: enough to run it
+    again anywhere. It says nothing of the seed."""
+
+    name: str
+    config: ScenarioConfig
+    text: str
+    origin: str
+
+
+def load_scenario(
+    name_or_path: str | Path,
+    *,
+    chain: str | None = None,
+    steps: int | None = None,
+    overrides: Iterable[str] = (),
+) -> Scenario:
+    """The scenario of that name, or in that file, with `chain` and `steps` and each `a.b=c` of `overrides` applied.
+
+    `BadScenario` says what is wrong with it, and where; `UnknownName` offers the nearest names.
+    """
+    return _finished(_document(name_or_path), chain, steps, overrides)
+
+
+def load_text(
+    text: str,
+    *,
+    origin: str = "scenario",
+    chain: str | None = None,
+    steps: int | None = None,
+    overrides: Iterable[str] = (),
+) -> Scenario:
+    """The scenario that `text` holds, such as the `text` of another."""
+    return _finished(Document.parse(text, origin), chain, steps, overrides)
+
+
+def scenario_source(name_or_path: str | Path) -> str:
+    """The file of a scenario as it is written, comments and all."""
+    if is_path(name_or_path):
+        return Path(name_or_path).read_text(encoding="utf-8")
+    return entry(str(name_or_path)).path.read_text(encoding="utf-8")
+
+
+def is_path(name_or_path: str | Path) -> bool:
+    """Whether a file is meant: a `Path`, or text with a slash or an ending."""
+    return isinstance(name_or_path, Path) or "/" in name_or_path or name_or_path.endswith((".yaml", ".yml"))
+
+
+def _document(name_or_path: str | Path) -> Document:
+    if not is_path(name_or_path):
+        found = entry(str(name_or_path))
+        return Document.open(found.path)
+    document = Document.open(Path(name_or_path))
+    document.data = {"name": _slug(Path(name_or_path).stem)} | document.data
+    return document
+
+
+def _finished(document: Document, chain: str | None, steps: int | None, overrides: Iterable[str]) -> Scenario:
+    chosen = list(overrides)
+    for option in chosen:  # the chain first: what differs on it lies below the other overrides
+        if option.partition("=")[0].strip() == "chain":
+            if chain is not None:
+                raise UsageError(f"the chain is given twice: --chain {chain} and --set {option}", "leave one out")
+            document.override(option)
+    if chain is not None:
+        document.put(("chain",), chain, f"--chain {chain}")
+    _apply_chain(document)
+    if steps is not None:
+        document.put(("steps",), steps, f"--steps {steps}")
+    for option in chosen:
+        document.override(option)
+    _write_out_files(document)
+    config = checked(ScenarioConfig, document)
+    kept = {key: value for key, value in document.data.items() if key != "seed"}
+    kept["chains"] = list(config.chains)
+    return Scenario(config.name, config, to_yaml(kept), document.origin)
+
+
+def _apply_chain(document: Document) -> None:
+    """What the file says of this chain alone goes over what it says of all."""
+    chains, chain = document.data.get("chains"), document.data.get("chain")
+    if not isinstance(chains, dict):
+        return
+    for name, differs in chains.items():
+        if differs is not None and not isinstance(differs, dict):
+            raise document.fault(("chains", name), f"chains.{name} is '{differs}', not a mapping of what differs there")
+        wrong = {"chain", "chains", "name"} & set(differs or {})
+        if wrong:
+            place = ("chains", name, min(wrong))
+            raise document.fault(place, f"'{min(wrong)}' cannot differ by chain", key=True)
+    if isinstance(chain, str) and chain in CHAINS and isinstance(chains.get(chain), dict):
+        document.graft(("chains", chain))
+
+
+def _write_out_files(document: Document) -> None:
+    """Every `file:` becomes the `data:` it holds, so that a scenario is whole in itself."""
+    from mayavi.scenarios.attachments import written_out
+
+    for place, holder in _holders(document.data, ()):
+        if not isinstance(holder["file"], str) or "data" in holder:
+            continue
+        try:
+            holder["data"] = written_out(holder["file"], document.folder)
+        except UsageError as error:
+            raise document.fault((*place, "file"), error.message, error.hint) from None
+        del holder["file"]
+
+
+def _holders(value: Any, place: Place) -> list[tuple[Place, dict[str, Any]]]:
+    """Every mapping with a key `file`."""
+    found: list[tuple[Place, dict[str, Any]]] = []
+    if isinstance(value, dict):
+        if "file" in value:
+            found.append((place, value))
+        for key, each in value.items():
+            found += _holders(each, (*place, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            found += _holders(each, (*place, index))
+    return found
+
+
+def _slug(stem: str) -> str:
+    kept = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in stem)
+    return kept if kept[:1].isalpha() else f"scenario_{kept}"

@@ -1,0 +1,125 @@
+"""How prices move, as a scenario says it: `{process: gbm, volatility: 80%}`.
+
+A price begins at what the chain's oracle says, or at `start`. Steps count from 0, which is the world as it is opened; a
+change `at: 12` is there when agents act in step 12. Rates are per year.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from mayavi.scenarios.model import Model
+from mayavi.scenarios.quantities import Move, Positive, PositiveRatio, Ratio, RatioFromZero, Seconds, fault
+
+Step = Annotated[int, Field(ge=0, le=10_000_000)]
+
+
+class _Process(Model):
+    start: Positive | None = None
+    """The price in US dollars before the first step; without it, what the oracle says."""
+
+
+class ConstantPrice(_Process):
+    """The price stays."""
+
+    process: Literal["constant"]
+
+
+class _Change(_Process):
+    size: Move | None = None
+    """By how much: -25%."""
+    to: Positive | None = None
+    """Or where to, in US dollars."""
+    then: Price | None = None
+    """What the price does afterwards; without it, it stays."""
+
+    @model_validator(mode="after")
+    def _one_target(self) -> _Change:
+        if (self.size is None) == (self.to is None):
+            raise fault("says by how much with 'size' or where to with 'to': one of the two")
+        return self
+
+
+class StepPrice(_Change):
+    """One sudden change."""
+
+    process: Literal["step", "jump"]
+    at: Step
+    """The step in which agents first see it."""
+
+
+class RampPrice(_Change):
+    """A change in equal parts over some steps."""
+
+    process: Literal["ramp"]
+    at: Step = 0
+    """The step from which on it moves."""
+    steps: Annotated[int, Field(ge=1, le=10_000_000)]
+    """How many steps it takes."""
+
+
+class PathPrice(_Process):
+    """Prices from a file, CSV or Parquet, or written here as `data`: one row a time, the last known price holds."""
+
+    process: Literal["path"]
+    file: str | None = None
+    """A CSV or Parquet file, relative to the scenario's own place."""
+    data: str | None = None
+    """The same as CSV text."""
+    time: str = "time"
+    """The column of times: seconds since 1970, or 2023-03-11T04:00:00Z."""
+    price: str = "price"
+    """The column of prices."""
+    largest_gap: Seconds | None = None
+    """A longer time without a price is an error; without it, four times the usual one."""
+    rebase: bool = False
+    """Scale the series so that it begins at `start`, or at what the oracle says."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> PathPrice:
+        if (self.file is None) == (self.data is None):
+            raise fault("needs its prices from a 'file' or as 'data': one of the two")
+        return self
+
+
+class GbmPrice(_Process):
+    """Geometric Brownian motion: what share prices are usually taken to do."""
+
+    process: Literal["gbm"]
+    volatility: RatioFromZero
+    drift: Ratio = Decimal(0)
+
+
+class OrnsteinUhlenbeckPrice(_Process):
+    """A peg: the price is drawn back to its mean, half of the way in `half_life`."""
+
+    process: Literal["ornstein_uhlenbeck", "peg"]
+    mean: Positive | None = None
+    """Without it, where it starts."""
+    half_life: Seconds
+    volatility: RatioFromZero
+
+
+class JumpDiffusionPrice(_Process):
+    """Merton's model: Brownian motion with jumps at random times, their sizes log-normal."""
+
+    process: Literal["jump_diffusion"]
+    volatility: RatioFromZero
+    drift: Ratio = Decimal(0)
+    jumps_per_year: RatioFromZero
+    jump_mean: Move
+    """The mean size of a jump: -10%."""
+    jump_deviation: PositiveRatio
+    """The standard deviation of the logarithm of its size."""
+
+
+Price = Annotated[
+    ConstantPrice | StepPrice | RampPrice | PathPrice | GbmPrice | OrnsteinUhlenbeckPrice | JumpDiffusionPrice,
+    Field(discriminator="process"),
+]
+
+StepPrice.model_rebuild()
+RampPrice.model_rebuild()
