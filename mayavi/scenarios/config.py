@@ -74,8 +74,8 @@ class NewPool(Model):
 class Watch(Model):
     """What is recorded of the market after every step, beside what the agents have to do with."""
 
-    pools: list[str] = []
-    assets: list[Symbol] = []
+    pools: list[str] = Field(default_factory=list)
+    assets: list[Symbol] = Field(default_factory=list)
 
 
 class ScenarioConfig(Model):
@@ -93,11 +93,11 @@ class ScenarioConfig(Model):
     """… or how long."""
     seed: Annotated[int, Field(ge=0, lt=SEED_LIMIT)] = 0
     """The seed where `--seed` gives none."""
-    prices: dict[Symbol, Price] = {}
-    correlations: dict[str, Annotated[Decimal, Field(ge=-1, le=1)]] = {}
+    prices: dict[Symbol, Price] = Field(default_factory=dict)
+    correlations: dict[str, Annotated[Decimal, Field(ge=-1, le=1)]] = Field(default_factory=dict)
     """Between the random parts of two prices: {WETH/WBTC: 0.8}."""
-    tokens: dict[Symbol, NewToken] = {}
-    pools: dict[str, NewPool] = {}
+    tokens: dict[Symbol, NewToken] = Field(default_factory=dict)
+    pools: dict[str, NewPool] = Field(default_factory=dict)
     agents: Annotated[dict[Name, AgentModel], Field(min_length=1)]
     blocks: dict[Name, list[str]] | None = None
     """Who acts together, block after block in a step; by default the oracles first, then everybody else."""

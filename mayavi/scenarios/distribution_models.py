@@ -45,7 +45,7 @@ class Normal(Model):
 
 
 class LogNormalParameters(Model):
-    """Half are above `median`; `sigma` is the standard deviation of the logarithm: 1 spreads two thirds over e² to 1."""
+    """Half are above `median`; `sigma` is the standard deviation of the logarithm."""
 
     median: PositiveRatio
     sigma: RatioFromZero
