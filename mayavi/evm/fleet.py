@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +52,12 @@ class Words:
     def __init__(self, words: NDArray[np.uint8]) -> None:
         self.words = words
         """The words as (rows, 32) bytes, big-endian."""
+
+    @classmethod
+    def of(cls, values: Sequence[int]) -> Words:
+        """The words that hold `values`."""
+        raw = b"".join(value.to_bytes(32, "big") for value in values)
+        return cls(np.frombuffer(raw, dtype=np.uint8).reshape(len(values), 32))
 
     def __len__(self) -> int:
         return len(self.words)

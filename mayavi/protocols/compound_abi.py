@@ -38,6 +38,7 @@ COMET = [
     "isLiquidatable(address account) view returns (bool)",
     "isBorrowCollateralized(address account) view returns (bool)",
     "supply(address asset, uint256 amount)",
+    "supplyTo(address dst, address asset, uint256 amount)",
     "withdraw(address asset, uint256 amount)",
     "absorb(address absorber, address[] accounts)",
     "buyCollateral(address asset, uint256 minAmount, uint256 baseAmount, address recipient)",

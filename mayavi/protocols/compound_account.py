@@ -375,13 +375,8 @@ def account_arrays(market: CompoundV3, accounts: Accounts) -> AccountArrays:
         holdings = [_Holding(asset, amount, price) for asset, amount, price in each if amount]
         rows.append(_summed(holdings, base_balance, debt, debt * base_price // base_scale))
     return AccountArrays(
-        **{name: _words([getattr(row, name) for row in rows]) for name in AccountData._fields},
+        **{name: Words.of([getattr(row, name) for row in rows]) for name in AccountData._fields},
         collateral={asset.symbol: amounts for asset, amounts in held},
         liquidatable=np.array([row.liquidatable for row in rows], dtype=np.bool_),
         borrow_collateralized=np.array([row.borrow_collateralized for row in rows], dtype=np.bool_),
     )
-
-
-def _words(values: list[int]) -> Words:
-    raw = b"".join(value.to_bytes(32) for value in values)
-    return Words(np.frombuffer(raw, dtype=np.uint8).reshape(len(values), 32))

@@ -1,0 +1,212 @@
+"""One loan against one collateral: opening it at a health factor, and the intents that change it.
+
+What a borrower and every member of a population have in common. All amounts are exact integers in smallest units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from mayavi.agents.base import Details, Intent
+from mayavi.agents.behaviours import Move, shown
+from mayavi.agents.lending import Health, LendingAccount, LendingMarket, lending_market
+from mayavi.errors import ActionRefused, BadArgument
+from mayavi.evm.fork import Fork
+from mayavi.evm.units import WAD
+from mayavi.protocols.tokens import Erc20, undone_on_failure
+from mayavi.protocols.uniswap_route import RouteLike
+from mayavi.protocols.uniswap_v3 import UniswapV3
+
+ROUNDS = 8
+"""So often in one bundle is collateral withdrawn, sold and the debt repaid, as each repayment frees more collateral."""
+
+_SAFETY_PPM = 999_000  # of what may be withdrawn at a health factor of one: the sale's own price is not the oracle's
+_MILLION = 10**6
+
+
+@dataclass(frozen=True)
+class Loan:
+    """A kind of position: `debt` borrowed against `collateral` on a market.
+
+    `route` is the way over Uniswap V3 from the collateral to the debt, needed where collateral is to be sold.
+    """
+
+    fork: Fork
+    market: str
+    collateral: str
+    debt: str
+    route: RouteLike | None = None
+    lending: LendingMarket = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lending", lending_market(self.fork, self.market))
+
+    # -- opening ------------------------------------------------------------------------------------------------------
+
+    def open_many(
+        self, holders: Sequence[bytes], amounts: Sequence[int], targets_wad: Sequence[int], payer: bytes
+    ) -> list[int]:
+        """Open a position for each holder with so much collateral and, as far as integers allow, that health factor.
+
+        The debt is the largest that leaves the health factor at the target or above; where the market does not lend so
+        much, it is the most that it lends. `payer` is dealt the collateral and puts it up for all. Gives the debts.
+        """
+        if any(amount <= 0 for amount in amounts):
+            raise BadArgument(f"a position with no {self.collateral} is none", "give an amount above zero")
+        self.fork.deal(self.collateral, payer, sum(amounts))
+        self.lending.supply_for(self.collateral, amounts, holders, payer)
+        healths = self.lending.healths(holders)
+        rows = zip(holders, targets_wad, healths.limit_e8.ints(), healths.borrow_limit_e8.ints(), strict=True)
+        loans = []
+        sizes: dict[int, int] = {}
+        for holder, target, limit, most in rows:
+            value = min(limit * WAD // target, most) if target else most
+            if value not in sizes:
+                sizes[value] = self.lending.loan_of(self.debt, value)
+            loans.append(sizes[value])
+            if sizes[value]:
+                self.lending.account(holder).borrow(self.debt, sizes[value])
+        return loans
+
+    # -- acting -------------------------------------------------------------------------------------------------------
+
+    def intent(self, account: str, address: bytes, move: Move, health: Health) -> Intent | None:
+        """What carries out `move` for an account that stands as `health` says; None where there is nothing to do.
+
+        A position without collateral is left alone: there is nothing to save.
+        """
+        if not health.debt_value_e8 or not health.collateral_value_e8:
+            return None
+        details: dict[str, int | str | bool | None] = {
+            "health_factor_wad": health.health_factor_wad,
+            "why": move.why,
+            "collateral": self.collateral,
+            "debt": self.debt,
+        }
+        holder = self.lending.account(address)
+        if move.kind == "borrow":
+            room = min(health.debt_value_at(move.target_wad), health.borrow_limit_e8) - health.debt_value_e8
+            amount = self.lending.loan_of(self.debt, room) if room > 0 else 0
+            if not amount:
+                return None
+            return Intent("borrow", lambda: self._borrow(holder, amount), details | {"amount": amount}, account)
+        cash = self.cash(address)
+        if move.kind == "exit":
+            return Intent("exit", lambda: self._exit(holder, move.sells_collateral), details | {"cash": cash}, account)
+        excess_e8 = health.debt_value_e8 - health.debt_value_at(move.target_wad)
+        if excess_e8 <= 0:
+            return None
+        unit, price = 10 ** self.lending.decimals(self.debt), self.lending.price_e8(self.debt)
+        needed = -(-excess_e8 * unit // price)
+        if cash >= needed or not (move.sells_collateral and self.route is not None):
+            if not cash:
+                return None
+            amount = min(cash, needed)
+            return Intent("repay", lambda: self._repay(holder, amount), details | {"amount": amount}, account)
+        details |= {"target_wad": move.target_wad, "cash": cash}
+        return Intent("deleverage", lambda: self._deleverage(holder, move.target_wad), details, account)
+
+    def cash(self, address: bytes) -> int:
+        """What `address` holds of the debt asset."""
+        return Erc20(self.fork, self.debt).balance_of(address)
+
+    # -- carried out --------------------------------------------------------------------------------------------------
+
+    def _borrow(self, account: LendingAccount, amount: int) -> Details:
+        account.borrow(self.debt, amount)
+        return self._after(account, borrowed=amount)
+
+    def _repay(self, account: LendingAccount, amount: int) -> Details:
+        owed = account.debt(self.debt)
+        account.repay(self.debt, min(amount, owed) if amount < owed else None)
+        return self._after(account, repaid=min(amount, owed))
+
+    def _deleverage(self, account: LendingAccount, target_wad: int) -> Details:
+        with undone_on_failure(self.fork):
+            repaid, sold = self._pay_down(account, target_wad)
+        return self._after(account, repaid=repaid, sold=sold)
+
+    def _exit(self, account: LendingAccount, sells: bool) -> Details:
+        """Repay everything, with cash and then by selling collateral; take back the rest, and sell it if asked to."""
+        with undone_on_failure(self.fork):
+            repaid, sold = self._pay_down(account, None)
+            account.withdraw(self.collateral)
+            left = Erc20(self.fork, self.collateral).balance_of(account.address)
+            received = 0
+            if sells and left and self.route is not None:
+                swap = UniswapV3(self.fork).swap_exact_input(self.route, left, sender=account.address)
+                sold, received = sold + swap.amount_in, swap.amount_out
+        return self._after(account, repaid=repaid, sold=sold, received=received, withdrawn=left)
+
+    def _pay_down(self, account: LendingAccount, target_wad: int | None) -> tuple[int, int]:
+        """Repay with cash, then with the proceeds of collateral, round by round, until the target or no debt at all.
+
+        Gives what was repaid and how much collateral was sold. Fails where neither gets it any further.
+        """
+        repaid = sold = 0
+        for _ in range(ROUNDS):
+            owed = account.debt(self.debt)
+            wanted = self._to_repay(account, target_wad, owed)
+            if not wanted:
+                return repaid, sold
+            cash = min(self.cash(account.address), wanted)
+            if cash:
+                account.repay(self.debt, None if cash == owed else cash)
+                repaid += cash
+                if cash == wanted:
+                    continue
+            amount = self._to_sell(account, target_wad, wanted - cash)
+            account.withdraw(self.collateral, amount)
+            assert self.route is not None
+            sold += UniswapV3(self.fork).swap_exact_input(self.route, amount, sender=account.address).amount_in
+        if target_wad is None and account.debt(self.debt):
+            raise ActionRefused(
+                f"{ROUNDS} rounds of selling {self.collateral} do not repay the debt", "it stands too close to liquidation"
+            )
+        return repaid, sold
+
+    def _to_repay(self, account: LendingAccount, target_wad: int | None, owed: int) -> int:
+        if target_wad is None:
+            return owed
+        health = account.health()
+        excess_e8 = health.debt_value_e8 - health.debt_value_at(target_wad)
+        # A sale at the pool's price misses the target by a little: what is within a ten-thousandth counts as there.
+        if excess_e8 <= health.debt_value_e8 // 10_000:
+            return 0
+        unit, price = 10 ** self.lending.decimals(self.debt), self.lending.price_e8(self.debt)
+        return min(owed, -(-excess_e8 * unit // price))
+
+    def _to_sell(self, account: LendingAccount, target_wad: int | None, missing: int) -> int:
+        """How much collateral to sell now: what is needed, at most what may be withdrawn."""
+        if self.route is None:
+            raise ActionRefused(
+                f"{missing} {self.debt} are missing to repay, and there is no route to sell {self.collateral}",
+                "give the borrower cash or a route",
+            )
+        health, supplied = account.health(), account.supplied(self.collateral)
+        price, unit = self.lending.price_e8(self.collateral), 10 ** self.lending.decimals(self.collateral)
+        if not supplied or not health.withdraw_limit_e8:
+            raise ActionRefused(f"there is no {self.collateral} left to sell", "the debt stays")
+        # Each unit of collateral counts with its share of the limit; what is above the debt is free.
+        limit = health.withdraw_limit_e8
+        free_e8 = max(0, limit - health.debt_value_e8) * health.collateral_value_e8 // limit
+        free = min(supplied, free_e8 * unit // price * _SAFETY_PPM // _MILLION)
+        quote = UniswapV3(self.fork).quote_exact_output(self.route, missing)
+        needed = quote.amount_in
+        if target_wad is not None:
+            # Selling lowers the collateral too: x = missing / (1 − threshold / target), in terms of the pool's price.
+            share = health.limit_e8 * WAD // health.collateral_value_e8
+            if share >= target_wad:
+                raise ActionRefused(f"no sale of {self.collateral} leads to a health factor of {shown(target_wad)}")
+            needed = needed * target_wad // (target_wad - share)
+        amount = min(needed, free)
+        if not amount:
+            raise ActionRefused(
+                f"no {self.collateral} can be withdrawn at a health factor of {shown(health.health_factor_wad)}",
+                "above one, what is not needed for the debt can be sold",
+            )
+        return amount
+
+    def _after(self, account: LendingAccount, **facts: int) -> Details:
+        return {**facts, "health_factor_after_wad": account.health().health_factor_wad}
