@@ -97,13 +97,16 @@ class CompoundLending:
         return self.market.base.decimals if self.market.is_base(asset) else self.market.asset(asset).decimals
 
     def loan_of(self, asset: str, value_e8: int) -> int:
-        """The largest loan valued at no more than `value_e8`: its principal is rounded up, as the market does."""
+        """The largest loan valued at no more than `value_e8`: its principal is rounded up, as the market does.
+
+        Zero where that is below the market's minimum.
+        """
         _require_base(self.market, asset)
         most = ((value_e8 + 1) * int(self.market.contract.baseScale()) - 1) // self.market.price_e8()
         index, amount = self._borrow_index(), most
         while amount > 0 and -(-amount * INDEX_SCALE // index) * index // INDEX_SCALE > most:
             amount -= 1
-        return amount
+        return amount if amount >= self.market.minimum_borrow else 0
 
     def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
         """Put up collateral for many accounts out of the balance of `payer`."""

@@ -151,7 +151,10 @@ class LendingMarket(Protocol):
         """Decimal places of the smallest unit of `asset`."""
 
     def loan_of(self, asset: str, value_e8: int) -> int:
-        """The largest loan of `asset` that the market, with its own rounding, values at no more than `value_e8`."""
+        """The largest loan of `asset` that the market, with its own rounding, values at no more than `value_e8`.
+
+        Zero where that is below the smallest debt the market allows.
+        """
 
     def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
         """Put up collateral for many accounts out of the balance of `payer`, which approves the sum once."""

@@ -50,7 +50,8 @@ class Loan:
         """Open a position for each holder with so much collateral and, as far as integers allow, that health factor.
 
         The debt is the largest that leaves the health factor at the target or above; where the market does not lend so
-        much, it is the most that it lends. `payer` is dealt the collateral and puts it up for all. Gives the debts.
+        much, it is the most that it lends, and nothing where that is below the least it lends. `payer` is dealt the
+        collateral and puts it up for all. Gives the debts.
         """
         if any(amount <= 0 for amount in amounts):
             raise BadArgument(f"a position with no {self.collateral} is none", "give an amount above zero")
@@ -86,7 +87,7 @@ class Loan:
         }
         holder = self.lending.account(address)
         if move.kind == "borrow":
-            room = min(health.debt_value_at(move.target_wad), health.borrow_limit_e8) - health.debt_value_e8
+            room = min(health.debt_value_at(move.target_wad), health.borrow_limit_e8) - health.debt_value_e8 - 1
             amount = self.lending.loan_of(self.debt, room) if room > 0 else 0
             if not amount:
                 return None
