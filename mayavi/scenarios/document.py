@@ -1,7 +1,7 @@
 """A YAML file as plain data that remembers where each thing stands, so that an error can name line and column.
 
-Numbers keep every digit that was written: `0.1` is a `Decimal`. What YAML reads in surprising ways (dates, `1:30`) stays
-text. A key given twice, a tag, an anchor that holds itself: all are errors with their place.
+Numbers keep every digit that was written: `0.1` is a `Decimal`. What YAML reads in surprising ways, dates or `1:30`,
+stays text. A key given twice, a tag, an anchor that holds itself: all are errors with their place.
 """
 
 from __future__ import annotations
