@@ -250,6 +250,10 @@ class SetupError(MayaviError):
     """Something has not been built or installed yet. The hint is the command that mends it."""
 
 
+class WorkerError(MayaviError):
+    """A worker process that ended without an answer, or whose code broke."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """The hint `did you mean 'x'?` with up to three names of `known` close to `name`, or None when none is close."""
     from difflib import get_close_matches  # only a mistake pays for it

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 PATIENCE_S = 0.4
+SPEAK_EVERY_S = 10.0
 
 
 @contextmanager
@@ -49,11 +50,15 @@ def activity(message: str) -> Iterator[None]:
 
 
 @contextmanager
-def counted(message: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+def counted(message: str, unit: str, *, eta: bool = False) -> Iterator[Callable[[int, int], None]]:
     """Yield `advance(done, total)` for a body that knows how far it is: a bar on a terminal, silence elsewhere.
 
-    Under NO_COLOR a terminal gets one plain line instead of the bar.
+    Under NO_COLOR a terminal gets one plain line instead of the bar. With `eta` the bar also says how long it still
+    takes, and where there is no bar a line says so now and then.
     """
+    if eta and not is_styled(sys.stderr):
+        yield forecast(message, unit)
+        return
     began = time.monotonic()
     bar: list[Progress] = []
     said = False
@@ -69,9 +74,12 @@ def counted(message: str, unit: str) -> Iterator[Callable[[int, int], None]]:
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import TimeRemainingColumn as Remaining
 
         if not bar:
-            shown = (TextColumn(message), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeElapsedColumn())
+            shown = [TextColumn(message), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeElapsedColumn()]
+            if eta:
+                shown += [TextColumn("left"), Remaining()]
             bar.append(Progress(*shown, console=Console(stderr=True), transient=True))
             bar[0].add_task(message, total=total)
             bar[0].start()
@@ -82,3 +90,31 @@ def counted(message: str, unit: str) -> Iterator[Callable[[int, int], None]]:
     finally:
         if bar:
             bar[0].stop()
+
+
+def forecast(message: str, unit: str) -> Callable[[int, int], None]:
+    """`advance(done, total)` that prints `message: 312 of 1,000 runs, about 2 min left`, at most every `SPEAK_EVERY_S`.
+
+    The first call says where the count starts: what was done before tells nothing of the pace.
+    """
+    began = spoken = time.monotonic()
+    first: int | None = None
+
+    def advance(done: int, total: int) -> None:
+        nonlocal first, spoken
+        first = done if first is None else first
+        now = time.monotonic()
+        if now - spoken < SPEAK_EVERY_S or done <= first:
+            return
+        spoken = now
+        left = duration((total - done) * (now - began) / (done - first))
+        print(f"{message}: {done:,} of {total:,} {unit}, about {left} left", file=sys.stderr, flush=True)
+
+    return advance
+
+
+def duration(seconds: float) -> str:
+    """Roughly how long: `40 s`, `7 min`, `3.5 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"

@@ -72,6 +72,28 @@ def test_under_no_color_long_work_is_announced_in_plain_words(
     assert capsys.readouterr().err == "replaying, 24 blocks …\n"
 
 
+def test_where_there_is_no_bar_a_line_now_and_then_says_how_long_it_takes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    with progress.counted("sweeping", "runs", eta=True) as advance:
+        for done, now in [(400, 0.0), (401, 5.0), (410, 10.0), (411, 11.0), (500, 100.0)]:
+            clock[0] = now
+            advance(done, 1_000)
+    assert capsys.readouterr().err.splitlines() == [
+        "sweeping: 410 of 1,000 runs, about 10 min left",  # ten in ten seconds: what was done before does not count
+        "sweeping: 500 of 1,000 runs, about 8 min left",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (99, "99 s"), (100, "2 min"), (5_940, "99 min"), (36_000, "10.0 h")]
+)
+def test_how_long_is_said_roughly(seconds: float, text: str) -> None:
+    assert progress.duration(seconds) == text
+
+
 def test_columns_are_aligned_and_never_cut(capsys) -> None:
     long = "x" * 300
     print_table([Column("n"), Column("text", right=False)], [("1", "a"), ("1,000", long)])

@@ -1,0 +1,92 @@
+"""Where a run's world comes from: the offline replica, a node, or a snapshot file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+from mayavi.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+
+Kind = Literal["replica", "rpc", "snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorldSource:
+    """A world as the caller names it. It can be sent to another process, which opens the same."""
+
+    kind: Kind = "replica"
+    chain: str | None = None
+    """None: the chain the scenario names, or with a snapshot the one in it."""
+    path: Path | None = None
+    rpc_url: str | None = field(default=None, repr=False)  # it may hold a key
+    block: int | str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        kind: str | None = None,
+        *,
+        chain: str | None = None,
+        snapshot: Path | str | None = None,
+        rpc_url: str | None = None,
+        block: int | str | None = None,
+    ) -> WorldSource:
+        """What the options say together. One that contradicts another, or lacks it, is a misuse."""
+        if kind is None:
+            kind = "snapshot" if snapshot is not None else "rpc" if rpc_url is not None else "replica"
+        if kind not in get_args(Kind):
+            raise UnknownName.of("source", kind, get_args(Kind), "a world is a replica, a snapshot, or read over rpc")
+        if snapshot is not None and kind != "snapshot":
+            raise UsageError(
+                f"the source {kind} reads no snapshot file", "leave the file out, or take the source snapshot"
+            )
+        if rpc_url is not None and kind != "rpc":
+            raise UsageError(f"the source {kind} asks no node", "leave the URL out, or take the source rpc")
+        if block is not None and kind != "rpc":
+            raise UsageError(f"block {block} needs a node to read it from", "take the source rpc")
+        if kind != "snapshot":
+            return cls(cast(Kind, kind), chain, rpc_url=rpc_url, block=block)
+        if snapshot is None:
+            raise UsageError("the source snapshot needs a file", "name it: --snapshot FILE")
+        path = Path(snapshot)
+        if not path.is_file():
+            raise UsageError(f"there is no snapshot at '{path}'", "`mayavi world build --output FILE` writes one")
+        return cls("snapshot", chain, path.absolute())
+
+    def on(self, chain: str) -> WorldSource:
+        """The same source, of `chain`."""
+        return replace(self, chain=chain)
+
+    def open(self) -> Fork:
+        """The world, to act on. A file is read once a process; everybody who opens it gets a twin of their own."""
+        from mayavi import Fork
+        from mayavi.evm.chains import chain as known_chain
+
+        if self.kind == "rpc":
+            return Fork.from_rpc(self.rpc_url, self.block, chain=self.chain)
+        if self.kind == "replica":
+            return _replica(self.chain or "ethereum").copy()
+        fork = _from_file(str(self.path)).copy()
+        if self.chain is not None and known_chain(self.chain).chain_id != fork.chain_id:
+            there = known_chain(fork.chain_id).name
+            raise UsageError(f"'{self.path}' holds {there}, not {self.chain}", f"give --chain {there}")
+        return fork
+
+
+@lru_cache(maxsize=2)
+def _from_file(path: str) -> Fork:
+    from mayavi import Fork
+
+    return Fork.load_snapshot(path)
+
+
+@lru_cache(maxsize=2)
+def _replica(chain: str) -> Fork:
+    from mayavi import Fork
+
+    return Fork.replica(chain)
