@@ -176,7 +176,7 @@ def serve(descriptor: int) -> None:
                     work = prepare(*arguments)
                 answer = Answer(work(task))
             except MayaviError as error:
-                answer = Answer(error=_portable(error))
+                answer = Answer(error=portable(error))
             except Exception as error:
                 answer = Answer(error=_broken(error))
             line.send(answer)
@@ -192,7 +192,8 @@ def _end_with_parent(descriptor: int) -> None:
     os._exit(1)
 
 
-def _portable(error: MayaviError) -> MayaviError:
+def portable(error: MayaviError) -> MayaviError:
+    """`error`, or its words alone where it cannot travel to another process."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

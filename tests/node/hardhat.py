@@ -25,6 +25,7 @@ _STOP_S = 10
 _CONFIG = """\
 module.exports = { networks: { hardhat: {
   chainId: %d, hardfork: "%s", initialDate: "%s", initialBaseFeePerGas: 0, gasPrice: 0, loggingEnabled: false,
+  allowBlocksWithSameTimestamp: %s,
 } } };
 """
 
@@ -49,17 +50,19 @@ class Hardhat:
         hardfork: str = "shanghai",
         port: int = 0,
         first_timestamp: int | None = None,
+        same_timestamp: bool = False,
     ) -> Hardhat:
         """Start a node that keeps everything it writes in `folder`; `skip_or_fail` where hardhat is not installed.
 
-        `port` 0 is any that is free. Its first block is of `first_timestamp`, or of now.
+        `port` 0 is any that is free. Its first block is of `first_timestamp`, or of now. With `same_timestamp` a
+        block may have the time of the one before it.
         """
         program = contracts_root() / "node_modules" / ".bin" / "hardhat"
         if not program.exists():
             skip_or_fail(f"'{program}' is not installed; `make test` installs it")
         config = folder / "hardhat.config.js"
         began = datetime.fromtimestamp(time.time() if first_timestamp is None else first_timestamp, UTC)
-        config.write_text(_CONFIG % (chain_id, hardfork, began.isoformat()))
+        config.write_text(_CONFIG % (chain_id, hardfork, began.isoformat(), "true" if same_timestamp else "false"))
         log = folder / "node.log"
         environment = os.environ | {
             "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true",

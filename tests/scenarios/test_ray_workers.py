@@ -1,0 +1,77 @@
+"""The same work on two Ray nodes of this machine."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from mayavi.errors import UnknownName, WorkerError
+from mayavi.scenarios.ray_workers import work_off_on_ray
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """The address of two nodes with a core each, in as little memory as Ray allows."""
+    pytest.importorskip("ray", reason="ray is not installed; `pip install 'mayavi-sim[cluster]'` installs it")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from ray.cluster_utils import Cluster
+
+        both = Cluster()
+        for _ in range(2):
+            both.add_node(num_cpus=1, num_gpus=0, object_store_memory=80 * 2**20, include_dashboard=False)
+        yield both.address
+        both.shutdown()
+
+
+def where(base: int) -> Callable[[int], tuple[int, str, int]]:
+    prepared: list[int] = []
+
+    def work(task: int) -> tuple[int, str, int]:
+        import time
+
+        import ray
+
+        prepared.append(task)
+        time.sleep(0.1)  # long enough for both nodes to get some
+        return base + task, ray.get_runtime_context().get_node_id(), len(prepared)
+
+    return work
+
+
+def test_every_task_is_worked_off_once_and_on_both_nodes(cluster: str) -> None:
+    done = dict(work_off_on_ray(range(12), where, (100,), cluster))
+    assert {task: value for task, (value, _, _) in done.items()} == {task: 100 + task for task in range(12)}
+    assert len({node for _, node, _ in done.values()}) == 2
+    assert max(count for _, _, count in done.values()) > 1  # prepared once a process, not once a task
+
+
+def refusing() -> Callable[[str], Any]:
+    def work(task: str) -> Any:
+        if task == "mayavi":
+            raise UnknownName("unknown scenario 'x'", "did you mean 'y'?")
+        raise ZeroDivisionError(task)
+
+    return work
+
+
+def test_an_error_of_a_task_is_raised_with_its_hint(cluster: str) -> None:
+    with pytest.raises(UnknownName, match="unknown scenario 'x'") as refused:
+        list(work_off_on_ray(["mayavi"], refusing, (), cluster))
+    assert refused.value.hint == "did you mean 'y'?"
+    with pytest.raises(WorkerError, match="ran into ZeroDivisionError: seven"):
+        list(work_off_on_ray(["seven"], refusing, (), cluster))
+
+
+def test_a_cluster_that_does_not_answer_is_an_error_with_the_next_step() -> None:
+    pytest.importorskip("ray")
+    with pytest.raises(WorkerError, match="no Ray cluster answers at 'nowhere'") as refused:
+        list(work_off_on_ray([1], where, (0,), "nowhere"))
+    assert "ray start --head" in (refused.value.hint or "")
