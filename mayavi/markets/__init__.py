@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from mayavi.markets.diffusions import GeometricBrownianMotion as GeometricBrownianMotion
     from mayavi.markets.diffusions import JumpDiffusion as JumpDiffusion
     from mayavi.markets.diffusions import OrnsteinUhlenbeck as OrnsteinUhlenbeck
+    from mayavi.markets.history import HistoricalPath as HistoricalPath
     from mayavi.markets.price_paths import PricePaths as PricePaths
     from mayavi.markets.process import PriceProcess as PriceProcess
+    from mayavi.markets.series import Series as Series
     from mayavi.markets.shapes import Constant as Constant
     from mayavi.markets.shapes import Ramp as Ramp
     from mayavi.markets.shapes import Step as Step
@@ -31,11 +33,13 @@ _HOMES = {
     "Constant": "mayavi.markets.shapes",
     "Correlation": "mayavi.markets.correlation",
     "GeometricBrownianMotion": "mayavi.markets.diffusions",
+    "HistoricalPath": "mayavi.markets.history",
     "JumpDiffusion": "mayavi.markets.diffusions",
     "OrnsteinUhlenbeck": "mayavi.markets.diffusions",
     "PricePaths": "mayavi.markets.price_paths",
     "PriceProcess": "mayavi.markets.process",
     "Ramp": "mayavi.markets.shapes",
+    "Series": "mayavi.markets.series",
     "Step": "mayavi.markets.shapes",
     "Waypoints": "mayavi.markets.shapes",
     "stream": "mayavi.markets.streams",
@@ -45,11 +49,13 @@ __all__ = [
     "Constant",
     "Correlation",
     "GeometricBrownianMotion",
+    "HistoricalPath",
     "JumpDiffusion",
     "OrnsteinUhlenbeck",
     "PricePaths",
     "PriceProcess",
     "Ramp",
+    "Series",
     "Step",
     "Waypoints",
     "stream",

@@ -1,0 +1,190 @@
+"""A historical series of prices, read from a file and checked row by row before anything is made of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Literal, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi.errors import BadArgument, BadSeries
+from mayavi.markets import portable
+from mayavi.markets.moments import say_time, to_seconds
+from mayavi.markets.parameters import whole
+from mayavi.markets.process import SECONDS_PER_YEAR, Floats
+from mayavi.markets.table_file import Table, read_table
+
+Order = Literal["ascending", "descending"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """Prices at moments, in order of time: `times` in seconds since 1970, each later than the one before.
+
+    `places` says where in `file` each stood, so that what is wrong with it can be found.
+    """
+
+    file: str
+    place: str
+    times: Floats
+    prices: Floats
+    places: NDArray[np.int64]
+
+    @classmethod
+    def read(
+        cls,
+        path: str | PathLike[str],
+        *,
+        time_column: str | None = None,
+        price_column: str | None = None,
+        order: Order = "ascending",
+        decimals: int | None = None,
+        skip_blank: bool = False,
+        keep_last: bool = False,
+    ) -> Self:
+        """The series in a CSV, Parquet or JSON file, whose columns are found by name unless given.
+
+        `order="descending"` is for files from new to old. `decimals` is for integers with so many decimals, as feeds
+        answer. `skip_blank` leaves out rows without a price, `keep_last` all but the last of those at one moment.
+        Whatever else is wrong is a `BadSeries`, with the line.
+        """
+        if order not in ("ascending", "descending"):
+            raise BadArgument(f"order '{order}' is nothing known", "choose 'ascending' or 'descending'")
+        if decimals is not None:
+            whole("decimals", decimals, 0, "Chainlink's answers in dollars have 8")
+        table = read_table(Path(path), time_column, price_column)
+        if decimals is None and table.price_column.strip().casefold() == "answer":
+            raise BadSeries(
+                f"'{table.file}': an answer of a feed is an integer with decimals", "say how many: decimals=8, for one"
+            )
+        rows = [row for row in table.rows if not (skip_blank and _is_blank(row[2]))]
+        return cls._checked(table, rows, order, decimals, keep_last)
+
+    @classmethod
+    def chainlink(cls, path: str | PathLike[str], *, decimals: int = 8) -> Self:
+        """A file of a Chainlink feed's rounds, from new to old, as `getRoundData` answers.
+
+        Rounds without an answer (time and answer zero) are left out; of two rounds at one time the later stands.
+        """
+        table = read_table(Path(path), None, "answer")
+        rows = [row for row in table.rows if not (str(row[1]).strip() == "0" and str(row[2]).strip() == "0")]
+        return cls._checked(table, rows, "descending", decimals, keep_last=True)
+
+    @classmethod
+    def _checked(
+        cls,
+        table: Table,
+        rows: Sequence[tuple[int, object, object]],
+        order: Order,
+        decimals: int | None,
+        keep_last: bool,
+    ) -> Self:
+        backwards = order == "descending"
+        way = -1 if backwards else 1
+        series = cls(
+            table.file,
+            table.place,
+            np.array([_time(table, place, time) for place, time, _ in rows])[::way],
+            np.array([_price(table, place, price, decimals) for place, _, price in rows])[::way],
+            np.array([place for place, _, _ in rows], dtype=np.int64)[::way],
+        )
+        if keep_last and len(rows) > 1:
+            last = np.append(series.times[1:] != series.times[:-1], True)
+            series = replace(series, times=series.times[last], prices=series.prices[last], places=series.places[last])
+        series._check_order(backwards)
+        for array in (series.times, series.prices, series.places):
+            array.flags.writeable = False
+        return series
+
+    def _check_order(self, backwards: bool) -> None:
+        if len(self.times) < 2:
+            count = "one price" if len(self.times) else "no price"
+            raise BadSeries(f"'{self.file}' has {count}", "a series has at least two")
+        steps = np.diff(self.times)
+        if (steps > 0).all():
+            return
+        if (steps <= 0).all() and (steps < 0).any():
+            runs, hint = ("old to new", "ascending") if backwards else ("new to old", "descending")
+            raise BadSeries(f"'{self.file}' runs from {runs}", f"say order='{hint}'")
+        # the place to look at is the one that comes later in the file
+        at = int(np.flatnonzero(steps <= 0)[-1 if backwards else 0])
+        this, before = (at, at + 1) if backwards else (at + 1, at)
+        where = f"'{self.file}', {self.place} {self.places[this]}"
+        told = say_time(self.times[this])
+        if steps[at] == 0:
+            raise BadSeries(
+                f"{where}: {told} is the time of {self.place} {self.places[before]} too",
+                "remove one of them, or say keep_last=True",
+            )
+        raise BadSeries(
+            f"{where}: {told} comes after {say_time(self.times[before])} in {self.place} {self.places[before]}",
+            f"sort the {self.place}s by time",
+        )
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def usual_spacing(self) -> float:
+        """Seconds between a price and the next, as a rule: the median."""
+        return float(np.median(np.diff(self.times)))
+
+    @property
+    def volatility(self) -> float:
+        """The volatility per year that a geometric Brownian motion needs to move as this series did."""
+        returns = np.diff(portable.log(self.prices))
+        if len(returns) < 2:
+            raise BadArgument(f"'{self.file}' has two prices, too few for a volatility", "three are the least")
+        years = float(np.mean(np.diff(self.times))) / SECONDS_PER_YEAR
+        return float(np.std(returns, ddof=1)) / math.sqrt(years)
+
+    def __repr__(self) -> str:
+        first, last = say_time(self.times[0]), say_time(self.times[-1])
+        return f"<Series of {len(self)} prices in '{self.file}', {first} to {last}>"
+
+
+def _is_blank(price: object) -> bool:
+    return price is None or (isinstance(price, str) and not price.strip())
+
+
+def _time(table: Table, place: int, time: object) -> float:
+    try:
+        return to_seconds(time)
+    except (ValueError, OverflowError):
+        told = "there is no time" if time is None or not str(time).strip() else f"'{time}' is no time"
+        raise BadSeries(
+            f"'{table.file}', {table.place} {place}: {told} in column '{table.time_column}'",
+            "write it as 2023-03-11T07:00:00Z, or in seconds since 1970",
+        ) from None
+
+
+def _price(table: Table, place: int, price: object, decimals: int | None) -> float:
+    def refuse(told: str, hint: str) -> NoReturn:
+        raise BadSeries(f"'{table.file}', {table.place} {place}: {told} in column '{table.price_column}'", hint)
+
+    if _is_blank(price):
+        refuse("there is no price", "fill it in, remove the line, or say skip_blank=True")
+    if decimals is not None and isinstance(price, float) and price.is_integer():
+        price = int(price)  # as Parquet keeps large integers
+    text = str(price).strip()
+    try:
+        if isinstance(price, bool) or "_" in text:
+            raise ValueError
+        if decimals is None:
+            number = float(text)
+        elif "." in text or "e" in text.lower():
+            refuse(f"'{text}' is no integer", "leave decimals out where prices are written with a point")
+        else:
+            number = int(text) / 10**decimals  # rounded once
+    except (ValueError, OverflowError):
+        refuse(f"'{text}' is no number", "write it as 1234.5, without separators or signs of currency")
+    if not math.isfinite(number):
+        refuse(f"the price is '{text}'", "remove the line, or put a price there")
+    if number <= 0:
+        refuse(f"the price '{text}' is not above zero", "remove the line, or put a price there")
+    return number

@@ -1,0 +1,418 @@
+"""Files of prices: what is read, and what is refused in which words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from mayavi.errors import BadArgument, BadSeries, UsageError
+from mayavi.markets import Series
+from mayavi.markets.moments import say_duration, say_time, to_seconds
+
+GOOD = "time,open,close\n2023-03-11 00:00:00,9,1.0\n2023-03-11 01:00:00,9,0.97\n2023-03-11 02:00:00,9,0.95\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path):
+    def write(text: str | bytes, name: str = "prices.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def lines(*rows: str, header: str = "time,close") -> str:
+    return "\n".join([header, *rows]) + "\n"
+
+
+# -- what is read -----------------------------------------------------------------------------------------------------
+
+
+def test_a_csv_file_gives_times_prices_and_lines(file) -> None:
+    series = Series.read(file(GOOD))
+    assert series.times.tolist() == [1678492800, 1678496400, 1678500000]
+    assert series.prices.tolist() == [1.0, 0.97, 0.95]
+    assert series.places.tolist() == [2, 3, 4]
+    assert series.usual_spacing == 3600
+    assert len(series) == 3
+    with pytest.raises(ValueError, match="read-only"):
+        series.prices[0] = 2.0
+
+
+@pytest.mark.parametrize("header", ["time,close", "Timestamp,Price", " dt , C ", "date,value", "DateTime,close"])
+def test_columns_are_found_by_name(file, header: str) -> None:
+    assert Series.read(file(lines("0,1", "60,2", header=header))).prices.tolist() == [1.0, 2.0]
+
+
+def test_columns_can_be_named(file) -> None:
+    text = "when,time,open,close\n0,9,1,7\n60,8,2,7\n"
+    assert Series.read(file(text), time_column="when", price_column="Open").prices.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "2023-03-11T07:15:00Z",
+        "2023-03-11T07:15:00.000Z",
+        "2023-03-11 07:15:00",
+        "2023-03-11 07:15:00 UTC",
+        "2023-03-11T09:15:00+02:00",
+        "1678518900",
+        "1678518900.0",
+        "1678518900000",
+        "1678518900000000",
+        "1678518900000000000",
+        1678518900,
+        1678518900000,
+    ],
+)
+def test_a_moment_can_be_written_in_many_ways(moment) -> None:
+    assert to_seconds(moment) == 1678518900.0
+
+
+def test_a_date_is_its_midnight_and_may_lie_before_1970() -> None:
+    assert to_seconds("2023-03-11") == 1678492800
+    assert to_seconds("1954-07-01") == -489_283_200
+    assert say_time(-489_283_200) == "1954-07-01 00:00:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (12, "12 seconds"),
+        (60, "1 minute"),
+        (900, "15 minutes"),
+        (3600, "1 hour"),
+        (8100, "2.25 hours"),
+        (86400, "1 day"),
+    ],
+)
+def test_durations_are_said_as_people_do(seconds: float, said: str) -> None:
+    assert say_duration(seconds) == said
+
+
+def test_semicolons_tabs_a_byte_order_mark_and_empty_lines_do_not_hurt(file) -> None:
+    for text in ("time;close\n0;1\n\n60;2\n", "\ufefftime\tclose\r\n0\t1\r\n60\t2\r\n"):
+        series = Series.read(file(text))
+        assert series.prices.tolist() == [1.0, 2.0]
+
+
+def test_answers_of_a_feed_are_exact(file) -> None:
+    text = lines("0,229750276106", "60,229738000000", header="update,answer")
+    assert Series.read(file(text), decimals=8).prices.tolist() == [2297.50276106, 2297.38]
+
+
+def test_rounds_of_chainlink_run_backwards_may_lack_an_answer_and_share_a_time(file) -> None:
+    rows = ["4,250000000,180,180", "3,240000000,120,120", "2,230000000,120,120", "1,200000000,60,60", "0,0,0,0"]
+    series = Series.chainlink(file(lines(*rows, header="round,answer,start,update")))
+    assert series.times.tolist() == [60, 120, 180]
+    assert series.prices.tolist() == [2.0, 2.4, 2.5]
+    assert series.places.tolist() == [5, 3, 2]
+
+
+def test_descending_files_and_blanks_are_read_where_somebody_says_so(file) -> None:
+    path = file(lines("120,3", "60,", "0,1"))
+    assert Series.read(path, order="descending", skip_blank=True).prices.tolist() == [1.0, 3.0]
+
+
+def test_the_last_of_several_at_one_moment_is_kept_where_somebody_says_so(file) -> None:
+    path = file(lines("0,1", "60,2", "60,3", "120,4"))
+    assert Series.read(path, keep_last=True).prices.tolist() == [1.0, 3.0, 4.0]
+
+
+def test_json_records_are_read_as_a_list_or_under_data(file) -> None:
+    records = [{"dt": "2023-03-11T00:00:00.000Z", "c": 0.97}, {"dt": "2023-03-11T00:15:00.000Z", "c": 0.95}]
+    for content in (records, {"meta": {}, "data": records}):
+        series = Series.read(file(json.dumps(content), "prices.json"))
+        assert series.prices.tolist() == [0.97, 0.95]
+        assert series.usual_spacing == 900
+
+
+@pytest.mark.parametrize(
+    "kind", ["timestamp", "timestamp with time zone", "timestamp_ns", "timestamp_ms", "timestamp_s", "varchar"]
+)
+def test_parquet_times_of_every_type_are_the_same_moment(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "prices.parquet"
+    write_parquet(path, f"select t::timestamp::{kind} as time, p as close", timezone="UTC")
+    series = Series.read(path)
+    assert series.times.tolist() == [1678492800, 1678496400, 1678500000]
+    assert series.prices.tolist() == [1.0, 0.97, 0.95]
+
+
+def test_parquet_dates_integers_and_decimals_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "prices.parquet"
+    write_parquet(path, "select (t::timestamp + interval (24 * i) hour)::date as date, p::decimal(20, 8) as price")
+    assert Series.read(path).times.tolist() == [1678492800, 1678492800 + 86_400, 1678492800 + 2 * 86_400]
+    write_parquet(path, 'select epoch_ms(t::timestamp) as "update", (p * 1e8)::hugeint as answer')
+    series = Series.read(path, decimals=8)
+    assert series.times.tolist() == [1678492800, 1678496400, 1678500000]
+    assert series.prices.tolist() == [1.0, 0.97, 0.95]
+
+
+def write_parquet(path: Path, select: str, timezone: str = "UTC") -> None:
+    rows = [("2023-03-11 00:00:00", 1.0, 0), ("2023-03-11 01:00:00", 0.97, 1), ("2023-03-11 02:00:00", 0.95, 2)]
+    values = "(values " + ", ".join(f"('{time}', {price}::double, {i})" for time, price, i in rows) + ")"
+    with duckdb.connect() as database:
+        database.execute(f"set timezone = '{timezone}'")
+        database.execute(f"copy ({select} from {values} as v(t, p, i)) to '{path}' (format parquet)")
+
+
+def test_a_series_is_of_the_file_whatever_its_format(tmp_path: Path, file) -> None:
+    parquet = tmp_path / "prices.parquet"
+    write_parquet(parquet, "select t::timestamp as time, p as close")
+    one, other = Series.read(file(GOOD)), Series.read(parquet)
+    assert one.times.tobytes() == other.times.tobytes()
+    assert one.prices.tobytes() == other.prices.tobytes()
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+BAD = {
+    "an empty file": ("", "'FILE' is empty", "it needs a time and a price"),
+    "a header alone": ("time,close\n", "'FILE' has no price", "a series has at least two"),
+    "one price": (lines("0,1"), "'FILE' has one price", "a series has at least two"),
+    "no header": (
+        lines("60,2", header="0,1"),
+        "'FILE' has no column of times among '0', '1'",
+        "the first line names the columns",
+    ),
+    "no price column": (
+        lines("0,1", header="time,bid"),
+        "'FILE' has no column of prices among 'time', 'bid'",
+        "say price_column=…, or call it one of close",
+    ),
+    "two price columns": (
+        lines("0,1,2", header="time,close,price"),
+        "'FILE': columns 'close' and 'price' could both be the price",
+        "say which: price_column=…",
+    ),
+    "two time columns": (
+        lines("0,1,2", header="time,date,price"),
+        "'FILE': columns 'time' and 'date' could both be the time",
+        "say which: time_column=…",
+    ),
+    "unsorted time": (
+        lines("0,1", "120,2", "60,3", "180,4"),
+        "'FILE', line 4: 1970-01-01 00:01:00 UTC comes after 1970-01-01 00:02:00 UTC in line 3",
+        "sort the lines by time",
+    ),
+    "a time twice": (
+        lines("0,1", "60,2", "60,3"),
+        "'FILE', line 4: 1970-01-01 00:01:00 UTC is the time of line 3 too",
+        "remove one of them, or say keep_last=True",
+    ),
+    "newest first": (lines("120,1", "60,2", "0,3"), "'FILE' runs from new to old", "say order='descending'"),
+    "no time": (lines("0,1", ",2"), "'FILE', line 3: there is no time in column 'time'", "seconds since 1970"),
+    "a time that is none": (
+        lines("yesterday,1", "0,2"),
+        "'FILE', line 2: 'yesterday' is no time in column 'time'",
+        "write it as",
+    ),
+    "a day that never was": (lines("2023-02-30,1", "0,2"), "'FILE', line 2: '2023-02-30' is no time", "write it as"),
+    "a time of nan": (lines("nan,1", "0,2"), "'FILE', line 2: 'nan' is no time", "write it as"),
+    "no price": (lines("0,1", "60,"), "'FILE', line 3: there is no price in column 'close'", "say skip_blank=True"),
+    "a price that is none": (
+        lines("0,n/a", "60,1"),
+        "'FILE', line 2: 'n/a' is no number in column 'close'",
+        "as 1234.5",
+    ),
+    "a price with separators": (
+        lines('0,"1,234.5"', "60,1"),
+        "'FILE', line 2: '1,234.5' is no number",
+        "without separators",
+    ),
+    "a price with underscores": (
+        lines("0,1_234", "60,1"),
+        "'FILE', line 2: '1_234' is no number",
+        "without separators",
+    ),
+    "nan": (lines("0,1", "60,nan"), "'FILE', line 3: the price is 'nan' in column 'close'", "remove the line"),
+    "infinity": (lines("0,1", "60,inf"), "'FILE', line 3: the price is 'inf'", "remove the line"),
+    "an overflow": (lines("0,1", "60,1e999"), "'FILE', line 3: the price is '1e999'", "remove the line"),
+    "a negative price": (lines("0,1", "60,-2"), "'FILE', line 3: the price '-2' is not above zero", "remove the line"),
+    "zero": (lines("0,1", "60,0.0"), "'FILE', line 3: the price '0.0' is not above zero", "remove the line"),
+    "a short line": (lines("0,1", "60"), "'FILE', line 3: 1 fields where the header has 2", "mend or remove it"),
+    "a long line": (lines("0,1", "60,1,5"), "'FILE', line 3: 3 fields where the header has 2", "mend or remove it"),
+    "an open quote": (lines("0,1", '60,"1'), "'FILE', line 3: unexpected end of data", "mend or remove the line"),
+    "another encoding": (
+        "time,close\n0,1 €\n".encode("latin-1", "replace") + b"\xff\n",
+        "'FILE' is not UTF-8 text",
+        "UTF-8",
+    ),
+    "answers without decimals": (
+        lines("0,229750276106", "60,229750276106", header="update,answer"),
+        "'FILE': an answer of a feed is an integer with decimals",
+        "decimals=8",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD, ids=lambda case: case.replace(" ", "_"))
+def test_a_bad_csv_file_is_refused_with_line_and_remedy(file, case: str) -> None:
+    text, words, remedy = BAD[case]
+    path = file(text)
+    with pytest.raises(BadSeries) as caught:
+        Series.read(path)
+    assert words.replace("FILE", str(path)) in str(caught.value)
+    assert remedy in caught.value.hint
+    assert isinstance(caught.value, UsageError)
+    assert caught.value.exit_code == 2
+
+
+def test_descending_files_name_the_line_that_is_out_of_order(file) -> None:
+    path = file(lines("180,1", "60,2", "120,3", "0,4"))
+    with pytest.raises(
+        BadSeries, match=r"line 4: 1970-01-01 00:02:00 UTC comes after 1970-01-01 00:01:00 UTC in line 3"
+    ):
+        Series.read(path, order="descending")
+
+
+def test_an_ascending_file_is_not_taken_for_a_descending_one(file) -> None:
+    with pytest.raises(BadSeries, match="runs from old to new") as caught:
+        Series.read(file(GOOD), order="descending")
+    assert caught.value.hint == "say order='ascending'"
+
+
+def test_prices_with_a_point_are_no_answers_of_a_feed(file) -> None:
+    with pytest.raises(BadSeries, match=r"line 2: '1\.0' is no integer") as caught:
+        Series.read(file(GOOD), decimals=8)
+    assert "leave decimals out" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"price_column": "clse"}, "has no column 'clse'"),
+        ({"time_column": "tme"}, "has no column 'tme'"),
+    ],
+)
+def test_a_column_that_is_not_there_names_the_nearest(file, options, words) -> None:
+    with pytest.raises(BadSeries, match=words) as caught:
+        Series.read(file(GOOD), **options)
+    assert caught.value.hint.startswith("did you mean")
+
+
+def test_a_file_that_is_not_there_names_the_nearest(file) -> None:
+    path = file(GOOD)
+    with pytest.raises(BadSeries, match="there is no file") as caught:
+        Series.read(path.with_name("price.csv"))
+    assert caught.value.hint == "did you mean 'prices.csv'?"
+    with pytest.raises(BadSeries, match="there is no file"):
+        Series.read(path.parent / "nowhere" / "price.parquet")
+
+
+def test_folders_and_unknown_formats_are_refused(tmp_path: Path, file) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(BadSeries, match="is a folder"):
+        Series.read(tmp_path / "folder.csv")
+    with pytest.raises(BadSeries, match="is no file of prices that can be read") as caught:
+        Series.read(file(GOOD, "prices.xlsx"))
+    assert caught.value.hint == "give a .csv, .parquet or .json file"
+
+
+def test_a_file_that_cannot_be_opened_says_why(file) -> None:
+    with pytest.raises(BadSeries, match="cannot be read: Not a directory"):
+        Series.read(file(GOOD) / "prices.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "is not JSON"),
+        ('{"a": 1}', "holds no list of records"),
+        ("[]", "is empty"),
+        ("[1, 2]", "record 1: '1' is no record"),
+        ('[{"time": 0, "close": 1}, {"time": 60}]', "record 2: there is no price in column 'close'"),
+        ('[{"time": 0, "close": 1}, {"time": 60, "close": NaN}]', "record 2: the price is 'nan'"),
+        (
+            '[{"time": 60, "close": 1}, {"time": 60, "close": 2}]',
+            "record 2: 1970-01-01 00:01:00 UTC is the time of record 1 too",
+        ),
+        ('[{"time": true, "close": 1}, {"time": 60, "close": 2}]', "record 1: 'True' is no time"),
+        ('[{"time": 0, "close": true}, {"time": 60, "close": 2}]', "record 1: 'True' is no number"),
+    ],
+)
+def test_bad_json_is_refused(file, content: str, words: str) -> None:
+    with pytest.raises(BadSeries) as caught:
+        Series.read(file(content, "prices.json"))
+    assert words in str(caught.value)
+    assert caught.value.hint
+
+
+def test_bad_parquet_is_refused(tmp_path: Path, file) -> None:
+    with pytest.raises(BadSeries, match="cannot be read as Parquet") as caught:
+        Series.read(file("not parquet at all, though long enough", "prices.parquet"))
+    assert "\n" not in str(caught.value)
+    path = tmp_path / "prices.parquet"
+    write_parquet(path, "select t::timestamp as time, case when i = 1 then null else p end as close")
+    with pytest.raises(BadSeries, match="row 2: there is no price in column 'close'"):
+        Series.read(path)
+    write_parquet(path, "select t::timestamp as time, case when i = 1 then 'nan'::double else p end as close")
+    with pytest.raises(BadSeries, match="row 2: the price is 'nan'"):
+        Series.read(path)
+    write_parquet(path, "select t::timestamp - interval (5 * i) hour as time, p as close")
+    with pytest.raises(BadSeries, match="runs from new to old"):
+        Series.read(path)
+
+
+@pytest.mark.parametrize("options", [{"order": "sideways"}, {"decimals": -1}, {"decimals": 1.5}])
+def test_options_that_mean_nothing_are_refused(file, options) -> None:
+    with pytest.raises(UsageError) as caught:
+        Series.read(file(GOOD), **options)
+    assert caught.value.hint
+
+
+# -- what a series tells ----------------------------------------------------------------------------------------------
+
+
+def test_the_volatility_of_a_series_is_per_year(file) -> None:
+    day = 86_400
+    prices = [100 * np.exp(0.01 * (-1) ** n) for n in range(401)]
+    path = file(lines(*(f"{n * day},{price!r}" for n, price in enumerate(map(float, prices)))))
+    assert Series.read(path).volatility == pytest.approx(0.02 * np.sqrt(365), rel=0.01)
+    with pytest.raises(BadArgument, match="two prices, too few"):
+        _ = Series.read(file(lines("0,1", "60,2"))).volatility
+
+
+def test_the_real_files_are_read_whole(cases: Path) -> None:
+    market = cases / "market"
+    for name, count, spacing, first, last in [
+        ("ETHUSDT_1h_2022-10_2025-10.csv", 26_280, 3600, 1334.47, 3869.03),
+        ("BTCUSDT_1h_2022-10_2025-10.csv", 26_280, 3600, 19_263.1, 109_887.2),
+        ("EIGENUSDT_1h_2024-10-23_2025-10.csv", 8_760, 3600, 3.457, 1.066),
+        ("bybit_ENAUSDT_1d_2024-04_2025-10.csv", 569, 86_400, 0.7738, 0.4287),
+        ("usdc_depeg_15m_2023-03-09_19.json", 808, 900, 1.00302319431652, 1.00214826523926),
+    ]:
+        series = Series.read(market / name)
+        assert (len(series), series.usual_spacing) == (count, spacing), name
+        assert (series.prices[0], series.prices[-1]) == (first, last), name
+
+
+def test_the_real_rounds_of_chainlink_are_read_exactly(cases: Path) -> None:
+    path = cases / "market" / "chainlink_ETH_USD_2023-04_2024-01.csv"
+    series = Series.chainlink(path)
+    assert len(series) == 11_107 - 1 - 5  # one round without an answer, five at the time of the round after
+    assert (series.times[0], series.times[-1]) == (1_680_734_315, 1_706_558_123)
+    assert series.prices[-1] == 2297.50276106
+    with pytest.raises(BadSeries, match="line 11108: the price '0' is not above zero"):
+        Series.read(path, decimals=8, order="descending")
+    ratio = Series.chainlink(cases / "market" / "chainlink_STETH_ETH_2022-01_2024-01.csv", decimals=18)
+    assert len(ratio) == 745
+    assert ratio.prices.min() == pytest.approx(0.93501933)
+
+
+def test_the_real_file_of_the_fed_needs_words_of_its_own(cases: Path) -> None:
+    path = cases / "market" / "USA_FED_FRED_daily_1954_2026.csv"
+    with pytest.raises(BadSeries, match="no column of prices"):
+        Series.read(path)
+    column = "Federal Funds Effective Rate"
+    with pytest.raises(BadSeries, match="line 2: there is no price"):
+        Series.read(path, price_column=column, order="descending")
+    rates = Series.read(path, price_column=column, order="descending", skip_blank=True)
+    assert say_time(rates.times[0]) == "1954-07-01 00:00:00 UTC"
+    assert rates.prices[-1] == 3.64
