@@ -119,6 +119,19 @@ class JumpDiffusion(PriceProcess):
         at_least_zero("jump_deviation", self.jump_deviation, "the standard deviation of the logarithm of a jump")
         finite("drift", self.drift)
 
+    @classmethod
+    def of_mean_size(
+        cls, volatility: float, jumps_per_year: float, mean_size: float, jump_deviation: float = 0.0, drift: float = 0.0
+    ) -> Self:
+        """The process whose jumps move the price by `mean_size` on average: -0.1 is minus 10 %."""
+        if finite("mean_size", mean_size, "-0.1 is minus 10 %") <= -1:
+            raise BadArgument(
+                f"mean_size '{mean_size}' leaves no price", "a price falls by less than 100 %: -0.1 is minus 10 %"
+            )
+        at_least_zero("jump_deviation", jump_deviation)
+        mean = float(portable.log(1 + mean_size)) - jump_deviation * jump_deviation / 2
+        return cls(volatility, jumps_per_year, mean, jump_deviation, drift)
+
     @property
     def diffuses(self) -> bool:
         """Yes."""

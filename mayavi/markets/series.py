@@ -17,7 +17,7 @@ from mayavi.markets import portable
 from mayavi.markets.moments import say_time, to_seconds
 from mayavi.markets.parameters import whole
 from mayavi.markets.process import SECONDS_PER_YEAR, Floats
-from mayavi.markets.table_file import Table, read_table
+from mayavi.markets.table_file import Table, parse_table, read_table
 
 Order = Literal["ascending", "descending"]
 
@@ -53,11 +53,32 @@ class Series:
         answer. `skip_blank` leaves out rows without a price, `keep_last` all but the last of those at one moment.
         Whatever else is wrong is a `BadSeries`, with the line.
         """
+        table = read_table(Path(path), time_column, price_column)
+        return cls._of(table, order, decimals, skip_blank, keep_last)
+
+    @classmethod
+    def parse(
+        cls,
+        text: str,
+        name: str,
+        *,
+        time_column: str | None = None,
+        price_column: str | None = None,
+        order: Order = "ascending",
+        decimals: int | None = None,
+        skip_blank: bool = False,
+        keep_last: bool = False,
+    ) -> Self:
+        """The same of CSV or JSON text; errors call it `name`."""
+        table = parse_table(text, name, time_column, price_column)
+        return cls._of(table, order, decimals, skip_blank, keep_last)
+
+    @classmethod
+    def _of(cls, table: Table, order: Order, decimals: int | None, skip_blank: bool, keep_last: bool) -> Self:
         if order not in ("ascending", "descending"):
             raise BadArgument(f"order '{order}' is nothing known", "choose 'ascending' or 'descending'")
         if decimals is not None:
             whole("decimals", decimals, 0, "Chainlink's answers in dollars have 8")
-        table = read_table(Path(path), time_column, price_column)
         if decimals is None and table.price_column.strip().casefold() == "answer":
             raise BadSeries(
                 f"'{table.file}': an answer of a feed is an integer with decimals", "say how many: decimals=8, for one"

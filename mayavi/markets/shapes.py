@@ -27,7 +27,7 @@ class Step(PriceProcess):
     """At step `at` the price leaps by `size`, -0.25 being minus 25 %, or `to` a price.
 
     Until there it follows `before`, from there `then`. The leap comes on top of what `before` does in that step: the
-    price at `at` is the first after it.
+    price at `at` is the first after it. At 0, the path does not begin at the start but after the leap.
     """
 
     at: int
@@ -37,7 +37,7 @@ class Step(PriceProcess):
     then: PriceProcess = field(default_factory=Constant)
 
     def __post_init__(self) -> None:
-        whole("at", self.at, 1, "the first step that can differ from the start is 1")
+        whole("at", self.at, 0, "steps count from 0, the state a run opens with")
         _check_move(self.size, self.to)
         _check_processes(self.before, self.then)
 

@@ -9,7 +9,8 @@ import numpy as np
 from mayavi.errors import BadInteger
 from mayavi.markets.parameters import whole
 
-LARGEST_SEED = 2**64 - 1
+LARGEST_SEED = 2**63 - 1
+"""What a signed 64-bit column holds."""
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:

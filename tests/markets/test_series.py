@@ -162,6 +162,13 @@ def write_parquet(path: Path, select: str, timezone: str = "UTC") -> None:
         database.execute(f"copy ({select} from {values} as v(t, p, i)) to '{path}' (format parquet)")
 
 
+def test_a_name_of_a_file_is_no_pattern(tmp_path: Path) -> None:
+    path = tmp_path / "prices [1]*.parquet"
+    write_parquet(path, "select t::timestamp as time, p as close")
+    write_parquet(tmp_path / "prices 1 of 2.parquet", "select t::timestamp as time, p as close")
+    assert len(Series.read(path)) == 3
+
+
 def test_a_series_is_of_the_file_whatever_its_format(tmp_path: Path, file) -> None:
     parquet = tmp_path / "prices.parquet"
     write_parquet(parquet, "select t::timestamp as time, p as close")
@@ -358,6 +365,15 @@ def test_bad_parquet_is_refused(tmp_path: Path, file) -> None:
     write_parquet(path, "select t::timestamp - interval (5 * i) hour as time, p as close")
     with pytest.raises(BadSeries, match="runs from new to old"):
         Series.read(path)
+
+
+def test_text_is_read_as_a_file_of_it_would_be(file) -> None:
+    for text, name in ((GOOD, "prices.csv"), ('[{"time": 0, "close": 1}, {"time": 60, "close": 2}]', "prices.json")):
+        one, other = Series.parse(text, "prices of WETH"), Series.read(file(text, name))
+        assert one.times.tolist() == other.times.tolist()
+        assert one.prices.tolist() == other.prices.tolist()
+    with pytest.raises(BadSeries, match="'prices of WETH', line 3: the price '-2' is not above zero"):
+        Series.parse("time;rate\n0;1\n60;-2\n", "prices of WETH", price_column="rate")
 
 
 @pytest.mark.parametrize("options", [{"order": "sideways"}, {"decimals": -1}, {"decimals": 1.5}])
