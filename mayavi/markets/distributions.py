@@ -92,7 +92,9 @@ class LogNormal(Distribution):
         at_least_zero(
             "sigma", self.sigma, "the standard deviation of the logarithm is zero or more: 1 is a factor of 2.7"
         )
-        low = None if self.low is None else math.log(max(self.low, 5e-324))
+        if self.low is not None and self.high is not None:
+            _check_bounds(self.low, self.high)
+        low = None if self.low is None else math.log(max(finite("low", self.low), 5e-324))
         high = None if self.high is None else math.log(above_zero("high", self.high))
         _check_likely(self, math.log(self.median), self.sigma, low, high)
 

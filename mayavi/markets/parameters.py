@@ -11,13 +11,12 @@ _PLAIN = "numbers as in 0.8, not text"
 
 def finite(name: str, value: float, meaning: str = "") -> float:
     """`value` as a float; refuses what is not a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        try:
-            value = value.__float__()  # NumPy's numbers, Decimal, Fraction
-        except (AttributeError, TypeError):
-            raise BadArgument(f"{name} '{value}' is not a number", meaning or _PLAIN) from None
+    if isinstance(value, bool | str):
+        raise BadArgument(f"{name} '{value}' is not a number", meaning or _PLAIN)
     try:
         number = float(value)
+    except (TypeError, ValueError):
+        raise BadArgument(f"{name} '{value}' is not a number", meaning or _PLAIN) from None
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
