@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mayavi.sim.hooks import Hook as Hook
+    from mayavi.sim.market_snapshot import MarketSnapshotHook as MarketSnapshotHook
     from mayavi.sim.recorder import MemoryRecorder as MemoryRecorder
     from mayavi.sim.runner import Runner as Runner
     from mayavi.sim.scheduler import PsubBlock as PsubBlock
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Hook": "mayavi.sim.hooks",
+    "MarketSnapshotHook": "mayavi.sim.market_snapshot",
     "MemoryRecorder": "mayavi.sim.recorder",
     "PsubBlock": "mayavi.sim.scheduler",
     "Runner": "mayavi.sim.runner",
@@ -31,7 +33,7 @@ _HOMES = {
     "WorldState": "mayavi.sim.world_state",
 }
 
-__all__ = ["Hook", "MemoryRecorder", "PsubBlock", "Runner", "Scheduler", "WorldState"]
+__all__ = ["Hook", "MarketSnapshotHook", "MemoryRecorder", "PsubBlock", "Runner", "Scheduler", "WorldState"]
 
 
 def __getattr__(name: str) -> object:

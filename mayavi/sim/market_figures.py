@@ -1,0 +1,335 @@
+"""What can be read of a market in figures: one reader for each kind of thing there is to look at.
+
+A reader finds addresses and decimals once, and then reads as few calls as there are contracts. A figure is exact: an
+integer and the unit it is counted in. `number` of a unit gives the float for plots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from mayavi.evm.address import ZERO_ADDRESS
+from mayavi.evm.units import RAY, WAD
+from mayavi.protocols.aave_v3 import AaveV3
+from mayavi.protocols.compound_v3 import YEAR_SECONDS, CompoundV3
+from mayavi.protocols.curve import CurveStableSwap
+from mayavi.protocols.price_feed import PriceFeed
+from mayavi.protocols.tokens import Erc20
+from mayavi.protocols.uniswap_pool import UniswapV3Pool
+
+if TYPE_CHECKING:
+    from mayavi.evm.fleet import Words
+    from mayavi.sim.world_state import WorldState
+
+_SCALES = {"ray": 27, "wad": 18, "usd_e8": 8, "eth_e8": 8, "bps": 4}
+_TOTAL_SUPPLY = bytes.fromhex("18160ddd")  # totalSupply()
+_BALANCE_OF = bytes.fromhex("70a08231") + bytes(12)  # balanceOf(address), the address to follow
+
+
+class Figure(NamedTuple):
+    """One figure: of what, what, and how much."""
+
+    subject: str
+    metric: str
+    value: int
+    unit: str
+
+
+def number(value: int, unit: str) -> float:
+    """`value` as people read it: a `ray` of 10**27 is 1.0. Units `e6`, `e18` … are a token's smallest units."""
+    scale = _SCALES.get(unit)
+    if scale is None:
+        scale = int(unit[1:]) if unit[:1] == "e" and unit[1:].isdigit() else 0
+    exact: float = value / 10**scale
+    return exact
+
+
+class Reader(Protocol):
+    """Something that gives figures. `worth` tells the price of a token in dollars, with eight decimals, or None."""
+
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterable[Figure]:
+        """The figures as they stand."""
+
+
+# -- lending ----------------------------------------------------------------------------------------------------------
+
+
+class AaveFigures:
+    """Reserves of an Aave V3 or Spark market: amounts, utilisation, rates, prices; and all of them in dollars.
+
+    `tvl` is what the market holds: supplied and not lent out.
+    """
+
+    def __init__(self, market: AaveV3, assets: Sequence[str] | None = None) -> None:
+        self.market, self.name = market, market.prefix
+        self._assets = assets
+
+    @cached_property
+    def _reserves(self) -> list[tuple[str, bytes, Any, int]]:
+        market = self.market
+        chosen = market.pool.getReservesList() if self._assets is None else map(market.address_of, self._assets)
+        tokens = [Erc20(market.fork, address) for address in chosen]
+        return [(each.symbol, each.address, market.reserve_data(each.address), each.decimals) for each in tokens]
+
+    @cached_property
+    def _oracle(self) -> Any:
+        return self.market.oracle
+
+    def prices_usd_e8(self, tokens: Sequence[bytes]) -> dict[bytes, int]:
+        """What the market's oracle says of `tokens`; those it has no price for are left out."""
+        encode = self._oracle.getAssetPrice.encode
+        answers = self.market.fork.call_many(self._oracle.address, [encode(each) for each in tokens], check=False)
+        read = ((token, int.from_bytes(answer)) for token, answer in zip(tokens, answers, strict=True) if answer)
+        return {token: price for token, price in read if price}
+
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
+        """The figures of each reserve, then those of the market."""
+        del worth
+        fork, function = world.fork, self.market.pool.getReserveData
+        places = [address for _, address, _, _ in self._reserves]
+        outputs = fork.call_many(self.market.pool.address, [function.encode(place) for place in places])
+        prices = self.prices_usd_e8(places)
+        totals = {"supplied": 0, "borrowed": 0, "tvl": 0}
+        for (symbol, address, fixed, decimals), output in zip(self._reserves, outputs, strict=True):
+            data, subject, unit = function.function.decode(output), f"{self.name}.{symbol}", f"e{decimals}"
+            supplied = _supply(fork, fixed.aToken)
+            borrowed = _supply(fork, fixed.variableDebtToken)
+            if fixed.stableDebtToken != ZERO_ADDRESS:
+                borrowed += _supply(fork, fixed.stableDebtToken)
+            available = _balance(fork, address, fixed.aToken)
+            total = borrowed + available
+            yield Figure(subject, "supplied", supplied, unit)
+            yield Figure(subject, "borrowed", borrowed, unit)
+            yield Figure(subject, "available", available, unit)
+            yield Figure(subject, "utilisation", borrowed * RAY // total if total else 0, "ray")
+            yield Figure(subject, "supply_rate", data.liquidityRate, "ray")
+            yield Figure(subject, "borrow_rate", data.variableBorrowRate, "ray")
+            price = prices.get(address)
+            if price is not None:
+                yield Figure(subject, "price", price, "usd_e8")
+                for name, amount in (("supplied", supplied), ("borrowed", borrowed), ("tvl", available)):
+                    totals[name] += amount * price // 10**decimals
+        for name, value in totals.items():
+            yield Figure(self.name, name, value, "usd_e8")
+
+
+class CompoundFigures:
+    """A Compound V3 market: what is lent and borrowed, rates, reserves (negative where debts went bad), collateral."""
+
+    def __init__(self, market: CompoundV3, assets: Sequence[str] | None = None) -> None:
+        self.market, self.name = market, f"CompoundV3.{market.symbol}"
+        self._chosen = assets
+
+    @cached_property
+    def _fixed(self) -> tuple[Erc20, str, list[Any]]:
+        market = self.market
+        assets = market.assets if self._chosen is None else [market.asset(each) for each in self._chosen]
+        return market.base, "eth_e8" if market.quote == "ETH" else "usd_e8", assets
+
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
+        """The figures of the market, then those of its collateral."""
+        del worth
+        market, comet = self.market, self.market.contract
+        base, quote, assets = self._fixed
+        unit, rates = f"e{base.decimals}", market.rates()
+        cash = _balance(world.fork, base.address, market.address)
+        price = market.price_e8()
+        yield Figure(self.name, "supplied", int(comet.totalSupply()), unit)
+        yield Figure(self.name, "borrowed", int(comet.totalBorrow()), unit)
+        yield Figure(self.name, "available", cash, unit)
+        yield Figure(self.name, "reserves", market.reserves, unit)
+        yield Figure(self.name, "utilisation", rates.utilisation_wad, "wad")
+        yield Figure(self.name, "supply_rate", rates.supply_per_second_wad * YEAR_SECONDS, "wad")
+        yield Figure(self.name, "borrow_rate", rates.borrow_per_second_wad * YEAR_SECONDS, "wad")
+        yield Figure(self.name, "price", price, quote)
+        held = cash * price // 10**base.decimals
+        for asset in assets:
+            subject, amount = f"{self.name}.{asset.symbol}", _balance(world.fork, asset.address, market.address)
+            price = int(comet.getPrice(asset.price_feed))
+            yield Figure(
+                subject, "supplied", comet.totalsCollateral(asset.address).totalSupplyAsset, f"e{asset.decimals}"
+            )
+            yield Figure(subject, "available", amount, f"e{asset.decimals}")
+            yield Figure(subject, "price", price, quote)
+            held += amount * price // 10**asset.decimals
+        yield Figure(self.name, "tvl", held, quote)
+
+
+class PopulationFigures:
+    """Accounts of one lending market together: how healthy they are, and what of their debt is bad.
+
+    `health_factor_below_1_05` counts those that owe something and have less. `bad_debt` is the debt that collateral
+    does not cover, account by account: the whole of it once the collateral is gone. `traced` accounts get their own
+    `health_factor`, `collateral` and `debt`.
+    """
+
+    BOUNDS = (100, 105, 110, 125, 150, 200, 300)
+    """Of the health factor histogram, in hundredths."""
+
+    def __init__(
+        self, name: str, market: AaveV3 | CompoundV3, accounts: Sequence[str], traced: Sequence[str] = ()
+    ) -> None:
+        self.name, self.market = name, market
+        self.accounts, self.traced = tuple(accounts), tuple(traced)
+        self.unit = "eth_e8" if isinstance(market, CompoundV3) and market.quote == "ETH" else "usd_e8"
+
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
+        """The figures of all, then of those that are traced."""
+        del worth
+        collateral, debt, factors = self._columns(world)
+        owing = debt > 0
+        yield Figure(self.name, "accounts", len(self.accounts), "count")
+        yield Figure(self.name, "accounts_with_debt", int(np.count_nonzero(owing)), "count")
+        yield Figure(self.name, "collateral", _total(collateral), self.unit)
+        yield Figure(self.name, "debt", _total(debt), self.unit)
+        short = np.where(debt > collateral, debt, collateral) - collateral
+        yield Figure(self.name, "bad_debt", _total(short), self.unit)
+        yield Figure(self.name, "accounts_with_bad_debt", int(np.count_nonzero(short)), "count")
+        for bound in self.BOUNDS:
+            below = owing & (factors < bound * WAD // 100)
+            label = f"{bound // 100}_{bound % 100:02d}" if bound % 100 else f"{bound // 100}"
+            yield Figure(self.name, f"health_factor_below_{label}", int(np.count_nonzero(below)), "count")
+        if owing.any():
+            yield Figure(self.name, "health_factor_lowest", int(factors[owing].min()), "wad")
+        for name in self.traced:
+            row = self.accounts.index(name)
+            yield Figure(name, "collateral", int(collateral[row]), self.unit)
+            yield Figure(name, "debt", int(debt[row]), self.unit)
+            if owing[row]:
+                yield Figure(name, "health_factor", int(factors[row]), "wad")
+
+    def _columns(self, world: WorldState) -> tuple[Any, Any, Any]:
+        places = tuple(world.address(name) for name in self.accounts)
+        market = self.market
+        if isinstance(market, AaveV3):
+            aave = world.observe(("aave accounts", market.pool.address, places), lambda: market.account_data(places))
+            return _fitting(aave.collateral_usd_e8), _fitting(aave.debt_usd_e8), _fitting(aave.health_factor_wad)
+        comet = world.observe(("comet accounts", market.address, places), lambda: market.account_data(places))
+        debt, limit = comet.debt_value_e8.ints(), comet.liquidation_limit_e8.ints()
+        factors = [least * WAD // owed if owed else 0 for least, owed in zip(limit, debt, strict=True)]
+        return (
+            _fitting(comet.collateral_value_e8),
+            _fitting(comet.debt_value_e8),
+            np.array([min(factor, 2**64 - 1) for factor in factors], dtype=np.uint64),
+        )
+
+
+# -- pools and prices -------------------------------------------------------------------------------------------------
+
+
+class UniswapFigures:
+    """A Uniswap V3 pool: price of the first token of its name in the second, liquidity at it, what the pool holds."""
+
+    def __init__(self, pool: UniswapV3Pool, base: str | None = None) -> None:
+        self.pool, self.name = pool, pool.fork.name(pool.address)
+        first = self.name.removeprefix("UniswapV3.").partition("/")[0] if base is None else base
+        self._base_is_0 = pool.token1.symbol != first
+
+    @property
+    def tokens(self) -> tuple[bytes, ...]:
+        """What it trades."""
+        return self.pool.token0.address, self.pool.token1.address
+
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
+        """Its figures; `tvl` where both tokens have a price."""
+        pool = self.pool
+        root, tick = pool.contract.slot0()[:2]
+        yield Figure(self.name, "price", pool_price_wad(pool, root, base_is_0=self._base_is_0), "wad")
+        yield Figure(self.name, "sqrt_price", root, "x96")
+        yield Figure(self.name, "tick", tick, "tick")
+        yield Figure(self.name, "liquidity", pool.liquidity, "liquidity")
+        yield from _held(world, self.name, pool.address, (pool.token0, pool.token1), worth)
+
+
+class CurveFigures:
+    """A Curve pool: what it holds, what a share is worth at par, and what each coin buys of the first."""
+
+    def __init__(self, pool: CurveStableSwap) -> None:
+        self.pool, self.name = pool, pool.name
+
+    @property
+    def tokens(self) -> tuple[bytes, ...]:
+        """What it trades."""
+        return tuple(coin.address for coin in self.pool.coins)
+
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
+        """Its figures; `price_USDC` is what one whole USDC buys of the pool's first coin, fee included."""
+        pool = self.pool
+        yield Figure(self.name, "virtual_price", pool.virtual_price_wad, "wad")
+        yield Figure(self.name, "amplification", pool.a, "count")
+        first = pool.coins[0]
+        for index, coin in enumerate(pool.coins[1:], 1):
+            bought = pool.quote(index, 0, 10**coin.decimals)
+            yield Figure(self.name, f"price_{coin.symbol}", bought * WAD // 10**first.decimals, "wad")
+        yield from _held(world, self.name, pool.address, pool.coins, worth)
+
+
+class FeedFigures:
+    """What a price feed says."""
+
+    def __init__(self, feed: PriceFeed) -> None:
+        self.feed, self.name = feed, feed.name
+        decimals = feed.decimals
+        self.unit = "usd_e8" if decimals == 8 and feed.name.endswith("USD") else f"e{decimals}"
+
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
+        """Its answer."""
+        del world, worth
+        yield Figure(self.name, "price", self.feed.answer, self.unit)
+
+
+class OutsidePrices:
+    """What the outside market pays: the price processes of the run."""
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        self.symbols = tuple(symbols)
+
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
+        """The price of each symbol at this step."""
+        del worth
+        for symbol in self.symbols:
+            yield Figure(symbol, "market_price", world.price_usd_e8(symbol), "usd_e8")
+
+
+def pool_price_wad(pool: UniswapV3Pool, sqrt_price_x96: int, *, base_is_0: bool) -> int:
+    """Whole quote tokens for one whole base token at a square root price, with 18 decimals, rounded down."""
+    decimals0, decimals1 = pool.token0.decimals, pool.token1.decimals
+    square, one = sqrt_price_x96**2, 1 << 192
+    price = Fraction(square * 10**decimals0, one * 10**decimals1)
+    return int(WAD * (price if base_is_0 else 1 / price))
+
+
+def _held(
+    world: WorldState, name: str, place: bytes, tokens: Sequence[Erc20], worth: Callable[[bytes], int | None]
+) -> Iterator[Figure]:
+    held: int | None = 0
+    for token in tokens:
+        amount = _balance(world.fork, token.address, place)
+        yield Figure(name, f"balance_{token.symbol}", amount, f"e{token.decimals}")
+        price = worth(token.address)
+        held = None if held is None or price is None else held + amount * price // 10**token.decimals
+    if held is not None:
+        yield Figure(name, "tvl", held, "usd_e8")
+
+
+def _supply(fork: Any, token: bytes) -> int:
+    return int.from_bytes(fork.call(token, _TOTAL_SUPPLY))
+
+
+def _balance(fork: Any, token: bytes, holder: bytes) -> int:
+    return int.from_bytes(fork.call(token, _BALANCE_OF + holder))
+
+
+def _fitting(words: Words) -> Any:
+    """Words as 64-bit integers, those that do not fit as the largest there is: no debt, no bound."""
+    limbs = words.limbs()
+    return np.where(limbs[:, :3].any(axis=1), np.uint64(2**64 - 1), limbs[:, 3])
+
+
+def _total(values: Any) -> int:
+    return (int((values >> np.uint64(32)).sum()) << 32) + int((values & np.uint64(2**32 - 1)).sum())

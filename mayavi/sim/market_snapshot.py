@@ -1,0 +1,55 @@
+"""`MarketSnapshotHook`: the market in figures after every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from mayavi.errors import UsageError
+from mayavi.sim.hooks import Hook
+from mayavi.sim.market_figures import AaveFigures, CurveFigures, Figure, Reader, UniswapFigures, number
+from mayavi.sim.rows import ActionRow, SnapshotRow
+
+if TYPE_CHECKING:
+    from mayavi.sim.world_state import WorldState
+
+
+class MarketSnapshotHook(Hook):
+    """Reads `readers` after every step, or after every `every`-th and before the first.
+
+    What a pool holds is counted in dollars where the first of the lending markets knows the price of both tokens.
+    `latest` and `first` hold the figures by subject and metric, as they were read last and before the first step.
+
+        MarketSnapshotHook([AaveFigures(market, ["WETH", "USDC"]), UniswapFigures(pool), PopulationFigures(…)])
+    """
+
+    def __init__(self, readers: Sequence[Reader], *, every: int = 1) -> None:
+        if every < 1:
+            raise UsageError(f"a snapshot every {every} steps is none", "give at least 1")
+        self.readers, self.every = tuple(readers), every
+        self.first: dict[tuple[str, str], Figure] = {}
+        self.latest: dict[tuple[str, str], Figure] = {}
+        self._tokens: list[bytes] | None = None
+
+    def after_step(self, world: WorldState, actions: Sequence[ActionRow]) -> Iterable[SnapshotRow]:
+        """The figures as rows."""
+        del actions
+        if (world.step + 1) % self.every:
+            return []
+        env = world.fork.block
+        moment = world.step, int(env["number"]), int(env["timestamp"])
+        prices = self._prices()
+        figures = [figure for reader in self.readers for figure in reader.read(world, prices.get)]
+        self.latest = {(figure.subject, figure.metric): figure for figure in figures}
+        self.first = self.first or self.latest
+        return [
+            SnapshotRow(*moment, subject, metric, str(value), number(value, unit), unit)
+            for subject, metric, value, unit in figures
+        ]
+
+    def _prices(self) -> dict[bytes, int]:
+        market = next((reader for reader in self.readers if isinstance(reader, AaveFigures)), None)
+        if self._tokens is None:
+            pools = [each for each in self.readers if isinstance(each, UniswapFigures | CurveFigures)]
+            self._tokens = sorted({token for pool in pools for token in pool.tokens})
+        return market.prices_usd_e8(self._tokens) if market and self._tokens else {}
