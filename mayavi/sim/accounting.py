@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mayavi.errors import SimulationError
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
-from mayavi.evm.interface import Event
+from mayavi.evm.interface import Event, Log
 from mayavi.evm.sent import Sent
 from mayavi.protocols.tokens import Erc20
 from mayavi.sim.hooks import Hook
@@ -116,7 +116,6 @@ class Books(Hook):
         self.names, self.claims = tuple(tokens), tuple(claims)
         self._flows: list[Flow] = []
         self._partners: set[bytes] = set()
-        self._gas: list[Sent] = []
 
     def begin(self, world: WorldState) -> None:
         """Remember how everything stands, and follow every transaction from here on."""
@@ -137,13 +136,8 @@ class Books(Hook):
                 supply = self.tokens[token].total_supply - Erc20(self.start, token).total_supply
                 found.append(Balance(self.tokens[token].symbol, len(before), gained, supply))
             else:
-                found.append(Balance(token, len(before), gained, -self.burned_wei))
+                found.append(Balance(token, len(before), gained, -self.world.burned_wei))
         return found
-
-    @property
-    def burned_wei(self) -> int:
-        """Native coins burned as gas: what was charged, less what went to the producer of the block."""
-        return self.world.fees_wei - self.world.tips_wei
 
     def unexplained(self) -> list[tuple[str, bytes, int]]:
         """Token, holder and amount of every change that no event tells of: there should be none."""
@@ -155,11 +149,12 @@ class Books(Hook):
         odd = []
         for token, holdings in self._all_holdings().items():
             if isinstance(token, bytes):
-                for holder, now in holdings.now.items():
-                    assert isinstance(holder, bytes)
-                    rest = now - holdings.start[holder] - moved.get((token, holder), 0)
+                for each, now in holdings.now.items():
+                    if not isinstance(each, bytes) or each == ZERO_ADDRESS:
+                        continue
+                    rest = now - holdings.start[each] - moved.get((token, each), 0)
                     if rest:
-                        odd.append((self.tokens[token].symbol, holder, rest))
+                        odd.append((self.tokens[token].symbol, each, rest))
         return odd
 
     def verify(self) -> list[Balance]:
@@ -202,7 +197,7 @@ class Books(Hook):
                 gains[name] = gains.get(name, Fraction(0)) + now * after - holdings.start[holder] * before
         gas = Fraction(0)
         if native is not None:
-            gas = self.burned_wei * Fraction(price_of(fork, fork.address_of(native)), 10**18 * 10**8)
+            gas = self.world.burned_wei * Fraction(price_of(fork, fork.address_of(native)), 10**18 * 10**8)
             minted += gas
         return Pnl(gains, price_gain, gas, minted)
 
@@ -256,7 +251,7 @@ class Books(Hook):
             self._flows.pop()
 
 
-def _flow(marker: int, log: Any) -> Flow | None:
+def _flow(marker: int, log: Log) -> Flow | None:
     if _TRANSFER.matches(log):
         source, target, amount = _TRANSFER.decode(log).args
         return Flow(marker, log.address, source, target, amount)

@@ -231,6 +231,9 @@ class Scheduler:
                 details = _details(intent, placed.note, None)
             except Exception as error:
                 broken, details = broken or error, "{}"
+        if self.base_fee_wei:
+            fees = ((each.fee_wei, each.receipt.gas_used) for each in sent)
+            self.world.burned_wei += sum(min(fee, gas * self.base_fee_wei) for fee, gas in fees)
         totals: dict[str, Any] = {
             "transactions": len(sent),
             "gas_used": sum(each.receipt.gas_used for each in sent),

@@ -64,6 +64,8 @@ class WorldState:
         """All agents in the order of their names, which is the order in which they are asked."""
         self.step = -1
         self.gas_price_wei = 0
+        self.burned_wei = 0
+        """Native coins that were burned as gas so far; tips are not among them, the block's producer has those."""
         self.prepared = False
         self.accounts: dict[bytes, str] = {}
         """Every address handed out so far, and whose it is."""

@@ -1,0 +1,207 @@
+"""The market in figures: what the adapters say, exactly, after every step."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from mayavi import Fork, ether
+from mayavi.agents.base import StepResult, World
+from mayavi.errors import UsageError
+from mayavi.protocols import AaveV3, CompoundV3, CurveStableSwap, PriceFeed, SparkLend, UniswapV3
+from mayavi.protocols.tokens import Erc20
+from mayavi.sim.market_figures import (
+    AaveFigures,
+    CompoundFigures,
+    CurveFigures,
+    FeedFigures,
+    Figure,
+    OutsidePrices,
+    PopulationFigures,
+    UniswapFigures,
+    number,
+)
+from mayavi.sim.market_snapshot import MarketSnapshotHook
+from mayavi.sim.world_state import WorldState
+from tests.sim.small_world import Scripted, scheduled, wish
+
+
+def figures(fork: Fork, *readers: object) -> dict[tuple[str, str], Figure]:
+    hook = MarketSnapshotHook(readers)  # type: ignore[arg-type]
+    list(hook.after_step(WorldState(fork, [], seed=1), []))
+    return hook.latest
+
+
+@pytest.mark.parametrize("market", [AaveV3, SparkLend])
+def test_a_reserve_is_what_the_adapter_says(fork: Fork, market: type[AaveV3]) -> None:
+    fork.mine(1_000)
+    aave = market(fork)
+    read = figures(fork, AaveFigures(aave))
+    for reserve in aave.reserves():
+        subject = f"{aave.prefix}.{reserve.symbol}"
+        expected = {
+            "supplied": reserve.supplied,
+            "borrowed": reserve.borrowed,
+            "available": reserve.available,
+            "utilisation": reserve.utilisation_ray,
+            "supply_rate": reserve.supply_rate_ray,
+            "borrow_rate": reserve.variable_borrow_rate_ray,
+            "price": reserve.price_usd_e8,
+        }
+        assert {metric: read[subject, metric].value for metric in expected} == expected
+    held = sum(each.available * each.price_usd_e8 // 10**each.decimals for each in aave.reserves())
+    assert read[aave.prefix, "tvl"] == Figure(aave.prefix, "tvl", held, "usd_e8")
+
+
+def test_a_compound_market_is_what_the_adapter_says(fork: Fork) -> None:
+    fork.mine(1_000)
+    comet = CompoundV3(fork)
+    read = figures(fork, CompoundFigures(comet, ["WETH"]))
+    rates, totals, name = comet.rates(), comet.totals(), "CompoundV3.cUSDCv3"
+    assert read[name, "supplied"].value == totals.supplied
+    assert read[name, "borrowed"].value == totals.borrowed
+    assert read[name, "utilisation"].value == rates.utilisation_wad
+    assert number(*read[name, "borrow_rate"][2:]) == pytest.approx(float(rates.borrow_rate))
+    assert read[name, "reserves"].value == comet.reserves
+    assert read[f"{name}.WETH", "supplied"].value == comet.asset("WETH").supplied
+    assert read[f"{name}.WETH", "price"] == Figure(f"{name}.WETH", "price", comet.price_e8("WETH"), "usd_e8")
+    assert not any("WBTC" in subject for subject, _ in read)
+
+
+def test_a_pool_has_a_price_in_the_order_of_its_name_and_is_worth_what_it_holds(fork: Fork) -> None:
+    uniswap, aave = UniswapV3(fork), AaveV3(fork)
+    pool = uniswap.pool("WETH", "USDC", 500)
+    read = figures(fork, AaveFigures(aave, ["WETH"]), UniswapFigures(pool))
+    name = "UniswapV3.WETH/USDC.500"
+    assert read[name, "price"].value == int(pool.price("WETH") * 10**18)
+    assert read[name, "liquidity"].value == pool.liquidity
+    assert (read[name, "sqrt_price"].value, read[name, "tick"].value) == (pool.sqrt_price_x96, pool.tick)
+    weth, usdc = (Erc20(fork, token).balance_of(pool.address) for token in ("WETH", "USDC"))
+    assert read[name, "balance_WETH"] == Figure(name, "balance_WETH", weth, "e18")
+    assert read[name, "balance_USDC"] == Figure(name, "balance_USDC", usdc, "e6")
+    worth = weth * aave.price_usd_e8("WETH") // 10**18 + usdc * aave.price_usd_e8("USDC") // 10**6
+    assert read[name, "tvl"].value == worth
+    inverse = figures(fork, UniswapFigures(pool, base="USDC"))
+    assert inverse[name, "price"].value == int(pool.price("USDC") * 10**18)
+    assert (name, "tvl") not in inverse  # nobody there knows prices
+
+
+def test_a_curve_pool_in_figures(fork: Fork) -> None:
+    pool = CurveStableSwap(fork)
+    read = figures(fork, CurveFigures(pool))
+    assert read["Curve.3pool", "virtual_price"].value == pool.virtual_price_wad
+    assert read["Curve.3pool", "amplification"].value == pool.a
+    assert read["Curve.3pool", "price_USDC"].value == pool.quote("USDC", "DAI", 10**6)
+    held = tuple(read["Curve.3pool", f"balance_{symbol}"].value for symbol in ("DAI", "USDC", "USDT"))
+    assert held == tuple(map(sum, zip(pool.balances, pool.admin_balances, strict=True)))
+
+
+def test_feeds_and_outside_prices_are_told_apart(fork: Fork) -> None:
+    class Flat:
+        def usd(self, symbol: str, step: int) -> float:
+            return 100.0
+
+        def usd_e8(self, symbol: str, step: int) -> int:
+            return 100 * 10**8
+
+    feed = PriceFeed(fork, "Chainlink.ETH/USD")
+    hook = MarketSnapshotHook([FeedFigures(feed), OutsidePrices(["WETH"])])
+    list(hook.after_step(WorldState(fork, [], seed=1, prices=Flat()), []))
+    assert hook.latest == {
+        ("Chainlink.ETH/USD", "price"): Figure("Chainlink.ETH/USD", "price", feed.answer, "usd_e8"),
+        ("WETH", "market_price"): Figure("WETH", "market_price", 100 * 10**8, "usd_e8"),
+    }
+
+
+def test_a_population_is_counted_by_health_and_its_bad_debt_is_what_collateral_does_not_cover(fork: Fork) -> None:
+    market = AaveV3(fork)
+    world = WorldState(fork, [], seed=1)
+    names = ["safe", "tight", "empty", "rich"]
+    for name, share in (("safe", 3), ("tight", 1)):
+        account = market.account(world.address(name))
+        fork.deal("WETH", account.address, ether(10))
+        account.supply("WETH", ether(10))
+        account.borrow("USDC", account.data().available_usd_e8 // 100 // share)
+    account = market.account(world.address("rich"))
+    fork.deal("WETH", account.address, ether(1))
+    account.supply("WETH", ether(1))
+
+    def read() -> dict[str, int]:
+        hook = MarketSnapshotHook([PopulationFigures("all", market, names, traced=["tight", "empty"])])
+        list(hook.after_step(world, []))
+        return {f"{subject} {metric}": figure.value for (subject, metric), figure in hook.latest.items()}
+
+    before = read()
+    data = {name: market.account(world.address(name)).data() for name in names}
+    assert before["all accounts"] == 4
+    assert before["all accounts_with_debt"] == 2
+    assert before["all collateral"] == sum(each.collateral_usd_e8 for each in data.values())
+    assert before["all debt"] == sum(each.debt_usd_e8 for each in data.values())
+    assert before["all bad_debt"] == before["all accounts_with_bad_debt"] == 0
+    assert before["all health_factor_below_1"] == 0
+    assert before["all health_factor_below_1_10"] == 1
+    assert before["all health_factor_below_3"] == 1
+    assert before["all health_factor_lowest"] == before["tight health_factor"] == data["tight"].health_factor_wad
+    assert "empty health_factor" not in before
+
+    PriceFeed(fork, "Chainlink.ETH/USD").move_by(-0.5)
+    after, data = read(), {name: market.account(world.address(name)).data() for name in names}
+    assert after["all health_factor_below_1"] == 1
+    short = data["tight"].debt_usd_e8 - data["tight"].collateral_usd_e8
+    assert short > 0
+    assert (after["all bad_debt"], after["all accounts_with_bad_debt"]) == (short, 1)
+
+
+def test_a_population_on_compound_is_read_the_same_way(fork: Fork) -> None:
+    comet, world = CompoundV3(fork), WorldState(fork, [], seed=1)
+    bob = comet.account(world.address("bob"))
+    fork.deal("WETH", bob.address, ether(10))
+    bob.supply("WETH", ether(10))
+    bob.borrow(15_000 * 10**6)
+    hook = MarketSnapshotHook([PopulationFigures("all", comet, ["bob", "nobody"], traced=["bob"])])
+    list(hook.after_step(world, []))
+    data = bob.data()
+    assert hook.latest["all", "debt"].value == data.debt_value_e8
+    assert hook.latest["bob", "health_factor"].value == data.liquidation_limit_e8 * 10**18 // data.debt_value_e8
+    assert hook.latest["all", "accounts_with_debt"].value == 1
+
+
+def test_rows_are_read_before_the_first_step_and_after_every_one(fork: Fork) -> None:
+    def script(world: World, step_idx: int) -> StepResult:
+        return wish("move", lambda: PriceFeed(world.fork, "Chainlink.ETH/USD").move_by(-0.1) and None)
+
+    def rows(every: int) -> list[tuple[int, int, float]]:
+        twin = fork.copy()
+        feed = PriceFeed(twin, "Chainlink.ETH/USD")
+        hook = MarketSnapshotHook([FeedFigures(feed)], every=every)
+        scheduler = scheduled(twin, [Scripted("shock", script)], hooks=[hook])
+        found = [row for _ in range(4) for row in scheduler.tick()[1]]
+        assert hook.first["Chainlink.ETH/USD", "price"].value == int(found[0].value)
+        return [(row.step, row.block_number - fork.block_number, row.number) for row in found]
+
+    every = rows(1)
+    assert [(step, block) for step, block, _ in every] == [(-1, 0), (0, 0), (1, 1), (2, 2), (3, 3)]
+    prices = [price for _, _, price in every]
+    assert prices == pytest.approx([prices[0] * float(Decimal("0.9") ** step) for step in range(5)])
+    assert [step for step, _, _ in rows(2)] == [-1, 1, 3]
+
+
+def test_a_snapshot_every_zero_steps_is_refused() -> None:
+    with pytest.raises(UsageError, match="every 0 steps"):
+        MarketSnapshotHook([], every=0)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "expected"),
+    [
+        (10**27, "ray", 1.0),
+        (25, "e2", 0.25),
+        (7, "count", 7.0),
+        (5, "x96", 5.0),
+        (123, "usd_e8", 1.23e-6),
+        (3, "eggs", 3),
+    ],
+)
+def test_a_unit_says_how_a_figure_is_read(value: int, unit: str, expected: float) -> None:
+    assert number(value, unit) == expected
