@@ -70,6 +70,7 @@ class AaveLending:
     def __init__(self, market: AaveV3) -> None:
         self.market = market
         self.name = market.prefix
+        self.quote = "USD"
 
     @property
     def fork(self) -> Fork:

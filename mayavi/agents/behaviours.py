@@ -123,7 +123,9 @@ class Panics:
 
     def __post_init__(self) -> None:
         if self.below is None and self.on_drop is None:
-            raise BadArgument("nothing makes it panic", "give `below`, a health factor, or `on_drop`, a share such as 0.2")
+            raise BadArgument(
+                "nothing makes it panic", "give `below`, a health factor, or `on_drop`, a share such as 0.2"
+            )
         object.__setattr__(self, "below_wad", 0 if self.below is None else as_wad(self.below))
         drop = NEVER_DROPS if self.on_drop is None else as_ppm(self.on_drop, "a fall of a price")
         object.__setattr__(self, "drop_ppm", drop)
@@ -131,9 +133,7 @@ class Panics:
     def bounds(self, target_wad: int) -> Bounds:
         """Whatever comes first, panic or what it does otherwise."""
         calm = self.otherwise.bounds(target_wad)
-        return Bounds(
-            max(self.below_wad, calm.low_wad), calm.high_wad, min(self.drop_ppm, calm.drop_ppm)
-        )
+        return Bounds(max(self.below_wad, calm.low_wad), calm.high_wad, min(self.drop_ppm, calm.drop_ppm))
 
     def decide(self, health_factor_wad: int, drop_ppm: int, target_wad: int) -> Move | None:
         """Out, if it is bad enough; else what it does otherwise."""

@@ -50,6 +50,11 @@ class BorrowerAgent(Agent):
         self.behaviour = KeepsBand("0.9", "1.25", around=True) if behaviour is None else behaviour
         self.cash, self.cash_ppm = cash, as_ppm(cash_share, "a share of cash")
 
+    @property
+    def accounts(self) -> tuple[str, ...]:
+        """The name it acts under."""
+        return (self.name,)
+
     def prepare(self, world: World) -> None:
         """Open the loan."""
         self.address = world.address(self.name)
@@ -84,9 +89,7 @@ def drop_ppm(world: World, loan: Loan, opening_price_e8: int) -> int:
     return max(0, (opening_price_e8 - price) * MILLION // opening_price_e8)
 
 
-def spend(
-    world: World, debt: str, holders: list[bytes], loans: list[int], cash_ppm: int, cash: int = 0
-) -> None:
+def spend(world: World, debt: str, holders: list[bytes], loans: list[int], cash_ppm: int, cash: int = 0) -> None:
     """Leave each holder `cash_ppm` millionths of its loan; what it spends goes to `OUTSIDE`. `cash` comes on top."""
     token, outside = Erc20(world.fork, debt), world.address(OUTSIDE)
     for holder, loan in zip(holders, loans, strict=True):

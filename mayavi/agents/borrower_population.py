@@ -93,7 +93,8 @@ class BorrowerPopulation(Agent):
         if not np.all(drawn >= least):
             member = int(np.argmin(drawn))
             raise BadArgument(
-                f"member {member} of '{self.name}' draws a {what} of {drawn[member]}", "bound the distribution above zero"
+                f"member {member} of '{self.name}' draws a {what} of {drawn[member]}",
+                "bound the distribution above zero",
             )
         return drawn
 

@@ -62,6 +62,7 @@ class CompoundLending:
     def __init__(self, market: CompoundV3) -> None:
         self.market = market
         self.name = PREFIX + market.symbol
+        self.quote = market.quote
 
     @property
     def fork(self) -> Fork:

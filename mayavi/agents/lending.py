@@ -138,6 +138,10 @@ class LendingMarket(Protocol):
     def name(self) -> str:
         """`AaveV3`, `Spark`, `CompoundV3.cUSDCv3` …"""
 
+    @property
+    def quote(self) -> str:
+        """What values are counted in: `USD` or `ETH`."""
+
     def account(self, address: bytes) -> LendingAccount:
         """The account at `address`."""
 

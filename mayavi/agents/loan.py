@@ -163,7 +163,8 @@ class Loan:
             sold += UniswapV3(self.fork).swap_exact_input(self.route, amount, sender=account.address).amount_in
         if target_wad is None and account.debt(self.debt):
             raise ActionRefused(
-                f"{ROUNDS} rounds of selling {self.collateral} do not repay the debt", "it stands too close to liquidation"
+                f"{ROUNDS} rounds of selling {self.collateral} do not repay the debt",
+                "it stands too close to liquidation",
             )
         return repaid, sold
 

@@ -56,14 +56,7 @@ class Router:
         sqrt_price_limit_x96: int,
     ) -> Receipt:
         """Swap `amount` in for at least `bound` out, or at most `bound` in for `amount` out."""
-        name = "exactInput" if exact_input else "exactOutput"
-        when = [deadline] if self._deadline_inside else []
-        if route.single:
-            name += "Single"
-            hop = [route.token_in, route.token_out, route.fees[0]]
-            params = (*hop, recipient, *when, amount, bound, sqrt_price_limit_x96)
-        else:
-            params = (route.path(backwards=not exact_input), recipient, *when, amount, bound)
+        name, params = self._call(route, amount, bound, exact_input, recipient, deadline, sqrt_price_limit_x96)
         swap = self.contract[name]
         receipt: Receipt
         if self._deadline_inside:
@@ -71,6 +64,32 @@ class Router:
         else:
             receipt = self.contract.multicall(deadline, [swap.encode(params)], sender=sender)
         return receipt
+
+    def calldata(self, route: Route, amount_in: int, bound: int, *, recipient: bytes, deadline: int) -> bytes:
+        """What a contract sends to `address` to sell `amount_in` for at least `bound`, having approved it."""
+        name, params = self._call(route, amount_in, bound, True, recipient, deadline, 0)
+        swap: bytes = self.contract[name].encode(params)
+        if self._deadline_inside:
+            return swap
+        wrapped: bytes = self.contract.multicall.encode(deadline, [swap])
+        return wrapped
+
+    def _call(
+        self,
+        route: Route,
+        amount: int,
+        bound: int,
+        exact_input: bool,
+        recipient: bytes,
+        deadline: int,
+        sqrt_price_limit_x96: int,
+    ) -> tuple[str, tuple[object, ...]]:
+        name = "exactInput" if exact_input else "exactOutput"
+        when = [deadline] if self._deadline_inside else []
+        if route.single:
+            hop = [route.token_in, route.token_out, route.fees[0]]
+            return name + "Single", (*hop, recipient, *when, amount, bound, sqrt_price_limit_x96)
+        return name, (route.path(backwards=not exact_input), recipient, *when, amount, bound)
 
 
 def _find(fork: Fork) -> tuple[Contract, bool]:
