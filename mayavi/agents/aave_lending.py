@@ -114,7 +114,7 @@ class AaveLending:
 
     def loan_of(self, asset: str, value_e8: int) -> int:
         """The largest loan valued at no more than `value_e8`: debts are kept in shares, which round to the nearest."""
-        unit, price = 10 ** self.decimals(asset), self.price_e8(asset)
+        unit, price = int(10 ** self.decimals(asset)), self.price_e8(asset)
         most = ((value_e8 + 1) * unit - 1) // price
         index: int = self.market.pool.getReserveNormalizedVariableDebt(self.market.address_of(asset))
         amount = most

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mayavi.agents.base import Agent, StepResult, World
 from mayavi.agents.behaviours import Behaviour, KeepsBand, shown
+from mayavi.agents.exchange import UniswapExchange
 from mayavi.agents.lending import NO_DEBT, watched
 from mayavi.agents.loan import Loan
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad
@@ -58,7 +59,8 @@ class BorrowerAgent(Agent):
     def prepare(self, world: World) -> None:
         """Open the loan."""
         self.address = world.address(self.name)
-        self.loan = Loan(world.fork, self.market, self.collateral, self.debt, self.route)
+        exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
+        self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
         holders = [self.address]
         loans = self.loan.open_many(holders, [self.collateral_amount], [self.target_wad], payer=self.address)
         spend(world, self.debt, holders, loans, self.cash_ppm, self.cash)

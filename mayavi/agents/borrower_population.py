@@ -10,6 +10,7 @@ import numpy as np
 from mayavi.agents.base import Agent, StepResult, World
 from mayavi.agents.behaviours import Behaviour, Passive
 from mayavi.agents.borrower import drop_ppm, spend
+from mayavi.agents.exchange import UniswapExchange
 from mayavi.agents.lending import watched
 from mayavi.agents.loan import Loan
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad, units_of
@@ -48,7 +49,7 @@ class BorrowerPopulation(Agent):
         cash_share: Number = 0,
     ) -> None:
         super().__init__(name)
-        if isinstance(members, bool) or not isinstance(members, int) or members < 1:
+        if type(members) is not int or members < 1:
             raise BadArgument(f"a population of {members!r} has nobody in it", "give a whole number above zero")
         if not behaviours:
             raise BadArgument("a population without behaviours does nothing", "Passive() is one")
@@ -69,7 +70,8 @@ class BorrowerPopulation(Agent):
     def prepare(self, world: World) -> None:
         """Draw the members and open their loans."""
         self.addresses = tuple(world.address(account) for account in self.accounts)
-        self.loan = Loan(world.fork, self.market, self.collateral, self.debt, self.route)
+        exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
+        self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
         lending = self.loan.lending
         decimals = lending.decimals(self.collateral)
         self.amounts = [units_of(float(each), decimals) for each in self._drawn(world, "collateral")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -35,8 +36,9 @@ class LiquidatorAgent(Agent):
     paid fails, and the liquidation with it.
 
     `capital` is what it starts with, by debt asset, in smallest units. `routes` tells how to sell: for each collateral
-    a way that ends in the debt asset. With `flash_loan` it borrows on Aave for the length of the transaction instead,
-    for a premium. Several liquidators race: the slower one fails with the market's reason, which stays in the record.
+    a way that ends in the debt asset, or, where there are several, one for each pair of collateral and debt. With
+    `flash_loan` it borrows on Aave for the length of the transaction instead, for a premium. Several liquidators race:
+    the slower one fails with the market's reason, which stays in the record.
 
         LiquidatorAgent("bot", watch=crowd.accounts, collaterals=["WETH"], debts=["USDC"],
                         routes={"WETH": ("WETH", "USDC", 500)}, capital={"USDC": 10**12})
@@ -49,7 +51,7 @@ class LiquidatorAgent(Agent):
         watch: Iterable[str],
         collaterals: Sequence[str],
         debts: Sequence[str],
-        routes: Mapping[str, RouteLike] | None = None,
+        routes: Mapping[str | tuple[str, str], RouteLike] | None = None,
         capital: Mapping[str, int] | None = None,
         market: str = "AaveV3",
         flash_loan: bool = False,
@@ -64,17 +66,27 @@ class LiquidatorAgent(Agent):
         self.market, self.flash_loan = market, flash_loan
         self.least_profit_e8 = least_profit * 10**8
         self.most_a_step, self.priority_fee_wei = most_a_step, priority_fee_wei
-        for asset in self.collaterals:
-            self._check_route(asset)
-
-    def _check_route(self, collateral: str) -> None:
-        if len(self.debts) == 1 and collateral == self.debts[0]:
-            return
-        if collateral not in self.routes:
+        if least_profit < 0 or most_a_step < 1:
             raise BadArgument(
-                f"liquidator '{self.name}' has no route to sell {collateral}",
-                f'give one: routes={{"{collateral}": ("{collateral}", "{self.debts[0]}", 500)}}',
+                f"liquidator '{name}' has a least profit of {least_profit} and takes {most_a_step} a step",
+                "a least profit is from zero on, and it takes one a step at least",
             )
+        self._check_routes()
+
+    def _check_routes(self) -> None:
+        for collateral in self.collaterals:
+            for debt in self.debts:
+                if self._route(collateral, debt) is None and collateral != debt:
+                    raise BadArgument(
+                        f"liquidator '{self.name}' has no route to sell {collateral} for {debt}",
+                        f'give one: routes={{"{collateral}": ("{collateral}", "{debt}", 500)}}',
+                    )
+
+    def _route(self, collateral: str, debt: str) -> RouteLike | None:
+        """The way to sell; None where nothing has to be sold."""
+        if collateral == debt:
+            return None
+        return self.routes.get((collateral, debt)) or self.routes.get(collateral)
 
     # -- before the first step ----------------------------------------------------------------------------------------
 
@@ -167,20 +179,22 @@ class LiquidatorAgent(Agent):
     def _received(self, prizes: list[Prize], *, together: bool) -> list[int]:
         uniswap = UniswapV3(self.lending.fork)
         received = [0] * len(prizes)
-        for collateral in {prize.collateral for prize in prizes}:
-            places = [at for at, prize in enumerate(prizes) if prize.collateral == collateral and prize.seized]
-            if not places:
-                continue
-            if collateral not in self.routes:
+        pairs: dict[tuple[str, str], list[int]] = {}
+        for at, prize in enumerate(prizes):
+            if prize.seized:
+                pairs.setdefault((prize.collateral, prize.debt), []).append(at)
+        for pair, places in pairs.items():
+            route = self._route(*pair)
+            if route is None:
                 for at in places:
                     received[at] = prizes[at].seized
                 continue
             amounts = [prizes[at].seized for at in places]
             if together:
                 amounts = np.cumsum(np.array(amounts, dtype=object)).tolist()
-            quotes = [quote.amount_out for quote in uniswap.quote_exact_inputs(self.routes[collateral], amounts)]
+            quotes = [quote.amount_out for quote in uniswap.quote_exact_inputs(route, amounts)]
             if together:
-                quotes = [quotes[0], *(after - before for before, after in zip(quotes, quotes[1:], strict=False))]
+                quotes = [quotes[0], *(after - before for before, after in pairwise(quotes))]
             for at, amount in zip(places, quotes, strict=True):
                 received[at] = amount
         return received
@@ -197,7 +211,7 @@ class LiquidatorAgent(Agent):
 
     def _with_capital(self, prize: Prize) -> tuple[Taken, int]:
         taken = self.lending.liquidate(self.address, prize)
-        route = self.routes.get(prize.collateral)
+        route = self._route(prize.collateral, prize.debt)
         if not taken.seized or route is None:
             return taken, 0
         uniswap = UniswapV3(self.lending.fork)
@@ -217,7 +231,7 @@ class LiquidatorAgent(Agent):
                 pool.liquidationCall.encode(collateral.address, debt.address, prize.borrower, prize.cover, False),
             ),
         ]
-        route = self.routes.get(prize.collateral)
+        route = self._route(prize.collateral, prize.debt)
         if route is not None:
             sale = router.calldata(
                 Route.of(fork, route), prize.seized, prize.pays, recipient=borrower, deadline=fork.timestamp
@@ -270,8 +284,8 @@ class FrictionlessLiquidator(LiquidatorAgent):
             name, watch=watch, collaterals=collaterals, debts=debts, market=market, priority_fee_wei=priority_fee_wei
         )
 
-    def _check_route(self, collateral: str) -> None:
-        del collateral  # nothing is sold
+    def _check_routes(self) -> None:
+        """Nothing is sold, so there is nothing to check."""
 
     def prepare(self, world: World) -> None:
         """Take more money than there is debt."""

@@ -10,18 +10,17 @@ from dataclasses import dataclass, field
 
 from mayavi.agents.base import Details, Intent
 from mayavi.agents.behaviours import Move, shown
+from mayavi.agents.exchange import Exchange
 from mayavi.agents.lending import Health, LendingAccount, LendingMarket, lending_market
 from mayavi.errors import ActionRefused, BadArgument
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
 from mayavi.protocols.tokens import Erc20, undone_on_failure
-from mayavi.protocols.uniswap_route import RouteLike
-from mayavi.protocols.uniswap_v3 import UniswapV3
 
-ROUNDS = 8
+ROUNDS = 24
 """So often in one bundle is collateral withdrawn, sold and the debt repaid, as each repayment frees more collateral."""
 
-_SAFETY_PPM = 999_000  # of what may be withdrawn at a health factor of one: the sale's own price is not the oracle's
+_LEAST_PPM = 1_001_000  # the health factor that a withdrawal before a sale leaves: interest runs, and sales may fail
 _MILLION = 10**6
 
 
@@ -29,14 +28,14 @@ _MILLION = 10**6
 class Loan:
     """A kind of position: `debt` borrowed against `collateral` on a market.
 
-    `route` is the way over Uniswap V3 from the collateral to the debt, needed where collateral is to be sold.
+    `exchange` buys the collateral for the debt asset; it is needed where collateral is to be sold.
     """
 
     fork: Fork
     market: str
     collateral: str
     debt: str
-    route: RouteLike | None = None
+    exchange: Exchange | None = None
     lending: LendingMarket = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -72,10 +71,10 @@ class Loan:
 
     # -- acting -------------------------------------------------------------------------------------------------------
 
-    def intent(self, account: str, address: bytes, move: Move, health: Health) -> Intent | None:
+    def intent(self, account: str, address: bytes, move: Move, health: Health, **facts: int) -> Intent | None:
         """What carries out `move` for an account that stands as `health` says; None where there is nothing to do.
 
-        A position without collateral is left alone: there is nothing to save.
+        A position without collateral is left alone: there is nothing to save. `facts` are kept with the action.
         """
         if not health.debt_value_e8 or not health.collateral_value_e8:
             return None
@@ -84,6 +83,7 @@ class Loan:
             "why": move.why,
             "collateral": self.collateral,
             "debt": self.debt,
+            **facts,
         }
         holder = self.lending.account(address)
         if move.kind == "borrow":
@@ -98,9 +98,8 @@ class Loan:
         excess_e8 = health.debt_value_e8 - health.debt_value_at(move.target_wad)
         if excess_e8 <= 0:
             return None
-        unit, price = 10 ** self.lending.decimals(self.debt), self.lending.price_e8(self.debt)
-        needed = -(-excess_e8 * unit // price)
-        if cash >= needed or not (move.sells_collateral and self.route is not None):
+        needed = self._units_of(excess_e8)
+        if cash >= needed or not move.sells_collateral or self.exchange is None:
             if not cash:
                 return None
             amount = min(cash, needed)
@@ -132,40 +131,41 @@ class Loan:
         """Repay everything, with cash and then by selling collateral; take back the rest, and sell it if asked to."""
         with undone_on_failure(self.fork):
             repaid, sold = self._pay_down(account, None)
-            account.withdraw(self.collateral)
-            left = Erc20(self.fork, self.collateral).balance_of(account.address)
-            received = 0
-            if sells and left and self.route is not None:
-                swap = UniswapV3(self.fork).swap_exact_input(self.route, left, sender=account.address)
-                sold, received = sold + swap.amount_in, swap.amount_out
-        return self._after(account, repaid=repaid, sold=sold, received=received, withdrawn=left)
+            withdrawn = received = 0
+            if not account.debt(self.debt):
+                withdrawn = account.supplied(self.collateral)
+                account.withdraw(self.collateral)
+                if sells and self.exchange is not None:
+                    sale = self.exchange.sell(withdrawn, sender=account.address)
+                    sold, received = sold + sale.amount_in, sale.amount_out
+            left = account.debt(self.debt)
+        return self._after(account, repaid=repaid, sold=sold, received=received, withdrawn=withdrawn, debt_left=left)
 
     def _pay_down(self, account: LendingAccount, target_wad: int | None) -> tuple[int, int]:
         """Repay with cash, then with the proceeds of collateral, round by round, until the target or no debt at all.
 
-        Gives what was repaid and how much collateral was sold. Fails where neither gets it any further.
+        Gives what was repaid and how much collateral was sold. Where it gets stuck it stops, and fails if nothing was
+        repaid at all.
         """
         repaid = sold = 0
         for _ in range(ROUNDS):
             owed = account.debt(self.debt)
             wanted = self._to_repay(account, target_wad, owed)
             if not wanted:
-                return repaid, sold
+                break
             cash = min(self.cash(account.address), wanted)
             if cash:
                 account.repay(self.debt, None if cash == owed else cash)
                 repaid += cash
-                if cash == wanted:
-                    continue
-            amount = self._to_sell(account, target_wad, wanted - cash)
-            account.withdraw(self.collateral, amount)
-            assert self.route is not None
-            sold += UniswapV3(self.fork).swap_exact_input(self.route, amount, sender=account.address).amount_in
-        if target_wad is None and account.debt(self.debt):
-            raise ActionRefused(
-                f"{ROUNDS} rounds of selling {self.collateral} do not repay the debt",
-                "it stands too close to liquidation",
-            )
+            if cash < wanted:
+                try:
+                    exchange, amount = self._to_sell(account, target_wad, wanted - cash)
+                except ActionRefused:
+                    if repaid:
+                        break
+                    raise
+                account.withdraw(self.collateral, amount)
+                sold += exchange.sell(amount, sender=account.address).amount_in
         return repaid, sold
 
     def _to_repay(self, account: LendingAccount, target_wad: int | None, owed: int) -> int:
@@ -176,26 +176,30 @@ class Loan:
         # A sale at the pool's price misses the target by a little: what is within a ten-thousandth counts as there.
         if excess_e8 <= health.debt_value_e8 // 10_000:
             return 0
-        unit, price = 10 ** self.lending.decimals(self.debt), self.lending.price_e8(self.debt)
-        return min(owed, -(-excess_e8 * unit // price))
+        return min(owed, self._units_of(excess_e8))
 
-    def _to_sell(self, account: LendingAccount, target_wad: int | None, missing: int) -> int:
-        """How much collateral to sell now: what is needed, at most what may be withdrawn."""
-        if self.route is None:
+    def _units_of(self, value_e8: int) -> int:
+        """So much of the debt asset as is worth `value_e8` at least."""
+        unit, price = int(10 ** self.lending.decimals(self.debt)), self.lending.price_e8(self.debt)
+        return -(-value_e8 * unit // price)
+
+    def _to_sell(self, account: LendingAccount, target_wad: int | None, missing: int) -> tuple[Exchange, int]:
+        """How much collateral to sell now, and where: what is needed, at most what may be withdrawn."""
+        if self.exchange is None:
             raise ActionRefused(
-                f"{missing} {self.debt} are missing to repay, and there is no route to sell {self.collateral}",
+                f"{missing} {self.debt} are missing to repay, and there is nowhere to sell {self.collateral}",
                 "give the borrower cash or a route",
             )
         health, supplied = account.health(), account.supplied(self.collateral)
-        price, unit = self.lending.price_e8(self.collateral), 10 ** self.lending.decimals(self.collateral)
+        price, unit = self.lending.price_e8(self.collateral), int(10 ** self.lending.decimals(self.collateral))
         if not supplied or not health.withdraw_limit_e8:
             raise ActionRefused(f"there is no {self.collateral} left to sell", "the debt stays")
         # Each unit of collateral counts with its share of the limit; what is above the debt is free.
         limit = health.withdraw_limit_e8
-        free_e8 = max(0, limit - health.debt_value_e8) * health.collateral_value_e8 // limit
-        free = min(supplied, free_e8 * unit // price * _SAFETY_PPM // _MILLION)
-        quote = UniswapV3(self.fork).quote_exact_output(self.route, missing)
-        needed = quote.amount_in
+        kept_e8 = health.debt_value_e8 * _LEAST_PPM // _MILLION
+        free_e8 = max(0, limit - kept_e8) * health.collateral_value_e8 // limit
+        free = min(supplied, free_e8 * unit // price)
+        needed = self.exchange.needed_for(missing)
         if target_wad is not None:
             # Selling lowers the collateral too: x = missing / (1 − threshold / target), in terms of the pool's price.
             share = health.limit_e8 * WAD // health.collateral_value_e8
@@ -208,7 +212,7 @@ class Loan:
                 f"no {self.collateral} can be withdrawn at a health factor of {shown(health.health_factor_wad)}",
                 "above one, what is not needed for the debt can be sold",
             )
-        return amount
+        return self.exchange, amount
 
     def _after(self, account: LendingAccount, **facts: int) -> Details:
         return {**facts, "health_factor_after_wad": account.health().health_factor_wad}

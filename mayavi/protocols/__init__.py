@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mayavi.protocols.spark import SparkLend as SparkLend
     from mayavi.protocols.tokens import Erc20 as Erc20
     from mayavi.protocols.uniswap_v3 import UniswapV3 as UniswapV3
+    from mayavi.protocols.vesting_wallet import VestingWallet as VestingWallet
 
 _HOMES = {
     "AaveAccount": "mayavi.protocols.aave_account",
@@ -35,6 +36,7 @@ _HOMES = {
     "SparkAccount": "mayavi.protocols.spark",
     "SparkLend": "mayavi.protocols.spark",
     "UniswapV3": "mayavi.protocols.uniswap_v3",
+    "VestingWallet": "mayavi.protocols.vesting_wallet",
 }
 
 
@@ -49,6 +51,7 @@ __all__ = [
     "SparkAccount",
     "SparkLend",
     "UniswapV3",
+    "VestingWallet",
 ]
 
 

@@ -54,7 +54,10 @@ _PACKAGED = {
     **dict.fromkeys(["Quoter", "QuoterV2", "TickLens", "UniswapInterfaceMulticall"], f"{_UNISWAP_PERIPHERY}/lens"),
     "NFTDescriptor": f"{_UNISWAP_PERIPHERY}/libraries",
 }
-_TRUFFLE = {"WETH9": "canonical-weth/build/contracts/WETH9.json"}
+_TRUFFLE = {
+    "WETH9": "canonical-weth/build/contracts/WETH9.json",
+    "VestingWallet": "@openzeppelin/contracts/build/contracts/VestingWallet.json",
+}
 
 
 @dataclass(frozen=True)
