@@ -154,14 +154,14 @@ class CompoundLending:
         market, asset = self.market, self.market.asset(prize.collateral)
         with undone_on_failure(self.fork):
             covered = market.account(prize.borrower).debt
-            market.absorb(liquidator, prize.borrower)
+            market.absorb(prize.borrower, sender=liquidator)
             there = min(prize.seized, market.collateral_reserves(prize.collateral))
             if not there or market.reserves >= market.target_reserves:
                 return Taken(covered, 0, 0)
             pays, _ = self._bought(asset, self._discounted_e8(asset), there, prize.pays)
             if not pays:
                 return Taken(covered, 0, 0)
-            bought = market.buy_collateral(prize.collateral, 0, pays, sender=liquidator)
+            bought = market.buy_collateral(prize.collateral, pays, sender=liquidator)
         return Taken(covered, pays, bought.amount)
 
     def _bought(self, asset: CollateralAsset, price_e8: int, amount: int, funds: int | None) -> tuple[int, int]:
