@@ -11,5 +11,6 @@ from mayavi.sim.store.relation import Rows as Rows
 from mayavi.sim.store.run_id import new_run_id as new_run_id
 from mayavi.sim.store.store import RunRecord as RunRecord
 from mayavi.sim.store.store import Store as Store
+from mayavi.sim.store.store import SweepRecord as SweepRecord
 
-__all__ = ["Rows", "RunRecord", "SegmentRecorder", "Store", "new_run_id", "store_path"]
+__all__ = ["Rows", "RunRecord", "SegmentRecorder", "Store", "SweepRecord", "new_run_id", "store_path"]

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from mayavi.errors import StoreError
 from mayavi.sim.store.opening import Held, open_to_write
-from mayavi.sim.store.schema import TABLES, listed, literal
+from mayavi.sim.store.schema import COUNTS, TABLES, listed, literal
 from mayavi.sim.store.segments import LiveRun, Segment, SegmentFolder
-from mayavi.sim.store.views import interrupted_select, rows_select, tables_in
+from mayavi.sim.store.views import interrupted_select, latest_sweeps, owner_column, rows_select, tables_in
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -112,8 +112,13 @@ def _affordable(segments: list[Segment], folder: SegmentFolder) -> list[Segment]
 
 
 def _insert(connection: DuckDBPyConnection, segments: list[Segment]) -> None:
-    for table in tables_in(segments):
+    tables = tables_in(segments)
+    for table in tables:
         connection.execute(f"INSERT INTO {table} BY NAME {rows_select(table, segments)}")
+    if "sweeps" in tables:
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE latest AS {latest_sweeps('sweeps')}")
+        connection.execute("DELETE FROM sweeps")
+        connection.execute("INSERT INTO sweeps SELECT * FROM latest")
     if segments:
         values = ", ".join(f"({literal(each.name)})" for each in segments)
         connection.execute(f"INSERT INTO merged_segments VALUES {values}")
@@ -125,10 +130,12 @@ def _end_interrupted(connection: DuckDBPyConnection, runs: list[LiveRun]) -> Non
             f"INSERT INTO runs BY NAME SELECT * FROM ({interrupted_select(runs)}) AS live"
             " WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.run_id = live.run_id)"
         )
+        counts = ", ".join(f"{name} = {count}" for name, count in COUNTS.items())
+        names = listed([run.run_id for run in runs])
+        connection.execute(f"UPDATE runs SET {counts} WHERE list_contains({names}, run_id) AND action_count IS NULL")
 
 
 def _delete(connection: DuckDBPyConnection, removed: list[str]) -> None:
     if removed:
         for table in TABLES:
-            if "run_id" in TABLES[table]:
-                connection.execute(f"DELETE FROM {table} WHERE list_contains({listed(removed)}, run_id)")
+            connection.execute(f"DELETE FROM {table} WHERE list_contains({listed(removed)}, {owner_column(table)})")

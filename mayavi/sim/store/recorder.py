@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,9 +14,30 @@ from mayavi.sim.rows import ActionRow, RunEnd, RunInfo, SnapshotRow
 from mayavi.sim.store.merging import Merged, merge
 from mayavi.sim.store.opening import refuse_unusable
 from mayavi.sim.store.parquet import Value
+from mayavi.sim.store.run_id import check_id
 from mayavi.sim.store.segments import SegmentFolder
 
 Table = list[list[Value]]
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many rows a run has."""
+
+    steps_done: int = 0
+    actions: int = 0
+    failed: int = 0
+    raised: int = 0
+    snapshots: int = 0
+
+    def add(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
+        """Count rows."""
+        last = actions[-1].step if actions else snapshots[-1].step if snapshots else -1
+        self.steps_done = max(self.steps_done, last + 1)
+        self.actions += len(actions)
+        self.failed += sum(row.status == "failed" for row in actions)
+        self.raised += sum(row.status == "raised" for row in actions)
+        self.snapshots += len(snapshots)
 
 
 class SegmentRecorder:
@@ -25,8 +47,8 @@ class SegmentRecorder:
             Runner(world, scheduler, steps=100, recorder=recorder, info=info).run()
 
     Rows reach the disk every `flush_rows` rows or `flush_seconds` seconds, and at the end. Whatever happens to the
-    process, rows that were written stay, and a run without an end is `interrupted`. Raises `StoreFull` when no space is left and
-    another `StoreError` when the store cannot be used; both at `begin`, if it is known then.
+    process, rows that were written stay, and a run without an end is `interrupted`. Raises `StoreFull` when no space is
+    left and another `StoreError` when the store cannot be used; at `begin`, if it is known then.
     """
 
     def __init__(
@@ -42,20 +64,26 @@ class SegmentRecorder:
         self._live: int | None = None
         self._segments = 0
         self._seq = 0
+        self._counts = Counts()
         self._actions: list[tuple[int, ActionRow]] = []
         self._snapshots: list[tuple[int, SnapshotRow]] = []
         self._flushed_at = 0.0
 
     def begin(self, info: RunInfo) -> None:
         """The run starts: from now on whoever reads sees it as `running`."""
+        if self._info is not None:
+            raise RuntimeError(f"run '{self._info.run_id}' is not over")
+        check_id(info.run_id)
         refuse_unusable(self.path)
         self._folder.create()
+        self._segments, self._seq, self._counts = 0, 0, Counts()
         self._live = self._folder.open_live(info.run_id, _as_json(info))
         self._info = info
         self._flushed_at = time.monotonic()
 
     def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
         """A step is done."""
+        self._counts.add(actions, snapshots)
         self._actions += zip(range(self._seq, self._seq + len(actions)), actions, strict=True)
         self._seq += len(actions)
         self._snapshots += zip(range(self._seq, self._seq + len(snapshots)), snapshots, strict=True)
@@ -79,7 +107,7 @@ class SegmentRecorder:
                 [kpi.number for kpi in end.kpis],
                 [kpi.unit for kpi in end.kpis],
             ]
-        tables["runs"] = [[value] for value in run_row(run, end)]
+        tables["runs"] = [[value] for value in run_row(run, end, self._counts)]
         self._write(tables)
         self._folder.close_live(run.run_id)
         self._release()
@@ -154,6 +182,7 @@ def _action_values(row: ActionRow) -> tuple[Value, ...]:
         row.block_number,
         row.timestamp,
         row.details,
+        float(row.fee_wei),
     )
 
 
@@ -170,7 +199,7 @@ def _snapshot_values(row: SnapshotRow) -> tuple[Value, ...]:
     )
 
 
-def run_row(info: RunInfo, end: RunEnd) -> list[Value]:
+def run_row(info: RunInfo, end: RunEnd, counts: Counts) -> list[Value]:
     """A run as a row of the table `runs`."""
     return [
         info.run_id,
@@ -189,6 +218,12 @@ def run_row(info: RunInfo, end: RunEnd) -> list[Value]:
         end.final_world_digest,
         _json(end.timings),
         end.error,
+        float(end.timings.get("total", 0.0)),
+        counts.steps_done,
+        counts.actions,
+        counts.failed,
+        counts.raised,
+        counts.snapshots,
     ]
 
 

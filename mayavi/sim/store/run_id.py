@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from mayavi.errors import AmbiguousName, UnknownRun
+from mayavi.errors import AmbiguousName, UnknownRun, UsageError, did_you_mean
 
 LATEST = "latest"
 
@@ -30,7 +30,14 @@ def new_run_id() -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(seconds))}{ms:03d}-{chance}"
 
 
-def resolve(named: str, known: Sequence[str]) -> str:
+def check_id(identifier: str) -> str:
+    """`identifier`, or an error where it could not name a file: letters, digits, `-` and `_` do."""
+    if not identifier or not all(letter.isascii() and (letter.isalnum() or letter in "-_") for letter in identifier):
+        raise UsageError(f"'{identifier}' cannot name a run", "letters, digits, '-' and '_' can; see `new_run_id()`")
+    return identifier
+
+
+def resolve(named: str, known: Sequence[str], kind: str = "run") -> str:
     """The one of `known` ids that `named` means: itself, its beginning or its end where only one fits, or `latest`."""
     wanted = named.strip()
     if wanted in known:
@@ -43,8 +50,10 @@ def resolve(named: str, known: Sequence[str]) -> str:
     if wanted and fits:
         shown = ", ".join(sorted(fits, reverse=True)[:5])
         raise AmbiguousName(
-            f"'{named}' fits {len(fits):,} runs", f"type more of it: {shown}{', …' if len(fits) > 5 else ''}"
+            f"'{named}' fits {len(fits):,} {kind}s", f"type more of it: {shown}{', …' if len(fits) > 5 else ''}"
         )
     if not known:
-        raise UnknownRun(f"unknown run '{named}'", "nothing is stored here yet; `mayavi run SCENARIO` makes a run")
-    raise UnknownRun.of("run", named, sorted(known, reverse=True), "`mayavi runs list` shows all of them")
+        raise UnknownRun(f"unknown {kind} '{named}'", f"no {kind} is stored here; `mayavi run SCENARIO` makes one")
+    newest = sorted(known, reverse=True)
+    hint = did_you_mean(named, newest) or f"the newest are {', '.join(newest[:3])}"
+    raise UnknownRun(f"unknown {kind} '{named}'", f"{hint}  `mayavi runs list` shows all")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-VERSION = 1
+VERSION = 2
 
 Columns = dict[str, Kind]
 
@@ -38,6 +38,12 @@ TABLES: dict[str, Columns] = {
         "final_world_digest": "text",
         "timings": "text",
         "error": "text",
+        "seconds": "float",
+        "steps_done": "integer",
+        "action_count": "integer",
+        "failed_count": "integer",
+        "raised_count": "integer",
+        "snapshot_count": "integer",
     },
     "actions": {
         "run_id": "text",
@@ -56,6 +62,7 @@ TABLES: dict[str, Columns] = {
         "block_number": "integer",
         "timestamp": "integer",
         "details": "text",
+        "fee_wei_number": "float",
     },
     "market_snapshots": {
         "run_id": "text",
@@ -77,6 +84,17 @@ TABLES: dict[str, Columns] = {
         "number": "float",
         "unit": "text",
     },
+    "sweeps": {
+        "sweep_id": "text",
+        "scenario": "text",
+        "scenario_text": "text",
+        "plan": "text",
+        "status": "text",
+        "summary": "text",
+        "versions": "text",
+        "started_at": "time",
+        "updated_at": "time",
+    },
 }
 """The tables of this version, their columns in order."""
 
@@ -88,14 +106,41 @@ SQL_TYPES: dict[Kind, str] = {
     "time": "TIMESTAMP",
 }
 
-NEW_TABLES: dict[int, tuple[str, ...]] = {}
+NEW_TABLES: dict[int, tuple[str, ...]] = {2: ("sweeps",)}
 """Version → the tables that came with it."""
 
 NULL_WHEN_EMPTY = {("runs", "sweep_id")}
 """Texts that are NULL in the database where a segment, which has no NULL, holds nothing."""
 
-ADDED: dict[int, dict[str, dict[str, str]]] = {}
+_NOT_COUNTED = "CAST(NULL AS BIGINT)"
+
+ADDED: dict[int, dict[str, dict[str, str]]] = {
+    2: {
+        "runs": {
+            "seconds": "CAST(json_extract_string(timings, '$.total') AS DOUBLE)",
+            "steps_done": _NOT_COUNTED,
+            "action_count": _NOT_COUNTED,
+            "failed_count": _NOT_COUNTED,
+            "raised_count": _NOT_COUNTED,
+            "snapshot_count": _NOT_COUNTED,
+        },
+        "actions": {"fee_wei_number": "CAST(fee_wei AS DOUBLE)"},
+    }
+}
 """Version → table → column that came with it → what it is for rows written before, an expression over their columns."""
+
+COUNTS = {
+    "steps_done": "1 + coalesce(greatest((SELECT max(a.step) FROM actions AS a WHERE a.run_id = runs.run_id),"
+    " (SELECT max(s.step) FROM market_snapshots AS s WHERE s.run_id = runs.run_id)), -1)",
+    "action_count": "(SELECT count(*) FROM actions AS a WHERE a.run_id = runs.run_id)",
+    "failed_count": "(SELECT count(*) FROM actions AS a WHERE a.run_id = runs.run_id AND a.status = 'failed')",
+    "raised_count": "(SELECT count(*) FROM actions AS a WHERE a.run_id = runs.run_id AND a.status = 'raised')",
+    "snapshot_count": "(SELECT count(*) FROM market_snapshots AS s WHERE s.run_id = runs.run_id)",
+}
+"""What a run counts, for those that could not do so themselves: they were killed, or are of version 1."""
+
+AFTERWARDS = {2: tuple(f"UPDATE runs SET {name} = {count}" for name, count in COUNTS.items())}
+"""Version → what is done once its columns are there."""
 
 _BOOKKEEPING = (
     "CREATE TABLE mayavi_schema (version BIGINT NOT NULL)",
@@ -166,8 +211,10 @@ def migration_statements(version: int) -> list[str]:
         statements += [create_table(table) for table in NEW_TABLES.get(target, ())]
         for table, columns in ADDED.get(target, {}).items():
             for name, value in columns.items():
-                statements.append(f"ALTER TABLE {table} ADD COLUMN {name} {SQL_TYPES[TABLES[table][name]]}")
+                kind = SQL_TYPES[TABLES[table][name]]
+                statements.append(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {name} {kind}")
                 statements.append(f"UPDATE {table} SET {name} = {value}")
+        statements += AFTERWARDS.get(target, ())
     return [*statements, f"UPDATE mayavi_schema SET version = {VERSION}"]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from mayavi.errors import StoreError
 from mayavi.sim.rows import ActionRow, KpiRow, RowsDigest, RunStatus, SnapshotRow
 from mayavi.sim.store.location import store_path
 from mayavi.sim.store.merging import Merged, merge
+from mayavi.sim.store.opening import refuse_unusable
+from mayavi.sim.store.parquet import Value
 from mayavi.sim.store.recorder import SegmentRecorder
 from mayavi.sim.store.relation import Rows
-from mayavi.sim.store.run_id import resolve
+from mayavi.sim.store.run_id import LATEST, check_id, resolve
 from mayavi.sim.store.schema import literal
 from mayavi.sim.store.segments import SegmentFolder
 from mayavi.sim.store.views import reading
@@ -41,6 +44,27 @@ class RunRecord:
     final_world_digest: str
     timings: dict[str, float]
     error: str
+    seconds: float | None
+    steps_done: int | None
+    action_count: int | None
+    failed_count: int | None
+    raised_count: int | None
+    snapshot_count: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRecord:
+    """A stored sweep. `plan` is what was asked for, `summary` what came out; both are whatever JSON can hold."""
+
+    sweep_id: str
+    scenario: str
+    scenario_text: str
+    plan: dict[str, Any]
+    status: RunStatus
+    started_at: datetime
+    summary: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    updated_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 class Store:
@@ -122,6 +146,38 @@ class Store:
         self.merge()
         return found
 
+    def save_sweep(self, sweep: SweepRecord) -> None:
+        """Store a sweep; one of the same id that was stored before is replaced."""
+        folder = SegmentFolder(self.path)
+        refuse_unusable(self.path)
+        folder.create()
+        moment = time.time_ns()
+        values: list[Value] = [
+            check_id(sweep.sweep_id),
+            sweep.scenario,
+            sweep.scenario_text,
+            _json(sweep.plan),
+            sweep.status,
+            _json(sweep.summary),
+            _json(sweep.versions),
+            _micros(sweep.started_at),
+            moment // 1000,
+        ]
+        folder.forget_removed([sweep.sweep_id])
+        folder.write(sweep.sweep_id, moment, {"sweeps": [[value] for value in values]})
+        self.merge()
+
+    def sweeps(self) -> Rows[SweepRecord]:
+        """All sweeps, the newest first."""
+        return Rows(self.path, "SELECT * FROM sweeps ORDER BY started_at DESC, sweep_id", sweep_record)
+
+    def sweep(self, sweep_id: str) -> SweepRecord:
+        """One sweep, by its id, a part of it that fits no other, or `latest`."""
+        known = {sweep.sweep_id: sweep for sweep in self.sweeps()}
+        if sweep_id == LATEST and known:
+            return next(iter(known.values()))
+        return known[resolve(sweep_id, list(known), "sweep")]
+
     def merge(self, patience_s: float = 0.25) -> Merged:
         """Move rows that wait beside the database into it, if it can be had."""
         return merge(self.path, patience_s=patience_s)
@@ -144,6 +200,24 @@ def run_record(row: Mapping[str, Any]) -> RunRecord:
     values["versions"], values["timings"] = json.loads(row["versions"]), json.loads(row["timings"])
     values["started_at"] = row["started_at"].replace(tzinfo=UTC)
     return RunRecord(**{name: values[name] for name in RunRecord.__dataclass_fields__})
+
+
+def sweep_record(row: Mapping[str, Any]) -> SweepRecord:
+    """A row of `sweeps` as a record."""
+    values = dict(row)
+    for name in ("plan", "summary", "versions"):
+        values[name] = json.loads(row[name])
+    for name in ("started_at", "updated_at"):
+        values[name] = row[name].replace(tzinfo=UTC)
+    return SweepRecord(**values)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _micros(moment: datetime) -> int:
+    return round(moment.timestamp() * 1_000_000)
 
 
 def action_row(row: Mapping[str, Any]) -> ActionRow:

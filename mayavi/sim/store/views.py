@@ -48,6 +48,16 @@ def tables_in(segments: Sequence[Segment]) -> list[str]:
     return [table for table in TABLES if any(each.file(table).exists() for each in segments)]
 
 
+def owner_column(table: str) -> str:
+    """The column that says whose a row is."""
+    return "sweep_id" if table == "sweeps" else "run_id"
+
+
+def latest_sweeps(rows: str) -> str:
+    """Of each sweep in `rows` what was said last: it is written when it starts, and again when it ends."""
+    return f"SELECT * FROM {rows} QUALIFY row_number() OVER (PARTITION BY sweep_id ORDER BY updated_at DESC) = 1"
+
+
 def rows_select(table: str, segments: Sequence[Segment]) -> str:
     """The rows of `table` in `segments`, with the columns of this version."""
     having = sorted((each for each in segments if each.file(table).exists()), key=lambda each: each.version)
@@ -84,13 +94,14 @@ def _create_views(
         connection, f"{database}.main.runs", waiting, [run for run in live if run.run_id not in removed]
     )
     for table, columns in TABLES.items():
-        kept = f" WHERE NOT list_contains({listed(removed)}, run_id)" if removed and "run_id" in columns else ""
+        kept = f" WHERE NOT list_contains({listed(removed)}, {owner_column(table)})" if removed else ""
         parts = [f"SELECT {', '.join(columns)} FROM {database}.main.{table}{kept}"]
         if table in tables_in(waiting):
             parts.append(rows_select(table, waiting))
         if table == "runs" and shown:
             parts.append(interrupted_select(shown))
-        connection.execute(f"CREATE TEMP VIEW {table} AS {' UNION ALL '.join(parts)}")
+        rows = " UNION ALL ".join(parts)
+        connection.execute(f"CREATE TEMP VIEW {table} AS {latest_sweeps(f'({rows})') if table == 'sweeps' else rows}")
 
 
 def _without_end(
