@@ -88,16 +88,25 @@ class Liquidator(_Agent):
     count: Count = 1
     protocol: Protocol = "aave_v3"
     market: str = "cUSDCv3"
-    capital: dict[Symbol, NotNegative]
+    capital: dict[Symbol, NotNegative] = Field(default_factory=dict)
     """What it starts with: {USDC: 5_000_000}."""
     watches: list[str] | None = None
     """The names of the borrowers it looks at; without it, all of them."""
-    sells: bool = True
-    """Whether it sells what it seizes on Uniswap V3. One that does not is frictionless: it needs no pool, and counts
-    what it holds at the oracle's price."""
-    min_profit_usd: NotNegative = Decimal(0)
-    most_at_once: Count = 10
+    frictionless: bool = False
+    """The liquidator of theory: all the money it needs, keeps what it seizes, minds neither gas nor profit."""
+    flash_loan: bool = False
+    """Borrow on Aave for the length of the transaction instead of having capital."""
+    least_profit: Annotated[int, Field(ge=0)] = 0
+    """In whole dollars; less is not worth the trouble."""
+    most_a_step: Count = 20
     """How many accounts it takes on in a step."""
+
+
+    @model_validator(mode="after")
+    def _has_money(self) -> Liquidator:
+        if not self.frictionless and not self.flash_loan and not any(self.capital.values()):
+            raise fault("has no 'capital' to liquidate with; give some, or `flash_loan: true`, or `frictionless: true`")
+        return self
 
 
 class Arbitrageur(_Agent):

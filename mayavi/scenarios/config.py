@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from mayavi.errors import did_you_mean
 from mayavi.scenarios.agent_models import AgentModel
 from mayavi.scenarios.model import Model
-from mayavi.scenarios.price_models import Price
+from mayavi.scenarios.price_models import Price, RampPrice, StepPrice
 from mayavi.scenarios.quantities import NotNegative, Positive, PositiveRatio, Seconds, Symbol, Wei
 
 CHAINS = ("ethereum", "arbitrum", "optimism", "polygon", "base", "avalanche")
@@ -108,7 +108,7 @@ class ScenarioConfig(Model):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> ScenarioConfig:
-        for complaint in (self._chain_fits, self._pace, self._blocks_fit, self._pools_fit, self._correlations_fit):
+        for complaint in (self._chain_fits, self._pace, self._blocks_fit, self._pools_fit, self._prices_fit):
             complaint()
         return self
 
@@ -158,7 +158,12 @@ class ScenarioConfig(Model):
             if pool.range is not None and not pool.range[0] < pool.range[1]:
                 raise _rule(("pools", name, "range"), f"the range of '{name}' is empty; give the lower price first")
 
-    def _correlations_fit(self) -> None:
+    def _prices_fit(self) -> None:
+        for symbol, price in self.prices.items():
+            last = last_change(price)
+            if last >= self.steps:
+                message = f"the price of {symbol} changes at step {last}, and the last step is {self.steps - 1}"
+                raise _rule(("prices", symbol), message, "take more steps, or let it change earlier")
         for pair in self.correlations:
             sides = pair.split("/")
             if len(sides) != 2 or sides[0] == sides[1]:
@@ -179,6 +184,15 @@ class ScenarioConfig(Model):
             elif chains is None and isinstance(data.get("chain"), str):
                 data["chains"] = [data["chain"]]
         return data
+
+
+def last_change(price: Price) -> int:
+    """The last step at which a price is said to change."""
+    if isinstance(price, StepPrice | RampPrice):
+        own = price.at + (price.steps if isinstance(price, RampPrice) else 0)
+        after = last_change(price.then) if price.then else 0
+        return own + after
+    return 0
 
 
 PRICES = "prices"

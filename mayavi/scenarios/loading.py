@@ -115,15 +115,20 @@ def _apply_chain(document: Document) -> None:
 
 def _write_out_files(document: Document) -> None:
     """Every `file:` becomes the `data:` it holds, so that a scenario is whole in itself."""
-    from mayavi.scenarios.attachments import written_out
+    from mayavi.scenarios.attachments import prices_written_out, written_out
 
     for place, holder in _holders(document.data, ()):
-        if not isinstance(holder["file"], str) or "data" in holder:
+        name = holder["file"]
+        if not isinstance(name, str) or "data" in holder:
             continue
         try:
-            holder["data"] = written_out(holder["file"], document.folder)
+            if holder.get("process") == "path":
+                columns = [holder.pop(key, None) for key in ("time", "price")]
+                holder["data"] = prices_written_out(name, document.folder, *columns)
+            else:
+                holder["data"] = written_out(name, document.folder)
         except UsageError as error:
-            raise document.fault((*place, "file"), error.message, error.hint) from None
+            raise type(error)(f"{document.where((*place, 'file'))}: {error.message}", error.hint) from None
         del holder["file"]
 
 

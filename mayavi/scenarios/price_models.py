@@ -33,6 +33,8 @@ class _Change(_Process):
     """By how much: -25%."""
     to: Positive | None = None
     """Or where to, in US dollars."""
+    before: Price | None = None
+    """What the price does until then; without it, it stands still."""
     then: Price | None = None
     """What the price does afterwards; without it, it stays."""
 
@@ -47,8 +49,8 @@ class StepPrice(_Change):
     """One sudden change."""
 
     process: Literal["step", "jump"]
-    at: Step
-    """The step in which agents first see it."""
+    at: Annotated[int, Field(ge=1, le=10_000_000)]
+    """The step in which agents first see it; `start` is what they see in step 0."""
 
 
 class RampPrice(_Change):
@@ -62,21 +64,25 @@ class RampPrice(_Change):
 
 
 class PathPrice(_Process):
-    """Prices from a file, CSV or Parquet, or written here as `data`: one row a time, the last known price holds."""
+    """Prices from a file, CSV, Parquet or JSON, or written here as `data`. The price at a step is the last one known."""
 
     process: Literal["path"]
     file: str | None = None
-    """A CSV or Parquet file, relative to the scenario's own place."""
+    """A file with a column of times and one of prices, relative to the scenario's own place."""
     data: str | None = None
-    """The same as CSV text."""
-    time: str = "time"
-    """The column of times: seconds since 1970, or 2023-03-11T04:00:00Z."""
-    price: str = "price"
+    """The same as CSV text: time,price."""
+    time: str | None = None
+    """The column of times; without it, it is found by its name."""
+    price: str | None = None
     """The column of prices."""
-    largest_gap: Seconds | None = None
-    """A longer time without a price is an error; without it, four times the usual one."""
-    rebase: bool = False
+    begin: str | int | None = None
+    """The moment of the file at which the run begins: 2023-03-11T04:00:00Z. Without it, its first."""
+    anchored: bool = False
     """Scale the series so that it begins at `start`, or at what the oracle says."""
+    fill: Literal["error", "hold", "linear"] = "error"
+    """What a gap is: an error, or filled with the last price or a straight line."""
+    max_gap: PositiveRatio = Decimal(3)
+    """A gap is a longer time without a price than so many times the usual one."""
 
     @model_validator(mode="after")
     def _one_source(self) -> PathPrice:

@@ -1,0 +1,115 @@
+"""Prices of a scenario: where they start, and the processes that move them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from mayavi.errors import BadScenario, MayaviError, UnknownName
+from mayavi.scenarios.config import ScenarioConfig, pool_tokens
+from mayavi.scenarios.price_models import (
+    GbmPrice,
+    JumpDiffusionPrice,
+    OrnsteinUhlenbeckPrice,
+    PathPrice,
+    Price,
+    RampPrice,
+    StepPrice,
+)
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.markets.price_paths import PricePaths
+    from mayavi.markets.process import PriceProcess
+
+E8 = 10**8
+
+
+def draw_prices(config: ScenarioConfig, fork: Fork, *, seed: int, step_seconds: int) -> PricePaths | None:
+    """One path for each price of the scenario; None where it has none."""
+    from mayavi.markets import Correlation, PricePaths
+
+    if not config.prices:
+        return None
+    processes = {symbol: process_of(price, symbol) for symbol, price in config.prices.items()}
+    start = {symbol: start_usd_e8(config, fork, symbol) / E8 for symbol in processes}
+    pairs = {(pair.split("/")[0], pair.split("/")[1]): float(value) for pair, value in config.correlations.items()}
+    correlation = Correlation(pairs) if pairs else None
+    return PricePaths.draw(
+        processes, start, steps=config.steps, step_seconds=step_seconds, seed=seed, correlation=correlation
+    )
+
+
+def start_usd_e8(config: ScenarioConfig, fork: Fork, symbol: str) -> int:
+    """Where the price of `symbol` begins: what the scenario says, else the oracle, else the pool it is created in."""
+    price = config.prices.get(symbol)
+    if price is not None and price.start is not None:
+        return int((price.start * E8).to_integral_value())
+    try:
+        return oracle_usd_e8(fork, symbol)
+    except MayaviError:
+        for name, pool in config.pools.items():
+            tokens = pool_tokens(name)
+            if tokens and symbol == tokens[0]:
+                return int((pool.price * oracle_usd_e8(fork, tokens[1])).to_integral_value())
+        raise BadScenario(
+            f"no oracle of {config.chain} knows the price of {symbol}", f"say where it begins: prices.{symbol}.start"
+        ) from None
+
+
+def oracle_usd_e8(fork: Fork, symbol: str) -> int:
+    """What Aave's oracle says of `symbol`, in dollars with eight decimals; else a feed of Chainlink's by that name."""
+    from mayavi.protocols.aave_v3 import AaveV3
+    from mayavi.protocols.price_feed import PriceFeed
+
+    try:
+        return AaveV3(fork).price_usd_e8(symbol)
+    except UnknownName:
+        feed = PriceFeed(fork, f"Chainlink.{symbol}/USD")
+        return feed.answer * E8 // int(10**feed.decimals)
+
+
+def process_of(price: Price | None, symbol: str) -> PriceProcess:
+    """The process that a scenario describes."""
+    from mayavi.markets import (
+        Constant,
+        GeometricBrownianMotion,
+        JumpDiffusion,
+        OrnsteinUhlenbeck,
+        Ramp,
+        Step,
+    )
+
+    if isinstance(price, StepPrice | RampPrice):
+        size, to = _number(price.size), _number(price.to)
+        parts = {"before": process_of(price.before, symbol), "then": process_of(price.then, symbol)}
+        if isinstance(price, StepPrice):
+            return Step(price.at, size, to, **parts)
+        return Ramp(price.at, price.at + price.steps, size, to, **parts)
+    if isinstance(price, GbmPrice):
+        return GeometricBrownianMotion(float(price.volatility), float(price.drift))
+    if isinstance(price, OrnsteinUhlenbeckPrice):
+        from mayavi.markets import portable
+        from mayavi.markets.process import SECONDS_PER_YEAR
+
+        reversion = float(portable.log(2.0)) * SECONDS_PER_YEAR / price.half_life
+        return OrnsteinUhlenbeck(reversion, float(price.volatility), _number(price.mean))
+    if isinstance(price, JumpDiffusionPrice):
+        from mayavi.markets import portable
+
+        mean = float(portable.log(1 + float(price.jump_mean)))
+        return JumpDiffusion(
+            float(price.volatility), float(price.jumps_per_year), mean, float(price.jump_deviation), float(price.drift)
+        )
+    if isinstance(price, PathPrice):
+        from mayavi.markets import HistoricalPath
+        from mayavi.scenarios.attachments import series_of
+
+        return HistoricalPath(
+            series_of(price.data or "", symbol), price.begin, price.anchored, price.fill, float(price.max_gap)
+        )
+    return Constant()
+
+
+def _number(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)
