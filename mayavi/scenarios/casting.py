@@ -1,0 +1,295 @@
+"""From the agents a scenario describes to those that act."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from mayavi.agents.base import Agent
+from mayavi.errors import BadScenario, MayaviError, UnknownName
+from mayavi.scenarios.agent_models import (
+    AgentModel,
+    Arbitrageur,
+    Borrower,
+    CurveBorrower,
+    LaunchTrader,
+    Liquidator,
+    OracleShock,
+    VestingRecipient,
+)
+from mayavi.scenarios.config import ScenarioConfig, pool_tokens
+from mayavi.scenarios.creation import give, units
+from mayavi.scenarios.distribution_models import (
+    Choice,
+    Constant,
+    Distribution,
+    LogNormal,
+    Normal,
+    Pareto,
+    Uniform,
+)
+from mayavi.scenarios.pricing import E8
+from mayavi.scenarios.routes import pool_named, route_between
+
+if TYPE_CHECKING:
+    from mayavi.agents.behaviours import Behaviour
+    from mayavi.evm.fork import Fork
+
+
+@dataclass
+class Lenders:
+    """Accounts that borrow on one market, for liquidators and figures: by the name of the agent that holds them."""
+
+    market: str
+    accounts: tuple[str, ...]
+    collateral: str
+    debt: str
+
+
+@dataclass
+class Cast:
+    """All who act in a scenario, and what is to be looked at because of them."""
+
+    config: ScenarioConfig
+    fork: Fork
+    step_seconds: int
+    agents: dict[str, list[Agent]] = field(default_factory=dict)
+    """By the name in the scenario."""
+    lenders: dict[str, Lenders] = field(default_factory=dict)
+    pools: list[str] = field(default_factory=list)
+    curve_pools: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, config: ScenarioConfig, fork: Fork, step_seconds: int) -> Cast:
+        """Everybody that `config` names. Liquidators come last, as they watch the others."""
+        cast = cls(config, fork, step_seconds)
+        late = [name for name, model in config.agents.items() if isinstance(model, Liquidator)]
+        for name in [*(each for each in config.agents if each not in late), *late]:
+            try:
+                cast.agents[name] = cast._made(name, config.agents[name])
+            except BadScenario:
+                raise
+            except MayaviError as error:
+                raise BadScenario(f"agents.{name}: {error.message}", error.hint) from error
+        cast.agents = {name: cast.agents[name] for name in config.agents}
+        return cast
+
+    def _made(self, name: str, model: AgentModel) -> list[Agent]:
+        makers: dict[type, Callable[[str, Any], list[Agent]]] = {
+            Borrower: self._borrower,
+            Liquidator: self._liquidator,
+            Arbitrageur: self._arbitrageur,
+            OracleShock: self._oracle_shock,
+            VestingRecipient: self._vesting,
+            CurveBorrower: self._curve_borrower,
+            LaunchTrader: self._launch,
+        }
+        return makers[type(model)](name, model)
+
+    # -- lending ------------------------------------------------------------------------------------------------------
+
+    def _borrower(self, name: str, model: Borrower) -> list[Agent]:
+        from mayavi.agents.borrower import BorrowerAgent
+        from mayavi.agents.borrower_population import BorrowerPopulation
+        from mayavi.agents.lending import lending_market
+        from mayavi.agents.opening_borrower import OpeningBorrower
+
+        market = market_name(model.protocol, model.market)
+        lending = lending_market(self.fork, market)
+        collateral, debt = model.collateral.symbol, model.debt.symbol
+        price_e8, decimals = lending.price_e8(collateral), lending.decimals(collateral)
+        route = route_between(self.fork, collateral, debt)
+        shared: dict[str, Any] = {"collateral": collateral, "debt": debt, "market": market, "route": route}
+        if model.debt.amount is not None:
+            if model.count > 1:
+                raise BadScenario(
+                    f"agents.{name}: {model.count} borrowers cannot all owe {model.debt.amount} {debt}",
+                    "give a `health_factor` instead of an amount of debt",
+                )
+            if model.collateral.amount is None:
+                raise BadScenario(f"agents.{name}: a debt needs an amount of collateral", "collateral: 1 WETH")
+            self.lenders[name] = Lenders(market, (name,), collateral, debt)
+            return [
+                OpeningBorrower(
+                    name,
+                    collateral_amount=units(model.collateral.amount, decimals),
+                    debt_amount=units(model.debt.amount, lending.decimals(debt)),
+                    behaviour=self._behaviours(model)[0][0],
+                    cash_share=model.cash,
+                    **shared,
+                )
+            ]
+        assert model.health_factor is not None
+        if model.count == 1 and model.collateral.amount is not None and isinstance(model.health_factor, Constant):
+            self.lenders[name] = Lenders(market, (name,), collateral, debt)
+            return [
+                BorrowerAgent(
+                    name,
+                    collateral_amount=units(model.collateral.amount, decimals),
+                    target=model.health_factor.constant,
+                    behaviour=self._behaviours(model)[0][0],
+                    cash_share=model.cash,
+                    **shared,
+                )
+            ]
+        if model.collateral.amount is not None:
+            size: Any = float(model.collateral.amount)
+        else:
+            size = distribution(model.size_usd, Decimal(E8) / price_e8)
+        crowd = BorrowerPopulation(
+            name,
+            members=model.count,
+            collateral_amount=size,
+            target=distribution(model.health_factor),
+            behaviours=self._behaviours(model),
+            cash_share=model.cash,
+            **shared,
+        )
+        self.lenders[name] = Lenders(market, crowd.accounts, collateral, debt)
+        return [crowd]
+
+    def _behaviours(self, model: Borrower) -> list[tuple[Behaviour, float]]:
+        from mayavi.agents.behaviours import KeepsBand, Panics, Passive
+
+        kinds: dict[str, Behaviour] = {
+            "hold": Passive(),
+            "band": KeepsBand(model.band[0], model.band[1]),
+            "panic": Panics(below=model.panic_below, sells=True),
+        }
+        if isinstance(model.behaviour, str):
+            return [(kinds[model.behaviour], 1.0)]
+        return [(kinds[kind], float(share)) for kind, share in model.behaviour.items() if share]
+
+    def _liquidator(self, name: str, model: Liquidator) -> list[Agent]:
+        from mayavi.agents.liquidator import FrictionlessLiquidator, LiquidatorAgent
+
+        market = market_name(model.protocol, model.market)
+        for watched in model.watches or []:
+            if watched not in self.lenders:
+                raise UnknownName.of("borrower", watched, self.lenders, f"there are: {', '.join(self.lenders)}")
+        chosen = [
+            lenders
+            for each, lenders in self.lenders.items()
+            if lenders.market == market and (model.watches is None or each in model.watches)
+        ]
+        if not chosen:
+            raise BadScenario(f"agents.{name}: nobody borrows on {model.protocol}", "add an agent of kind borrower")
+        collaterals, debts = _unique(each.collateral for each in chosen), _unique(each.debt for each in chosen)
+        shared: dict[str, Any] = {
+            "watch": [account for lenders in chosen for account in lenders.accounts],
+            "collaterals": collaterals,
+            "debts": debts,
+            "market": market,
+            "priority_fee_wei": model.priority_fee,
+        }
+        made: list[Agent] = []
+        for number in range(model.count):
+            own = numbered(name, number, model.count)
+            if model.frictionless:
+                made.append(FrictionlessLiquidator(own, **shared))
+                continue
+            routes = {each: route_between(self.fork, each, debts[0]) for each in collaterals}
+            capital = {symbol: self._units(symbol, amount) for symbol, amount in model.capital.items()}
+            made.append(
+                LiquidatorAgent(
+                    own,
+                    routes={each: route for each, route in routes.items() if route is not None},
+                    capital=capital,
+                    flash_loan=model.flash_loan,
+                    least_profit=model.least_profit,
+                    most_a_step=model.most_a_step,
+                    **shared,
+                )
+            )
+        return made
+
+    # -- pools --------------------------------------------------------------------------------------------------------
+
+    def _launch(self, name: str, model: LaunchTrader) -> list[Agent]:
+        from mayavi.agents.recorded_trades import RecordedTrade, RecordedTradesAgent
+        from mayavi.scenarios.launch_record import read_launch
+
+        tokens = pool_tokens(model.pool)
+        if tokens is None:
+            raise BadScenario(f"agents.{name}: '{model.pool}' is no name of a pool", "such as NOVA/USDC.3000")
+        token, quote, fee = tokens
+        record = read_launch(model.data or "", f"agents.{name}")
+        self._watch_pool(model.pool)
+        trades = []
+        for entry in record.trades:
+            step = entry.seconds // self.step_seconds
+            if step >= self.config.steps:
+                break
+            sold, bought = (quote, token) if entry.event == "buy" else (token, quote)
+            given, got = (entry.quote, entry.token) if entry.event == "buy" else (entry.token, entry.quote)
+            amount = self._units(sold, (given or Decimal(0)) * model.volume)
+            out = None if got is None else self._units(bought, got)
+            trades.append(RecordedTrade(step, entry.event, entry.account, amount, out))  # type: ignore[arg-type]
+        holdings = {account: self._units(token, amount) for account, amount in record.holdings.items()}
+        return [
+            RecordedTradesAgent(
+                name,
+                token=token,
+                quote=quote,
+                fee=fee,
+                trades=trades,
+                holdings=holdings,
+                give=lambda symbol, holder, amount: give(self.fork, symbol, holder, amount),
+            )
+        ]
+
+    def _watch_pool(self, name: str) -> None:
+        pool_named(self.fork, name)
+        if name not in self.pools:
+            self.pools.append(name)
+
+    def _units(self, symbol: str, amount: Decimal) -> int:
+        from mayavi.protocols.tokens import Erc20
+
+        return units(amount, Erc20(self.fork, symbol).decimals)
+
+
+def market_name(protocol: str, market: str) -> str:
+    """What agents call the market."""
+    return {"aave_v3": "AaveV3", "spark": "Spark"}.get(protocol, market)
+
+
+def numbered(name: str, number: int, count: int) -> str:
+    """`bot`, or `bot-3` where there are several."""
+    return name if count == 1 else f"{name}-{number}"
+
+
+def distribution(model: Distribution, scale: Decimal = Decimal(1)) -> Any:
+    """The distribution that a scenario describes, all its values times `scale`."""
+    from mayavi.markets import distributions as d
+
+    def scaled(value: Decimal | None) -> float | None:
+        return None if value is None else float(value * scale)
+
+    def bounds(between: Sequence[Decimal] | None) -> dict[str, float | None]:
+        return {} if between is None else {"low": scaled(between[0]), "high": scaled(between[1])}
+
+    if isinstance(model, Constant):
+        return d.Constant(float(model.constant * scale))
+    if isinstance(model, Uniform):
+        return d.Uniform(float(model.uniform[0] * scale), float(model.uniform[1] * scale))
+    if isinstance(model, Normal):
+        normal = model.normal
+        return d.Normal(float(normal.mean * scale), float(normal.deviation * scale), **bounds(normal.between))
+    if isinstance(model, LogNormal):
+        spread = model.lognormal
+        return d.LogNormal(float(spread.median * scale), float(spread.sigma), **bounds(spread.between))
+    if isinstance(model, Pareto):
+        law = model.pareto
+        return d.Pareto(float(law.minimum * scale), float(law.shape), scaled(law.maximum))
+    assert isinstance(model, Choice)
+    if isinstance(model.choice, dict):
+        options = tuple(float(Decimal(key) * scale) for key in model.choice)
+        return d.Choice(options, tuple(float(weight) for weight in model.choice.values()))
+    return d.Choice(tuple(float(value * scale) for value in model.choice))
+
+
+def _unique(names: Any) -> list[str]:
+    return list(dict.fromkeys(names))
