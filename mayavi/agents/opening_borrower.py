@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mayavi.agents.base import Details, Intent, StepResult, World
-from mayavi.agents.borrower import BorrowerAgent
-from mayavi.agents.lending import NO_DEBT
+from mayavi.agents.borrower import OUTSIDE, BorrowerAgent
 from mayavi.agents.loan import Loan
 from mayavi.agents.quantities import MILLION
 from mayavi.protocols.tokens import Erc20
@@ -13,7 +12,8 @@ from mayavi.protocols.tokens import Erc20
 class OpeningBorrower(BorrowerAgent):
     """A `BorrowerAgent` that borrows a fixed `debt_amount`, and opens its loan in step 0 instead of before it.
 
-    `prepare` gives it the collateral and nothing else. Step 0 is one bundle: supply, borrow, spend all but `cash_share`.
+    `prepare` gives it the collateral and nothing else. In step 0 it supplies, borrows, and spends all but
+    `cash_share` of it.
     From step 1 on it behaves as any borrower; the health factor it opened with is its target.
     """
 
@@ -35,23 +35,22 @@ class OpeningBorrower(BorrowerAgent):
         """Open the loan, then behave."""
         if self.opened:
             return super().step(world, step_idx)
-        details = {
-            "collateral": self.collateral,
-            "collateral_amount": self.collateral_amount,
-            "debt": self.debt,
-            "debt_amount": self.debt_amount,
-        }
-        return StepResult((Intent("open", lambda: self._open(world), details),), "opens its loan")
+        supply: Details = {"asset": self.collateral, "amount": self.collateral_amount}
+        borrow: Details = {"asset": self.debt, "amount": self.debt_amount}
+        # Two transactions; what one account wants stays in its own order whatever the ordering.
+        intents = (Intent("supply", self._supply, supply), Intent("borrow", lambda: self._borrow(world), borrow))
+        return StepResult(intents, "opens its loan")
 
-    def _open(self, world: World) -> Details:
+    def _supply(self) -> None:
+        self.loan.lending.account(self.address).supply(self.collateral, self.collateral_amount)
+
+    def _borrow(self, world: World) -> Details:
         account = self.loan.lending.account(self.address)
-        account.supply(self.collateral, self.collateral_amount)
         account.borrow(self.debt, self.debt_amount)
         spent = self.debt_amount - self.debt_amount * self.cash_ppm // MILLION
         if spent:
-            Erc20(world.fork, self.debt).transfer(world.address("outside"), spent, sender=self.address)
-        factor = account.health().health_factor_wad
-        self.target_wad = factor if factor != NO_DEBT else self.target_wad
+            Erc20(world.fork, self.debt).transfer(world.address(OUTSIDE), spent, sender=self.address)
+        self.target_wad = account.health().health_factor_wad
         self.opening_price_e8 = self.loan.lending.price_e8(self.collateral)
         self.opened = True
-        return {"health_factor_after_wad": factor}
+        return {"health_factor_after_wad": self.target_wad}

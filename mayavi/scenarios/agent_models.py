@@ -117,8 +117,8 @@ class Arbitrageur(_Agent):
     pool: str
     """A pool by its name: WETH/USDC.500."""
     capital: dict[Symbol, NotNegative]
-    tolerance: RatioFromZero = Decimal(0)
-    """A further difference that it lets be."""
+    to: Literal["edge", "reference"] = "edge"
+    """Trade as long as the next unit pays (edge), or up to the outside price itself where all of it pays."""
 
 
 class OracleShock(_Agent):
@@ -166,6 +166,20 @@ class VestingRecipient(_Agent):
         return self
 
 
+class Traders(_Agent):
+    """Everybody else in a pool: buys and sells at random."""
+
+    kind: Literal["traders"]
+    pool: str
+    trades_a_step: RatioFromZero
+    """How many on average."""
+    size: Distribution
+    """In whole tokens of what the price is counted in: dollars in NOVA/USDC.3000."""
+    buys: Share = Decimal("0.5")
+    """The share of trades that are purchases."""
+    capital: dict[Symbol, NotNegative]
+
+
 class CurveBorrower(_Agent):
     """Holds a coin of a Curve pool, and flees into another one when it is worth less than `flees_below`."""
 
@@ -185,8 +199,10 @@ class LaunchTrader(_Agent):
     pool: str
     file: str | None = None
     data: str | None = None
+    liquidity_factor: PositiveRatio = Decimal(1)
+    """What if the pool had begun with so many times the liquidity."""
     volume: PositiveRatio = Decimal(1)
-    """Every trade times this."""
+    """What if every trade had been so many times as large."""
 
     @model_validator(mode="after")
     def _one_source(self) -> LaunchTrader:
@@ -196,6 +212,6 @@ class LaunchTrader(_Agent):
 
 
 AgentModel = Annotated[
-    Borrower | Liquidator | Arbitrageur | OracleShock | VestingRecipient | CurveBorrower | LaunchTrader,
+    Borrower | Liquidator | Arbitrageur | OracleShock | VestingRecipient | Traders | CurveBorrower | LaunchTrader,
     Field(discriminator="kind"),
 ]

@@ -25,19 +25,9 @@ def prices_written_out(name: str, folder: Path | None, time: str | None, price: 
 
 def series_of(text: str, symbol: str) -> Series:
     """The series that such text holds."""
-    from tempfile import TemporaryDirectory
-
-    from mayavi.errors import BadSeries
     from mayavi.markets.series import Series
 
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / f"{symbol}.csv"
-        path.write_text(text, encoding="utf-8")
-        try:
-            return Series.read(path)
-        except BadSeries as error:
-            message = error.message.replace(str(path), f"prices.{symbol}.data")
-            raise BadSeries(message, error.hint) from None
+    return Series.parse(text, name=f"prices.{symbol}.data")
 
 
 def written_out(name: str, folder: Path | None) -> str:

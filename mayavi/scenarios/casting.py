@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from mayavi.agents.base import Agent
+from mayavi.agents.base import Agent, World
 from mayavi.errors import BadScenario, MayaviError, UnknownName
 from mayavi.scenarios.agent_models import (
     AgentModel,
@@ -17,10 +18,11 @@ from mayavi.scenarios.agent_models import (
     LaunchTrader,
     Liquidator,
     OracleShock,
+    Traders,
     VestingRecipient,
 )
-from mayavi.scenarios.config import ScenarioConfig, pool_tokens
-from mayavi.scenarios.creation import give, units
+from mayavi.scenarios.config import PRICES, ScenarioConfig, pool_tokens
+from mayavi.scenarios.creation import give, reserve, units
 from mayavi.scenarios.distribution_models import (
     Choice,
     Constant,
@@ -30,7 +32,7 @@ from mayavi.scenarios.distribution_models import (
     Pareto,
     Uniform,
 )
-from mayavi.scenarios.pricing import E8
+from mayavi.scenarios.pricing import E8, oracle_usd_e8
 from mayavi.scenarios.routes import pool_named, route_between
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ class Cast:
     lenders: dict[str, Lenders] = field(default_factory=dict)
     pools: list[str] = field(default_factory=list)
     curve_pools: list[str] = field(default_factory=list)
+    sellers: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """What vesting recipients sell, and for what."""
 
     @classmethod
     def of(cls, config: ScenarioConfig, fork: Fork, step_seconds: int) -> Cast:
@@ -83,6 +87,7 @@ class Cast:
             Arbitrageur: self._arbitrageur,
             OracleShock: self._oracle_shock,
             VestingRecipient: self._vesting,
+            Traders: self._traders,
             CurveBorrower: self._curve_borrower,
             LaunchTrader: self._launch,
         }
@@ -205,18 +210,135 @@ class Cast:
             )
         return made
 
+    # -- prices -------------------------------------------------------------------------------------------------------
+
+    def price_poster(self) -> list[Agent]:
+        """Who posts the processes' prices to the feeds: one agent, or more where markets listen to different feeds."""
+        from mayavi.agents.price_path import PricePathAgent
+
+        feeds = {symbol: self._feeds(symbol) for symbol in self.config.prices}
+        most = max((len(each) for each in feeds.values()), default=0)
+        return [
+            PricePathAgent(
+                numbered(PRICES, number, most),
+                feeds={symbol: each[number] for symbol, each in feeds.items() if len(each) > number},
+            )
+            for number in range(most)
+        ]
+
+    def _feeds(self, symbol: str) -> list[str]:
+        """Every feed from which a market of this scenario learns the price of `symbol`; none for tokens of its own."""
+        from mayavi.protocols.aave_v3 import AaveV3
+        from mayavi.protocols.compound_v3 import CompoundV3, markets_of
+        from mayavi.protocols.spark import SparkLend
+
+        found: dict[bytes, None] = {}
+        if symbol in self.config.tokens:
+            return []
+        for kind in (AaveV3, SparkLend):
+            if f"{kind.prefix}.Pool" in self.fork.labels:
+                market = kind(self.fork)
+                if symbol in market.symbols:
+                    found[market.oracle.getSourceOfAsset(market.address_of(symbol))] = None
+        used = {lenders.market for lenders in self.lenders.values()}
+        for name in [each for each in markets_of(self.fork) if each in used]:
+            comet = CompoundV3(self.fork, name)
+            if comet.is_base(symbol):
+                found[comet.contract.baseTokenPriceFeed()] = None
+            found |= {asset.price_feed: None for asset in comet.assets if asset.symbol == symbol}
+        if not found:
+            found[self.fork.address_of(f"Chainlink.{symbol}/USD")] = None
+        return [self.fork.name(address) for address in found]
+
+    def _oracle_shock(self, name: str, model: OracleShock) -> list[Agent]:
+        from mayavi.agents.oracle_shock import OracleShockAgent, PathShock, RampShock, Shock, StepShock
+
+        shock: Shock
+        if model.path is not None:
+            before = Decimal(oracle_usd_e8(self.fork, model.asset)) / E8
+            shock = PathShock([Fraction(price) / Fraction(before) for price in model.path], model.at)
+        elif model.steps > 1:
+            shock = RampShock(model.at, model.at + model.steps, model.size or 0)
+        else:
+            shock = StepShock(model.at, model.size or 0)
+        return [OracleShockAgent(name, feeds=self._feeds(model.asset), shock=shock)]
+
     # -- pools --------------------------------------------------------------------------------------------------------
+
+    def _arbitrageur(self, name: str, model: Arbitrageur) -> list[Agent]:
+        from mayavi.agents.arbitrageur import ArbitrageurAgent
+
+        pool = self._pool(model.pool)
+        capital = {symbol: self._units(symbol, amount) for symbol, amount in model.capital.items()}
+        return [
+            ArbitrageurAgent(
+                numbered(name, number, model.count),
+                pool=pool,
+                capital=capital,
+                reference=Reference(frozenset(self.config.prices)),
+                to=model.to,
+                priority_fee_wei=model.priority_fee,
+            )
+            for number in range(model.count)
+        ]
+
+    def _vesting(self, name: str, model: VestingRecipient) -> list[Agent]:
+        from mayavi.agents.partial_sale import SellsShare
+        from mayavi.agents.selling import SalePlan, SellsAbove, SellsAtOnce, SellsOverSteps
+        from mayavi.agents.vesting import VestingRecipientAgent
+
+        pool, symbol = self._pool(model.pool), model.token.symbol
+        if symbol not in pool[:2]:
+            raise BadScenario(f"agents.{name}: {symbol} is not in the pool {model.pool}", "sell into one that has it")
+        other = pool[1] if symbol == pool[0] else pool[0]
+        amount = self._units(symbol, model.token.amount or Decimal(0))
+        plan: SalePlan
+        if model.sells == "twap":
+            plan = SellsOverSteps(model.over)
+        elif model.sells == "threshold":
+            plan = SellsAbove(model.threshold or 1)
+        else:
+            plan = SellsAtOnce()
+        if model.share != 1:
+            plan = SellsShare(plan, model.share)
+        reserve(self.fork, symbol, amount)
+        self.sellers[name] = symbol, other
+        return [
+            VestingRecipientAgent(
+                name,
+                token=symbol,
+                amount=amount,
+                route=(symbol, other, pool[2]),
+                start_seconds=model.cliff,
+                duration_seconds=model.duration,
+                plan=plan,
+            )
+        ]
+
+    def _traders(self, name: str, model: Traders) -> list[Agent]:
+        from mayavi.agents.noise_traders import NoiseTraders
+
+        return [
+            NoiseTraders(
+                name,
+                pool=self._pool(model.pool),
+                trades_a_step=float(model.trades_a_step),
+                size=distribution(model.size),
+                buys=model.buys,
+                capital={symbol: self._units(symbol, amount) for symbol, amount in model.capital.items()},
+                give=self._give,
+            )
+        ]
+
+    def _curve_borrower(self, name: str, model: CurveBorrower) -> list[Agent]:
+        raise BadScenario(f"agents.{name}: not yet")
 
     def _launch(self, name: str, model: LaunchTrader) -> list[Agent]:
         from mayavi.agents.recorded_trades import RecordedTrade, RecordedTradesAgent
         from mayavi.scenarios.launch_record import read_launch
 
-        tokens = pool_tokens(model.pool)
-        if tokens is None:
-            raise BadScenario(f"agents.{name}: '{model.pool}' is no name of a pool", "such as NOVA/USDC.3000")
-        token, quote, fee = tokens
+        token, quote, fee = self._pool(model.pool)
         record = read_launch(model.data or "", f"agents.{name}")
-        self._watch_pool(model.pool)
         trades = []
         for entry in record.trades:
             step = entry.seconds // self.step_seconds
@@ -236,19 +358,41 @@ class Cast:
                 fee=fee,
                 trades=trades,
                 holdings=holdings,
-                give=lambda symbol, holder, amount: give(self.fork, symbol, holder, amount),
+                give=self._give,
             )
         ]
 
-    def _watch_pool(self, name: str) -> None:
+    def _pool(self, name: str) -> tuple[str, str, int]:
+        """Tokens and fee of a pool that exists; its figures will be recorded."""
         pool_named(self.fork, name)
+        tokens = pool_tokens(name)
+        assert tokens is not None  # pool_named refuses other names
         if name not in self.pools:
             self.pools.append(name)
+        return tokens
+
+    def _give(self, symbol: str, holder: bytes, amount: int) -> None:
+        give(self.fork, symbol, holder, amount)
 
     def _units(self, symbol: str, amount: Decimal) -> int:
         from mayavi.protocols.tokens import Erc20
 
         return units(amount, Erc20(self.fork, symbol).decimals)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a token is worth outside: by the run's own price processes, else by the oracle on the chain."""
+
+    drawn: frozenset[str]
+
+    def usd_e8(self, world: World, token: str) -> int:
+        """In dollars with eight decimals."""
+        from mayavi.markets.price_paths import to_usd_e8
+
+        if token in self.drawn:
+            return to_usd_e8(world.price_usd(token))
+        return world.observe(("oracle", token), lambda: oracle_usd_e8(world.fork, token))
 
 
 def market_name(protocol: str, market: str) -> str:

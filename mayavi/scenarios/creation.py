@@ -14,6 +14,7 @@ from mayavi.scenarios.config import NewPool, NewToken, pool_tokens
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
+    from mayavi.protocols.tokens import Erc20
     from mayavi.protocols.uniswap_pool import UniswapV3Pool
 
 ISSUER = "issuer"
@@ -101,13 +102,29 @@ def give(fork: Fork, symbol: str, holder: bytes, amount: int) -> None:
     if token.address == account(f"token {symbol}"):
         left = token.balance_of(issuer)
         if left < amount:
-            raise BadScenario(
-                f"{token.text(amount)} are given out, and {token.text(left)} of the supply are left",
-                f"raise tokens.{symbol}.supply",
-            )
+            raise _too_little(token, amount, left)
         token.transfer(holder, amount, sender=issuer)
     else:
         fork.deal(symbol, holder, token.balance_of(holder) + amount)
+
+
+def reserve(fork: Fork, symbol: str, amount: int) -> None:
+    """Take `amount` of a token of the scenario's own from the issuer, for an agent that is dealt so much later."""
+    from mayavi.protocols.tokens import Erc20
+
+    token, issuer = Erc20(fork, symbol), account(ISSUER)
+    if token.address == account(f"token {symbol}"):
+        left = token.balance_of(issuer)
+        if left < amount:
+            raise _too_little(token, amount, left)
+        fork.deal(symbol, issuer, left - amount)
+
+
+def _too_little(token: Erc20, amount: int, left: int) -> BadScenario:
+    return BadScenario(
+        f"{token.text(amount)} are given out, and {token.text(left)} of the supply are left",
+        f"raise tokens.{token.symbol}.supply",
+    )
 
 
 def units(amount: Decimal, decimals: int) -> int:

@@ -49,8 +49,8 @@ class StepPrice(_Change):
     """One sudden change."""
 
     process: Literal["step", "jump"]
-    at: Annotated[int, Field(ge=1, le=10_000_000)]
-    """The step in which agents first see it; `start` is what they see in step 0."""
+    at: Step
+    """The step in which agents first see it."""
 
 
 class RampPrice(_Change):

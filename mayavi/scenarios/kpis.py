@@ -1,0 +1,158 @@
+"""Figures of a whole run: what was liquidated, what went bad, where prices went, what sellers got."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from mayavi.evm.units import WAD
+from mayavi.sim.hooks import Hook
+from mayavi.sim.rows import ActionRow, KpiRow, SnapshotRow
+
+if TYPE_CHECKING:
+    from mayavi.sim.market_snapshot import MarketSnapshotHook
+    from mayavi.sim.world_state import WorldState
+
+_SCALES = {"usd_e8": 8, "eth_e8": 8, "wad": 18, "ray": 27, "count": 0}
+
+
+def kpi(name: str, value: int, unit: str) -> KpiRow:
+    """An exact figure; units `e6`, `e18` … are a token's smallest units."""
+    decimals = _SCALES[unit] if unit in _SCALES else int(unit[1:])
+    return KpiRow(name, str(value), value / 10**decimals, unit)
+
+
+class Tally(Hook):
+    """Adds up what actions did, as they are executed."""
+
+    def __init__(self, sellers: Mapping[str, tuple[str, str]] | None = None) -> None:
+        self.sellers = dict(sellers or {})
+        self.arbitrages = self.arbitrage_profit_e8 = 0
+        self.liquidations = self.lost_liquidations = 0
+        self.liquidated_e8 = self.liquidator_profit_e8 = 0
+        self.liquidated_accounts: set[str] = set()
+        self.sold: dict[tuple[str, str, str], list[int]] = {}
+        """What was sold and what it brought, by agent and the two tokens."""
+        self.off_record_ppm = 0
+        self.on_record = 0
+
+    def after_step(self, world: WorldState, actions: Sequence[ActionRow]) -> Iterable[SnapshotRow]:
+        """Count the actions of a step."""
+        del world
+        for row in actions:
+            if row.kind == "liquidate":
+                self._liquidation(row)
+            elif row.status != "success":
+                continue
+            elif row.kind in {"sell", "buy", "trade"}:
+                self._trade(row.agent, json.loads(row.details))
+            elif row.kind == "arbitrage":
+                self.arbitrages += 1
+                self.arbitrage_profit_e8 += int(json.loads(row.details)["profit_e8"])
+        return ()
+
+    def _liquidation(self, row: ActionRow) -> None:
+        if row.status != "success":
+            self.lost_liquidations += 1
+            return
+        facts = json.loads(row.details)
+        self.liquidations += int(facts.get("times", 1))
+        self.liquidated_e8 += int(facts["covered_e8"])
+        self.liquidator_profit_e8 += int(facts.get("profit_e8", 0))
+        self.liquidated_accounts.add(facts["borrower"])
+
+    def _trade(self, agent: str, facts: dict[str, str]) -> None:
+        if agent in self.sellers:
+            (given, taken), amounts = self.sellers[agent], (facts["sold"], facts["received"])
+        else:
+            (given, taken), amounts = (facts["token_in"], facts["token_out"]), (facts["amount_in"], facts["amount_out"])
+        totals = self.sold.setdefault((agent, given, taken), [0, 0])
+        totals[0] += int(amounts[0])
+        totals[1] += int(amounts[1])
+        if "recorded_out" in facts:
+            recorded = int(facts["recorded_out"])
+            self.on_record += 1
+            off = abs(int(facts["amount_out"]) - recorded) * 10**6 // max(recorded, 1)
+            self.off_record_ppm = max(self.off_record_ppm, off)
+
+
+class Figures:
+    """The scenario's own figures, asked for when the last step is done."""
+
+    def __init__(
+        self,
+        tally: Tally,
+        market: MarketSnapshotHook,
+        *,
+        populations: Sequence[str],
+        traced: Sequence[str],
+        pools: Sequence[str],
+        assets: Sequence[tuple[str, str]],
+    ) -> None:
+        self.tally, self.market = tally, market
+        self.populations, self.traced = tuple(populations), tuple(traced)
+        self.pools, self.assets = tuple(pools), tuple(assets)
+
+    def __call__(self, world: WorldState) -> list[KpiRow]:
+        """All of them."""
+        rows = [*self._lending(), *self._prices()]
+        rows += self._sales(world)
+        return rows
+
+    def _lending(self) -> Iterable[KpiRow]:
+        if not self.populations:
+            return
+        tally, latest = self.tally, self.market.latest
+        units = {latest[each, "bad_debt"].unit for each in self.populations}
+        unit = units.pop() if len(units) == 1 else "usd_e8"
+        yield kpi("liquidations", tally.liquidations, "count")
+        yield kpi("liquidated", tally.liquidated_e8, unit)
+        yield kpi("liquidated_accounts", len(tally.liquidated_accounts), "count")
+        yield kpi("liquidations_failed", tally.lost_liquidations, "count")
+        yield kpi("liquidator_profit", tally.liquidator_profit_e8, unit)
+        for metric, name in (
+            ("bad_debt", "bad_debt"),
+            ("accounts_with_bad_debt", "bad_debt_accounts"),
+            ("health_factor_below_1", "liquidatable_accounts"),
+            ("debt", "debt"),
+            ("collateral", "collateral"),
+        ):
+            total = sum(latest[each, metric].value for each in self.populations)
+            yield kpi(name, total, unit if latest[self.populations[0], metric].unit.endswith("_e8") else "count")
+        for account in self.traced:
+            figure = latest.get((account, "health_factor"))
+            if figure is not None:
+                yield kpi(f"health_factor.{account}", figure.value, "wad")
+
+    def _prices(self) -> Iterable[KpiRow]:
+        first, latest = self.market.first, self.market.latest
+        for subject, name in self.assets:
+            if (subject, "price") in latest:
+                yield kpi(f"oracle_change.{name}", _change(first, latest, subject), "wad")
+        for pool in self.pools:
+            yield kpi(f"price_impact.{pool}", _change(first, latest, f"UniswapV3.{pool}"), "wad")
+
+    def _sales(self, world: WorldState) -> Iterable[KpiRow]:
+        from mayavi.protocols.tokens import Erc20
+
+        tally = self.tally
+        for (agent, sold, bought), (given, got) in sorted(tally.sold.items()):
+            first, second = Erc20(world.fork, sold), Erc20(world.fork, bought)
+            yield kpi(f"sold.{agent}.{sold}", given, f"e{first.decimals}")
+            yield kpi(f"proceeds.{agent}.{bought}", got, f"e{second.decimals}")
+            average = got * 10**first.decimals * WAD // (given * 10**second.decimals) if given else 0
+            yield kpi(f"average_price.{agent}.{sold}/{bought}", average, "wad")
+        if tally.arbitrages:
+            yield kpi("arbitrages", tally.arbitrages, "count")
+            yield kpi("arbitrage_profit", tally.arbitrage_profit_e8, "usd_e8")
+        if tally.on_record:
+            yield kpi("trades_on_record", tally.on_record, "count")
+            yield KpiRow("largest_difference_from_record", str(tally.off_record_ppm), tally.off_record_ppm / 10**6, "ppm")
+
+
+def _change(first: dict[tuple[str, str], object], latest: dict[tuple[str, str], object], subject: str) -> int:
+    before, after = first[subject, "price"], latest[subject, "price"]
+    start: int = before.value  # type: ignore[attr-defined]
+    end: int = after.value  # type: ignore[attr-defined]
+    return (end - start) * WAD // start if start else 0
