@@ -5,6 +5,9 @@
     fork = Fork.replica("ethereum")        # offline; built at first use
     fork.deal("WETH", holder, ether(1))
 
+    run = mayavi.run("depeg_cascade", chain="base", seed=7)
+    run.kpis, run.actions.df()
+
 Importing this package imports nothing else: each name below is loaded when it is first used.
 """
 
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     from mayavi.evm.units import format_units as format_units
     from mayavi.evm.units import gwei as gwei
     from mayavi.evm.units import to_units as to_units
+    from mayavi.scenarios.running import run as run
+    from mayavi.scenarios.sweep import sweep as sweep
+    from mayavi.sim.store import Store as Store
 
 __version__ = "0.1.0"
 
@@ -45,11 +51,14 @@ _HOMES = {
     "Receipt": "mayavi.evm.receipt",
     "Snapshot": "mayavi.evm.registry",
     "SnapshotRegistry": "mayavi.evm.registry",
+    "Store": "mayavi.sim.store",
     "Template": "mayavi.evm.fleet",
     "checksum": "mayavi.evm.address",
     "ether": "mayavi.evm.units",
     "format_units": "mayavi.evm.units",
     "gwei": "mayavi.evm.units",
+    "run": "mayavi.scenarios.running",
+    "sweep": "mayavi.scenarios.sweep",
     "to_address": "mayavi.evm.address",
     "to_units": "mayavi.evm.units",
 }
@@ -64,6 +73,7 @@ __all__ = [
     "Receipt",
     "Snapshot",
     "SnapshotRegistry",
+    "Store",
     "Template",
     "__version__",
     "checksum",
@@ -71,6 +81,8 @@ __all__ = [
     "ether",
     "format_units",
     "gwei",
+    "run",
+    "sweep",
     "to_address",
     "to_units",
 ]

@@ -21,6 +21,7 @@ EXPORTED = [
     "Receipt",
     "Snapshot",
     "SnapshotRegistry",
+    "Store",
     "Template",
     "__version__",
     "checksum",
@@ -28,6 +29,8 @@ EXPORTED = [
     "ether",
     "format_units",
     "gwei",
+    "run",
+    "sweep",
     "to_address",
     "to_units",
 ]

@@ -1,4 +1,4 @@
-"""`mayavi validate`: prove the EVM and the protocols on real chain data."""
+"""`mayavi validate`: prove the EVM and the protocols on real chain data, and that simulations repeat themselves."""
 
 from __future__ import annotations
 
@@ -10,12 +10,24 @@ import typer
 from mayavi.cli.group import command_group
 from mayavi.cli.output import Column, print_json, print_table
 from mayavi.cli.progress import counted
+from mayavi.cli.run import (
+    BlockOption,
+    ChainOption,
+    RpcUrlOption,
+    ScenarioName,
+    SetOption,
+    SnapshotOption,
+    SourceOption,
+    StepsOption,
+    block_of,
+)
 
 if TYPE_CHECKING:
     from mayavi.replay.blocks import BlockReport, Report
     from mayavi.replay.quotes import QuotesReport
+    from mayavi.scenarios.determinism import DeterminismReport
 
-app = command_group("Prove the EVM and the protocols on real chain data.")
+app = command_group("Prove the EVM and the protocols on real chain data, and that simulations repeat themselves.")
 
 
 @app.command("blocks")
@@ -126,3 +138,64 @@ def print_quotes(report: QuotesReport) -> None:
             print(f"{pool.name} at block {pool.block}, {pool.problem or pool.first_difference}")
     totals = report.to_json()
     print(f"{totals['exact_quotes']} of {totals['quotes']} quotes exact")
+
+
+@app.command("determinism")
+def determinism(
+    scenario: ScenarioName,
+    chain: ChainOption = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="The seed; by default the one the scenario names.")] = None,
+    steps: StepsOption = None,
+    overrides: SetOption = None,
+    source: SourceOption = None,
+    snapshot: SnapshotOption = None,
+    rpc_url: RpcUrlOption = None,
+    block: BlockOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+) -> None:
+    """Run a scenario in every way that must change nothing, and once with another seed, and compare digests.
+
+    Again; on two threads; with its agents listed the other way round; in another process: all must give the same rows
+    and the same final world. Another seed must give other rows. An agent whose code breaks stops it. Nothing is stored.
+    Exit code 1 when anything is not as it must be.
+    """
+    from mayavi.scenarios.determinism import check_determinism
+    from mayavi.scenarios.loading import load_scenario
+    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.sim.world_state import checked_seed
+
+    chosen = load_scenario(scenario, chain=chain, steps=steps, overrides=overrides or ())
+    world = WorldSource.of(source, chain=chosen.config.chain, snapshot=snapshot, rpc_url=rpc_url, block=block_of(block))
+    used_seed = checked_seed(chosen.config.seed if seed is None else seed)
+    with counted(f"running {chosen.name}", "runs", eta=True) as advance:
+        report = check_determinism(chosen, world, used_seed, progress=advance)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        print_determinism(report)
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+def print_determinism(report: DeterminismReport) -> None:
+    """A line a trial, then what is wrong."""
+    print(f"{report.scenario} · {report.chain} · seed {report.seed} · digest {report.digest[:16]}…\n")
+    columns = [Column("run", right=False), Column("digest", right=False), Column("must be", right=False)]
+    columns += [Column("result", right=False, style="bold")]
+    print_table(
+        columns,
+        [
+            (
+                each.name,
+                f"{each.digest[:16]}…",
+                "the same" if each.expected_same else "another",
+                "as it must be" if each.passed else "NOT SO",
+            )
+            for each in report.comparisons
+        ],
+    )
+    print()
+    for each in report.comparisons:
+        if not each.passed:
+            print(f"{each.name}: {each.difference}")
+    print("deterministic" if report.passed else "not deterministic")

@@ -52,7 +52,13 @@ class SegmentRecorder:
     """
 
     def __init__(
-        self, path: str | Path, *, flush_rows: int = 50_000, flush_seconds: float = 5.0, merge_patience_s: float = 0.25
+        self,
+        path: str | Path,
+        *,
+        flush_rows: int = 50_000,
+        flush_seconds: float = 5.0,
+        merge_patience_s: float = 0.25,
+        merge: bool = True,
     ) -> None:
         self.path = Path(path)
         self.merged: Merged | None = None
@@ -60,6 +66,7 @@ class SegmentRecorder:
         self._folder = SegmentFolder(self.path)
         self._flush_rows, self._flush_seconds = flush_rows, flush_seconds
         self._merge_patience_s = merge_patience_s
+        self._merges = merge
         self._info: RunInfo | None = None
         self._live: int | None = None
         self._segments = 0
@@ -112,7 +119,8 @@ class SegmentRecorder:
         self._folder.close_live(run.run_id)
         self._release()
         self._info = None
-        self.merged = merge(self.path, patience_s=self._merge_patience_s)
+        if self._merges:
+            self.merged = merge(self.path, patience_s=self._merge_patience_s)
 
     def close(self) -> None:
         """Stop, whether the run ended or not: rows at hand are written, and a run without an end is interrupted."""

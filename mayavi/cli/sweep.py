@@ -1,0 +1,168 @@
+"""`mayavi sweep`: a scenario with many seeds, and what all of the runs say together."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mayavi.cli.output import Column, print_json, print_note, print_table
+from mayavi.cli.progress import activity, counted, duration
+from mayavi.cli.run import (
+    BlockOption,
+    ChainOption,
+    RpcUrlOption,
+    ScenarioName,
+    SetOption,
+    SnapshotOption,
+    SourceOption,
+    StepsOption,
+    StoreOption,
+    block_of,
+)
+
+if TYPE_CHECKING:
+    from mayavi.scenarios.results import PointSummary, Sweep
+
+
+def sweep(
+    scenario: ScenarioName,
+    seeds: Annotated[str, typer.Option("--seeds", metavar="0:1000", help="Which seeds: 0:1000, 1,2,5 or both.")],
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", help="How many processes; by default one for each core.")
+    ] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--grid", metavar="A.B=1,2,3", help="Several values of the scenario; given again, all combinations."
+        ),
+    ] = None,
+    chain: ChainOption = None,
+    steps: StepsOption = None,
+    overrides: SetOption = None,
+    source: SourceOption = None,
+    snapshot: SnapshotOption = None,
+    rpc_url: RpcUrlOption = None,
+    block: BlockOption = None,
+    store: StoreOption = None,
+    ray: Annotated[
+        str | None, typer.Option("--ray", metavar="ADDRESS", help="Let this Ray cluster do the work: auto, host:6379.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Run a scenario once for each seed, on all cores, and summarise: mean, p5, p50, p95, VaR and LaR.
+
+    Every run is kept. What is stored is not run again: the same command goes on with a sweep that was interrupted.
+    """
+    from mayavi.cli import INTERRUPTED
+    from mayavi.scenarios.loading import load_scenario
+    from mayavi.scenarios.sweep import plan_of, run_sweep
+    from mayavi.scenarios.sweep_plan import parse_grid, parse_seeds
+    from mayavi.scenarios.workers import check_jobs, default_jobs
+    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.sim.store import store_path
+
+    processes = check_jobs(default_jobs() if jobs is None else jobs)
+    chosen_seeds, points = parse_seeds(seeds), parse_grid(grid or ())
+    scenarios = [
+        load_scenario(scenario, chain=chain, steps=steps, overrides=[*(overrides or ()), *point]) for point in points
+    ]
+    name, on = scenarios[0].name, scenarios[0].config.chain
+    world = WorldSource.of(source, chain=on, snapshot=snapshot, rpc_url=rpc_url, block=block_of(block))
+    with activity("opening the world"):
+        plan = plan_of(scenarios, points, chosen_seeds, world)
+    print(
+        f"{name} · {on} · {len(plan.tasks):,} runs · {plan.sweep_id}",
+        file=sys.stderr if as_json else sys.stdout,
+        flush=True,
+    )
+    kept = 0
+    try:
+        with counted("sweeping", "runs", eta=True) as advance:
+
+            def progress(done: int, total: int) -> None:
+                nonlocal kept
+                kept = done
+                advance(done, total)
+
+            found = run_sweep(
+                scenarios,
+                points,
+                chosen_seeds,
+                world,
+                store=store_path(store),
+                jobs=processes,
+                ray=ray,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        print(f"interrupted: {kept:,} of {len(plan.tasks):,} runs are done and kept", file=sys.stderr)
+        print(f"  the same command goes on with the rest: {command()}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print_json(document(found))
+        return
+    for point in found.points:
+        print_point(point)
+    print_note(last_line(found))
+
+
+def command() -> str:
+    """How this process was called, to be typed again."""
+    import shlex
+
+    return shlex.join(["mayavi", *sys.argv[1:]])
+
+
+def print_point(point: PointSummary) -> None:
+    """The figures of one point of the grid."""
+    from mayavi.scenarios.figures import shown_number
+    from mayavi.scenarios.results import SUMMARY_COLUMNS, summary_rows
+
+    print(f"\n{point.label}" if point.label else "")
+    print_table([Column(title, right=index > 0) for index, title in enumerate(SUMMARY_COLUMNS)], summary_rows(point))
+    at_risk = (("VaR", "bad debt", point.value_at_risk), ("LaR", "liquidated value", point.liquidations_at_risk))
+    for short, what, found in at_risk:
+        if found is not None:
+            value, low, high = (shown_number(each, "usd") for each in (found.p95.value, found.p95.low, found.p95.high))
+            print(f"{short}  {value}  the {what} that 95 % of the runs stay below (95 % interval {low} to {high})")
+
+
+def last_line(found: Sweep) -> str:
+    """How long, what was there before, and what to do next."""
+    before = f" ({found.resumed:,} were stored before)" if found.resumed else ""
+    took = duration(found.seconds)
+    return f"{len(found.runs):,} runs{before} · {took} · `mayavi runs list --sweep {found.sweep_id}` shows each"
+
+
+def document(found: Sweep) -> dict[str, object]:
+    """A sweep for programs."""
+    return {
+        "sweep_id": found.sweep_id,
+        "scenario": found.scenario,
+        "chain": found.chain,
+        "runs": [
+            {
+                "run_id": run.run_id,
+                "seed": str(run.seed),
+                "overrides": list(found.points[index % len(found.points)].overrides),
+                "digest": run.digest,
+            }
+            for index, run in enumerate(found.runs)
+        ],
+        "points": [
+            {
+                "overrides": list(point.overrides),
+                "figures": {
+                    name: {"unit": point.units[name], **each.to_json()} for name, each in point.figures.items()
+                },
+                "VaR": point.value_at_risk.at_risk.to_json() if point.value_at_risk else None,
+                "LaR": point.liquidations_at_risk.at_risk.to_json() if point.liquidations_at_risk else None,
+            }
+            for point in found.points
+        ],
+        "resumed": found.resumed,
+        "seconds": found.seconds,
+        "store": str(found.store_path),
+    }

@@ -1,0 +1,51 @@
+"""What is told at the end of a run, counted while its rows go by: nothing has to be read back."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from mayavi.sim.rows import ActionRow, Recorder, RunEnd, RunInfo, SnapshotRow
+
+
+class Tally:
+    """Hands every row on to `recorder`, and counts."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self.info: RunInfo | None = None
+        self.ended: RunEnd | None = None
+        self.kinds: Counter[str] = Counter()
+        """Successful actions by kind."""
+        self.failures: Counter[str] = Counter()
+        """Failed actions by reason."""
+        self.raised: Counter[str] = Counter()
+        """Agents whose own code broke, by name."""
+        self.first: dict[tuple[str, str], SnapshotRow] = {}
+        """The market as the run found it, by subject and metric …"""
+        self.last: dict[tuple[str, str], SnapshotRow] = {}
+        """… and as it left it."""
+
+    def begin(self, info: RunInfo) -> None:
+        """The run starts."""
+        self.info = info
+        self._recorder.begin(info)
+
+    def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
+        """A step is done."""
+        for row in actions:
+            if row.status == "success":
+                self.kinds[row.kind] += 1
+            elif row.status == "failed":
+                self.failures[row.reason] += 1
+            else:
+                self.raised[row.agent] += 1
+        for figure in snapshots:
+            key = (figure.subject, figure.metric)
+            self.first.setdefault(key, figure)
+            self.last[key] = figure
+        self._recorder.record(actions, snapshots)
+
+    def end(self, end: RunEnd) -> None:
+        """The run is over."""
+        self.ended = end
+        self._recorder.end(end)
