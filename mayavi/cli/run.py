@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -125,14 +126,45 @@ def told(run: Run, config: ScenarioConfig) -> list[str]:
     """What one wants to know of a run: how much happened, what failed, its figures, where prices went."""
     from mayavi.scenarios.figures import shown, title_of
 
-    lines = [f"{run.steps:,} step{'s' if run.steps != 1 else ''}, {agents_of(config)}, {happened(run)}"]
+    lines = [f"{plural(run.steps, 'step')}, {agents_of(config)}, {happened(run)}"]
     if raised := int(run.kpis.get("raised", 0)):
-        who = ", ".join(sorted(run.tally.raised)[:REASONS_SHOWN]) if run.tally else ""
-        lines.append(f"{raised:,} times the code of an agent broke ({who}); `mayavi runs explain` shows where")
-    figures = [(title_of(row.name), shown(row)) for row in run.kpis.rows() if row.name not in COUNTED]
-    width = max((len(name) for name, _ in figures), default=0)
-    lines += [f"{name.ljust(width)}  {value}" for name, value in figures]
-    return lines + prices(run)
+        who = ", ".join(sorted(run.headlines.raised)[:REASONS_SHOWN]) if run.headlines else ""
+        lines.append(f"{plural(raised, 'time')} the code of an agent broke ({who}); `mayavi runs explain` shows where")
+    facts, told_of = lending(run)
+    moves, named = prices(run)
+    told_of |= named | COUNTED
+    facts += [(title_of(row.name), shown(row)) for row in run.kpis.rows() if row.name not in told_of and row.number]
+    facts += moves
+    width = max((len(name) for name, _ in facts), default=0)
+    return lines + [f"{name.ljust(width)}  {value}" for name, value in facts]
+
+
+def lending(run: Run) -> tuple[list[tuple[str, str]], set[str]]:
+    """What was liquidated and what went bad, and which figures that tells."""
+    from mayavi.scenarios.figures import shown
+
+    kpis = run.kpis
+    if not {"liquidated", "liquidated_accounts", "bad_debt", "bad_debt_accounts"} <= set(kpis):
+        return [], set()
+    liquidated, bad = shown(kpis.exact("liquidated")), shown(kpis.exact("bad_debt"))
+    if accounts := int(kpis["liquidated_accounts"]):
+        liquidated += f" of debt in {plural(accounts, 'account')}"
+    if accounts := int(kpis["bad_debt_accounts"]):
+        bad += f" in {plural(accounts, 'account')}"
+    names = {
+        "liquidated",
+        "liquidated_accounts",
+        "liquidations",
+        "liquidations_failed",
+        "bad_debt",
+        "bad_debt_accounts",
+    }
+    return [("liquidated", liquidated), ("bad debt", bad)], names
+
+
+def plural(count: int, what: str) -> str:
+    """`1 step`, `48 steps`."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def agents_of(config: ScenarioConfig) -> str:
@@ -142,19 +174,17 @@ def agents_of(config: ScenarioConfig) -> str:
 
 
 def happened(run: Run) -> str:
-    """The transactions, and why some failed: `1,204 transactions (37 failed: 31 × …, 6 × …)`."""
-    sent, failed = int(run.kpis.get("transactions", 0)), int(run.kpis.get("failed", 0))
-    text = f"{sent:,} transaction{'s' if sent != 1 else ''}"
-    if not failed:
+    """The transactions, and why some failed: `1,204 transactions (37 actions failed: 31 × …, 6 × …)`."""
+    text, failed = plural(int(run.kpis.get("transactions", 0)), "transaction"), int(run.kpis.get("failed", 0))
+    if not failed or run.headlines is None:
         return text
-    reasons = run.tally.failures.most_common(REASONS_SHOWN) if run.tally else []
-    shown = ", ".join(f"{count:,} × {short(reason)}" for reason, count in reasons)
-    more = (
-        f" and {failed - sum(count for _, count in reasons):,} others"
-        if run.tally and len(run.tally.failures) > len(reasons)
-        else ""
-    )
-    return f"{text} ({failed:,} action{'s' if failed != 1 else ''} failed: {shown}{more})"
+    reasons: Counter[str] = Counter()
+    for reason, count in run.headlines.failures.items():
+        reasons[short(reason)] += count
+    shown = [f"{count:,} × {reason}" for reason, count in reasons.most_common(REASONS_SHOWN)]
+    if len(reasons) > REASONS_SHOWN:
+        shown.append(f"{failed - sum(count for _, count in reasons.most_common(REASONS_SHOWN)):,} others")
+    return f"{text} ({plural(failed, 'action')} failed: {', '.join(shown)})"
 
 
 def short(reason: str, limit: int = 60) -> str:
@@ -164,25 +194,34 @@ def short(reason: str, limit: int = 60) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def prices(run: Run) -> list[str]:
-    """Where every price went: `WETH  $2,562.92 → $1,922.19 (−25.0 %)`."""
-    from mayavi.scenarios.figures import change, shown
+def prices(run: Run) -> tuple[list[tuple[str, str]], set[str]]:
+    """Where prices went, `WETH/USDC.500: 2,562.92 → 1,873.41 (oracle −25.0 %, pool −26.9 %)`, and what that tells."""
+    from mayavi.scenarios.figures import percent, plain
 
-    if run.tally is None:
-        return []
-    moved = [
-        (subject, before, run.tally.last[(subject, metric)])
-        for (subject, metric), before in run.tally.first.items()
-        if metric == "price" and run.tally.last[(subject, metric)].value != before.value
-    ]
-    width = max((len(subject) for subject, _, _ in moved), default=0)
-    return [
-        f"{subject.ljust(width)}  {shown(before)} → {shown(after)} ({change(before.number, after.number)})"
-        for subject, before, after in moved
-    ]
+    lines: list[tuple[str, str]] = []
+    names: set[str] = set()
+    for name, number in run.kpis.items():
+        kind, _, of = name.partition(".")
+        if kind not in {"price_impact", "oracle_change"} or run.headlines is None:
+            continue
+        names.add(name)
+        token = of.partition("/")[0]
+        oracle = run.kpis.get(f"oracle_change.{token}")
+        if kind == "oracle_change" and any(f".{token}/" in f".{each}" for each in run.kpis if "price_impact" in each):
+            continue  # told with the pool
+        subject = f"UniswapV3.{of}" if kind == "price_impact" else None
+        ends = run.headlines.prices(subject, token)
+        changes = [f"oracle {percent(oracle, sign=True)}"] if oracle is not None else []
+        changes += [f"pool {percent(number, sign=True)}"] if kind == "price_impact" else []
+        if ends and any((oracle, number)):
+            lines.append((of, f"{plain(ends[0])} → {plain(ends[1])} ({', '.join(changes)})"))
+    return lines, names
 
 
 def last_line(run: Run) -> str:
     """The digest, the time, and what to do next with the run."""
     identity = f"digest {run.digest[:4]}…{run.digest[-4:]} · {run.timings.get('total', 0.0):.1f} s"
+    if run.headlines and run.headlines.liquidated:
+        who = run.headlines.liquidated
+        return f"{identity} · `mayavi runs explain {run.run_id} --agent {who}` tells why it was liquidated"
     return f"{identity} · `mayavi runs show {run.run_id}` tells more"

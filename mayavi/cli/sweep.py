@@ -105,6 +105,8 @@ def sweep(
         return
     for point in found.points:
         print_point(point)
+    if len(found.seeds) > 1 and len(set(found.digests)) <= len(found.points):
+        print("all seeds gave the same rows: chance changes nothing in this scenario")
     print_note(last_line(found))
 
 
@@ -125,7 +127,9 @@ def print_point(point: PointSummary) -> None:
     at_risk = (("VaR", "bad debt", point.value_at_risk), ("LaR", "liquidated value", point.liquidations_at_risk))
     for short, what, found in at_risk:
         if found is not None:
-            value, low, high = (shown_number(each, "usd") for each in (found.p95.value, found.p95.low, found.p95.high))
+            value, low, high = (
+                shown_number(each, "usd_e8") for each in (found.p95.value, found.p95.low, found.p95.high)
+            )
             print(f"{short}  {value}  the {what} that 95 % of the runs stay below (95 % interval {low} to {high})")
 
 
@@ -151,17 +155,7 @@ def document(found: Sweep) -> dict[str, object]:
             }
             for index, run in enumerate(found.runs)
         ],
-        "points": [
-            {
-                "overrides": list(point.overrides),
-                "figures": {
-                    name: {"unit": point.units[name], **each.to_json()} for name, each in point.figures.items()
-                },
-                "VaR": point.value_at_risk.at_risk.to_json() if point.value_at_risk else None,
-                "LaR": point.liquidations_at_risk.at_risk.to_json() if point.liquidations_at_risk else None,
-            }
-            for point in found.points
-        ],
+        "points": [point.to_json() for point in found.points],
         "resumed": found.resumed,
         "seconds": found.seconds,
         "store": str(found.store_path),

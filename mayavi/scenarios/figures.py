@@ -4,43 +4,53 @@ from __future__ import annotations
 
 from mayavi.sim.rows import KpiRow, SnapshotRow
 
-_COUNTS = {"count", "gas", "steps", "blocks"}
+_CHANGES = ("oracle_change", "price_impact")
+_RATES = ("supply_rate", "borrow_rate", "utilisation")
 
 
 def shown(row: KpiRow | SnapshotRow) -> str:
     """The figure of a row with its unit: `$1,412,380`, `12.5 %`, `41`."""
-    return shown_number(row.number, row.unit)
+    return shown_number(row.number, row.unit, row.name if isinstance(row, KpiRow) else row.metric)
 
 
-def shown_number(number: float, unit: str) -> str:
-    """`number`, which is in whole `unit`s, for people."""
-    if unit.startswith("usd"):
+def shown_number(number: float, unit: str, name: str = "") -> str:
+    """`number`, as `KpiRow` and `SnapshotRow` have it, for people."""
+    kind = name.partition(".")[0]
+    if kind in _CHANGES:
+        return percent(number, sign=True)
+    if kind in _RATES or unit == "ppm":
+        return percent(number)
+    if unit == "usd_e8":
         return dollars(number)
-    if unit in _COUNTS:
-        return f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"
-    if unit in {"ratio", "share", "ray"}:
-        return f"{number:.2%}".replace("%", " %")
     if unit == "wei":
-        return f"{number / 1e18:,.6f}".rstrip("0").rstrip(".")
-    text = f"{number:,.4f}" if abs(number) < 1_000 else f"{number:,.2f}"
-    return f"{text.rstrip('0').rstrip('.')} {unit}".strip() if unit not in {"wad", ""} else text
+        return f"{plain(number / 1e18)} ether"
+    if unit in {"count", "gas"}:
+        return f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"
+    return plain(number)
+
+
+def plain(number: float) -> str:
+    """A number with as many digits as one can take in: `1,873.41`, `1.0721`, `0.00002`."""
+    amount = abs(number)
+    digits = 2 if amount >= 1_000 else 4 if amount >= 0.001 or not amount else 10
+    text = f"{number:,.{digits}f}"
+    return text if digits == 2 else text.rstrip("0").rstrip(".")
 
 
 def dollars(number: float) -> str:
     """An amount of money: cents only where they count."""
-    sign = "−" if number < 0 else ""
-    amount = abs(number)
-    return f"{sign}${amount:,.0f}" if amount >= 1_000 or amount == 0 else f"{sign}${amount:,.2f}"
+    sign, amount = "−" if number < 0 else "", abs(number)
+    return f"{sign}${amount:,.0f}" if amount >= 1_000 or not amount else f"{sign}${amount:,.2f}"
 
 
-def change(before: float, after: float) -> str:
-    """By how much something moved: `−25.0 %`."""
-    if not before:
-        return "–"
-    moved = after / before - 1
-    return f"{'−' if moved < 0 else '+'}{abs(moved):.1%}".replace("%", " %")
+def percent(share: float, *, sign: bool = False) -> str:
+    """A share of one: `12.50 %`; with `sign`, a change: `−25.0 %`."""
+    if sign:
+        return f"{'−' if share < 0 else '+'}{abs(share):.1%}".replace("%", " %")
+    return f"{share:.2%}".replace("%", " %")
 
 
 def title_of(name: str) -> str:
-    """A figure's name in words: `bad_debt` is `bad debt`."""
-    return name.replace("_", " ")
+    """A figure's name in words: `bad_debt` is `bad debt`, `price_impact.NOVA/USDC.3000` that of the pool."""
+    kind, dot, of = name.partition(".")
+    return kind.replace("_", " ") + (f" {of}" if dot else "")

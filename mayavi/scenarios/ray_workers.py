@@ -5,6 +5,7 @@ The nodes need no file of this machine, only the same Mayavi installed: worlds a
 
 from __future__ import annotations
 
+import logging
 import os
 import traceback
 from collections import deque
@@ -33,7 +34,8 @@ def work_off_on_ray(
     `arguments` travel once to each node. A task whose node is lost is given to another.
     """
     ray = _connected(address)
-    waiting, running = deque(tasks), {}
+    waiting = deque(tasks)
+    running: dict[Any, T] = {}
     try:
         cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
         shared = ray.put((prepare, arguments))
@@ -61,7 +63,7 @@ def _connected(address: str) -> Any:
     import ray
 
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=None)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=None)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise WorkerError(

@@ -14,7 +14,7 @@ from mayavi.scenarios.figures import shown, title_of
 from mayavi.sim.rows import ActionRow, KpiRow, RunStatus, SnapshotRow
 
 if TYPE_CHECKING:
-    from mayavi.scenarios.tally import Tally
+    from mayavi.scenarios.headlines import Headlines
     from mayavi.sim.statistics import Summary
     from mayavi.sim.store import Rows, Store
 
@@ -74,7 +74,7 @@ class Run:
     store_path: Path
     sweep_id: str | None = None
     error: str = ""
-    tally: Tally | None = field(default=None, repr=False, compare=False)
+    headlines: Headlines | None = field(default=None, repr=False, compare=False)
 
     @property
     def store(self) -> Store:
@@ -112,6 +112,15 @@ class PointSummary:
     def label(self) -> str:
         """The point in words."""
         return ", ".join(self.overrides)
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as plain data."""
+        return {
+            "overrides": list(self.overrides),
+            "figures": {name: {"unit": self.units[name], **each.to_json()} for name, each in self.figures.items()},
+            "VaR": self.value_at_risk.at_risk.to_json() if self.value_at_risk else None,
+            "LaR": self.liquidations_at_risk.at_risk.to_json() if self.liquidations_at_risk else None,
+        }
 
     @property
     def value_at_risk(self) -> Summary | None:
@@ -185,16 +194,18 @@ SUMMARY_COLUMNS = ("figure", "mean", "p5", "p50", "p95", "95 % interval of p95")
 
 
 def summary_rows(point: PointSummary) -> list[tuple[str, ...]]:
-    """A line for each figure of a point that is not the same in all runs."""
+    """A line for each figure; those that are zero in every run are left out, but for what a sweep is made for."""
     from mayavi.scenarios.figures import shown_number
 
     rows = []
     for name, found in point.figures.items():
-        cells = [shown_number(each.value, point.units[name]) for each in (found.mean, found.p5, found.p50, found.p95)]
-        between = (
-            f"{shown_number(found.p95.low, point.units[name])} to {shown_number(found.p95.high, point.units[name])}"
-        )
-        rows.append((title_of(name), *cells, between))
+        if not (found.minimum or found.maximum or name in (BAD_DEBT, LIQUIDATED)):
+            continue
+        cells = [
+            shown_number(each.value, point.units[name], name) for each in (found.mean, found.p5, found.p50, found.p95)
+        ]
+        low, high = (shown_number(each, point.units[name], name) for each in (found.p95.low, found.p95.high))
+        rows.append((title_of(name), *cells, f"{low} to {high}"))
     return rows
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import mayavi
 from mayavi.errors import RunHalted, UsageError
+from mayavi.scenarios.headlines import Headlines
 from mayavi.scenarios.loading import Scenario, load_scenario
 from mayavi.scenarios.results import Kpis, Run
-from mayavi.scenarios.tally import Tally
 from mayavi.scenarios.workers import default_jobs
 from mayavi.scenarios.world_source import WorldSource
 from mayavi.sim.rows import Recorder, RunEnd, RunInfo
@@ -115,12 +115,12 @@ def execute(
         sweep_id=sweep_id,
     )
     built = build(scenario.config, fork, seed, check_threads(threads))
-    tally = Tally(recorder)
-    runner = Runner(built.world, built.scheduler, steps=built.steps, recorder=tally, info=info, kpis=built.kpis)
-    return run_of(info, runner.run(progress), store, tally)
+    headlines = Headlines(recorder)
+    runner = Runner(built.world, built.scheduler, steps=built.steps, recorder=headlines, info=info, kpis=built.kpis)
+    return run_of(info, runner.run(progress), store, headlines)
 
 
-def run_of(info: RunInfo, end: RunEnd, store: Path, tally: Tally | None = None) -> Run:
+def run_of(info: RunInfo, end: RunEnd, store: Path, headlines: Headlines | None = None) -> Run:
     """What is handed back of a run that is over."""
     return Run(
         run_id=info.run_id,
@@ -135,7 +135,7 @@ def run_of(info: RunInfo, end: RunEnd, store: Path, tally: Tally | None = None) 
         store_path=store,
         sweep_id=info.sweep_id,
         error=end.error,
-        tally=tally,
+        headlines=headlines,
     )
 
 

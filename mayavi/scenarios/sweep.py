@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +20,14 @@ import mayavi
 from mayavi.errors import SimulationError
 from mayavi.scenarios.loading import Scenario, load_scenario
 from mayavi.scenarios.results import Kpis, PointSummary, Run, Sweep
-from mayavi.scenarios.running import Overrides, execute, override_texts, override_value, run_of
+from mayavi.scenarios.running import Overrides, execute, override_texts, override_value, run_of, versions
 from mayavi.scenarios.sweep_plan import Plan, Task, check_seeds, make_plan, parse_grid, parse_seeds, task_key
 from mayavi.scenarios.workers import check_jobs, default_jobs, work_off
 from mayavi.scenarios.world_source import WorldSource
 from mayavi.sim.recorder import MemoryRecorder
-from mayavi.sim.rows import RunEnd, RunInfo
+from mayavi.sim.rows import KpiRow, RunEnd, RunInfo
 from mayavi.sim.statistics import summarise_all
-from mayavi.sim.store import SegmentRecorder, Store, store_path
+from mayavi.sim.store import SegmentRecorder, Store, SweepRecord, store_path
 
 Progress = Callable[[int, int], None]
 
@@ -79,23 +81,29 @@ def run_sweep(
     """Run what is not stored yet of every scenario with every seed, and summarise all of it."""
     began = time.monotonic()
     plan = plan_of(scenarios, points, seeds, world)
-    done = stored_runs(Store(store), plan, scenarios)
+    database = Store(store)
+    done = stored_runs(database, plan)
     resumed = len(done)
     advance = progress or (lambda _done, _total: None)
     advance(len(done), len(plan.tasks))
     tasks = plan.open_tasks(done)
-    for task, finished in _work_off(tasks, scenarios, world, plan.sweep_id, store, jobs, ray):
-        if finished.status != "finished":
-            raise SimulationError(
-                f"the run with seed {task.seed} ended as {finished.status}: {finished.error.partition(chr(10))[0]}",
-                f"`mayavi runs show {finished.run_id}` tells more; the other runs are kept",
-            )
-        done[task.key] = finished
-        advance(len(done), len(plan.tasks))
+    record = _record(plan, scenarios[0])
     if tasks:
-        Store(store).merge(patience_s=1.0)
+        database.save_sweep(record)
+    try:
+        for task, finished in _work_off(tasks, scenarios, world, plan.sweep_id, store, jobs, ray):
+            if finished.status != "finished":
+                raise SimulationError(
+                    f"the run with seed {task.seed} ended as {finished.status}: {finished.error.partition(chr(10))[0]}",
+                    f"`mayavi runs show {finished.run_id}` tells more; the other runs are kept",
+                )
+            done[task.key] = finished
+            advance(len(done), len(plan.tasks))
+    except BaseException:
+        database.save_sweep(replace(record, status="interrupted"))
+        raise
     runs = tuple(done[task.key] for task in plan.tasks)
-    return Sweep(
+    found = Sweep(
         sweep_id=plan.sweep_id,
         scenario=scenarios[0].name,
         chain=scenarios[0].config.chain,
@@ -106,6 +114,16 @@ def run_sweep(
         resumed=resumed,
         store_path=store,
     )
+    if tasks:
+        summary = {"points": [point.to_json() for point in found.points]}
+        database.save_sweep(replace(record, status="finished", summary=summary))
+    return found
+
+
+def _record(plan: Plan, scenario: Scenario) -> SweepRecord:
+    asked = {"seeds": [str(seed) for seed in plan.seeds], "points": [list(point) for point in plan.points]}
+    started = datetime.now(UTC)
+    return SweepRecord(plan.sweep_id, scenario.name, scenario.text, asked, "running", started, versions=versions())
 
 
 def plan_of(
@@ -116,7 +134,7 @@ def plan_of(
     return make_plan([each.text for each in scenarios], points, seeds, identity)
 
 
-def stored_runs(store: Store, plan: Plan, scenarios: Sequence[Scenario]) -> dict[str, Run]:
+def stored_runs(store: Store, plan: Plan) -> dict[str, Run]:
     """The finished runs of this sweep that the store has, by the key of their task."""
     wanted = {task.key for task in plan.tasks}
     found: dict[str, Run] = {}
@@ -145,8 +163,6 @@ def stored_runs(store: Store, plan: Plan, scenarios: Sequence[Scenario]) -> dict
 
 def kpis_of_sweep(store: Store, sweep_id: str) -> dict[str, Kpis]:
     """The figures of every run of a sweep, in one question."""
-    from mayavi.sim.rows import KpiRow
-
     rows: dict[str, list[KpiRow]] = {}
     query = (
         "SELECT kpis.run_id, kpis.name, kpis.value, kpis.number, kpis.unit FROM kpis JOIN runs USING (run_id) "
@@ -219,7 +235,7 @@ def prepare(scenarios: tuple[Scenario, ...], world: WorldSource, sweep_id: str, 
                 threads=1,
                 sweep_id=sweep_id,
             )
-        return _without_tally(done)
+        return replace(done, headlines=None)  # it has told enough, and would travel to the parent
 
     return work
 
@@ -269,9 +285,3 @@ def prepare_on_node(scenarios: tuple[Scenario, ...], frozen: Any, kind: str, swe
         return Kept(recorder)
 
     return work
-
-
-def _without_tally(run: Run) -> Run:
-    from dataclasses import replace
-
-    return replace(run, tally=None)

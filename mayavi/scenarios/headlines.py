@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 from mayavi.sim.rows import ActionRow, Recorder, RunEnd, RunInfo, SnapshotRow
 
 
-class Tally:
+class Headlines:
     """Hands every row on to `recorder`, and counts."""
 
     def __init__(self, recorder: Recorder) -> None:
@@ -20,6 +21,8 @@ class Tally:
         """Failed actions by reason."""
         self.raised: Counter[str] = Counter()
         """Agents whose own code broke, by name."""
+        self.liquidated = ""
+        """The first account that was liquidated."""
         self.first: dict[tuple[str, str], SnapshotRow] = {}
         """The market as the run found it, by subject and metric …"""
         self.last: dict[tuple[str, str], SnapshotRow] = {}
@@ -35,6 +38,8 @@ class Tally:
         for row in actions:
             if row.status == "success":
                 self.kinds[row.kind] += 1
+                if row.kind == "liquidate" and not self.liquidated:
+                    self.liquidated = str(json.loads(row.details).get("borrower", ""))
             elif row.status == "failed":
                 self.failures[row.reason] += 1
             else:
@@ -49,3 +54,11 @@ class Tally:
         """The run is over."""
         self.ended = end
         self._recorder.end(end)
+
+    def prices(self, subject: str | None, token: str) -> tuple[float, float] | None:
+        """The first and the last price of `subject`, or of `token` on any lending market."""
+        for key, before in self.first.items():
+            of, metric = key
+            if metric == "price" and (of == subject or (subject is None and of.rpartition(".")[2] == token)):
+                return before.number, self.last[key].number
+        return None
