@@ -1,9 +1,8 @@
 """exp and log that give the same bits on every machine.
 
 NumPy and the C library choose an implementation by processor, and two of them may differ in the last bit. A price that
-is rounded to an integer would then, once in some ten thousand, be another integer. These use additions,
-multiplications and divisions alone, which IEEE 754 defines to the last bit, and are within two units of it of the
-true value.
+is rounded to an integer would then, now and then, be another integer. These use additions, multiplications and
+divisions alone, which IEEE 754 defines to the last bit, and are within two units of it of the true value.
 """
 
 from __future__ import annotations

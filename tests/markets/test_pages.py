@@ -1,0 +1,25 @@
+"""The page on prices runs as it stands, and prints what it shows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+PAGES = [Path(__file__).parents[2] / "docs" / "concepts" / "prices.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_prints_what_it_shows(page: Path) -> None:
+    """A block of Python is followed by what it prints; one that prints nothing stands alone."""
+    steps = re.findall(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert steps
+    names: dict[str, object] = {}
+    for code, shown in steps:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, str(page), "exec"), names)
+        assert printed.getvalue() == shown
