@@ -163,13 +163,13 @@ class AaveLending:
                     bonus = bonuses.get(modes[row], {}).get(side.address, side.bonus_bps)
                     cover, seized = _seized(most, held, sides[debt], side, bonus)
                     if cover and seized:
-                        found.append(Prize(borrower, collateral, debt, cover, cover, seized))
+                        found.append(Prize(borrower, collateral, debt, cover, cover, seized, most))
         return found
 
     def liquidate(self, liquidator: bytes, prize: Prize) -> Taken:
         """Repay what `prize` says of the borrower's debt, and take the collateral for it."""
         account = self.market.account(liquidator)
-        done = account.liquidate(prize.borrower, prize.collateral, prize.debt, prize.cover)
+        done = account.liquidate(prize.borrower, prize.collateral, prize.debt, prize.asks)
         return Taken(done.covered, done.covered, done.seized)
 
     def _column(self, place: bytes, function: str, accounts: Sequence[bytes]) -> list[int]:

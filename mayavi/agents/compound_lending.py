@@ -146,7 +146,7 @@ class CompoundLending:
             for borrower, amount, owed in zip(borrowers, held, debt, strict=True):
                 if amount and owed:
                     pays, seized = self._bought(asset, price, amount, most) if selling else (0, 0)
-                    found.append(Prize(borrower, symbol, base, owed, pays, seized))
+                    found.append(Prize(borrower, symbol, base, owed, pays, seized, owed))
         return found
 
     def liquidate(self, liquidator: bytes, prize: Prize) -> Taken:
@@ -155,11 +155,10 @@ class CompoundLending:
         with undone_on_failure(self.fork):
             covered = market.account(prize.borrower).debt
             market.absorb(prize.borrower, sender=liquidator)
-            there = min(prize.seized, market.collateral_reserves(prize.collateral))
-            if not there or market.reserves >= market.target_reserves:
-                return Taken(covered, 0, 0)
-            pays, _ = self._bought(asset, self._discounted_e8(asset), there, prize.pays)
-            if not pays:
+            pays, there = prize.pays, market.collateral_reserves(prize.collateral)
+            if pays and market.quote_collateral(prize.collateral, pays) > there:
+                pays, _ = self._bought(asset, self._discounted_e8(asset), there, pays)
+            if not pays or market.reserves >= market.target_reserves:
                 return Taken(covered, 0, 0)
             bought = market.buy_collateral(prize.collateral, pays, sender=liquidator)
         return Taken(covered, pays, bought.amount)

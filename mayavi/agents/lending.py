@@ -87,6 +87,8 @@ class Prize(NamedTuple):
     cover: int
     pays: int
     seized: int
+    asks: int
+    """What to ask the market for: more than `cover` where the collateral does not suffice, and all of it is wanted."""
 
 
 class Taken(NamedTuple):

@@ -228,7 +228,7 @@ class LiquidatorAgent(Agent):
             (debt.address, debt.contract.approve.encode(pool.address, prize.cover)),
             (
                 pool.address,
-                pool.liquidationCall.encode(collateral.address, debt.address, prize.borrower, prize.cover, False),
+                pool.liquidationCall.encode(collateral.address, debt.address, prize.borrower, prize.asks, False),
             ),
         ]
         route = self._route(prize.collateral, prize.debt)
