@@ -16,7 +16,14 @@ from mayavi.errors import StoreError
 from mayavi.sim.store.opening import Held, open_to_write
 from mayavi.sim.store.schema import COUNTS, TABLES, listed, literal
 from mayavi.sim.store.segments import LiveRun, Segment, SegmentFolder
-from mayavi.sim.store.views import interrupted_select, latest_sweeps, owner_column, rows_select, tables_in
+from mayavi.sim.store.views import (
+    damaged_files,
+    interrupted_select,
+    latest_sweeps,
+    owner_column,
+    rows_select,
+    tables_in,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -76,15 +83,23 @@ def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged
     try:
         known = {name for (name,) in connection.execute("SELECT segment FROM merged_segments").fetchall()}
         done = [each for each in segments if each.name in known or each.run_id in removed]
-        todo = _affordable([each for each in segments if each not in done], folder)
+        waiting = [each for each in segments if each not in done]
+        todo = _affordable(waiting, folder)
         connection.execute("BEGIN")
-        _insert(connection, todo)
-        left = [each for each in segments if each not in done and each not in todo]
+        try:
+            _insert(connection, todo)
+        except (duckdb.IOException, duckdb.InvalidInputException):
+            connection.execute("ROLLBACK")
+            damaged = {segment.name for segment, _ in damaged_files(todo)}
+            todo = [each for each in todo if each.name not in damaged]
+            connection.execute("BEGIN")
+            _insert(connection, todo)
+        left = [each for each in waiting if each not in todo]
         ended = [run for run in live if not run.alive and run.run_id not in {each.run_id for each in left}]
         _end_interrupted(connection, [run for run in ended if run.run_id not in removed])
         _delete(connection, removed)
-        names = [each.name for each in segments]
-        connection.execute(f"DELETE FROM merged_segments WHERE NOT list_contains({listed(names)}, segment)")
+        names = listed([each.name for each in segments])
+        connection.execute(f"DELETE FROM merged_segments WHERE NOT list_contains({names}, segment)")
         connection.execute("COMMIT")
     except duckdb.Error as error:
         return Merged(waiting=len(segments), why=str(error).splitlines()[0])
@@ -95,7 +110,7 @@ def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged
     for run in ended:
         folder.close_live(run.run_id)
     folder.sweep_up()
-    return Merged(len(todo), len(left), "no room for them now, or too many for one transaction" if left else "")
+    return Merged(len(todo), len(left), "damaged, without room, or for the next merge" if left else "")
 
 
 def _affordable(segments: list[Segment], folder: SegmentFolder) -> list[Segment]:

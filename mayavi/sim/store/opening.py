@@ -7,13 +7,15 @@ taken again.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mayavi.errors import StoreError, StoreUnreadable
+from mayavi.errors import StoreError, StoreFull, StoreUnreadable
 from mayavi.sim.store.schema import VERSION, bring_up_to_date, version_of
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ _COPY_PATIENCE_S = 10.0
 
 Stamp = tuple[tuple[int, ...], ...]
 
-_copies: dict[Path, tuple[Stamp, Path, tempfile.TemporaryDirectory[str]]] = {}
+_copies: dict[Path, tuple[Stamp, Path]] = {}
+"""The copy of each database that was last taken, and the state of it that it shows."""
 
 
 def refuse_unusable(path: Path) -> None:
@@ -134,34 +137,45 @@ def _open_copy(path: Path) -> DuckDBPyConnection:
     path = path.absolute()
     known = _copies.get(path)
     if known is None or known[0] != _stamp(path):
-        stamp, folder = _copy(path)
-        copy = Path(folder.name) / path.name
+        if known is not None:
+            _discard(_copies.pop(path)[1].parent)
+        stamp, copy = _copy(path)
         connection = _connect(copy, read_only=False)
         try:
             bring_up_to_date(connection, path)
         finally:
             connection.close()
-        _copies[path] = known = (stamp, copy, folder)
+        _copies[path] = known = (stamp, copy)
     return _connect(known[1], read_only=True)
 
 
-def _copy(path: Path) -> tuple[Stamp, tempfile.TemporaryDirectory[str]]:
+def _copy(path: Path) -> tuple[Stamp, Path]:
     """A copy of the database and its log, both as they were at one moment."""
     deadline = time.monotonic() + _COPY_PATIENCE_S
     while time.monotonic() < deadline:
-        folder = tempfile.TemporaryDirectory(prefix="mayavi-store-")
         before = _stamp(path)
         if _is_settled(before):
             # By a process of its own: closing a file gives up all locks this one has on it, DuckDB's among them.
+            folder = Path(tempfile.mkdtemp(prefix="mayavi-store-"))
+            atexit.register(_discard, folder)
             sources = [str(file) for file in (path, _log(path)) if file.exists()]
-            done = subprocess.run(["cp", "--", *sources, folder.name], capture_output=True, text=True, check=False)
+            done = subprocess.run(["cp", "--", *sources, str(folder)], capture_output=True, text=True, check=False)
             if done.returncode == 0 and _stamp(path) == before:
-                return before, folder
-        folder.cleanup()
+                return before, folder / path.name
+            _discard(folder)
+            if "No space" in done.stderr:
+                raise StoreFull(
+                    f"no space is left in '{folder.parent}' for a copy of '{path}', which another process holds open",
+                    "free some, set TMPDIR to a larger place, or end that process",
+                )
         time.sleep(0.01)
     raise StoreError(
         f"'{path}' is held open by another process and changes all the time", "end that process, or try again later"
     )
+
+
+def _discard(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _log(path: Path) -> Path:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from operator import ne
 from typing import Literal
 
 Kind = Literal["integer", "unsigned", "float", "text", "time"]
@@ -27,6 +28,7 @@ _PLAIN, _RLE, _RLE_DICTIONARY = 0, 3, 8
 _DATA_PAGE, _DICTIONARY_PAGE = 0, 2
 _CREATED_BY = "mayavi"
 _ROWS_A_GROUP = 122_880
+_MANY = 256
 
 # Types of Thrift's compact protocol, in which Parquet's metadata is written.
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
@@ -116,10 +118,23 @@ def _plain(kind: Kind, values: Iterable[Value]) -> bytes:
 
 
 def _indices(indices: Sequence[int], width: int) -> bytes:
-    """Places in the dictionary, as runs: how often, and which."""
+    """Places in the dictionary: as runs (how often, and which), or bit by bit where they change all the time."""
     size = (width + 7) // 8
-    runs = ((sum(1 for _ in group), index) for index, group in groupby(indices))
+    if len(indices) >= _MANY and 4 * sum(map(ne, indices, indices[1:])) > len(indices):
+        return bytes([width]) + _packed(indices, width)
+    runs = ((len(list(group)), index) for index, group in groupby(indices))
     return bytes([width]) + b"".join(_varint(count << 1) + index.to_bytes(size, "little") for count, index in runs)
+
+
+def _packed(indices: Sequence[int], width: int) -> bytes:
+    """`width` bits an index, the lowest first, in groups of eight indices."""
+    import numpy as np
+
+    groups = -(-len(indices) // 8)
+    padded = np.zeros(groups * 8, dtype="<u4")
+    padded[: len(indices)] = indices
+    bits = (padded[:, None] >> np.arange(width, dtype="<u4")).astype(np.uint8) & 1
+    return _varint(groups << 1 | 1) + np.packbits(bits, bitorder="little").tobytes()
 
 
 def _struct(fields: Sequence[tuple[int, int, int | bytes]]) -> bytes:

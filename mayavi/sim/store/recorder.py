@@ -115,10 +115,12 @@ class SegmentRecorder:
                 [kpi.unit for kpi in end.kpis],
             ]
         tables["runs"] = [[value] for value in run_row(run, end, self._counts)]
-        self._write(tables)
-        self._folder.close_live(run.run_id)
-        self._release()
-        self._info = None
+        try:
+            self._write(tables)
+            self._folder.close_live(run.run_id)
+        finally:
+            self._info = None
+            self._release()
         if self._merges:
             self.merged = merge(self.path, patience_s=self._merge_patience_s)
 

@@ -6,6 +6,7 @@ the rows of a run, over all its tables, in the order they came about: the order 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mayavi.errors import StoreFutureVersion, StoreUnreadable
@@ -139,8 +140,8 @@ COUNTS = {
 }
 """What a run counts, for those that could not do so themselves: they were killed, or are of version 1."""
 
-AFTERWARDS = {2: tuple(f"UPDATE runs SET {name} = {count}" for name, count in COUNTS.items())}
-"""Version → what is done once its columns are there."""
+WHERE_ALL_ROWS_ARE: dict[int, dict[str, dict[str, str]]] = {2: {"runs": COUNTS}}
+"""As `ADDED`, for a database: there an expression may ask other tables, which a segment may hold in part alone."""
 
 _BOOKKEEPING = (
     "CREATE TABLE mayavi_schema (version BIGINT NOT NULL)",
@@ -153,9 +154,11 @@ def create_statements() -> list[str]:
     return [*_BOOKKEEPING, *map(create_table, TABLES), f"INSERT INTO mayavi_schema VALUES ({VERSION})"]
 
 
-def create_table(table: str) -> str:
-    """What creates `table` as this version has it."""
-    return f"CREATE TABLE {table} ({', '.join(f'{name} {SQL_TYPES[kind]}' for name, kind in TABLES[table].items())})"
+def create_table(table: str, version: int | None = None) -> str:
+    """What creates `table` as `version` has it; by default this one."""
+    later = {name for target in range((version or VERSION) + 1, VERSION + 1) for name in ADDED[target].get(table, ())}
+    columns = [f"{name} {SQL_TYPES[kind]}" for name, kind in TABLES[table].items() if name not in later]
+    return f"CREATE TABLE {table} ({', '.join(columns)})"
 
 
 def version_of(connection: DuckDBPyConnection, path: Path) -> int:
@@ -200,21 +203,28 @@ def bring_up_to_date(connection: DuckDBPyConnection, path: Path) -> None:
             connection.execute(statement)
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        with suppress(Exception):  # a commit that failed has rolled back already
+            connection.execute("ROLLBACK")
         raise
 
 
 def migration_statements(version: int) -> list[str]:
-    """What leads from `version` to this one: tables that are new, and columns that are new, with their values."""
+    """What leads from `version` to this one: tables that are new, and columns that are new, with their values.
+
+    A table that gains columns is written anew: DuckDB does not commit values for a column added in the same transaction.
+    """
     statements = []
     for target in range(version + 1, VERSION + 1):
-        statements += [create_table(table) for table in NEW_TABLES.get(target, ())]
         for table, columns in ADDED.get(target, {}).items():
-            for name, value in columns.items():
-                kind = SQL_TYPES[TABLES[table][name]]
-                statements.append(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {name} {kind}")
-                statements.append(f"UPDATE {table} SET {name} = {value}")
-        statements += AFTERWARDS.get(target, ())
+            known = WHERE_ALL_ROWS_ARE.get(target, {}).get(table, {})
+            values = ", ".join(
+                f"CAST({known.get(name, value)} AS {SQL_TYPES[TABLES[table][name]]}) AS {name}"
+                for name, value in columns.items()
+            )
+            statements.append(f"CREATE TABLE {table}_next AS SELECT *, {values} FROM {table}")
+            statements.append(f"DROP TABLE {table}")
+            statements.append(f"ALTER TABLE {table}_next RENAME TO {table}")
+        statements += [create_table(table, target) for table in NEW_TABLES.get(target, ())]
     return [*statements, f"UPDATE mayavi_schema SET version = {VERSION}"]
 
 

@@ -209,7 +209,7 @@ def sweep_record(row: Mapping[str, Any]) -> SweepRecord:
         values[name] = json.loads(row[name])
     for name in ("started_at", "updated_at"):
         values[name] = row[name].replace(tzinfo=UTC)
-    return SweepRecord(**values)
+    return SweepRecord(**{name: values[name] for name in SweepRecord.__dataclass_fields__})
 
 
 def _json(value: object) -> str:

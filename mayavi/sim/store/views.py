@@ -33,12 +33,14 @@ def reading(path: Path) -> Iterator[DuckDBPyConnection]:
         connection = open_to_read(path)
         try:
             _create_views(connection, segments, live, folder.removed_runs())
-            try:
-                yield connection
-            except (duckdb.IOException, duckdb.InvalidInputException) as error:
-                if (damaged := _damaged(segments)) is not None:
-                    raise damaged from error
-                raise
+            yield connection
+        except (duckdb.IOException, duckdb.InvalidInputException) as error:
+            for segment, file in damaged_files(segments):
+                raise StoreUnreadable(
+                    f"'{file}' is damaged: rows of run '{segment.run_id}' cannot be read",
+                    f"move '{segment.folder}' away; all other rows are intact",
+                ) from error
+            raise
         finally:
             connection.close()
 
@@ -152,8 +154,8 @@ def _sql_of(value: object) -> str:
     return literal(value) if isinstance(value, str) else str(value)
 
 
-def _damaged(segments: Sequence[Segment]) -> StoreUnreadable | None:
-    """Which segment cannot be read, if one is to blame."""
+def damaged_files(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Path]]:
+    """The files of `segments` that cannot be read."""
     import duckdb
 
     with duckdb.connect() as probe:
@@ -162,8 +164,4 @@ def _damaged(segments: Sequence[Segment]) -> StoreUnreadable | None:
                 try:
                     probe.execute(f"SELECT count(COLUMNS(*)) FROM read_parquet({literal(str(file))})").fetchall()
                 except duckdb.Error:
-                    return StoreUnreadable(
-                        f"'{file}' is damaged: rows of run '{segment.run_id}' cannot be read",
-                        f"move '{segment.folder}' away; all other rows are intact",
-                    )
-    return None
+                    yield segment, file

@@ -75,16 +75,15 @@ def store_run(
 ) -> RunInfo:
     """A whole run, with the digest a runner would give it; without `finish` it stops where it is."""
     info = info_of(steps=steps, **changes)
-    recorder = SegmentRecorder(path, **options or {})
-    recorder.begin(info)
     digest = RowsDigest()
-    for step in range(steps):
-        rows = actions_of(step, count), snapshots_of(step)
-        for each in rows:
-            digest.add(each)
-        recorder.record(*rows)
-    if finish:
-        digest.add(KPIS)
-        recorder.end(RunEnd("finished", digest.hexdigest(), KPIS, "cd" * 32, {"total": 1.5, "kernel": 1.0}))
-    recorder.close()
+    with SegmentRecorder(path, **options or {}) as recorder:
+        recorder.begin(info)
+        for step in range(steps):
+            rows = actions_of(step, count), snapshots_of(step)
+            for each in rows:
+                digest.add(each)
+            recorder.record(*rows)
+        if finish:
+            digest.add(KPIS)
+            recorder.end(RunEnd("finished", digest.hexdigest(), KPIS, "cd" * 32, {"total": 1.5, "kernel": 1.0}))
     return info
