@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from mayavi.scenarios.distribution_models import Distribution, LogNormal, LogNormalParameters
+from mayavi.scenarios.distribution_models import Constant, Distribution, LogNormal, LogNormalParameters
 from mayavi.scenarios.model import Model
 from mayavi.scenarios.quantities import (
     Move,
@@ -181,15 +181,40 @@ class Traders(_Agent):
 
 
 class CurveBorrower(_Agent):
-    """Holds a coin of a Curve pool, and flees into another one when it is worth less than `flees_below`."""
+    """Loops one stablecoin against another on Aave through Curve, and unwinds when the peg is lost."""
 
     kind: Literal["curve_borrower"]
     count: Count = 1
+    protocol: Literal["aave_v3", "spark"] = "aave_v3"
     pool: str = "Curve.3pool"
-    holds: TokenOrAmount
-    wants: Symbol
+    collateral: TokenOrAmount
+    debt: Symbol
     size_usd: Distribution = LogNormal(lognormal=LogNormalParameters(median=Decimal(500_000), sigma=Decimal(1)))
+    """Its own money, where `collateral` names no amount."""
+    health_factor: PositiveRatio = Decimal("1.1")
+    """What it loops down to."""
+    loops: Annotated[int, Field(ge=0, le=50)] = 3
+    depeg: Distribution = Constant(constant=Decimal("0.01"))
+    """How far below par the pool's price may fall before it unwinds."""
+    floor: Share = Decimal("0.5")
+    """Below this price it is too late, and it holds."""
+    repay_below: PositiveRatio = Decimal("1.02")
+
+
+class CurveHolders(_Agent):
+    """Holders of a coin who sell it on a Curve pool when its outside price falls below their own threshold."""
+
+    kind: Literal["curve_holders"]
+    count: Count = 1
+    pool: str = "Curve.3pool"
+    holds: Symbol
+    wants: Symbol
+    amount: Distribution
+    """In whole coins."""
     flees_below: Distribution
+    """In dollars."""
+    floor: Share = Decimal("0.5")
+    """Where the pool pays less than this, it holds on."""
 
 
 class LaunchTrader(_Agent):
@@ -212,6 +237,6 @@ class LaunchTrader(_Agent):
 
 
 AgentModel = Annotated[
-    Borrower | Liquidator | Arbitrageur | OracleShock | VestingRecipient | Traders | CurveBorrower | LaunchTrader,
+    Borrower | Liquidator | Arbitrageur | OracleShock | VestingRecipient | Traders | CurveBorrower | CurveHolders | LaunchTrader,
     Field(discriminator="kind"),
 ]

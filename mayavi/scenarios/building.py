@@ -55,7 +55,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
     step_blocks, step_seconds = pace(config, fork)
     create(config, fork)
     prices = draw_prices(config, fork, seed=chosen, step_seconds=step_seconds)
-    cast = Cast.of(config, fork, step_seconds)
+    cast = Cast.of(config, fork, step_seconds, chosen)
     if prices is not None:
         posters = cast.price_poster()
         cast.agents |= {PRICES: posters} if posters else {}
@@ -80,6 +80,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         populations=list(cast.lenders),
         traced=traced if len(traced) <= TRACED else [],
         pools=cast.pools,
+        curve_pools=cast.curve_pools,
         assets=list(assets),
     )
     return Built(world, scheduler, config.steps, kpis)

@@ -15,6 +15,7 @@ from mayavi.scenarios.agent_models import (
     Arbitrageur,
     Borrower,
     CurveBorrower,
+    CurveHolders,
     LaunchTrader,
     Liquidator,
     OracleShock,
@@ -57,6 +58,7 @@ class Cast:
     config: ScenarioConfig
     fork: Fork
     step_seconds: int
+    seed: int
     agents: dict[str, list[Agent]] = field(default_factory=dict)
     """By the name in the scenario."""
     lenders: dict[str, Lenders] = field(default_factory=dict)
@@ -66,9 +68,9 @@ class Cast:
     """What vesting recipients sell, and for what."""
 
     @classmethod
-    def of(cls, config: ScenarioConfig, fork: Fork, step_seconds: int) -> Cast:
+    def of(cls, config: ScenarioConfig, fork: Fork, step_seconds: int, seed: int) -> Cast:
         """Everybody that `config` names. Liquidators come last, as they watch the others."""
-        cast = cls(config, fork, step_seconds)
+        cast = cls(config, fork, step_seconds, seed)
         late = [name for name, model in config.agents.items() if isinstance(model, Liquidator)]
         for name in [*(each for each in config.agents if each not in late), *late]:
             try:
@@ -89,6 +91,7 @@ class Cast:
             VestingRecipient: self._vesting,
             Traders: self._traders,
             CurveBorrower: self._curve_borrower,
+            CurveHolders: self._curve_holders,
             LaunchTrader: self._launch,
         }
         return makers[type(model)](name, model)
@@ -331,7 +334,66 @@ class Cast:
         ]
 
     def _curve_borrower(self, name: str, model: CurveBorrower) -> list[Agent]:
-        raise BadScenario(f"agents.{name}: not yet")
+        from mayavi.agents.curve_borrower import CurveBorrowerAgent
+        from mayavi.markets import stream
+
+        collateral, market = model.collateral.symbol, market_name(model.protocol, "")
+        self._curve_pool(model.pool, collateral, model.debt)
+        if model.collateral.amount is not None:
+            sizes = [model.collateral.amount] * model.count
+        else:
+            scale = Decimal(E8) / oracle_usd_e8(self.fork, collateral)
+            drawn = distribution(model.size_usd, scale).sample(model.count, stream(self.seed, name, "size"))
+            sizes = [Decimal(repr(each)) for each in drawn.tolist()]
+        depegs = distribution(model.depeg).sample(model.count, stream(self.seed, name, "depeg")).tolist()
+        made = [
+            CurveBorrowerAgent(
+                numbered(name, number, model.count),
+                collateral=collateral,
+                amount=self._units(collateral, sizes[number]),
+                debt=model.debt,
+                pool=model.pool,
+                target=model.health_factor,
+                loops=model.loops,
+                depeg=depegs[number],
+                floor=model.floor,
+                low=model.repay_below,
+                market=market,
+            )
+            for number in range(model.count)
+        ]
+        self.lenders[name] = Lenders(market, tuple(agent.name for agent in made), collateral, model.debt)
+        return list(made)
+
+    def _curve_holders(self, name: str, model: CurveHolders) -> list[Agent]:
+        from mayavi.agents.curve_holders import CurveHolders as CurveHoldersAgent
+
+        self._curve_pool(model.pool, model.holds, model.wants)
+        if model.holds not in self.config.prices:
+            raise BadScenario(
+                f"agents.{name}: nothing moves the outside price of {model.holds}", f"add prices.{model.holds}"
+            )
+        return [
+            CurveHoldersAgent(
+                name,
+                members=model.count,
+                pool=model.pool,
+                coin=model.holds,
+                wants=model.wants,
+                amount=distribution(model.amount),
+                flees_below=distribution(model.flees_below),
+                floor=float(model.floor),
+            )
+        ]
+
+    def _curve_pool(self, name: str, *coins: str) -> None:
+        from mayavi.protocols.curve import CurveStableSwap
+
+        pool = CurveStableSwap(self.fork, name)
+        for coin in coins:
+            pool.index(coin)
+        if name not in self.curve_pools:
+            self.curve_pools.append(name)
 
     def _launch(self, name: str, model: LaunchTrader) -> list[Agent]:
         from mayavi.agents.recorded_trades import RecordedTrade, RecordedTradesAgent

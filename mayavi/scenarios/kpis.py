@@ -88,11 +88,12 @@ class Figures:
         populations: Sequence[str],
         traced: Sequence[str],
         pools: Sequence[str],
+        curve_pools: Sequence[str],
         assets: Sequence[tuple[str, str]],
     ) -> None:
         self.tally, self.market = tally, market
         self.populations, self.traced = tuple(populations), tuple(traced)
-        self.pools, self.assets = tuple(pools), tuple(assets)
+        self.pools, self.curve_pools, self.assets = tuple(pools), tuple(curve_pools), tuple(assets)
 
     def __call__(self, world: WorldState) -> list[KpiRow]:
         """All of them."""
@@ -132,6 +133,9 @@ class Figures:
                 yield kpi(f"oracle_change.{name}", _change(first, latest, subject), "wad")
         for pool in self.pools:
             yield kpi(f"price_impact.{pool}", _change(first, latest, f"UniswapV3.{pool}"), "wad")
+        for (subject, metric), figure in latest.items():
+            if subject in self.curve_pools and metric.startswith("price_"):
+                yield kpi(f"{metric}.{subject}", figure.value, "wad")
 
     def _sales(self, world: WorldState) -> Iterable[KpiRow]:
         from mayavi.protocols.tokens import Erc20

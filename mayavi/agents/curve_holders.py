@@ -1,0 +1,88 @@
+"""Holders of a stablecoin who flee through a Curve pool when the outside market no longer pays its peg."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mayavi.agents.base import Agent, Details, Intent, StepResult, World
+from mayavi.agents.quantities import units_of
+from mayavi.errors import ActionRefused, BadArgument
+from mayavi.markets.distributions import Distribution
+from mayavi.protocols.curve import CurveStableSwap
+from mayavi.protocols.tokens import Erc20
+
+
+class CurveHolders(Agent):
+    """`members` holders of `coin`; member `i` acts as the account `<name>-<i>`.
+
+    Each holds an amount drawn from `amount`, in whole coins, and sells all of it for `wants` on `pool` in the first
+    step in which the outside price of the coin is below its own threshold, drawn from `flees_below` in dollars. Before
+    it sells it asks the pool: where a coin brings less than `floor` it is too late, and it holds on.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        members: int,
+        pool: str,
+        coin: str,
+        wants: str,
+        amount: Distribution,
+        flees_below: Distribution,
+        floor: float = 0.5,
+    ) -> None:
+        super().__init__(name)
+        if type(members) is not int or members < 1:
+            raise BadArgument(f"{members!r} holders are nobody", "give a whole number above zero")
+        self.members, self.pool, self.coin, self.wants = members, pool, coin, wants
+        self.amount, self.flees_below, self.floor = amount, flees_below, floor
+
+    @property
+    def accounts(self) -> tuple[str, ...]:
+        """The names its members act under."""
+        return tuple(f"{self.name}-{member}" for member in range(self.members))
+
+    def prepare(self, world: World) -> None:
+        """Draw the members, and give them their coins."""
+        decimals = Erc20(world.fork, self.coin).decimals
+        drawn = self.amount.sample(self.members, world.rng(f"{self.name}.amount"))
+        self.amounts = [units_of(float(each), decimals) for each in drawn]
+        self.thresholds = np.asarray(self.flees_below.sample(self.members, world.rng(f"{self.name}.threshold")))
+        self.addresses = tuple(world.address(account) for account in self.accounts)
+        for address, amount in zip(self.addresses, self.amounts, strict=True):
+            world.fork.deal(self.coin, address, amount)
+        self._fled: set[int] = set()
+
+    def step(self, world: World, step_idx: int) -> StepResult:
+        """Let those flee for whom the price is too low."""
+        del step_idx
+        price = world.price_usd(self.coin)
+        afraid = [at for at in np.flatnonzero(self.thresholds > price).tolist() if at not in self._fled]
+        intents = tuple(self._intent(world, member, price) for member in afraid if self.amounts[member])
+        note = f"{self.coin} is at {price:.4f}, {len(intents)} of {self.members} flee, {len(self._fled)} have fled"
+        return StepResult(intents, note) if intents else self.rests(note)
+
+    def _intent(self, world: World, member: int, price: float) -> Intent:
+        holder, amount = self.addresses[member], self.amounts[member]
+
+        def run() -> Details:
+            pool = CurveStableSwap(world.fork, self.pool)
+            units = [int(10 ** Erc20(world.fork, coin).decimals) for coin in (self.coin, self.wants)]
+            brings = pool.quote(self.coin, self.wants, amount)
+            if brings * units[0] < self.floor * amount * units[1]:
+                raise ActionRefused(
+                    f"the pool pays {brings * units[0] / (amount * units[1]):.4f} {self.wants}, and that is too little",
+                    "it holds on",
+                )
+            received = pool.exchange(self.coin, self.wants, amount, sender=holder).received
+            self._fled.add(member)
+            return {"amount_in": amount, "amount_out": received}
+
+        details: Details = {
+            "token_in": self.coin,
+            "token_out": self.wants,
+            "outside_price_e8": round(price * 10**8),
+            "threshold_e8": round(float(self.thresholds[member]) * 10**8),
+        }
+        return Intent("sell", run, details, self.accounts[member])
