@@ -17,7 +17,7 @@ class CurveHolders(Agent):
 
     Each holds an amount drawn from `amount`, in whole coins, and sells all of it for `wants` on `pool` in the first
     step in which the outside price of the coin is below its own threshold, drawn from `flees_below` in dollars. Before
-    it sells it asks the pool: where a coin brings less than `floor` it is too late, and it holds on.
+    it sells it asks the pool: where that pays less than `patience` of the outside price, it waits.
     """
 
     def __init__(
@@ -30,13 +30,13 @@ class CurveHolders(Agent):
         wants: str,
         amount: Distribution,
         flees_below: Distribution,
-        floor: float = 0.5,
+        patience: float = 0.98,
     ) -> None:
         super().__init__(name)
         if type(members) is not int or members < 1:
             raise BadArgument(f"{members!r} holders are nobody", "give a whole number above zero")
         self.members, self.pool, self.coin, self.wants = members, pool, coin, wants
-        self.amount, self.flees_below, self.floor = amount, flees_below, floor
+        self.amount, self.flees_below, self.patience = amount, flees_below, patience
 
     @property
     def accounts(self) -> tuple[str, ...]:
@@ -70,10 +70,10 @@ class CurveHolders(Agent):
             pool = CurveStableSwap(world.fork, self.pool)
             units = [int(10 ** Erc20(world.fork, coin).decimals) for coin in (self.coin, self.wants)]
             brings = pool.quote(self.coin, self.wants, amount)
-            if brings * units[0] < self.floor * amount * units[1]:
+            paid = brings * units[0] / (amount * units[1])
+            if paid < self.patience * price:
                 raise ActionRefused(
-                    f"the pool pays {brings * units[0] / (amount * units[1]):.4f} {self.wants}, and that is too little",
-                    "it holds on",
+                    f"the pool pays {paid:.4f} {self.wants} for {self.coin}, which is at {price:.4f} outside", "it waits"
                 )
             received = pool.exchange(self.coin, self.wants, amount, sender=holder).received
             self._fled.add(member)

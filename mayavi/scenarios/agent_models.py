@@ -31,6 +31,10 @@ Protocol = Literal["aave_v3", "spark", "compound_v3"]
 Behaviour = Literal["hold", "band", "panic"]
 
 
+def _spread(median: int) -> LogNormal:
+    return LogNormal(lognormal=LogNormalParameters(median=Decimal(median), sigma=Decimal(1)))
+
+
 class _Agent(Model):
     priority_fee: Wei = 0
     """What its transactions offer above the base fee; counts where `ordering` is priority_fee."""
@@ -50,7 +54,7 @@ class Borrower(_Agent):
     """The market of Compound V3."""
     collateral: TokenOrAmount
     debt: TokenOrAmount
-    size_usd: Distribution = LogNormal(lognormal=LogNormalParameters(median=Decimal(20_000), sigma=Decimal(1)))
+    size_usd: Distribution = Field(default_factory=lambda: _spread(20_000))
     health_factor: Distribution | None = None
     behaviour: dict[Behaviour, RatioFromZero] | Behaviour = "hold"
     """hold: never acts again. band: keeps its health factor inside `band`. panic: pays back all it can below
@@ -189,12 +193,12 @@ class CurveBorrower(_Agent):
     pool: str = "Curve.3pool"
     collateral: TokenOrAmount
     debt: Symbol
-    size_usd: Distribution = LogNormal(lognormal=LogNormalParameters(median=Decimal(500_000), sigma=Decimal(1)))
+    size_usd: Distribution = Field(default_factory=lambda: _spread(500_000))
     """Its own money, where `collateral` names no amount."""
     health_factor: PositiveRatio = Decimal("1.1")
     """What it loops down to."""
     loops: Annotated[int, Field(ge=0, le=50)] = 3
-    depeg: Distribution = Constant(constant=Decimal("0.01"))
+    depeg: Distribution = Field(default_factory=lambda: Constant(constant=Decimal("0.01")))
     """How far below par the pool's price may fall before it unwinds."""
     floor: Share = Decimal("0.5")
     """Below this price it is too late, and it holds."""
@@ -213,8 +217,8 @@ class CurveHolders(_Agent):
     """In whole coins."""
     flees_below: Distribution
     """In dollars."""
-    floor: Share = Decimal("0.5")
-    """Where the pool pays less than this, it holds on."""
+    patience: Share = Decimal("0.98")
+    """It waits where the pool pays less than this share of the outside price."""
 
 
 class LaunchTrader(_Agent):

@@ -73,7 +73,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         halt_on_exception=config.halt_on_exception,
     )
     traced = [account for lenders in cast.lenders.values() for account in lenders.accounts[:TRACED]]
-    assets = {(f"{each.market}.{each.collateral}", each.collateral): None for each in cast.lenders.values()}
+    assets = {(f"{_subject(each.market)}.{each.collateral}", each.collateral): None for each in cast.lenders.values()}
     kpis = Figures(
         tally,
         market,
@@ -84,6 +84,11 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         assets=list(assets),
     )
     return Built(world, scheduler, config.steps, kpis)
+
+
+def _subject(market: str) -> str:
+    """What figures call a market."""
+    return market if market in ("AaveV3", "Spark") else f"CompoundV3.{market}"
 
 
 def pace(config: ScenarioConfig, fork: Fork) -> tuple[int, int]:

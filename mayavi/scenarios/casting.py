@@ -382,7 +382,7 @@ class Cast:
                 wants=model.wants,
                 amount=distribution(model.amount),
                 flees_below=distribution(model.flees_below),
-                floor=float(model.floor),
+                patience=float(model.patience),
             )
         ]
 

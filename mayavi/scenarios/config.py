@@ -102,8 +102,8 @@ class ScenarioConfig(Model):
     blocks: dict[Name, list[str]] | None = None
     """Who acts together, block after block in a step; by default the oracles first, then everybody else."""
     ordering: Literal["fifo", "shuffle", "priority_fee"] = "shuffle"
-    gas: Gas = Gas()
-    watch: Watch = Watch()
+    gas: Gas = Field(default_factory=Gas)
+    watch: Watch = Field(default_factory=Watch)
     halt_on_exception: bool = False
 
     @model_validator(mode="after")

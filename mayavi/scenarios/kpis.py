@@ -45,7 +45,7 @@ class Tally(Hook):
                 self._liquidation(row)
             elif row.status != "success":
                 continue
-            elif row.kind in {"sell", "buy", "trade"}:
+            elif row.kind in {"sell", "buy"}:
                 self._trade(row.agent, json.loads(row.details))
             elif row.kind == "arbitrage":
                 self.arbitrages += 1

@@ -11,7 +11,8 @@ from pydantic_core import PydanticCustomError
 class Model(BaseModel):
     """A part of a scenario. A key it does not know is an error that knows the nearest one."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+    # Built when first used: the whole scenario once, and not every part of it by itself too.
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

@@ -126,6 +126,3 @@ Price = Annotated[
     ConstantPrice | StepPrice | RampPrice | PathPrice | GbmPrice | OrnsteinUhlenbeckPrice | JumpDiffusionPrice,
     Field(discriminator="process"),
 ]
-
-StepPrice.model_rebuild()
-RampPrice.model_rebuild()
