@@ -59,23 +59,28 @@ class CurveHolders(Agent):
         del step_idx
         price = world.price_usd(self.coin)
         afraid = [at for at in np.flatnonzero(self.thresholds > price).tolist() if at not in self._fled]
+        note = f"{self.coin} is at {price:.4f}, {len(afraid)} of {self.members} want to flee"
+        if not afraid:
+            return self.rests(note)
+        paid = world.observe(("curve", self.pool, self.coin, self.wants), lambda: self._paid(world, None))
+        if paid < self.patience * price:
+            return self.rests(f"{note}, but the pool pays {paid:.4f}")
         intents = tuple(self._intent(world, member, price) for member in afraid if self.amounts[member])
-        note = f"{self.coin} is at {price:.4f}, {len(intents)} of {self.members} flee, {len(self._fled)} have fled"
         return StepResult(intents, note) if intents else self.rests(note)
 
     def _intent(self, world: World, member: int, price: float) -> Intent:
         holder, amount = self.addresses[member], self.amounts[member]
 
         def run() -> Details:
-            pool = CurveStableSwap(world.fork, self.pool)
-            units = [int(10 ** Erc20(world.fork, coin).decimals) for coin in (self.coin, self.wants)]
-            brings = pool.quote(self.coin, self.wants, amount)
-            paid = brings * units[0] / (amount * units[1])
+            paid = self._paid(world, amount)
             if paid < self.patience * price:
                 raise ActionRefused(
-                    f"the pool pays {paid:.4f} {self.wants} for {self.coin}, which is at {price:.4f} outside", "it waits"
+                    f"the pool pays {paid:.4f} {self.wants} for {self.coin}, which is at {price:.4f} outside",
+                    "it waits",
                 )
-            received = pool.exchange(self.coin, self.wants, amount, sender=holder).received
+            received = (
+                CurveStableSwap(world.fork, self.pool).exchange(self.coin, self.wants, amount, sender=holder).received
+            )
             self._fled.add(member)
             return {"amount_in": amount, "amount_out": received}
 
@@ -86,3 +91,9 @@ class CurveHolders(Agent):
             "threshold_e8": round(float(self.thresholds[member]) * 10**8),
         }
         return Intent("sell", run, details, self.accounts[member])
+
+    def _paid(self, world: World, amount: int | None) -> float:
+        """What the pool pays for a coin when `amount` are sold, by default one."""
+        units = [int(10 ** Erc20(world.fork, coin).decimals) for coin in (self.coin, self.wants)]
+        sold = amount or units[0]
+        return CurveStableSwap(world.fork, self.pool).quote(self.coin, self.wants, sold) * units[0] / (sold * units[1])

@@ -10,6 +10,7 @@ from mayavi.markets.distributions import Distribution
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap_v3 import UniswapV3
 
+
 class NoiseTraders(Agent):
     """On average `trades_a_step` trades a step on one pool, each of a size in quote tokens drawn from `size`.
 

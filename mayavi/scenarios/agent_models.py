@@ -105,7 +105,6 @@ class Liquidator(_Agent):
     most_a_step: Count = 20
     """How many accounts it takes on in a step."""
 
-
     @model_validator(mode="after")
     def _has_money(self) -> Liquidator:
         if not self.frictionless and not self.flash_loan and not any(self.capital.values()):
@@ -241,6 +240,14 @@ class LaunchTrader(_Agent):
 
 
 AgentModel = Annotated[
-    Borrower | Liquidator | Arbitrageur | OracleShock | VestingRecipient | Traders | CurveBorrower | CurveHolders | LaunchTrader,
+    Borrower
+    | Liquidator
+    | Arbitrageur
+    | OracleShock
+    | VestingRecipient
+    | Traders
+    | CurveBorrower
+    | CurveHolders
+    | LaunchTrader,
     Field(discriminator="kind"),
 ]

@@ -1,8 +1,8 @@
 """From a checked scenario and a world to a simulation that is ready to run.
 
-    scenario = load_scenario("depeg_cascade", chain="base")
-    built = build(scenario.config, Fork.replica("base"), seed=7)
-    Runner(built.world, built.scheduler, steps=built.steps, kpis=built.kpis, …).run()
+scenario = load_scenario("depeg_cascade", chain="base")
+built = build(scenario.config, Fork.replica("base"), seed=7)
+Runner(built.world, built.scheduler, steps=built.steps, kpis=built.kpis, …).run()
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         cast.agents |= {PRICES: posters} if posters else {}
     agents = [agent for group in cast.agents.values() for agent in group]
     world = WorldState(fork, agents, seed=chosen, prices=prices, threads=threads)
-    tally, market = Tally(cast.sellers), _market(cast)
+    market = _market(cast)
+    comets = sorted({lenders.market for lenders in cast.lenders.values()} - {"AaveV3", "Spark"})
+    tally = Tally(cast.sellers, comets)
     scheduler = Scheduler(
         world,
         _blocks(config, cast.agents),
@@ -180,14 +182,14 @@ def _market(cast: Cast) -> MarketSnapshotHook:
 
     fork, config = cast.fork, cast.config
     readers: list[Any] = []
-    for market in dict.fromkeys(lenders.market for lenders in cast.lenders.values()):
+    for market in sorted({lenders.market for lenders in cast.lenders.values()}):
         own = [lenders for lenders in cast.lenders.values() if lenders.market == market]
         if market in (AaveV3.prefix, SparkLend.prefix):
             aave = AaveV3(fork) if market == AaveV3.prefix else SparkLend(fork)
-            assets = dict.fromkeys(asset for each in own for asset in (each.collateral, each.debt))
+            assets = sorted({asset for each in own for asset in (each.collateral, each.debt)})
             readers.append(AaveFigures(aave, [*assets, *(each for each in config.watch.assets if each not in assets)]))
         else:
-            readers.append(CompoundFigures(CompoundV3(fork, market), list(dict.fromkeys(e.collateral for e in own))))
+            readers.append(CompoundFigures(CompoundV3(fork, market), sorted({each.collateral for each in own})))
     if not readers and AaveV3.prefix + ".Pool" in fork.labels and config.watch.assets:
         readers.append(AaveFigures(AaveV3(fork), config.watch.assets))
     for name, lenders in cast.lenders.items():
@@ -199,7 +201,5 @@ def _market(cast: Cast) -> MarketSnapshotHook:
         readers.append(UniswapFigures(pool_named(fork, pool), pool.partition("/")[0]))
     readers += [CurveFigures(CurveStableSwap(fork, pool)) for pool in cast.curve_pools]
     if config.prices:
-        readers.append(OutsidePrices(list(config.prices)))
+        readers.append(OutsidePrices(sorted(config.prices)))
     return MarketSnapshotHook(readers)
-
-

@@ -80,6 +80,10 @@ class Cast:
             except MayaviError as error:
                 raise BadScenario(f"agents.{name}: {error.message}", error.hint) from error
         cast.agents = {name: cast.agents[name] for name in config.agents}
+        # What is looked at does not depend on the order in which the file names it.
+        cast.lenders = dict(sorted(cast.lenders.items()))
+        cast.pools.sort()
+        cast.curve_pools.sort()
         return cast
 
     def _made(self, name: str, model: AgentModel) -> list[Agent]:
@@ -179,7 +183,7 @@ class Cast:
                 raise UnknownName.of("borrower", watched, self.lenders, f"there are: {', '.join(self.lenders)}")
         chosen = [
             lenders
-            for each, lenders in self.lenders.items()
+            for each, lenders in sorted(self.lenders.items())
             if lenders.market == market and (model.watches is None or each in model.watches)
         ]
         if not chosen:
@@ -219,7 +223,7 @@ class Cast:
         """Who posts the processes' prices to the feeds: one agent, or more where markets listen to different feeds."""
         from mayavi.agents.price_path import PricePathAgent
 
-        feeds = {symbol: self._feeds(symbol) for symbol in self.config.prices}
+        feeds = {symbol: self._feeds(symbol) for symbol in sorted(self.config.prices)}
         most = max((len(each) for each in feeds.values()), default=0)
         return [
             PricePathAgent(

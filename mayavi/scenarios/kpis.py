@@ -26,8 +26,10 @@ def kpi(name: str, value: int, unit: str) -> KpiRow:
 class Tally(Hook):
     """Adds up what actions did, as they are executed."""
 
-    def __init__(self, sellers: Mapping[str, tuple[str, str]] | None = None) -> None:
+    def __init__(self, sellers: Mapping[str, tuple[str, str]] | None = None, comets: Sequence[str] = ()) -> None:
         self.sellers = dict(sellers or {})
+        self.comets = tuple(comets)
+        """Markets of Compound, which take over what they liquidate."""
         self.arbitrages = self.arbitrage_profit_e8 = 0
         self.liquidations = self.lost_liquidations = 0
         self.liquidated_e8 = self.liquidator_profit_e8 = 0
@@ -36,6 +38,14 @@ class Tally(Hook):
         """What was sold and what it brought, by agent and the two tokens."""
         self.off_record_ppm = 0
         self.on_record = 0
+
+    def begin(self, world: WorldState) -> None:
+        """Note what Compound's markets own."""
+        self._owned_e8 = {name: _owned_e8(world, name) for name in self.comets}
+
+    def lost_e8(self, world: WorldState) -> int:
+        """What Compound's markets lost of their own: debts they took over for collateral that was worth less."""
+        return sum(max(0, before - _owned_e8(world, name)) for name, before in self._owned_e8.items())
 
     def after_step(self, world: WorldState, actions: Sequence[ActionRow]) -> Iterable[SnapshotRow]:
         """Count the actions of a step."""
@@ -97,11 +107,11 @@ class Figures:
 
     def __call__(self, world: WorldState) -> list[KpiRow]:
         """All of them."""
-        rows = [*self._lending(), *self._prices()]
+        rows = [*self._lending(world), *self._prices()]
         rows += self._sales(world)
         return rows
 
-    def _lending(self) -> Iterable[KpiRow]:
+    def _lending(self, world: WorldState) -> Iterable[KpiRow]:
         if not self.populations:
             return
         tally, latest = self.tally, self.market.latest
@@ -120,6 +130,7 @@ class Figures:
             ("collateral", "collateral"),
         ):
             total = sum(latest[each, metric].value for each in self.populations)
+            total += tally.lost_e8(world) if name == "bad_debt" else 0
             yield kpi(name, total, unit if latest[self.populations[0], metric].unit.endswith("_e8") else "count")
         for account in self.traced:
             figure = latest.get((account, "health_factor"))
@@ -152,7 +163,21 @@ class Figures:
             yield kpi("arbitrage_profit", tally.arbitrage_profit_e8, "usd_e8")
         if tally.on_record:
             yield kpi("trades_on_record", tally.on_record, "count")
-            yield KpiRow("largest_difference_from_record", str(tally.off_record_ppm), tally.off_record_ppm / 10**6, "ppm")
+            yield KpiRow(
+                "largest_difference_from_record", str(tally.off_record_ppm), tally.off_record_ppm / 10**6, "ppm"
+            )
+
+
+def _owned_e8(world: WorldState, name: str) -> int:
+    """Reserves of a market of Compound and the collateral it has absorbed, at its own prices."""
+    from mayavi.protocols.compound_v3 import CompoundV3
+
+    market = CompoundV3(world.fork, name)
+    owned = market.reserves * market.price_e8() // int(10**market.base.decimals)
+    for asset in market.assets:
+        held = market.collateral_reserves(asset.address)
+        owned += asset.value_e8(held, market.price_e8(asset.address)) if held else 0
+    return owned
 
 
 def _change(first: dict[tuple[str, str], object], latest: dict[tuple[str, str], object], subject: str) -> int:

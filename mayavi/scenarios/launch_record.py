@@ -109,7 +109,7 @@ def _json_rows(text: str, origin: str) -> list[tuple[int, Mapping[str, Any]]]:
         raise BadSeries(f"{origin} is no JSON: {error}") from None
     rows = document.get("events") if isinstance(document, dict) else document
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadSeries(f"{origin} is no list of rows", "[{\"time\": 0, \"event\": \"create\", …}, …]")
+        raise BadSeries(f"{origin} is no list of rows", '[{"time": 0, "event": "create", …}, …]')
     _check_columns({key for row in rows for key in row} | set(_NEEDED), origin)
     return list(enumerate(rows, 1))
 
@@ -118,7 +118,9 @@ def _check_columns(names: Iterable[str], origin: str) -> None:
     given = list(names)
     for name in given:
         if name not in COLUMNS:
-            raise BadSeries(f"{origin} has a column '{name}'", did_you_mean(name, COLUMNS) or f"known: {', '.join(COLUMNS)}")
+            raise BadSeries(
+                f"{origin} has a column '{name}'", did_you_mean(name, COLUMNS) or f"known: {', '.join(COLUMNS)}"
+            )
     for name in _NEEDED:
         if name not in given:
             raise BadSeries(f"{origin} has no column '{name}'", f"its columns are {', '.join(COLUMNS)}")
