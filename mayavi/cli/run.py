@@ -188,9 +188,11 @@ def happened(run: Run) -> str:
 
 
 def short(reason: str, limit: int = 60) -> str:
-    """The gist of a reason: its first line, without the place in front."""
+    """The gist of a reason: its first line, without the place in front and the explanation behind a name in capitals."""
     line = reason.partition("\n")[0]
     line = line.partition(" reverted: ")[2] or line
+    name, colon, _ = line.partition(": ")
+    line = name if colon and name.split()[-1].isupper() else line
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 

@@ -1,0 +1,161 @@
+"""`mayavi run`: a scenario once, stored, told; and whatever cannot be run refused with the next step."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from mayavi.sim.store import Store
+
+SMALL = ("depeg_cascade", "--steps", "4", "--set", "agents.borrowers.count=6", "--set", "prices.WETH.at=1")
+
+
+def test_a_run_says_its_id_first_and_last_and_is_stored(run_mayavi, tmp_path: Path) -> None:
+    store = tmp_path / "runs.duckdb"
+    finished = run_mayavi("run", *SMALL, "--seed", "7", "--store", str(store))
+    assert finished.returncode == 0, finished.stderr
+    first, *_, last = finished.stdout.splitlines()
+    heading = re.fullmatch(r"depeg_cascade · ethereum · seed 7 · run (\S+)", first)
+    assert heading
+    run_id = heading[1]
+    assert run_id in last
+    record = Store(store).run(run_id)
+    assert (record.scenario, record.chain, record.seed, record.steps) == ("depeg_cascade", "ethereum", 7, 4)
+    assert (record.status, record.source) == ("finished", "replica")
+    assert Store(store).digest(run_id) == record.digest
+    assert f"digest {record.digest[:4]}…{record.digest[-4:]}" in last
+    assert "count: 6" in record.scenario_text  # overrides applied: enough to run it again
+    assert record.versions["mayavi"]
+
+
+def test_it_tells_what_one_wants_to_know(run_mayavi, tmp_path: Path) -> None:
+    told = run_mayavi("run", *SMALL, "--seed", "7", "--store", str(tmp_path / "runs.duckdb")).stdout
+    assert "4 steps, 6 borrowers, 2 liquidators, arbitrageur" in told
+    for figure in (
+        r"\d+ transactions",
+        r"liquidated +\$",
+        r"bad debt +\$",
+        r"WETH/USDC.500 .* → .* \(oracle −.* %, pool .*%\)",
+    ):
+        assert re.search(figure, told), told
+
+
+def test_programs_get_one_object_and_nothing_else(run_mayavi, tmp_path: Path) -> None:
+    store = tmp_path / "runs.duckdb"
+    finished = run_mayavi("run", *SMALL, "--seed", "7", "--store", str(store), "--json")
+    assert finished.returncode == 0, finished.stderr
+    found = json.loads(finished.stdout)
+    assert found["run_id"] in finished.stderr  # said before anything else, for whoever interrupts it
+    assert (found["scenario"], found["chain"], found["seed"], found["status"]) == (
+        "depeg_cascade",
+        "ethereum",
+        "7",
+        "finished",
+    )
+    exact = found["kpis"]["bad_debt"]
+    assert int(exact["value"]) / 10**8 == pytest.approx(exact["number"])
+    assert {row.name: row.value for row in Store(store).kpis(found["run_id"])} == {
+        name: kpi["value"] for name, kpi in found["kpis"].items()
+    }
+
+
+def test_the_same_seed_gives_the_same_digest_on_any_number_of_threads(run_mayavi, tmp_path: Path) -> None:
+    def digest(*options: str) -> str:
+        finished = run_mayavi("run", *SMALL, "--store", str(tmp_path / "runs.duckdb"), "--json", *options)
+        return str(json.loads(finished.stdout)["digest"])
+
+    first = digest("--seed", "7", "--threads", "1")
+    assert digest("--seed", "7", "--threads", "2") == first
+    assert digest("--seed", "8") != first
+
+
+def test_another_chain_and_a_snapshot_of_it_give_the_same_run(run_mayavi, tmp_path: Path) -> None:
+    world, store = tmp_path / "base.snapshot", str(tmp_path / "runs.duckdb")
+    assert run_mayavi("world", "build", "base", "--output", str(world)).returncode == 0
+    options = ("run", *SMALL, "--chain", "base", "--seed", "3", "--store", store, "--json")
+    replica, snapshot = run_mayavi(*options), run_mayavi(*options, "--snapshot", str(world))
+    assert snapshot.returncode == 0, snapshot.stderr
+    assert json.loads(snapshot.stdout)["digest"] == json.loads(replica.stdout)["digest"]
+    sources = {record.source for record in Store(store).runs()}
+    assert sources == {"replica", "snapshot"}
+
+
+def test_a_scenario_of_ones_own_is_run_by_its_path(run_mayavi, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "chain: ethereum\nsteps: 2\nstep_time: 1h\nagents:\n  alice: {kind: borrower, protocol: aave_v3, "
+        "collateral: 1 WETH, debt: 1_000 USDC}\n"
+    )
+    finished = run_mayavi("run", str(path), "--store", str(tmp_path / "runs.duckdb"))
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.startswith("mine · ethereum · seed 0 · run ")
+    assert "2 steps, alice" in finished.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["depeg_casade"], "unknown scenario 'depeg_casade'", "did you mean 'depeg_cascade'?"),
+        (["nowhere.yaml"], "there is no scenario at 'nowhere.yaml'", "mayavi scenarios new"),
+        (["svm_launch_replay"], "parked", "launch_replay"),
+        (["aave_borrower", "--chain", "etherium"], "unknown chain 'etherium'", "did you mean 'ethereum'?"),
+        (["spark_borrower", "--chain", "base"], "cannot be run on 'base'", "ethereum"),
+        (["aave_borrower", "--steps", "0"], "steps", ""),
+        (["aave_borrower", "--steps", "many"], "many", "--help"),
+        (["aave_borrower", "--seed", "-1"], "seed -1 is out of range", "2**63 - 1"),
+        (["aave_borrower", "--seed", str(2**63)], f"seed {2**63} is out of range", "2**63 - 1"),
+        (["aave_borrower", "--seed", "x"], "'x'", "--help"),
+        (["aave_borrower", "--threads", "0"], "0 threads do nothing", "from 1"),
+        (["depeg_cascade", "--set", "agents.borrowers.cuont=5"], "unknown key 'cuont'", "did you mean 'count'?"),
+        (["depeg_cascade", "--set", "agents.borrowers.count=0"], "count", ""),
+        (["depeg_cascade", "--set", "agents.borrowers.count=-5"], "-5", ""),
+        (["depeg_cascade", "--set", "agents.liquidators.capital.USDC=-5"], "-5", ""),
+        (["depeg_cascade", "--set", "agents={}"], "agents", ""),
+        (["depeg_cascade", "--set", "steps"], "--set steps", "--set"),
+        (["aave_borrower", "--source", "replika"], "unknown source 'replika'", "did you mean 'replica'?"),
+        (["aave_borrower", "--source", "snapshot"], "needs a file", "--snapshot FILE"),
+        (["aave_borrower", "--snapshot", "nowhere"], "no snapshot at 'nowhere'", "world build"),
+        (["aave_borrower", "--block", "5"], "block 5 needs a node", "rpc"),
+        (["aave_borrower", "--source", "rpc", "--block", "x"], "'x' is not a block", "number"),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_run_is_a_misuse_and_stores_nothing(
+    run_mayavi, tmp_path: Path, arguments: list[str], message: str, hint: str
+) -> None:
+    store = tmp_path / "runs.duckdb"
+    finished = run_mayavi("run", *arguments, "--store", str(store), cwd=tmp_path)
+    assert finished.returncode == 2, finished.stderr
+    assert finished.stderr.startswith("error: ")
+    assert message in finished.stderr
+    assert hint in finished.stderr
+    assert "Traceback" not in finished.stderr
+    assert finished.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_is_none_is_refused_before_anything_runs(run_mayavi, tmp_path: Path) -> None:
+    store = tmp_path / "notes.txt"
+    store.write_text("not a database at all, but long enough to look at")
+    finished = run_mayavi("run", "aave_borrower", "--store", str(store))
+    assert finished.returncode == 1
+    assert "is not a DuckDB database" in finished.stderr
+    assert "--store" in finished.stderr
+    assert store.read_text().startswith("not a database")
+
+
+def test_without_a_node_it_says_how_to_name_one(run_mayavi, tmp_path: Path) -> None:
+    finished = run_mayavi(
+        "run",
+        "aave_borrower",
+        "--source",
+        "rpc",
+        "--store",
+        str(tmp_path / "runs.duckdb"),
+        env={"MAYAVI_RPC_URL": "", "MAYAVI_RPC_URL_ETHEREUM": "", "ALCHEMY_RPC_URL": ""},
+    )
+    assert finished.returncode == 2
+    assert "MAYAVI_RPC_URL" in finished.stderr
