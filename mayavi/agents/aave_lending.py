@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from mayavi.agents.lending import Health, Healths, Prize, Taken, saturated
-from mayavi.errors import BadArgument
+from mayavi.errors import BadArgument, BadInteger
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import RAY
 from mayavi.protocols.aave_reserve import Configuration
@@ -84,20 +86,12 @@ class AaveLending:
     def healths(self, addresses: Sequence[bytes]) -> Healths:
         """How many accounts stand, read at once."""
         data = self.market.account_data(addresses)
-        columns = zip(
-            data.collateral_usd_e8.ints(),
-            data.debt_usd_e8.ints(),
-            data.liquidation_threshold_bps.ints(),
-            data.ltv_bps.ints(),
-            strict=True,
-        )
-        limits = [_health(*row, 0) for row in columns]
-        limit = Words.of([row.limit_e8 for row in limits])
+        limit, most = _limits(data.collateral_usd_e8, data.liquidation_threshold_bps, data.ltv_bps)
         return Healths(
             collateral_value_e8=data.collateral_usd_e8,
             debt_value_e8=data.debt_usd_e8,
             limit_e8=limit,
-            borrow_limit_e8=Words.of([row.borrow_limit_e8 for row in limits]),
+            borrow_limit_e8=most,
             withdraw_limit_e8=limit,
             health_factor_wad=data.health_factor_wad,
             factors=saturated(data.health_factor_wad),
@@ -242,6 +236,23 @@ def _health(collateral: int, debt: int, threshold_bps: int, ltv_bps: int, factor
     most = max(0, (collateral + 1) * ltv_bps - 1 - ltv_bps // 2) // _ALL_BPS
     limit = _percent(collateral, threshold_bps)
     return Health(collateral, debt, limit, most, limit, factor)
+
+
+def _limits(collateral: Words, threshold_bps: Words, ltv_bps: Words) -> tuple[Words, Words]:
+    """The two limits of `_health` for many accounts at once, to the unit: no product is larger than its result."""
+    try:
+        values, threshold, most = (each.uint64().astype(np.int64) for each in (collateral, threshold_bps, ltv_bps))
+    except BadInteger:
+        values = np.array([-1])
+    if ((values < 0) | (values >= 2**62)).any():  # beyond 46 billion dollars
+        rows = zip(collateral.ints(), threshold_bps.ints(), ltv_bps.ints(), strict=True)
+        slow = [_health(value, 0, over, ltv, 0) for value, over, ltv in rows]
+        return Words.of([each.limit_e8 for each in slow]), Words.of([each.borrow_limit_e8 for each in slow])
+    whole, rest = np.divmod(values, _ALL_BPS)
+    limit = whole * threshold + (rest * threshold + _ALL_BPS // 2) // _ALL_BPS
+    whole, rest = np.divmod(values + 1, _ALL_BPS)
+    borrowable = np.maximum(0, whole * most + (rest * most - 1 - most // 2) // _ALL_BPS)
+    return Words.of(limit), Words.of(borrowable)
 
 
 def require_aave(market: object, what: str) -> AaveLending:

@@ -54,8 +54,10 @@ class Words:
         """The words as (rows, 32) bytes, big-endian."""
 
     @classmethod
-    def of(cls, values: Sequence[int]) -> Words:
+    def of(cls, values: Sequence[int] | NDArray[np.integer[Any]]) -> Words:
         """The words that hold `values`."""
+        if isinstance(values, np.ndarray):
+            return cls(to_words(values, len(values)))
         raw = b"".join(value.to_bytes(32, "big") for value in values)
         return cls(np.frombuffer(raw, dtype=np.uint8).reshape(len(values), 32))
 
@@ -71,7 +73,12 @@ class Words:
     def __iter__(self) -> Iterator[int]:
         return iter(self.ints())
 
-    def _compared(self, bound: int, compare: Callable[[int, int], bool]) -> NDArray[np.bool_]:
+    def _compared(self, bound: int, compare: Callable[[Any, Any], Any]) -> NDArray[np.bool_]:
+        limbs = self.limbs()
+        if 0 <= bound < 2**64 and len(limbs):
+            large = limbs[:, :3].any(axis=1)  # beyond any bound of 64 bits
+            within: NDArray[np.bool_] = compare(limbs[:, 3], np.uint64(bound))
+            return np.where(large, np.bool_(compare(1, 0)), within)
         return np.array([compare(value, bound) for value in self.ints()], dtype=np.bool_)
 
     def __lt__(self, bound: int) -> NDArray[np.bool_]:
@@ -88,6 +95,10 @@ class Words:
 
     def ints(self) -> list[int]:
         """The words as exact integers."""
+        limbs = self.limbs()
+        if not limbs[:, :3].any():
+            small: list[int] = limbs[:, 3].tolist()
+            return small
         raw = np.ascontiguousarray(self.words).tobytes()
         return [int.from_bytes(raw[at : at + 32], "big") for at in range(0, len(raw), 32)]
 
@@ -242,7 +253,15 @@ def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:
         raise BadInteger(
             f"input '{name}' holds floats", "amounts are exact integers; convert them where you round them"
         )
+    if _are_addresses(values):
+        words = np.zeros((rows, 32), dtype=np.uint8)
+        words[:, 12:] = np.frombuffer(b"".join(values), dtype=np.uint8).reshape(rows, 20)
+        return words
     return np.frombuffer(b"".join(_word(value, name) for value in values), dtype=np.uint8).reshape(rows, 32)
+
+
+def _are_addresses(values: Collection[Any]) -> bool:
+    return set(map(type, values)) == {bytes} and set(map(len, values)) == {20}
 
 
 def _what(values: Any) -> str:

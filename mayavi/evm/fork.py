@@ -18,6 +18,7 @@ from mayavi.errors import (
     UsageError,
 )
 from mayavi.evm import chains, failures, token_balance
+from mayavi.evm.abi import Contract
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum, to_address
 from mayavi.evm.arguments import octets, u64, word
 from mayavi.evm.learning import Learner
@@ -26,7 +27,6 @@ from mayavi.evm.registry import Snapshot, SnapshotRegistry
 from mayavi.evm.sent import GasPrice, Sent
 
 if TYPE_CHECKING:
-    from mayavi.evm.abi import Contract
     from mayavi.evm.clock import ClockedEvm
     from mayavi.evm.fleet import Words
     from mayavi.evm.header import Header
@@ -675,8 +675,6 @@ class Fork:
 
     def contract(self, address: AddressLike, abi: Any) -> Contract:
         """A contract to call by method names, from its ABI (JSON entries, an artifact, or signatures)."""
-        from mayavi.evm.abi import Contract
-
         return Contract(self.address_of(address), abi, self)
 
     @property

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from mayavi.errors import BadArgument, ExecutionError, UnknownName
+from mayavi.errors import BadArgument, CallReverted, ExecutionError, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.evm.units import WAD
 from mayavi.protocols.aave_refusals import prices_explained
@@ -72,6 +73,7 @@ _ORACLE = [
     "getAssetPrice(address asset) view returns (uint256)",
     "getSourceOfAsset(address asset) view returns (address)",
 ]
+_A_TOKEN = slice(8 * 32, 9 * 32)  # where `getReserveData` gives the address of the aToken
 _EMPTY_EMODES = 8  # so many unused numbers in a row, and the list of categories is taken to be at its end
 
 
@@ -145,6 +147,7 @@ class AaveV3:
         place = f"{self.prefix}.Pool" if pool is None else pool
         self.fork = fork
         self.pool: Contract = fork.contract(place, _POOL)
+        self._oracle: Contract | None = None
         own = self.pool.ADDRESSES_PROVIDER, self.pool.FLASHLOAN_PREMIUM_TOTAL  # V2 lacks the one, an oracle the other
         require_contract(fork, place, f"pool of {self.title}", *own)
 
@@ -177,7 +180,7 @@ class AaveV3:
         """The address of an asset that is a reserve here; any other is an `UnknownName` with the nearest."""
         if not isinstance(asset, str) or asset[:2] in ("0x", "0X") or asset in self.fork.labels:
             address = self.fork.address_of(asset)
-            if self.reserve_data(address).aToken != ZERO_ADDRESS:
+            if self._is_reserve(address):
                 return address
         listed: list[bytes] = self.pool.getReservesList()
         symbols = {Erc20(self.fork, address).symbol: address for address in listed}
@@ -198,6 +201,15 @@ class AaveV3:
         """The token that stands for what was borrowed of `asset` at the variable rate."""
         return Erc20(self.fork, self.reserve_data(self.address_of(asset)).variableDebtToken)
 
+    def _is_reserve(self, address: bytes) -> bool:
+        # The aToken's word alone: everything else that `getReserveData` gives need not be decoded for it.
+        try:
+            output = self.fork.call(self.pool.address, self.pool.getReserveData.encode(address))
+        except CallReverted:
+            self.reserve_data(address)  # which says why
+            raise
+        return any(output[_A_TOKEN])
+
     def reserve_data(self, address: bytes) -> Any:
         """What the pool itself keeps of a reserve, in one call; all zero where there is none."""
         return self.pool.getReserveData(address)
@@ -207,8 +219,15 @@ class AaveV3:
     @property
     def oracle(self) -> Contract:
         """The oracle the pool works with now."""
-        provider = self.fork.contract(self.pool.ADDRESSES_PROVIDER(), _PROVIDER)
-        return self.fork.contract(provider.getPriceOracle(), _ORACLE)
+        place: bytes = self._provider.getPriceOracle()
+        if self._oracle is None or self._oracle.address != place:
+            self._oracle = self.fork.contract(place, _ORACLE)
+        return self._oracle
+
+    @cached_property
+    def _provider(self) -> Contract:
+        """The contract that knows the others; a pool's code holds its address and never another."""
+        return self.fork.contract(self.pool.ADDRESSES_PROVIDER(), _PROVIDER)
 
     def price_usd_e8(self, asset: AddressLike) -> int:
         """The price of one whole `asset` that the pool works with, in US dollars with eight decimals."""
@@ -262,7 +281,7 @@ class AaveV3:
                 "one account was given where many are read",
                 "give a list, `account_data([…])`; for one account there is `market.account(…).data()`",
             )
-        places = [address_on(self.fork, account) for account in accounts]
+        places = [each if type(each) is bytes and len(each) == 20 else address_on(self.fork, each) for each in accounts]
         calldata = self.pool.getUserAccountData.encode(ZERO_ADDRESS)
         with prices_explained(self):
             columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=len(AccountData._fields))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from mayavi.errors import ActionRefused, ExecutionError, InsufficientAllowance, InsufficientBalance
 from mayavi.evm.address import AddressLike, checksum
 from mayavi.evm.arguments import word
+from mayavi.evm.interface import Interface
 from mayavi.evm.units import format_units
 
 if TYPE_CHECKING:
@@ -25,6 +26,13 @@ _ABI = [
     "transfer(address receiver, uint256 amount)",
     "transferFrom(address owner, address receiver, uint256 amount)",
 ]
+
+
+@cache
+def _interface() -> Interface:
+    return Interface.of(_ABI)
+
+
 _SYMBOL = bytes.fromhex("95d89b41")  # symbol()
 
 
@@ -37,7 +45,7 @@ class Erc20:
 
     def __init__(self, fork: Fork, token: AddressLike) -> None:
         self.fork = fork
-        self.contract = fork.contract(token, _ABI)
+        self.contract = fork.contract(token, _interface())
         self.address = self.contract.address
 
     @cached_property

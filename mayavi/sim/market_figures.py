@@ -176,6 +176,7 @@ class PopulationFigures:
     ) -> None:
         self.name, self.market = name, market
         self.accounts, self.traced = tuple(accounts), tuple(traced)
+        self._places: tuple[bytes, ...] = ()
         self.unit = "eth_e8" if isinstance(market, CompoundV3) and market.quote == "ETH" else "usd_e8"
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
@@ -204,8 +205,9 @@ class PopulationFigures:
                 yield Figure(name, "health_factor", int(factors[row]), "wad")
 
     def _columns(self, world: WorldState) -> tuple[Any, Any, Any]:
-        places = tuple(world.address(name) for name in self.accounts)
-        market = self.market
+        if not self._places:
+            self._places = tuple(world.address(name) for name in self.accounts)
+        places, market = self._places, self.market
         if isinstance(market, AaveV3):
             aave = world.observe(("aave accounts", market.pool.address, places), lambda: market.account_data(places))
             return _fitting(aave.collateral_usd_e8), _fitting(aave.debt_usd_e8), _fitting(aave.health_factor_wad)
