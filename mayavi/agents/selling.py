@@ -68,7 +68,7 @@ class SellsOverSteps:
             raise BadArgument(f"{self.steps} steps are no time to sell in", "give at least 1")
 
     def due(self, tranche: Tranche, step: int) -> int:
-        """What should have been sold by the end of `step`, less what was: rounded down, the last part has the rest."""
+        """What should have been sold by the end of `step`, less what was: parts differ by one unit at most."""
         passed = min(step - tranche.since + 1, self.steps)
         return tranche.amount * passed // self.steps - tranche.sold
 

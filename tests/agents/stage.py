@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from mayavi import Fork
 from mayavi.agents.base import Agent
 from mayavi.markets.price_paths import PricePaths
+from mayavi.protocols import PriceFeed
 from mayavi.sim.rows import ActionRow
 from mayavi.sim.scheduler import PsubBlock, Scheduler
 from mayavi.sim.world_state import WorldState
@@ -52,10 +53,13 @@ class Stage:
         self.scheduler = Scheduler(self.world, blocks, record_rests=True, halt_on_exception=True, **options)
         self.scheduler.begin()
 
-    def step(self, before: Callable[[], object] | None = None) -> list[ActionRow]:
-        """One step, after `before`."""
-        if before is not None:
-            before()
+    def step(self) -> list[ActionRow]:
+        """One step."""
+        return self.scheduler.tick()[0]
+
+    def after(self, by: str) -> list[ActionRow]:
+        """One step after the price of ether has moved `by` a fraction."""
+        PriceFeed(self.fork, ETH_FEED).move_by(by)
         return self.scheduler.tick()[0]
 
     def steps(self, count: int) -> list[ActionRow]:

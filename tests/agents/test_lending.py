@@ -161,7 +161,7 @@ def test_who_is_healthy_is_not_liquidated() -> None:
         opened(lending, debt, {ALICE: 1_180})
         lending.fork.deal(debt, KEEPER, 10**30)
         (prize,) = lending.prizes([ALICE], [WAD - 1], ["WETH"], [debt])
-        with pytest.raises(CallReverted, match="HEALTH_FACTOR_NOT_BELOW_THRESHOLD|NotLiquidatable"):
+        with pytest.raises(CallReverted, match=r"HEALTH_FACTOR_NOT_BELOW_THRESHOLD|NotLiquidatable"):
             lending.liquidate(KEEPER, prize)
         assert lending.account(ALICE).debt(debt) > 0
 
