@@ -211,7 +211,7 @@ def bring_up_to_date(connection: DuckDBPyConnection, path: Path) -> None:
 def migration_statements(version: int) -> list[str]:
     """What leads from `version` to this one: tables that are new, and columns that are new, with their values.
 
-    A table that gains columns is written anew: DuckDB does not commit values for a column added in the same transaction.
+    A table that gains columns is written anew: DuckDB does not commit values of a column added in the same transaction.
     """
     statements = []
     for target in range(version + 1, VERSION + 1):

@@ -12,6 +12,9 @@ from typing import Any
 
 from mayavi.errors import StoreError
 from mayavi.sim.rows import ActionRow, KpiRow, RowsDigest, RunStatus, SnapshotRow
+from mayavi.sim.store.comparison import RunDiff, compare
+from mayavi.sim.store.explanation import Explanation, explain
+from mayavi.sim.store.export import export_runs
 from mayavi.sim.store.location import store_path
 from mayavi.sim.store.merging import Merged, merge
 from mayavi.sim.store.opening import refuse_unusable
@@ -146,6 +149,27 @@ class Store:
         self.merge()
         return found
 
+    def export(
+        self,
+        run_id: str | Sequence[str] | None,
+        folder: str | Path,
+        format: str = "parquet",
+        *,
+        overwrite: bool = False,
+    ) -> list[Path]:
+        """Write a run, several, or with None all, to `folder`: one file a table, as `parquet` or `csv`."""
+        named = [run_id] if isinstance(run_id, str) else run_id
+        found = [run.run_id for run in self.runs()] if named is None else [self.resolve(each) for each in named]
+        return export_runs(self.path, found, Path(folder), format, overwrite=overwrite)
+
+    def diff(self, a: str, b: str) -> RunDiff:
+        """In what two runs differ: what was asked for, figures, and the first row that is not the same."""
+        return compare(self, a, b)
+
+    def explain(self, run_id: str, agent: str) -> Explanation:
+        """What an agent did in a run, what was done to it, and why it was liquidated."""
+        return explain(self, run_id, agent)
+
     def save_sweep(self, sweep: SweepRecord) -> None:
         """Store a sweep; one of the same id that was stored before is replaced."""
         folder = SegmentFolder(self.path)
@@ -177,6 +201,14 @@ class Store:
         if sweep_id == LATEST and known:
             return next(iter(known.values()))
         return known[resolve(sweep_id, list(known), "sweep")]
+
+    def remove_sweep(self, sweep_id: str) -> list[str]:
+        """Remove a sweep and all of its runs; returns the ids of these."""
+        sweep = self.sweep(sweep_id)
+        gone = self.remove(*(run.run_id for run in self.runs(sweep_id=sweep.sweep_id)))
+        SegmentFolder(self.path).mark_removed(sweep.sweep_id)
+        self.merge()
+        return gone
 
     def merge(self, patience_s: float = 0.25) -> Merged:
         """Move rows that wait beside the database into it, if it can be had."""

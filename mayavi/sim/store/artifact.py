@@ -1,0 +1,185 @@
+"""A run as a bundle, and the proof that it can be had again.
+
+The bundle holds the rows as Parquet, the scenario as it was run, and what it ran on. Nothing in it depends on when or
+under which id it was run: two runs with the same digest on the same versions give the same bytes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mayavi.errors import BundleError, UsageError
+from mayavi.sim.rows import Row, RowsDigest
+from mayavi.sim.store.bundle import Bundle, read_bundle, write_bundle
+from mayavi.sim.store.parquet import parquet_bytes
+from mayavi.sim.store.schema import TABLES, literal
+from mayavi.sim.store.views import reading
+
+if TYPE_CHECKING:
+    from mayavi.sim.store.store import Store
+
+KIND = "run"
+SCENARIO = "scenario.yaml"
+ROWS = {table: f"rows/{table}.parquet" for table in ("actions", "market_snapshots", "kpis")}
+
+
+@dataclass(frozen=True, slots=True)
+class BundledRun:
+    """What a bundle says of its run: all it takes to run it again."""
+
+    scenario: str
+    scenario_text: str
+    seed: int
+    steps: int
+    chain: str
+    source: str
+    status: str
+    digest: str
+    world_digest: str
+    final_world_digest: str
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of running it again."""
+
+    digest: str
+    world_digest: str
+    final_world_digest: str
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was compared."""
+
+    name: str
+    expected: str
+    got: str
+
+    @property
+    def equal(self) -> bool:
+        """Whether it is as it should be."""
+        return self.expected == self.got
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How a bundle fared: `verified` when every check is equal. Versions that differ are told, and do not count."""
+
+    bundle: Bundle
+    run: BundledRun
+    checks: tuple[Check, ...]
+    versions: tuple[Check, ...]
+
+    @property
+    def verified(self) -> bool:
+        """Whether the run gave the same again."""
+        return all(check.equal for check in self.checks)
+
+
+def write_artifact(store: Store, run_id: str, path: Path) -> str:
+    """Write the run to a bundle at `path` and return the SHA-256 of the file."""
+    run = store.run(run_id)
+    if run.status not in {"finished", "halted"}:
+        raise UsageError(
+            f"run '{run.run_id}' is {'under way' if run.status == 'running' else run.status}",
+            "only a run that came to its end can be verified, and so bundled",
+        )
+    columns: dict[str, list[tuple[Any, ...]]] = {}
+    with reading(store.path) as connection:
+        for table in ROWS:
+            names = ", ".join(_columns(table))
+            query = f"SELECT {names} FROM {table} WHERE run_id = {literal(run.run_id)} ORDER BY seq"
+            columns[table] = connection.execute(query).fetchall()
+    if (found := _digest_of(columns)) != run.digest:
+        raise BundleError(
+            f"the rows of run '{run.run_id}' are not those it ended with: their digest is {found[:16]}…,"
+            f" not {run.digest[:16]}…",
+            "somebody changed the database; run the scenario again",
+        )
+    facts = {
+        "run": {name: getattr(run, name) for name in BundledRun.__dataclass_fields__ if name != "scenario_text"},
+        "rows": {table: len(rows) for table, rows in columns.items()},
+    }
+    files = {SCENARIO: run.scenario_text.encode()}
+    for table, rows in columns.items():
+        values = list(zip(*rows, strict=True)) or [()] * len(_columns(table))
+        kinds = TABLES[table]
+        files[ROWS[table]] = parquet_bytes(
+            {name: (kinds[name], list(column)) for name, column in zip(_columns(table), values, strict=True)}
+        )
+    return write_bundle(path, KIND, facts, files)
+
+
+def read_artifact(path: Path) -> tuple[Bundle, BundledRun]:
+    """The bundle of a run; its hashes are right, and its rows are those of its digest."""
+    bundle = read_bundle(path)
+    try:
+        if bundle.kind != KIND:
+            raise BundleError(f"'{path}' is a bundle of kind '{bundle.kind}', not of a run", "name another one")
+        run = BundledRun(scenario_text=bundle.text(SCENARIO), **bundle.facts["run"])
+        rows = _rows_in(bundle)
+    except (KeyError, TypeError, UnicodeDecodeError) as error:
+        raise BundleError(f"'{path}' lacks what a run needs: {error}", "`mayavi artifact RUN_ID` writes it") from error
+    if _digest_of(rows) != run.digest:
+        raise BundleError(f"the rows in '{path}' are not those of its digest", "get it again from where it came from")
+    return bundle, run
+
+
+def verify_artifact(path: Path, run_again: Callable[[BundledRun], Outcome]) -> Verification:
+    """Check the bundle at `path`, run it again with `run_again`, and compare."""
+    bundle, run = read_artifact(path)
+    outcome = run_again(run)
+    checks = (
+        Check("world before", run.world_digest, outcome.world_digest),
+        Check("rows", run.digest, outcome.digest),
+        Check("world after", run.final_world_digest, outcome.final_world_digest),
+    )
+    names = sorted({*run.versions, *outcome.versions})
+    versions = tuple(Check(each, run.versions.get(each, "none"), outcome.versions.get(each, "none")) for each in names)
+    return Verification(bundle, run, checks, versions)
+
+
+def _columns(table: str) -> list[str]:
+    """What is kept of a row: all but whose it is, and what follows from the rest."""
+    return [name for name in TABLES[table] if name not in {"run_id", "fee_wei_number"}]
+
+
+def _digest_of(tables: dict[str, list[tuple[Any, ...]]]) -> str:
+    from mayavi.sim.store.store import action_row, kpi_row, snapshot_row
+
+    made: dict[str, Callable[[Mapping[str, Any]], Row]] = {
+        "actions": action_row,
+        "market_snapshots": snapshot_row,
+        "kpis": kpi_row,
+    }
+    rows: list[tuple[int, Row]] = []
+    for table, values in tables.items():
+        for value in values:
+            row = dict(zip(_columns(table), value, strict=True))
+            rows.append((row["seq"], made[table](row)))
+    digest = RowsDigest()
+    digest.add(row for _, row in sorted(rows, key=lambda each: each[0]))
+    return digest.hexdigest()
+
+
+def _rows_in(bundle: Bundle) -> dict[str, list[tuple[Any, ...]]]:
+    import duckdb
+
+    tables = {}
+    with tempfile.TemporaryDirectory(prefix="mayavi-bundle-") as folder, duckdb.connect() as connection:
+        for table, name in ROWS.items():
+            file = Path(folder) / f"{table}.parquet"
+            file.write_bytes(bundle.files[name])
+            try:
+                query = f"SELECT {', '.join(_columns(table))} FROM read_parquet({literal(str(file))}) ORDER BY seq"
+                tables[table] = connection.execute(query).fetchall()
+            except duckdb.Error as error:
+                raise BundleError(f"'{name}' in '{bundle.path}' cannot be read", str(error).splitlines()[0]) from error
+    return tables

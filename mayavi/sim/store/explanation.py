@@ -1,0 +1,242 @@
+"""What became of one agent, step by step, told from the rows of its run alone.
+
+What is read, beside the agent's own actions: actions of others that name its account in their details (`"borrower":
+"alice"`), and rows of `market_snapshots` whose subject is the account, first of all the metric `health_factor` in
+`wad`. Health factors also stand in details: `health_factor_wad` and `health_factor_after_wad` in an action of the
+account itself, `borrower_health_factor_wad` and `borrower_health_factor_after_wad` in one of somebody else.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mayavi.errors import AmbiguousName, UnknownName
+from mayavi.sim.store.schema import literal
+
+if TYPE_CHECKING:
+    from mayavi.sim.rows import ActionRow
+    from mayavi.sim.store.store import RunRecord, Store
+
+LIQUIDATIONS = frozenset({"liquidate", "absorb"})
+WAD = 10**18
+NO_DEBT = 2**256 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that the account did, or that was done to it."""
+
+    step: int
+    block_number: int
+    agent: str
+    kind: str
+    status: str
+    reason: str
+    note: str
+    own: bool
+    details: dict[str, Any]
+    health_factor_before: int | None
+    health_factor_after: int | None
+
+    @property
+    def liquidates(self) -> bool:
+        """Whether this is the liquidation of the account."""
+        return not self.own and self.kind in LIQUIDATIONS and self.status == "success"
+
+
+@dataclass(slots=True)
+class StepStory:
+    """One step: what happened in it, and the account at its end, as far as the run recorded it."""
+
+    step: int
+    events: list[Event] = field(default_factory=list)
+    figures: dict[str, tuple[str, float, str]] = field(default_factory=dict)
+    """Metric → exact value, number and unit, after the step."""
+
+    @property
+    def health_factor_wad(self) -> int | None:
+        """The health factor after the step; the last one that is known of it where the market was not asked."""
+        if "health_factor" in self.figures:
+            return int(self.figures["health_factor"][0])
+        known = [each for event in self.events for each in (event.health_factor_before, event.health_factor_after)]
+        return next((each for each in reversed(known) if each is not None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The story of `account` in `run`."""
+
+    run: RunRecord
+    agent: str
+    account: str
+    steps: list[StepStory]
+    prices: dict[str, list[tuple[int, float]]]
+    """Of what was seized from it: the market's price after each step."""
+
+    @property
+    def liquidations(self) -> list[Event]:
+        """The times it was liquidated."""
+        return [event for step in self.steps for event in step.events if event.liquidates]
+
+    def why(self) -> list[str]:
+        """Why it was liquidated, or that it was not, in sentences."""
+        if not self.liquidations:
+            lowest = min((w for s in self.steps if (w := s.health_factor_wad) is not None), default=None)
+            end = "" if lowest is None else f"; its lowest recorded health factor was {shown_wad(lowest)}"
+            return [f"{self.account} was not liquidated{end}"]
+        sentences = []
+        for event in self.liquidations:
+            before = event.health_factor_before
+            at = "" if before is None else f" at a health factor of {shown_wad(before)}"
+            sentences.append(f"{self.account} was liquidated by {event.agent} in step {event.step}{at}")
+        first = self.liquidations[0]
+        sentences += self._before(first)
+        return sentences
+
+    def _before(self, liquidation: Event) -> list[str]:
+        """What led to the first liquidation."""
+        told = []
+        known = [
+            (step.step, step.health_factor_wad)
+            for step in self.steps
+            if step.step < liquidation.step and step.health_factor_wad not in (None, NO_DEBT)
+        ]
+        if known:
+            start, end = known[0], known[-1]
+            told.append(
+                f"its health factor went from {shown_wad(start[1] or 0)} ({_when(start[0])}) to"
+                f" {shown_wad(end[1] or 0)} (step {end[0]}); below 1 anybody may liquidate it"
+            )
+        for symbol, path in self.prices.items():
+            until = [(step, price) for step, price in path if step <= liquidation.step]
+            if len(until) > 1:
+                (start_at, then), (end_at, now) = until[0], until[-1]
+                change = f", {(now / then - 1) * 100:+.1f} %" if then else ""
+                told.append(
+                    f"the market's price of {symbol}, its collateral, went from {then:,.2f} ({_when(start_at)}) to"
+                    f" {now:,.2f} (step {end_at}){change}"
+                )
+        own = [event for step in self.steps for event in step.events if event.own and event.step <= liquidation.step]
+        acted = [event for event in own if event.kind not in {"rest", "step"}]
+        failed = [event for event in acted if event.status != "success"]
+        if not acted:
+            told.append("it did nothing against it")
+        else:
+            last = acted[-1]
+            note = f" ({last.note})" if last.note else ""
+            told.append(f"the last it did before was {last.kind} in step {last.step}{note}: {last.status}")
+        if failed:
+            told.append(f"{len(failed)} of its {len(acted)} actions before failed, the last: {failed[-1].reason}")
+        return told
+
+
+def explain(store: Store, run_id: str, agent: str) -> Explanation:
+    """What happened to `agent` (an agent, or an account of one that acts for many) in a run.
+
+    Raises `UnknownName` with the nearest names where the run knows none such, `AmbiguousName` for an agent of several
+    accounts.
+    """
+    run = store.run(run_id)
+    here = f"run_id = {literal(run.run_id)}"
+    owner, account = _account_of(store, here, agent)
+    story: dict[int, StepStory] = {}
+    named = literal(json.dumps(account, ensure_ascii=False))
+    mentions = f"(account = {literal(account)} OR (agent = {literal(account)}) OR contains(details, {named}))"
+    from mayavi.sim.store.relation import Rows
+    from mayavi.sim.store.store import action_row
+
+    for row in Rows(store.path, f"SELECT * FROM actions WHERE {here} AND {mentions} ORDER BY seq", action_row):
+        event = _event(row, account)
+        if event is not None:
+            story.setdefault(row.step, StepStory(row.step)).events.append(event)
+    figures = store.sql(
+        f"SELECT step, metric, value, number, unit FROM market_snapshots WHERE {here}"
+        f" AND subject = {literal(account)} ORDER BY seq"
+    ).fetchall()
+    for step, metric, value, number, unit in figures:
+        story.setdefault(step, StepStory(step)).figures[metric] = (value, number, unit)
+    steps = [story[step] for step in sorted(story)]
+    seized = {e.details.get("collateral") for step in steps for e in step.events if e.liquidates}
+    return Explanation(run, owner, account, steps, _prices(store, here, sorted(map(str, seized - {None}))))
+
+
+def _prices(store: Store, here: str, symbols: list[str]) -> dict[str, list[tuple[int, float]]]:
+    """What lending markets took each of `symbols` to be worth: subjects such as `AaveV3.WETH`, metric `price`."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for symbol in symbols:
+        rows = store.sql(
+            f"SELECT step, any_value(number) FROM market_snapshots WHERE {here} AND metric = 'price'"
+            f" AND ends_with(subject, {literal('.' + symbol)}) GROUP BY step ORDER BY step"
+        ).fetchall()
+        if rows:
+            found[symbol] = [(int(step), float(number)) for step, number in rows]
+    return found
+
+
+def _when(step: int) -> str:
+    return "before the first step" if step < 0 else f"step {step}"
+
+
+def shown_wad(wad: int) -> str:
+    """A health factor for people: four decimals, cut off, so that 0.99999 is not shown as 1."""
+    if wad >= NO_DEBT // 2:
+        return "∞ (no debt)"
+    return f"{wad // WAD}.{wad % WAD // 10**14:04d}"
+
+
+def _account_of(store: Store, here: str, named: str) -> tuple[str, str]:
+    """The agent and the account that `named` means."""
+    pairs = store.sql(f"SELECT DISTINCT agent, account FROM actions WHERE {here} ORDER BY ALL").fetchall()
+    subjects = store.sql(
+        f"SELECT DISTINCT subject FROM market_snapshots WHERE {here} AND metric = 'health_factor' ORDER BY subject"
+    ).fetchall()
+    touched = store.sql(
+        f"SELECT DISTINCT json_extract_string(details, '$.borrower') FROM actions WHERE {here}"
+        " AND contains(details, '\"borrower\":') ORDER BY ALL"
+    ).fetchall()
+    accounts = {account: agent for agent, account in pairs if agent != account}
+    accounts |= {name: name for (name,) in (*subjects, *touched) if name is not None and name not in accounts}
+    if named in accounts:
+        return accounts[named], named
+    of_agent = [account for agent, account in pairs if agent == named and account != named]
+    if of_agent:
+        shown = ", ".join(of_agent[:5]) + (", …" if len(of_agent) > 5 else "")
+        raise AmbiguousName(f"agent '{named}' acts for {len(of_agent):,} accounts", f"name one of them: {shown}")
+    if any(agent == named for agent, _ in pairs):
+        return named, named
+    known = dict.fromkeys([*(agent for agent, _ in pairs), *accounts])
+    raise UnknownName.of(
+        "agent", named, known, f"this run knows {len(known):,}, among them {', '.join(list(known)[:5])}"
+    )
+
+
+def _event(row: ActionRow, account: str) -> Event | None:
+    details = json.loads(row.details)
+    own = row.account == account or row.agent == account
+    if not own and account not in details.values():
+        return None  # the name stood inside another text
+    before, after = ("health_factor_wad", "health_factor_after_wad")
+    if not own:
+        before, after = f"borrower_{before}", f"borrower_{after}"
+    return Event(
+        step=row.step,
+        block_number=row.block_number,
+        agent=row.agent,
+        kind=row.kind,
+        status=row.status,
+        reason=row.reason,
+        note=str(details.get("note", "")) if own else "",
+        own=own,
+        details=details,
+        health_factor_before=_integer(details.get(before)),
+        health_factor_after=_integer(details.get(after)),
+    )
+
+
+def _integer(value: object) -> int | None:
+    try:
+        return int(str(value))
+    except ValueError:
+        return None
