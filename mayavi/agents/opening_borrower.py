@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mayavi.agents.base import Details, Intent, StepResult, World
 from mayavi.agents.borrower import OUTSIDE, BorrowerAgent
+from mayavi.agents.exchange import UniswapExchange
 from mayavi.agents.loan import Loan
 from mayavi.agents.quantities import MILLION
 from mayavi.protocols.tokens import Erc20
@@ -25,7 +26,8 @@ class OpeningBorrower(BorrowerAgent):
     def prepare(self, world: World) -> None:
         """Hold the collateral."""
         self.address = world.address(self.name)
-        self.loan = Loan(world.fork, self.market, self.collateral, self.debt, self.route)
+        exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
+        self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
         world.fork.deal(self.collateral, self.address, self.collateral_amount)
         if self.cash:
             world.fork.deal(self.debt, self.address, self.cash)

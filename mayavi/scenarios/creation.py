@@ -129,5 +129,5 @@ def _too_little(token: Erc20, amount: int, left: int) -> BadScenario:
 
 def units(amount: Decimal, decimals: int) -> int:
     """Whole tokens in smallest units; what lies beyond them is cut off."""
-    exact = Fraction(amount) * 10**decimals
+    exact = Fraction(amount) * int(10**decimals)
     return exact.numerator // exact.denominator

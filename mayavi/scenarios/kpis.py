@@ -11,6 +11,7 @@ from mayavi.sim.hooks import Hook
 from mayavi.sim.rows import ActionRow, KpiRow, SnapshotRow
 
 if TYPE_CHECKING:
+    from mayavi.sim.market_figures import Figure
     from mayavi.sim.market_snapshot import MarketSnapshotHook
     from mayavi.sim.world_state import WorldState
 
@@ -180,8 +181,6 @@ def _owned_e8(world: WorldState, name: str) -> int:
     return owned
 
 
-def _change(first: dict[tuple[str, str], object], latest: dict[tuple[str, str], object], subject: str) -> int:
-    before, after = first[subject, "price"], latest[subject, "price"]
-    start: int = before.value  # type: ignore[attr-defined]
-    end: int = after.value  # type: ignore[attr-defined]
+def _change(first: Mapping[tuple[str, str], Figure], latest: Mapping[tuple[str, str], Figure], subject: str) -> int:
+    start, end = first[subject, "price"].value, latest[subject, "price"].value
     return (end - start) * WAD // start if start else 0

@@ -94,7 +94,7 @@ def _csv_rows(text: str, origin: str) -> list[tuple[int, Mapping[str, Any]]]:
         raise BadSeries(f"{origin} is no CSV: {error}") from None
     header = [name.strip().lower() for name in header]
     _check_columns(header, origin)
-    found = []
+    found: list[tuple[int, Mapping[str, Any]]] = []
     for (number, _), row in zip(lines[1:], rows, strict=False):
         if len(row) > len(header):
             raise BadSeries(f"{origin}, line {number}: {len(row)} values for {len(header)} columns")

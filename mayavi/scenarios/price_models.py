@@ -64,7 +64,7 @@ class RampPrice(_Change):
 
 
 class PathPrice(_Process):
-    """Prices from a file, CSV, Parquet or JSON, or written here as `data`. The price at a step is the last one known."""
+    """Prices from a file, CSV, Parquet or JSON, or written here as `data`. At a step the last price known holds."""
 
     process: Literal["path"]
     file: str | None = None

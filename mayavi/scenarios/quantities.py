@@ -200,6 +200,7 @@ Seconds = Annotated[
 Wei = Annotated[
     int,
     BeforeValidator(wei_of),
+    PlainSerializer(lambda value: f"{value} wei", when_used="json"),
     WithJsonSchema({"anyOf": [{"const": 0}, {"type": "string", "pattern": r"^[0-9._]+ *(wei|gwei|eth|ether)$"}]}),
 ]
 """A price of gas."""

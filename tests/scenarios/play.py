@@ -1,0 +1,60 @@
+"""Runs a scenario in a test: loaded, built on a replica, stepped to its end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from mayavi import Fork
+from mayavi.scenarios.building import Built, build
+from mayavi.scenarios.loading import load_scenario, load_text
+from mayavi.sim.hooks import Hook
+from mayavi.sim.rows import ActionRow, SnapshotRow
+
+
+@dataclass
+class Played:
+    """A run that is over."""
+
+    built: Built
+    actions: list[ActionRow]
+    snapshots: list[SnapshotRow]
+    kpis: dict[str, int] = field(default_factory=dict)
+
+    def details(self, kind: str, status: str = "success") -> list[dict[str, Any]]:
+        return [json.loads(row.details) for row in self.actions if row.kind == kind and row.status == status]
+
+    @property
+    def broken(self) -> list[ActionRow]:
+        return [row for row in self.actions if row.status == "raised"]
+
+
+@cache
+def _world(chain: str) -> Fork:
+    return Fork.replica(chain).frozen()
+
+
+def play(
+    scenario: str,
+    *,
+    chain: str | None = None,
+    steps: int | None = None,
+    seed: int = 7,
+    overrides: Iterable[str] = (),
+    hooks: Sequence[Hook] = (),
+    text: str | None = None,
+) -> Played:
+    options: dict[str, Any] = {"chain": chain, "steps": steps, "overrides": list(overrides)}
+    loaded = load_scenario(scenario, **options) if text is None else load_text(text, **options)
+    built = build(loaded.config, _world(loaded.config.chain).copy(), seed)
+    built.scheduler.hooks += tuple(hooks)
+    played = Played(built, [], [])
+    for _ in range(built.steps):
+        actions, snapshots = built.scheduler.tick()
+        played.actions += actions
+        played.snapshots += snapshots
+    played.kpis = {row.name: int(row.value) for row in built.kpis(built.world)}
+    return played
