@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,24 +9,15 @@ import pytest
 
 from mayavi.errors import UnknownName, WorkerError
 from mayavi.scenarios.ray_workers import work_off_on_ray
+from tests.scenarios.ray_cluster import two_nodes
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """The address of two nodes with a core each, in as little memory as Ray allows."""
-    pytest.importorskip("ray", reason="ray is not installed; `pip install 'mayavi-sim[cluster]'` installs it")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from ray.cluster_utils import Cluster
-
-        both = Cluster()
-        for _ in range(2):
-            both.add_node(num_cpus=1, num_gpus=0, object_store_memory=80 * 2**20, include_dashboard=False)
-        yield both.address
-        both.shutdown()
+    with two_nodes() as address:
+        yield address
 
 
 def where(base: int) -> Callable[[int], tuple[int, str, int]]:

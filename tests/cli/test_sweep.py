@@ -1,0 +1,198 @@
+"""`mayavi sweep`: many runs, one summary; interrupted or killed, it goes on and ends with the same digests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mayavi.sim.statistics import quantile
+from mayavi.sim.store import Store
+
+SMALL = ("depeg_cascade", "--set", "agents.borrowers.count=6", "--set", "prices.WETH.at=1")
+
+
+def swept(finished: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert finished.returncode == 0, finished.stderr
+    found: dict[str, Any] = json.loads(finished.stdout)
+    return found
+
+
+def digests(found: dict[str, Any]) -> list[str]:
+    return [run["digest"] for run in found["runs"]]
+
+
+def test_every_seed_is_run_stored_and_summarised(run_mayavi, tmp_path: Path) -> None:
+    store = tmp_path / "runs.duckdb"
+    options = ("sweep", *SMALL, "--steps", "4", "--seeds", "0:4,9", "--store", str(store), "--json")
+    found = swept(run_mayavi(*options, "--jobs", "2"))
+    assert [run["seed"] for run in found["runs"]] == ["0", "1", "2", "3", "9"]
+    records = {record.run_id: record for record in Store(store).runs(sweep_id=found["sweep_id"])}
+    assert {run["run_id"]: run["digest"] for run in found["runs"]} == {
+        run_id: record.digest for run_id, record in records.items()
+    }
+    assert len(set(digests(found))) == 5
+    (point,) = found["points"]
+    bad_debt = [
+        kpi.number for run in found["runs"] for kpi in Store(store).kpis(run["run_id"]) if kpi.name == "bad_debt"
+    ]
+    summary = point["figures"]["bad_debt"]
+    assert summary["count"] == 5
+    assert summary["mean"]["value"] == pytest.approx(sum(bad_debt) / 5)
+    assert point["VaR"]["value"] == summary["p95"]["value"] == pytest.approx(quantile(bad_debt, 0.95))
+    assert point["VaR"]["low"] <= point["VaR"]["value"] <= point["VaR"]["high"]
+    assert point["LaR"] == {key: point["figures"]["liquidated"]["p95"][key] for key in ("value", "low", "high")}
+
+    again = swept(run_mayavi(*options))  # everything is there: nothing runs, all is told again
+    assert again["resumed"] == 5
+    assert {key: again[key] for key in ("sweep_id", "runs", "points")} == {
+        key: found[key] for key in ("sweep_id", "runs", "points")
+    }
+    alone = swept(run_mayavi(*options, "--jobs", "1", "--store", str(tmp_path / "other.duckdb")))
+    assert (digests(alone), alone["points"]) == (digests(found), found["points"])
+    assert Store(store).sweep(found["sweep_id"]).status == "finished"
+
+
+def test_a_grid_is_summarised_point_by_point(run_mayavi, tmp_path: Path) -> None:
+    options = ("--seeds", "0:2", "--steps", "4", "--jobs", "2", "--store", str(tmp_path / "runs.duckdb"))
+    finished = run_mayavi("sweep", *SMALL, *options, "--grid", "prices.WETH.size=-10%,-60%")
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.splitlines()[0].startswith("depeg_cascade · ethereum · 4 runs · sweep-")
+    mild, hard = finished.stdout.split("\nprices.WETH.size=")[1:]
+    assert mild.startswith("-10%")
+    assert hard.startswith("-60%")
+    for part in (mild, hard):
+        for word in ("mean", "p5", "p50", "p95", "bad debt", "VaR  $", "LaR  $", "95 % interval"):
+            assert word in part
+    assert "VaR  $0 " in mild
+    assert "VaR  $0 " not in hard
+    sweep_id = finished.stdout.splitlines()[0].split(" · ")[-1]
+    assert sweep_id in finished.stdout.splitlines()[-1]
+    data = swept(run_mayavi("sweep", *SMALL, *options, "--grid", "prices.WETH.size=-10%,-60%", "--json"))
+    assert [run["overrides"] for run in data["runs"]] == [["prices.WETH.size=-10%"], ["prices.WETH.size=-60%"]] * 2
+
+
+LONG = (*SMALL, "--steps", "60", "--seeds", "0:6", "--jobs", "2")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(run_mayavi, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The digests of a sweep that nobody disturbed."""
+    store = tmp_path_factory.mktemp("undisturbed") / "runs.duckdb"
+    return digests(swept(run_mayavi("sweep", *LONG, "--store", str(store), "--json")))
+
+
+def begin(store: Path) -> subprocess.Popen[str]:
+    """A sweep under way, as a shell starts it, of which at least one run is done and one is not."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mayavi", "sweep", *LONG, "--store", str(store)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(lambda: statuses(store).count("finished") >= 1 and "running" in statuses(store), process)
+    return process
+
+
+def statuses(store: Path) -> list[str]:
+    return [record.status for record in Store(store).runs()]
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert process.poll() is None, "the sweep was over before it could be disturbed"
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+def test_killed_it_leaves_an_open_database_and_goes_on_to_the_same_digests(
+    run_mayavi, tmp_path: Path, undisturbed: list[str]
+) -> None:
+    store = tmp_path / "runs.duckdb"
+    process = begin(store)
+    process.kill()  # signal 9, to the parent alone: its workers end by themselves
+    process.communicate()
+    deadline = time.monotonic() + 60
+    while "running" in statuses(store):
+        assert time.monotonic() < deadline, "a worker lives on"
+        time.sleep(0.05)
+    found = statuses(store)
+    assert "interrupted" in found
+    kept = found.count("finished")
+    assert 1 <= kept < 6
+    resumed = swept(run_mayavi("sweep", *LONG, "--store", str(store), "--json"))
+    assert resumed["resumed"] == kept
+    assert digests(resumed) == undisturbed
+    assert all(Store(store).digest(run["run_id"]) == run["digest"] for run in resumed["runs"])
+
+
+@pytest.mark.slow
+def test_interrupted_it_says_how_to_go_on_and_does(run_mayavi, tmp_path: Path, undisturbed: list[str]) -> None:
+    store = tmp_path / "runs.duckdb"
+    process = begin(store)
+    os.killpg(process.pid, signal.SIGINT)  # what Ctrl-C sends
+    told, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "runs are done and kept" in errors
+    assert f"mayavi sweep {' '.join(LONG)}" in errors
+    assert "Traceback" not in told + errors
+    found = statuses(store)
+    assert "running" not in found
+    kept = found.count("finished")
+    assert 1 <= kept < 6
+    assert Store(store).sweeps().records()[0].status == "interrupted"
+    resumed = swept(run_mayavi("sweep", *LONG, "--store", str(store), "--json"))
+    assert resumed["resumed"] == kept
+    assert digests(resumed) == undisturbed
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[str]) -> None:
+    store = tmp_path / "runs.duckdb"
+    process = begin(store)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(int(children[0]), signal.SIGKILL)
+    told, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
+    finished = {record.seed: record.digest for record in Store(store).runs() if record.status == "finished"}
+    assert [finished[seed] for seed in range(6)] == undisturbed
+    assert "VaR" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seeds", "0:4", "--jobs", "0"], "0 jobs cannot run anything"),
+        (["--seeds", "0:4", "--jobs", "-2"], "-2 jobs cannot run anything"),
+        (["--seeds", "0:4", "--jobs", "two"], "two"),
+        (["--seeds", "4:0"], "'4:0' holds no seed"),
+        (["--seeds", "x"], "'x' names no seeds"),
+        (["--seeds", str(2**63)], "is out of range"),
+        ([], "--seeds"),
+        (["--seeds", "0:4", "--grid", "agents.borrowers.count"], "is no axis of a grid"),
+        (["--seeds", "0:4", "--grid", "agents.borrowers.cuont=1,2"], "unknown key 'cuont'"),
+        (["--seeds", "0:4", "--grid", "agents.borrowers.count=1,-2"], "-2"),
+        (["--seeds", "0:4", "--chain", "etherium"], "unknown chain 'etherium'"),
+        (["--seeds", "0:4", "--steps", "0"], "steps"),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_swept_is_a_misuse_and_stores_nothing(
+    run_mayavi, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    finished = run_mayavi("sweep", "depeg_cascade", *arguments, "--store", str(tmp_path / "runs.duckdb"))
+    assert finished.returncode == 2, finished.stderr
+    assert message in finished.stderr
+    assert finished.stdout == ""
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,28 @@
+"""A Ray cluster of two nodes on this machine, in as little memory as Ray allows."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+
+@contextmanager
+def two_nodes() -> Iterator[str]:
+    """The address of a cluster of two nodes with a core each; the test is skipped where ray is not installed."""
+    pytest.importorskip("ray", reason="ray is not installed; `pip install 'mayavi-sim[cluster]'` installs it")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Ray's own
+        from ray.cluster_utils import Cluster
+
+        cluster = Cluster()
+        try:
+            for _ in range(2):
+                cluster.add_node(num_cpus=1, num_gpus=0, object_store_memory=80 * 2**20, include_dashboard=False)
+            yield cluster.address
+        finally:
+            cluster.shutdown()
