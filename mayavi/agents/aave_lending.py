@@ -72,6 +72,7 @@ class AaveLending:
     def __init__(self, market: AaveV3) -> None:
         self.market = market
         self.name = market.prefix
+        self._decimals: dict[str, int] = {}
         self.quote = "USD"
 
     @property
@@ -103,8 +104,11 @@ class AaveLending:
         return self.market.price_usd_e8(asset)
 
     def decimals(self, asset: str) -> int:
-        """Decimal places of the smallest unit of `asset`."""
-        return self.market.token(asset).decimals
+        """Decimal places of the smallest unit of `asset`; a token's never change."""
+        found = self._decimals.get(asset)
+        if found is None:
+            found = self._decimals[asset] = self.market.token(asset).decimals
+        return found
 
     def loan_of(self, asset: str, value_e8: int) -> int:
         """The largest loan valued at no more than `value_e8`: debts are kept in shares, which round to the nearest."""

@@ -446,7 +446,7 @@ class Fork:
     ) -> None:
         marker = self._snapshots.wrote()
         if self._watchers:
-            if priority_fee is not None:
+            if priority_fee is not None and (self._gas_price is None or gas_price != self._gas_price.wei):
                 gas_price = min(gas_price, self._evm.block()["base_fee"] + priority_fee)
             fee = receipt.gas_used * gas_price if self._charges_fees else 0
             told = Sent(to, sender, receipt, fee, marker)
