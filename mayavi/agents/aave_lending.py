@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from mayavi.agents.lending import Health, Healths, Prize, Taken, saturated
-from mayavi.errors import BadArgument, BadInteger
-from mayavi.evm.fleet import Words
+from mayavi.agents.lending import Health, Healths, Prize, Taken
+from mayavi.errors import BadArgument
 from mayavi.evm.units import RAY
+from mayavi.protocols.aave_refusals import prices_explained
 from mayavi.protocols.aave_reserve import Configuration
-from mayavi.protocols.aave_v3 import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD, AaveV3
+from mayavi.protocols.aave_v3 import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD, AaveV3, AccountData
 from mayavi.protocols.tokens import Erc20, undone_on_failure
 
 if TYPE_CHECKING:
+    from mayavi.evm.abi import Contract
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
     from mayavi.protocols.aave_account import AaveAccount
@@ -26,9 +26,10 @@ _ALL_BPS = 10_000
 class AaveLendingAccount:
     """An `AaveAccount`, or one on Spark, as a `LendingAccount`."""
 
-    def __init__(self, account: AaveAccount) -> None:
-        self.account = account
-        self.address = account.address
+    def __init__(self, lending: AaveLending, address: bytes) -> None:
+        self.account: AaveAccount = lending.market.account(address)
+        self.address = address
+        self._asset = lending.asset
 
     def supply(self, asset: str, amount: int) -> Receipt:
         """Put up `amount` as collateral."""
@@ -48,73 +49,84 @@ class AaveLendingAccount:
 
     def supplied(self, asset: str) -> int:
         """How much of `asset` it has put up."""
-        return self.account.supplied(asset)
+        return self._asset(asset).a_token.balance_of(self.address)
 
     def debt(self, asset: str) -> int:
         """How much of `asset` it owes."""
-        return self.account.debt(asset)
+        return self._asset(asset).debt_token.balance_of(self.address)
 
     def health(self) -> Health:
         """How it stands."""
-        data = self.account.data()
-        return _health(
-            data.collateral_usd_e8,
-            data.debt_usd_e8,
-            data.liquidation_threshold_bps,
-            data.ltv_bps,
-            data.health_factor_wad,
-        )
+        return _health(self.account.data())
+
+
+class Asset(NamedTuple):
+    """What never changes of a reserve."""
+
+    address: bytes
+    id: int
+    decimals: int
+    a_token: Erc20
+    debt_token: Erc20
 
 
 class AaveLending:
-    """An Aave V3 market, or SparkLend, for agents. Its prizes are the pool's own arithmetic, to the unit."""
+    """An Aave V3 market, or SparkLend, for agents. Its prizes are the pool's own arithmetic, to the unit.
+
+    What never changes in a run, such as the addresses of tokens and of the oracle, is read once.
+    """
 
     def __init__(self, market: AaveV3) -> None:
         self.market = market
         self.name = market.prefix
-        self._decimals: dict[str, int] = {}
         self.quote = "USD"
+        self._assets: dict[str, Asset] = {}
 
     @property
     def fork(self) -> Fork:
         """The chain it is on."""
         return self.market.fork
 
+    def asset(self, symbol: str) -> Asset:
+        """What never changes of the reserve of `symbol`."""
+        found = self._assets.get(symbol)
+        if found is None:
+            address = self.market.address_of(symbol)
+            data = self.market.reserve_data(address)
+            tokens = Erc20(self.fork, data.aToken), Erc20(self.fork, data.variableDebtToken)
+            decimals = Configuration.of(data.configuration).decimals
+            found = self._assets[symbol] = Asset(address, data.id, decimals, *tokens)
+        return found
+
     def account(self, address: bytes) -> AaveLendingAccount:
         """The account at `address`."""
-        return AaveLendingAccount(self.market.account(address))
+        return AaveLendingAccount(self, address)
 
     def healths(self, addresses: Sequence[bytes]) -> Healths:
         """How many accounts stand, read at once."""
         data = self.market.account_data(addresses)
-        limit, most = _limits(data.collateral_usd_e8, data.liquidation_threshold_bps, data.ltv_bps)
-        return Healths(
-            collateral_value_e8=data.collateral_usd_e8,
-            debt_value_e8=data.debt_usd_e8,
-            limit_e8=limit,
-            borrow_limit_e8=most,
-            withdraw_limit_e8=limit,
-            health_factor_wad=data.health_factor_wad,
-            factors=saturated(data.health_factor_wad),
-            liquidatable=data.liquidatable,
-        )
+        return Healths(data.health_factor_wad, lambda row: _health(data[row]))
 
     def price_e8(self, asset: str) -> int:
         """What one whole `asset` is worth, in dollars."""
-        return self.market.price_usd_e8(asset)
+        address = self.asset(asset).address
+        with prices_explained(self.market, address):
+            price: int = self._oracle.getAssetPrice(address)
+        return price
+
+    @cached_property
+    def _oracle(self) -> Contract:
+        return self.market.oracle
 
     def decimals(self, asset: str) -> int:
-        """Decimal places of the smallest unit of `asset`; a token's never change."""
-        found = self._decimals.get(asset)
-        if found is None:
-            found = self._decimals[asset] = self.market.token(asset).decimals
-        return found
+        """Decimal places of the smallest unit of `asset`."""
+        return self.asset(asset).decimals
 
     def loan_of(self, asset: str, value_e8: int) -> int:
         """The largest loan valued at no more than `value_e8`: debts are kept in shares, which round to the nearest."""
         unit, price = int(10 ** self.decimals(asset)), self.price_e8(asset)
         most = ((value_e8 + 1) * unit - 1) // price
-        index: int = self.market.pool.getReserveNormalizedVariableDebt(self.market.address_of(asset))
+        index: int = self.market.pool.getReserveNormalizedVariableDebt(self.asset(asset).address)
         amount = most
         while amount > 0 and _owed(amount, index) > most:
             amount -= 1
@@ -142,12 +154,12 @@ class AaveLending:
         """The most that liquidations of each of `borrowers` may take now: half of a debt, all of it below 0.95."""
         if not borrowers:
             return []
-        sides = {asset: _Side.of(self.market, asset) for asset in {*collaterals, *debts}}
-        flags = self._column(self.market.pool.address, "getUserConfiguration", borrowers)
-        modes = self._column(self.market.pool.address, "getUserEMode", borrowers)
+        sides = {asset: _Side.of(self, asset) for asset in sorted({*collaterals, *debts})}
+        flags = self._column(self.market.pool, "getUserConfiguration", borrowers)
+        modes = self._column(self.market.pool, "getUserEMode", borrowers)
         bonuses = {mode: self._mode_bonuses(mode) for mode in set(modes) if mode}
-        supplied = {asset: self._column(sides[asset].a_token, "balanceOf", borrowers) for asset in collaterals}
-        owed = {asset: self._column(sides[asset].debt_token, "balanceOf", borrowers) for asset in debts}
+        supplied = {each: self._balances(self.asset(each).a_token, borrowers) for each in collaterals}
+        owed = {each: self._balances(self.asset(each).debt_token, borrowers) for each in debts}
         found = []
         for row, (borrower, factor) in enumerate(zip(borrowers, health_factors_wad, strict=True)):
             share = CLOSE_FACTOR_BPS if factor > FULL_CLOSE_BELOW_WAD else _ALL_BPS
@@ -170,10 +182,12 @@ class AaveLending:
         done = account.liquidate(prize.borrower, prize.collateral, prize.debt, prize.asks)
         return Taken(done.covered, done.covered, done.seized)
 
-    def _column(self, place: bytes, function: str, accounts: Sequence[bytes]) -> list[int]:
-        contract = self.market.pool if place == self.market.pool.address else Erc20(self.fork, place).contract
+    def _balances(self, token: Erc20, holders: Sequence[bytes]) -> list[int]:
+        return self._column(token.contract, "balanceOf", holders)
+
+    def _column(self, contract: Contract, function: str, accounts: Sequence[bytes]) -> list[int]:
         calldata = contract[function].encode(bytes(20))
-        return self.fork.call_words(place, calldata, {4: list(accounts)}, returns=1)[0].ints()
+        return self.fork.call_words(contract.address, calldata, {4: list(accounts)}, returns=1)[0].ints()
 
     def _mode_bonuses(self, mode: int) -> dict[bytes, int]:
         bonus = self.market.emode(mode).liquidation_bonus_bps
@@ -181,31 +195,26 @@ class AaveLending:
 
 
 class _Side(NamedTuple):
-    """What a liquidation needs to know of an asset."""
+    """What a liquidation needs to know of an asset now."""
 
     address: bytes
     id: int
-    a_token: bytes
-    debt_token: bytes
     price: int
     unit: int
     bonus_bps: int
     fee_bps: int
 
     @classmethod
-    def of(cls, market: AaveV3, asset: str) -> _Side:
-        address = market.address_of(asset)
-        data = market.reserve_data(address)
-        configuration = Configuration.of(data.configuration)
+    def of(cls, lending: AaveLending, symbol: str) -> _Side:
+        asset = lending.asset(symbol)
+        terms = Configuration.of(lending.market.reserve_data(asset.address).configuration)
         return cls(
-            address,
-            data.id,
-            data.aToken,
-            data.variableDebtToken,
-            market.price_usd_e8(address),
-            10**configuration.decimals,
-            configuration.liquidation_bonus_bps,
-            configuration.liquidation_protocol_fee_bps,
+            asset.address,
+            asset.id,
+            lending.price_e8(symbol),
+            int(10**asset.decimals),
+            terms.liquidation_bonus_bps,
+            terms.liquidation_protocol_fee_bps,
         )
 
 
@@ -235,28 +244,12 @@ def _owed(amount: int, index_ray: int) -> int:
     return (shares * index_ray + RAY // 2) // RAY
 
 
-def _health(collateral: int, debt: int, threshold_bps: int, ltv_bps: int, factor: int) -> Health:
+def _health(data: AccountData) -> Health:
+    collateral, ltv_bps = data.collateral_usd_e8, data.ltv_bps
     # The pool asks for collateral of debt / ltv, rounded to the nearest: the largest debt that passes.
     most = max(0, (collateral + 1) * ltv_bps - 1 - ltv_bps // 2) // _ALL_BPS
-    limit = _percent(collateral, threshold_bps)
-    return Health(collateral, debt, limit, most, limit, factor)
-
-
-def _limits(collateral: Words, threshold_bps: Words, ltv_bps: Words) -> tuple[Words, Words]:
-    """The two limits of `_health` for many accounts at once, to the unit: no product is larger than its result."""
-    try:
-        values, threshold, most = (each.uint64().astype(np.int64) for each in (collateral, threshold_bps, ltv_bps))
-    except BadInteger:
-        values = np.array([-1])
-    if ((values < 0) | (values >= 2**62)).any():  # beyond 46 billion dollars
-        rows = zip(collateral.ints(), threshold_bps.ints(), ltv_bps.ints(), strict=True)
-        slow = [_health(value, 0, over, ltv, 0) for value, over, ltv in rows]
-        return Words.of([each.limit_e8 for each in slow]), Words.of([each.borrow_limit_e8 for each in slow])
-    whole, rest = np.divmod(values, _ALL_BPS)
-    limit = whole * threshold + (rest * threshold + _ALL_BPS // 2) // _ALL_BPS
-    whole, rest = np.divmod(values + 1, _ALL_BPS)
-    borrowable = np.maximum(0, whole * most + (rest * most - 1 - most // 2) // _ALL_BPS)
-    return Words.of(limit), Words.of(borrowable)
+    limit = _percent(collateral, data.liquidation_threshold_bps)
+    return Health(collateral, data.debt_usd_e8, limit, most, limit, data.health_factor_wad)
 
 
 def require_aave(market: object, what: str) -> AaveLending:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mayavi.agents.lending import NO_DEBT, Health, Healths, Prize, Taken, saturated
+from mayavi.agents.lending import NO_DEBT, Health, Healths, Prize, Taken
 from mayavi.errors import BadArgument
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import WAD
@@ -78,16 +78,7 @@ class CompoundLending:
         data = self.market.account_data(addresses)
         pairs = zip(data.liquidation_limit_e8.ints(), data.debt_value_e8.ints(), strict=True)
         factors = Words.of([limit * WAD // debt if debt else NO_DEBT for limit, debt in pairs])
-        return Healths(
-            collateral_value_e8=data.collateral_value_e8,
-            debt_value_e8=data.debt_value_e8,
-            limit_e8=data.liquidation_limit_e8,
-            borrow_limit_e8=data.borrow_limit_e8,
-            withdraw_limit_e8=data.borrow_limit_e8,
-            health_factor_wad=factors,
-            factors=saturated(factors),
-            liquidatable=data.liquidatable,
-        )
+        return Healths(factors, lambda row: _health(data[row]))
 
     def price_e8(self, asset: str) -> int:
         """What one whole `asset` is worth, in the market's `quote`."""

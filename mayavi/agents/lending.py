@@ -7,8 +7,7 @@ market counts in, which is dollars but for Compound's markets of WETH.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -53,25 +52,25 @@ class Health(NamedTuple):
         return self.limit_e8 * WAD // target_wad
 
 
-@dataclass(frozen=True, slots=True)
 class Healths:
-    """Many accounts at once, one row each. Columns are exact: `.ints()`, `[row]`."""
+    """Many accounts at once, one row each: `healths[row]` is the `Health` of one.
 
-    collateral_value_e8: Words
-    debt_value_e8: Words
-    limit_e8: Words
-    borrow_limit_e8: Words
-    withdraw_limit_e8: Words
-    health_factor_wad: Words
-    factors: NDArray[np.uint64]
-    """The health factors in wad once more, to compare with arrays: exact up to 18, above that 2**64 - 1."""
-    liquidatable: NDArray[np.bool_]
+    A row is worked out when it is asked for; what is compared for all of them is there as arrays.
+    """
+
+    def __init__(self, health_factor_wad: Words, row: Callable[[int], Health]) -> None:
+        self.health_factor_wad = health_factor_wad
+        """Exact: `.ints()`, `[row]`."""
+        self.factors: NDArray[np.uint64] = _saturated(health_factor_wad)
+        """The same as 64-bit integers: exact up to a health factor of 18, above that 2**64 - 1."""
+        self.liquidatable: NDArray[np.bool_] = self.factors < np.uint64(WAD)
+        self._row = row
 
     def __len__(self) -> int:
         return len(self.factors)
 
     def __getitem__(self, row: int) -> Health:
-        return Health(*(getattr(self, name)[row] for name in Health._fields))
+        return self._row(row)
 
 
 class Prize(NamedTuple):
@@ -213,7 +212,7 @@ def watched(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -
     return world.observe(("healths", market.name, addresses), lambda: market.healths(addresses))
 
 
-def saturated(words: Words) -> NDArray[np.uint64]:
+def _saturated(words: Words) -> NDArray[np.uint64]:
     """Words as 64-bit integers, those that do not fit as the largest there is."""
     limbs = words.limbs()
     return np.where(limbs[:, :3].any(axis=1), _LARGEST, limbs[:, 3])

@@ -57,11 +57,11 @@ class Loan:
         self.fork.deal(self.collateral, payer, sum(amounts))
         self.lending.supply_for(self.collateral, amounts, holders, payer)
         healths = self.lending.healths(holders)
-        rows = zip(holders, targets_wad, healths.limit_e8.ints(), healths.borrow_limit_e8.ints(), strict=True)
         loans = []
         sizes: dict[int, int] = {}
-        for holder, target, limit, most in rows:
-            value = min(limit * WAD // target, most) if target else most
+        for row, (holder, target) in enumerate(zip(holders, targets_wad, strict=True)):
+            health = healths[row]
+            value = min(health.debt_value_at(target), health.borrow_limit_e8) if target else health.borrow_limit_e8
             if value not in sizes:
                 sizes[value] = self.lending.loan_of(self.debt, value)
             loans.append(sizes[value])
@@ -149,29 +149,30 @@ class Loan:
         """
         repaid = sold = 0
         for _ in range(ROUNDS):
-            owed = account.debt(self.debt)
-            wanted = self._to_repay(account, target_wad, owed)
+            owed, health = account.debt(self.debt), account.health()
+            wanted = self._to_repay(health, target_wad, owed)
             if not wanted:
                 break
             cash = min(self.cash(account.address), wanted)
             if cash:
                 account.repay(self.debt, None if cash == owed else cash)
                 repaid += cash
-            if cash < wanted:
-                try:
-                    exchange, amount = self._to_sell(account, target_wad, wanted - cash)
-                except ActionRefused:
-                    if repaid:
-                        break
-                    raise
-                account.withdraw(self.collateral, amount)
-                sold += exchange.sell(amount, sender=account.address).amount_in
+                if cash == wanted:
+                    continue
+                health = account.health()
+            try:
+                exchange, amount = self._to_sell(account, health, target_wad, wanted - cash)
+            except ActionRefused:
+                if repaid:
+                    break
+                raise
+            account.withdraw(self.collateral, amount)
+            sold += exchange.sell(amount, sender=account.address).amount_in
         return repaid, sold
 
-    def _to_repay(self, account: LendingAccount, target_wad: int | None, owed: int) -> int:
+    def _to_repay(self, health: Health, target_wad: int | None, owed: int) -> int:
         if target_wad is None:
             return owed
-        health = account.health()
         excess_e8 = health.debt_value_e8 - health.debt_value_at(target_wad)
         # A sale at the pool's price misses the target by a little: what is within a ten-thousandth counts as there.
         if excess_e8 <= health.debt_value_e8 // 10_000:
@@ -183,14 +184,16 @@ class Loan:
         unit, price = int(10 ** self.lending.decimals(self.debt)), self.lending.price_e8(self.debt)
         return -(-value_e8 * unit // price)
 
-    def _to_sell(self, account: LendingAccount, target_wad: int | None, missing: int) -> tuple[Exchange, int]:
+    def _to_sell(
+        self, account: LendingAccount, health: Health, target_wad: int | None, missing: int
+    ) -> tuple[Exchange, int]:
         """How much collateral to sell now, and where: what is needed, at most what may be withdrawn."""
         if self.exchange is None:
             raise ActionRefused(
                 f"{missing} {self.debt} are missing to repay, and there is nowhere to sell {self.collateral}",
                 "give the borrower cash or a route",
             )
-        health, supplied = account.health(), account.supplied(self.collateral)
+        supplied = account.supplied(self.collateral)
         price, unit = self.lending.price_e8(self.collateral), int(10 ** self.lending.decimals(self.collateral))
         if not supplied or not health.withdraw_limit_e8:
             raise ActionRefused(f"there is no {self.collateral} left to sell", "the debt stays")
