@@ -374,12 +374,17 @@ def print_story(story: Explanation) -> None:
     run = story.run
     whose = "" if story.agent == story.account else f" (of agent {story.agent})"
     print(f"{story.account}{whose} in {run.scenario} on {run.chain}, seed {run.seed}, run {run.run_id}")
-    rows = []
+    rows: list[tuple[str, str, str]] = []
+    said = ""
     for step in story.steps:
         factor = step.health_factor_wad
-        health = "" if factor is None else shown_wad(factor)
+        health = shown_wad(factor) if factor is not None else "no debt" if step.owes_nothing else ""
+        if not step.events and health == said:
+            continue  # nothing new
+        said = "" if step.events else health
         lines = [event_line(event) for event in step.events] or [""]
-        rows += [(str(step.step) if at == 0 else "", health if at == 0 else "", line) for at, line in enumerate(lines)]
+        when = "start" if step.step < 0 else str(step.step)
+        rows += [(when if at == 0 else "", health if at == 0 else "", line) for at, line in enumerate(lines)]
     print_table([Column("step"), Column("health factor"), Column("what happened", right=False)], rows)
     print()
     for sentence in story.why():

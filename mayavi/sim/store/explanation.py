@@ -56,10 +56,17 @@ class StepStory:
     """Metric → exact value, number and unit, after the step."""
 
     @property
+    def owes_nothing(self) -> bool:
+        """Whether the run recorded that the account has no debt after the step."""
+        return "debt" in self.figures and int(self.figures["debt"][0]) == 0
+
+    @property
     def health_factor_wad(self) -> int | None:
         """The health factor after the step; the last one that is known of it where the market was not asked."""
         if "health_factor" in self.figures:
             return int(self.figures["health_factor"][0])
+        if self.owes_nothing and not self.events:
+            return None
         known = [each for event in self.events for each in (event.health_factor_before, event.health_factor_after)]
         return next((each for each in reversed(known) if each is not None), None)
 
@@ -99,15 +106,17 @@ class Explanation:
         """What led to the first liquidation."""
         told = []
         known = [
-            (step.step, step.health_factor_wad)
+            (step.step, factor)
             for step in self.steps
-            if step.step < liquidation.step and step.health_factor_wad not in (None, NO_DEBT)
+            if step.step < liquidation.step and (factor := step.health_factor_wad) is not None
         ]
-        if known:
-            start, end = known[0], known[-1]
+        if liquidation.health_factor_before is not None:
+            known.append((liquidation.step, liquidation.health_factor_before))
+        if len(known) > 1:
+            (begin, at_first), (end, at_last) = known[0], known[-1]
             told.append(
-                f"its health factor went from {shown_wad(start[1] or 0)} ({_when(start[0])}) to"
-                f" {shown_wad(end[1] or 0)} (step {end[0]}); below 1 anybody may liquidate it"
+                f"its health factor went from {shown_wad(at_first)} ({_when(begin)}) to {shown_wad(at_last)}"
+                f" ({_when(end)}); below 1 anybody may liquidate it"
             )
         for symbol, path in self.prices.items():
             until = [(step, price) for step, price in path if step <= liquidation.step]

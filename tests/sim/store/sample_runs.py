@@ -11,6 +11,17 @@ from mayavi.sim.store import SegmentRecorder, new_run_id
 MAX = 2**256 - 1
 
 
+LIQUIDATION = {
+    "borrower": "borrower-1",
+    "borrower_health_factor_wad": 98 * 10**16,
+    "borrower_health_factor_after_wad": 105 * 10**16,
+    "collateral": "WETH",
+    "debt": "USDC",
+    "covered": 1_700_000_000,
+    "seized": 10**18,
+}
+
+
 def info_of(run_id: str | None = None, **changes) -> RunInfo:
     values = {
         "run_id": run_id or new_run_id(),
@@ -35,15 +46,15 @@ def actions_of(step: int, count: int = 3) -> list[ActionRow]:
             position=position,
             agent=f"borrower-{position % 5}",
             account=f"borrower-{position % 5}",
-            kind="borrow" if position % 2 else "repay",
+            kind=("repay", "borrow", "liquidate")[position % 3],
             status="failed" if position == 1 else "success",
             reason="health factor below 1: '35'\n«ünïcode»" if position == 1 else "",
             transactions=2,
             gas_used=212_345 + step,
-            fee_wei=str(MAX - position),
+            fee_wei=str(10**30 + position),
             block_number=19_000_000 + step,
             timestamp=1_700_000_000 + 12 * step,
-            details=canonical({"amount_wei": MAX - step, "token": "USDC", "note": 'a "quote", a comma'}),
+            details=canonical({"amount_wei": MAX - step, "note": 'a "quote", a comma', **LIQUIDATION}),
         )
         for position in range(count)
     ]
