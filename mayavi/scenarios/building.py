@@ -62,8 +62,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
     agents = [agent for group in cast.agents.values() for agent in group]
     world = WorldState(fork, agents, seed=chosen, prices=prices, threads=threads)
     market = _market(cast)
-    comets = sorted({lenders.market for lenders in cast.lenders.values()} - {"AaveV3", "Spark"})
-    tally = Tally(cast.sellers, comets)
+    tally = Tally(cast.sellers, cast.absorbers)
     scheduler = Scheduler(
         world,
         _blocks(config, cast.agents),

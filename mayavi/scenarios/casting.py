@@ -66,6 +66,8 @@ class Cast:
     curve_pools: list[str] = field(default_factory=list)
     sellers: dict[str, tuple[str, str]] = field(default_factory=dict)
     """What vesting recipients sell, and for what."""
+    absorbers: dict[str, str] = field(default_factory=dict)
+    """Liquidators on Compound, and the market of each."""
 
     @classmethod
     def of(cls, config: ScenarioConfig, fork: Fork, step_seconds: int, seed: int) -> Cast:
@@ -199,6 +201,7 @@ class Cast:
         made: list[Agent] = []
         for number in range(model.count):
             own = numbered(name, number, model.count)
+            self.absorbers |= {own: market} if model.protocol == "compound_v3" else {}
             if model.frictionless:
                 made.append(FrictionlessLiquidator(own, **shared))
                 continue

@@ -27,10 +27,14 @@ def kpi(name: str, value: int, unit: str) -> KpiRow:
 class Tally(Hook):
     """Adds up what actions did, as they are executed."""
 
-    def __init__(self, sellers: Mapping[str, tuple[str, str]] | None = None, comets: Sequence[str] = ()) -> None:
+    def __init__(
+        self, sellers: Mapping[str, tuple[str, str]] | None = None, comets: Mapping[str, str] | None = None
+    ) -> None:
         self.sellers = dict(sellers or {})
-        self.comets = tuple(comets)
-        """Markets of Compound, which take over what they liquidate."""
+        self.comets = dict(comets or {})
+        """Liquidators on Compound, and the market of each."""
+        self.lost_e8 = 0
+        """What Compound's markets lost: debts they took over for collateral that brought less."""
         self.arbitrages = self.arbitrage_profit_e8 = 0
         self.liquidations = self.lost_liquidations = 0
         self.liquidated_e8 = self.liquidator_profit_e8 = 0
@@ -41,16 +45,12 @@ class Tally(Hook):
         self.on_record = 0
 
     def begin(self, world: WorldState) -> None:
-        """Note what Compound's markets own."""
-        self._owned_e8 = {name: _owned_e8(world, name) for name in self.comets}
-
-    def lost_e8(self, world: WorldState) -> int:
-        """What Compound's markets lost of their own: debts they took over for collateral that was worth less."""
-        return sum(max(0, before - _owned_e8(world, name)) for name, before in self._owned_e8.items())
+        """Note what Compound's markets have absorbed and not sold."""
+        self._unsold = {name: _absorbed(world, name) for name in set(self.comets.values())}
 
     def after_step(self, world: WorldState, actions: Sequence[ActionRow]) -> Iterable[SnapshotRow]:
         """Count the actions of a step."""
-        del world
+        self._losses(world, actions)
         for row in actions:
             if row.kind == "liquidate":
                 self._liquidation(row)
@@ -62,6 +62,20 @@ class Tally(Hook):
                 self.arbitrages += 1
                 self.arbitrage_profit_e8 += int(json.loads(row.details)["profit_e8"])
         return ()
+
+    def _losses(self, world: WorldState, actions: Sequence[ActionRow]) -> None:
+        """A market that absorbs an account takes its debt over, and has the collateral, or what it was sold for."""
+        taken = [
+            row for row in actions if row.kind == "liquidate" and row.agent in self.comets and row.status == "success"
+        ]
+        for name in sorted({self.comets[row.agent] for row in taken}):
+            facts = [json.loads(row.details) for row in taken if self.comets[row.agent] == name]
+            before, after = self._unsold[name], _absorbed(world, name)
+            kept = sum((after[asset][0] - before[asset][0]) * after[asset][1] // after[asset][2] for asset in after)
+            base_price, unit = _base(world, name)
+            paid = sum(int(each["paid"]) for each in facts) * base_price // unit
+            self.lost_e8 += max(0, sum(int(each["covered_e8"]) for each in facts) - paid - kept)
+            self._unsold[name] = after
 
     def _liquidation(self, row: ActionRow) -> None:
         if row.status != "success":
@@ -108,11 +122,11 @@ class Figures:
 
     def __call__(self, world: WorldState) -> list[KpiRow]:
         """All of them."""
-        rows = [*self._lending(world), *self._prices()]
+        rows = [*self._lending(), *self._prices()]
         rows += self._sales(world)
         return rows
 
-    def _lending(self, world: WorldState) -> Iterable[KpiRow]:
+    def _lending(self) -> Iterable[KpiRow]:
         if not self.populations:
             return
         tally, latest = self.tally, self.market.latest
@@ -131,7 +145,7 @@ class Figures:
             ("collateral", "collateral"),
         ):
             total = sum(latest[each, metric].value for each in self.populations)
-            total += tally.lost_e8(world) if name == "bad_debt" else 0
+            total += tally.lost_e8 if name == "bad_debt" else 0
             yield kpi(name, total, unit if latest[self.populations[0], metric].unit.endswith("_e8") else "count")
         for account in self.traced:
             figure = latest.get((account, "health_factor"))
@@ -169,16 +183,26 @@ class Figures:
             )
 
 
-def _owned_e8(world: WorldState, name: str) -> int:
-    """Reserves of a market of Compound and the collateral it has absorbed, at its own prices."""
+def _absorbed(world: WorldState, name: str) -> dict[str, tuple[int, int, int]]:
+    """What a market of Compound has absorbed and not sold: amount, price and unit of each asset."""
     from mayavi.protocols.compound_v3 import CompoundV3
 
     market = CompoundV3(world.fork, name)
-    owned = market.reserves * market.price_e8() // int(10**market.base.decimals)
-    for asset in market.assets:
-        held = market.collateral_reserves(asset.address)
-        owned += asset.value_e8(held, market.price_e8(asset.address)) if held else 0
-    return owned
+    return {
+        asset.symbol: (
+            market.collateral_reserves(asset.address),
+            int(market.contract.getPrice(asset.price_feed)),
+            int(10**asset.decimals),
+        )
+        for asset in market.assets
+    }
+
+
+def _base(world: WorldState, name: str) -> tuple[int, int]:
+    from mayavi.protocols.compound_v3 import CompoundV3
+
+    market = CompoundV3(world.fork, name)
+    return market.price_e8(), int(10**market.base.decimals)
 
 
 def _change(first: Mapping[tuple[str, str], Figure], latest: Mapping[tuple[str, str], Figure], subject: str) -> int:

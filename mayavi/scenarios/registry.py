@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mayavi.errors import ScenarioParked, UnknownName
+from mayavi.errors import ScenarioParked, UnknownName, did_you_mean
 
 LIBRARY = Path(__file__).with_name("library")
 
@@ -65,7 +65,8 @@ def entry(name: str) -> Entry:
     found = _BY_NAME.get(name)
     if found is None:
         more = "`mayavi scenarios list` shows all of them; a file of your own is named by its path"
-        raise UnknownName.of("scenario", name, _BY_NAME, more)
+        meant = None if did_you_mean(name, _BY_NAME) else next((each for each in _BY_NAME if name in each), None)
+        raise UnknownName.of("scenario", name, _BY_NAME, more, meant=meant)
     if found.parked:
         raise ScenarioParked(f"the scenario '{name}' is parked: {found.parked}", found.instead)
     return found

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -41,6 +42,7 @@ SHOCKS = ["-1%", "-6%", "-15%", "-20%", "-30%", "-40%", "-55%", "-75%"]
 def shocked(size: object, chain: str = "ethereum", *, count: int = 1, health: str = "1.25", seed: int = 7) -> Played:
     """Borrowers who do nothing, a fall of WETH by `size` in step 1, and a liquidator without friction."""
     collateral = "5 WETH" if count == 1 else "WETH"
+    borrowers = f"{{kind: borrower, count: {count}, collateral: {collateral}, debt: USDC, health_factor: {health}}}"
     return play(
         "depeg_cascade",
         chain=chain,
@@ -49,8 +51,7 @@ def shocked(size: object, chain: str = "ethereum", *, count: int = 1, health: st
         overrides=[
             "step_time=30s",
             f"prices.WETH={{process: step, at: 1, size: {size}}}",
-            "agents={borrowers: %s, liquidators: {kind: liquidator, frictionless: true}}"
-            % f"{{kind: borrower, count: {count}, collateral: {collateral}, debt: USDC, health_factor: {health}}}",
+            f"agents={{borrowers: {borrowers}, liquidators: {{kind: liquidator, frictionless: true}}}}",
             "gas={}",
         ],
     )
@@ -121,7 +122,7 @@ def test_a_deeper_shock_never_shrinks_who_is_liquidated_nor_the_bad_debt(seed: i
     runs = [shocked(size, count=40, health=crowd, seed=seed) for size in SHOCKS]
     victims = [{facts["borrower"] for facts in run.details("liquidate")} for run in runs]
     bad_debts = [run.kpis["bad_debt"] for run in runs]
-    for fewer, more in zip(victims, victims[1:], strict=False):
+    for fewer, more in pairwise(victims):
         assert fewer <= more
     assert bad_debts == sorted(bad_debts)
     # The test says something only where both grow from nothing to nearly all.

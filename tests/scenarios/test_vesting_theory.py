@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from mayavi.protocols.uniswap_pool import UniswapV3Pool
@@ -52,8 +54,8 @@ def test_larger_unlocks_move_the_price_more_and_sell_at_a_lower_price() -> None:
     runs = [unlocked(amount) for amount in UNLOCKS]
     impacts = [run.kpis["price_impact.NOVA/USDC.3000"] for run in runs]
     prices = [run.kpis["average_price.investors.NOVA/USDC"] for run in runs]
-    assert all(deeper < lighter < 0 for lighter, deeper in zip(impacts, impacts[1:], strict=False))
-    assert all(lower < higher for higher, lower in zip(prices, prices[1:], strict=False))
+    assert all(deeper < lighter < 0 for lighter, deeper in pairwise(impacts))
+    assert all(lower < higher for higher, lower in pairwise(prices))
 
 
 def test_more_liquidity_moves_the_price_less() -> None:

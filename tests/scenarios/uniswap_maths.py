@@ -40,7 +40,9 @@ def swapped(
         edge = word * 256 * spacing if zero_for_one else (word * 256 + 255) * spacing
         target = sqrt_price_at_tick(edge)
         able = left * (10**6 - fee) // 10**6
-        needed = _amount0(target, root, liquidity, up=True) if zero_for_one else _amount1(root, target, liquidity, up=True)
+        needed = (
+            _amount0(target, root, liquidity, up=True) if zero_for_one else _amount1(root, target, liquidity, up=True)
+        )
         after = target if able >= needed else _next(root, liquidity, able, zero_for_one)
         if zero_for_one:
             spent = needed if after == target else _amount0(after, root, liquidity, up=True)
@@ -58,14 +60,18 @@ def _next(root: int, liquidity: int, amount: int, zero_for_one: bool) -> int:
     if not zero_for_one:
         return root + (amount << 96) // liquidity
     numerator = liquidity << 96
-    return -(-numerator * root // (numerator + amount * root))
+    return _ceil(numerator * root, numerator + amount * root)
 
 
 def _amount0(low: int, high: int, liquidity: int, *, up: bool) -> int:
     numerator = (liquidity << 96) * (high - low)
-    return -(-(-(-numerator // high)) // low) if up else numerator // high // low
+    return _ceil(_ceil(numerator, high), low) if up else numerator // high // low
 
 
 def _amount1(low: int, high: int, liquidity: int, *, up: bool) -> int:
     product = liquidity * (high - low)
-    return -(-product // Q96) if up else product // Q96
+    return _ceil(product, Q96) if up else product // Q96
+
+
+def _ceil(numerator: int, denominator: int) -> int:
+    return -(-numerator // denominator)
