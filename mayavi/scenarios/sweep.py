@@ -24,8 +24,7 @@ from mayavi.scenarios.running import Overrides, execute, override_texts, overrid
 from mayavi.scenarios.sweep_plan import Plan, Task, check_seeds, make_plan, parse_grid, parse_seeds, task_key
 from mayavi.scenarios.workers import check_jobs, default_jobs, work_off
 from mayavi.scenarios.world_source import WorldSource
-from mayavi.sim.recorder import MemoryRecorder
-from mayavi.sim.rows import KpiRow, RunEnd, RunInfo
+from mayavi.sim.rows import ActionRow, KpiRow, RunEnd, RunInfo, SnapshotRow
 from mayavi.sim.statistics import summarise_all
 from mayavi.sim.store import SegmentRecorder, Store, SweepRecord, store_path
 
@@ -247,41 +246,56 @@ def _work_off_on_ray(
 
     arguments = (tuple(scenarios), world.open(), world.kind, sweep_id)
     for task, kept in work_off_on_ray(tasks, prepare_on_node, arguments, address):
-        info, end = kept.info, kept.ended
-        with SegmentRecorder(store, merge=False) as recorder:
-            recorder.begin(info)
-            recorder.record(kept.actions, kept.snapshots)
-            recorder.end(end)
-        yield task, run_of(info, end, store)
+        yield task, kept.into(store)
 
 
 class Kept:
-    """The rows of a run on their way from a node of a cluster to the store."""
+    """A recorder whose rows travel from a node of a cluster to the store, step by step as they came about."""
 
-    def __init__(self, recorder: MemoryRecorder) -> None:
-        assert recorder.info is not None
-        assert recorder.ended is not None
-        self.info: RunInfo = recorder.info
-        self.ended: RunEnd = recorder.ended
-        self.actions = recorder.actions
-        self.snapshots = recorder.snapshots
+    def __init__(self) -> None:
+        self.info: RunInfo | None = None
+        self.steps: list[tuple[list[ActionRow], list[SnapshotRow]]] = []
+        self.ended: RunEnd | None = None
+
+    def begin(self, info: RunInfo) -> None:
+        """The run starts."""
+        self.info = info
+
+    def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
+        """A step is done."""
+        self.steps.append((actions, snapshots))
+
+    def end(self, end: RunEnd) -> None:
+        """The run is over."""
+        self.ended = end
+
+    def into(self, store: Path) -> Run:
+        """Write all of it to the store."""
+        assert self.info is not None
+        assert self.ended is not None
+        with SegmentRecorder(store, merge=False) as recorder:
+            recorder.begin(self.info)
+            for actions, snapshots in self.steps:
+                recorder.record(actions, snapshots)
+            recorder.end(self.ended)
+        return run_of(self.info, self.ended, store)
 
 
 def prepare_on_node(scenarios: tuple[Scenario, ...], frozen: Any, kind: str, sweep_id: str) -> Callable[[Task], Kept]:
     """What works on tasks on a node of a cluster, which has neither our files nor our store: rows travel back."""
 
     def work(task: Task) -> Kept:
-        recorder = MemoryRecorder()
+        kept = Kept()
         execute(
             scenarios[task.point],
             frozen.copy(),
-            recorder,
+            kept,
             seed=task.seed,
             source=kind,
             store=Path(),
             threads=1,
             sweep_id=sweep_id,
         )
-        return Kept(recorder)
+        return kept
 
     return work
