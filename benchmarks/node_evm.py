@@ -1,9 +1,11 @@
-"""A fork whose every call goes to `hardhat node` over JSON-RPC, as people do it today: the same adapters and agents on it.
+"""A fork whose every call goes to `hardhat node` over JSON-RPC, as people do it today.
 
 It stands in for the kernel behind `Fork`, so a scenario runs on a node unchanged. A read is one `eth_call`, or, with
 `multicall`, reads that are asked for together go through one contract. A transaction is sent and its receipt fetched;
 the node mines a block for it, at the time of the simulation's own block.
 """
+
+# ruff: noqa: D102  (the methods are those of the kernel's `Evm`)
 
 from __future__ import annotations
 
@@ -226,11 +228,12 @@ class NodeEvm:
         self._moments = {each: moment for each, moment in self._moments.items() if int(each, 16) < identity}
 
 
-def fork_on_node(node: Hardhat, fork: Fork, *, multicall: bool) -> tuple[Fork, NodeEvm]:
-    """A fork that acts on `node`, which holds what `fork` holds; and what counts its requests."""
+def act_on_node(node: Hardhat, fork: Fork, *, multicall: bool) -> NodeEvm:
+    """From now on `fork` acts on `node`, which holds what it holds; whoever holds the fork notices nothing."""
     place = fork.address_of("UniswapV3.Multicall") if multicall else None
     evm = NodeEvm(node, dict(fork.block), fork.chain_id, fork.hardfork, place)
-    return Fork._of(cast(_kernel.Evm, evm), None, dict(fork.labels), dict(fork.source)), evm
+    fork._evm = fork._learner._evm = fork._snapshots._evm = cast(_kernel.Evm, evm)
+    return evm
 
 
 def _revert_data(error: NodeError) -> bytes:

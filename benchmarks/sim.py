@@ -1,0 +1,195 @@
+"""Simulations: the worked example as a person waits for it, thousands of borrowers, many runs, and a node instead."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+
+from benchmarks.node_evm import NodeEvm, act_on_node
+from benchmarks.position import REPOSITORY
+from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable, timed
+from benchmarks.startup import command, run
+from benchmarks.timing import in_turns
+from mayavi import Fork
+from mayavi.scenarios.building import Built, build
+from mayavi.scenarios.loading import Scenario, load_scenario
+from mayavi.scenarios.results import Run
+from mayavi.scenarios.running import execute, versions
+from mayavi.scenarios.sweep import run_sweep
+from mayavi.scenarios.world_source import WorldSource
+from mayavi.sim.recorder import MemoryRecorder
+from mayavi.sim.rows import RunEnd, RunInfo
+from mayavi.sim.runner import Runner
+from mayavi.sim.store import SegmentRecorder
+from mayavi.worlds.artifacts import contracts_root
+from tests.node.hardhat import Hardhat
+from tests.node.replica_on_node import put_on_node
+
+PROCESS_ROUNDS = 11
+RUN_ROUNDS = 3
+STEPS = 100
+BORROWERS = (100, 1_000, 5_000)
+SWEEP_SEEDS = 16
+SEED = 7
+
+
+def measure(effort: Effort) -> Section:
+    """Everything in a store of its own that is removed afterwards."""
+    os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
+    section = Section("sim", "simulations on the Ethereum replica")
+    Fork.replica("ethereum")  # built before anything that only opens it
+    with tempfile.TemporaryDirectory() as folder:
+        worked_example(section, effort, Path(folder))
+        population(section, effort, Path(folder))
+        two_processes(section, effort, Path(folder))
+        try:
+            through_a_node(section, effort, Path(folder))
+        except Unavailable as missing:
+            section.notes.append(f"no node to compare with: {missing}")
+    return section
+
+
+def worked_example(section: Section, effort: Effort, folder: Path) -> None:
+    """`mayavi run aave_borrower`: a supply, a loan, four steps, from the start of the process to the stored run."""
+    what = "mayavi run aave_borrower"
+    whole = run([*command(), "run", "aave_borrower", "--store", str(folder / "example.duckdb")])
+    whole()
+    timing = in_turns({what: whole}, effort.rounds(PROCESS_ROUNDS))[what]
+    section.rows.append(timed(f"{what}, process start to stored run", timing, "ms"))
+    section.targets.append(Target(f"{what}, from process start", Quantity(1.0, "s"), Quantity(timing.median, "s")))
+
+
+def population(section: Section, effort: Effort, folder: Path) -> None:
+    """depeg_cascade with more and more borrowers: how fast, where the time goes, and whether it stays linear."""
+    steps = 10 if effort.quick else STEPS
+    costs: dict[int, float] = {}
+    for count in BORROWERS:
+        scenario = cascade(count, steps)
+        rounds = effort.rounds(1 if count == max(BORROWERS) else RUN_ROUNDS)
+        runs = [stored(scenario, folder / "population.duckdb") for _ in range(rounds)]
+        seconds = statistics.median(each.timings["total"] for each in runs)
+        outside = statistics.median(1 - each.timings["kernel"] / each.timings["total"] for each in runs)
+        agents = count + 3
+        costs[count] = seconds / (agents * steps)
+        figures = {
+            "seconds": Quantity(seconds, "s"),
+            "agent_steps": Quantity(agents * steps / seconds, "/s"),
+            "outside_the_kernel": Quantity(outside, "%"),
+        }
+        section.rows.append(Row(f"depeg_cascade, {count:,} borrowers × {steps} steps, one thread", figures))
+        if count == 1_000:
+            what = "time outside the kernel, 1,000 borrowers"
+            section.targets.append(Target(what, Quantity(0.35, "%"), Quantity(outside, "%")))
+    growth = costs[max(BORROWERS)] / costs[min(BORROWERS)]
+    what = f"cost of an agent's step, {max(BORROWERS):,} borrowers against {min(BORROWERS):,}"
+    section.targets.append(Target(what, Quantity(1.2, "×"), Quantity(growth, "×")))
+
+
+def two_processes(section: Section, effort: Effort, folder: Path) -> None:
+    """A sweep on two processes against one, each with one thread of the kernel."""
+    scenario = cascade(20 if effort.quick else 300, 5 if effort.quick else 50)
+    seeds = range(4 if effort.quick else SWEEP_SEEDS)
+    world = WorldSource.of(chain="ethereum")
+    taken: list[Path] = []
+
+    def sweep(jobs: int) -> float:
+        taken.append(folder / f"sweep-{len(taken)}.duckdb")  # a new one each time: what is stored is not run again
+        began = time.perf_counter()
+        run_sweep([scenario], [()], list(seeds), world, store=taken[-1], jobs=jobs)
+        return time.perf_counter() - began
+
+    contestants: dict[str, Callable[[], float]] = {str(jobs): partial(sweep, jobs) for jobs in (1, 2)}
+    timings = in_turns(contestants, effort.rounds(RUN_ROUNDS))
+    for jobs, timing in timings.items():
+        section.rows.append(timed(f"sweep of {len(seeds)} runs, --jobs {jobs}", timing, "s"))
+    gain = Quantity(timings["1"].ratio(timings["2"]), "×")
+    section.targets.append(Target("a sweep on two processes against one", Quantity(1.8, "×"), gain, at_most=False))
+
+
+def through_a_node(section: Section, effort: Effort, folder: Path) -> None:
+    """The same scenario with every call and transaction sent to `hardhat node`: the same agents, the same rows."""
+    if not (contracts_root() / "node_modules" / ".bin" / "hardhat").exists():
+        raise Unavailable("hardhat is not installed", "`make test` installs it")
+    count, steps = (10, 4) if effort.quick else (100, 10)
+    scenario = cascade(count, steps)
+    ours = [ticked(scenario, prepared(scenario)) for _ in range(effort.rounds(RUN_ROUNDS))]
+    fastest = statistics.median(each.timings["total"] for each in ours)
+    section.rows.append(Row(f"{count} borrowers × {steps} steps, in process", {"seconds": Quantity(fastest, "s")}))
+    for multicall in (False, True):
+        built = prepared(scenario)
+        with node_for(built, folder) as node:
+            evm = act_on_node(node, built.world.fork, multicall=multicall)
+            end = ticked(scenario, built)
+        if end.digest != ours[0].digest:
+            raise AssertionError("the node and the kernel do not agree on what happened")
+        how = "reads through a multicall contract" if multicall else "one request a read"
+        ratio = Quantity(end.timings["total"] / fastest, "×")
+        figures = {"seconds": Quantity(end.timings["total"], "s"), "requests": Quantity(evm.requests, "gas")}
+        section.rows.append(Row(f"the same through hardhat node, {how}", figures | {"against_us": ratio}))
+        if not multicall:
+            what = "the same scenario through hardhat node takes so many times as long"
+            section.targets.append(Target(what, Quantity(10, "×"), ratio, at_most=False))
+    section.notes.append(
+        "the node's rows are the kernel's, bit for bit; many reads in one go through Uniswap's own multicall contract, "
+        "since Multicall3 is in no package that the replica is built from"
+    )
+
+
+# -- runs -------------------------------------------------------------------------------------------------------------
+
+
+def cascade(borrowers: int, steps: int) -> Scenario:
+    """depeg_cascade without fees, which a node charges in another way."""
+    free = ["gas.base_fee=0", "gas.priority_fee=0"]
+    return load_scenario("depeg_cascade", steps=steps, overrides=[f"agents.borrowers.count={borrowers}", *free])
+
+
+def stored(scenario: Scenario, store: Path) -> Run:
+    """A run as `mayavi run --threads 1` makes it, rows on disk included."""
+    with SegmentRecorder(store) as recorder:
+        fork = WorldSource.of(chain=scenario.config.chain).open()
+        return execute(scenario, fork, recorder, seed=SEED, source="replica", store=store, threads=1)
+
+
+def prepared(scenario: Scenario) -> Built:
+    """A simulation whose agents have what they start with."""
+    built = build(scenario.config, WorldSource.of(chain=scenario.config.chain).open(), SEED, 1)
+    built.world.prepare()
+    return built
+
+
+def ticked(scenario: Scenario, built: Built) -> RunEnd:
+    """All steps of a simulation, kept in memory."""
+    facts = (scenario.name, scenario.text, SEED, built.steps, scenario.config.chain, "replica", "", versions(), 0.0)
+    info = RunInfo("benchmark", *facts)
+    runner = Runner(
+        built.world, built.scheduler, steps=built.steps, recorder=MemoryRecorder(), info=info, kpis=built.kpis
+    )
+    return runner.run()
+
+
+class node_for(AbstractContextManager[Hardhat]):  # noqa: N801
+    """A node that holds the world of a simulation."""
+
+    def __init__(self, built: Built, folder: Path) -> None:
+        self.fork = built.world.fork
+        self.folder = Path(tempfile.mkdtemp(dir=folder))
+
+    def __enter__(self) -> Hardhat:
+        fork = self.fork
+        first = fork.timestamp - fork.block_number - 100_000  # one second a block, and some to spare
+        self.node = Hardhat.start(self.folder, fork.chain_id, fork.hardfork, first_timestamp=first, same_timestamp=True)
+        put_on_node(self.node, fork)
+        return self.node
+
+    def __exit__(self, *_: object) -> None:
+        self.node.stop()
+
+
+__all__ = ["NodeEvm", "measure"]
