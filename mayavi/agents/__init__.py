@@ -24,16 +24,22 @@ if TYPE_CHECKING:
     from mayavi.agents.borrower import BorrowerAgent as BorrowerAgent
     from mayavi.agents.borrower_population import BorrowerPopulation as BorrowerPopulation
     from mayavi.agents.curve_borrower import CurveBorrowerAgent as CurveBorrowerAgent
+    from mayavi.agents.curve_holders import CurveHolders as CurveHolders
     from mayavi.agents.lending import LendingAccount as LendingAccount
     from mayavi.agents.lending import LendingMarket as LendingMarket
     from mayavi.agents.lending import lending_market as lending_market
     from mayavi.agents.liquidator import FrictionlessLiquidator as FrictionlessLiquidator
     from mayavi.agents.liquidator import LiquidatorAgent as LiquidatorAgent
+    from mayavi.agents.noise_traders import NoiseTraders as NoiseTraders
+    from mayavi.agents.opening_borrower import OpeningBorrower as OpeningBorrower
     from mayavi.agents.oracle_shock import OracleShockAgent as OracleShockAgent
     from mayavi.agents.oracle_shock import PathShock as PathShock
     from mayavi.agents.oracle_shock import RampShock as RampShock
     from mayavi.agents.oracle_shock import StepShock as StepShock
+    from mayavi.agents.partial_sale import SellsShare as SellsShare
     from mayavi.agents.price_path import PricePathAgent as PricePathAgent
+    from mayavi.agents.recorded_trades import RecordedTrade as RecordedTrade
+    from mayavi.agents.recorded_trades import RecordedTradesAgent as RecordedTradesAgent
     from mayavi.agents.reference import FeedPrices as FeedPrices
     from mayavi.agents.reference import OutsidePrices as OutsidePrices
     from mayavi.agents.selling import SellsAbove as SellsAbove
@@ -48,6 +54,7 @@ _HOMES = {
     "BorrowerAgent": "mayavi.agents.borrower",
     "BorrowerPopulation": "mayavi.agents.borrower_population",
     "CurveBorrowerAgent": "mayavi.agents.curve_borrower",
+    "CurveHolders": "mayavi.agents.curve_holders",
     "FeedPrices": "mayavi.agents.reference",
     "FrictionlessLiquidator": "mayavi.agents.liquidator",
     "Intent": "mayavi.agents.base",
@@ -56,6 +63,8 @@ _HOMES = {
     "LendingMarket": "mayavi.agents.lending",
     "LiquidatorAgent": "mayavi.agents.liquidator",
     "Move": "mayavi.agents.behaviours",
+    "NoiseTraders": "mayavi.agents.noise_traders",
+    "OpeningBorrower": "mayavi.agents.opening_borrower",
     "OracleShockAgent": "mayavi.agents.oracle_shock",
     "OutsidePrices": "mayavi.agents.reference",
     "Panics": "mayavi.agents.behaviours",
@@ -63,9 +72,12 @@ _HOMES = {
     "PathShock": "mayavi.agents.oracle_shock",
     "PricePathAgent": "mayavi.agents.price_path",
     "RampShock": "mayavi.agents.oracle_shock",
+    "RecordedTrade": "mayavi.agents.recorded_trades",
+    "RecordedTradesAgent": "mayavi.agents.recorded_trades",
     "SellsAbove": "mayavi.agents.selling",
     "SellsAtOnce": "mayavi.agents.selling",
     "SellsOverSteps": "mayavi.agents.selling",
+    "SellsShare": "mayavi.agents.partial_sale",
     "StepResult": "mayavi.agents.base",
     "StepShock": "mayavi.agents.oracle_shock",
     "VestingRecipientAgent": "mayavi.agents.vesting",
@@ -80,6 +92,7 @@ __all__ = [
     "BorrowerAgent",
     "BorrowerPopulation",
     "CurveBorrowerAgent",
+    "CurveHolders",
     "FeedPrices",
     "FrictionlessLiquidator",
     "Intent",
@@ -88,6 +101,8 @@ __all__ = [
     "LendingMarket",
     "LiquidatorAgent",
     "Move",
+    "NoiseTraders",
+    "OpeningBorrower",
     "OracleShockAgent",
     "OutsidePrices",
     "Panics",
@@ -95,9 +110,12 @@ __all__ = [
     "PathShock",
     "PricePathAgent",
     "RampShock",
+    "RecordedTrade",
+    "RecordedTradesAgent",
     "SellsAbove",
     "SellsAtOnce",
     "SellsOverSteps",
+    "SellsShare",
     "StepResult",
     "StepShock",
     "VestingRecipientAgent",

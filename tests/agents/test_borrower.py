@@ -90,6 +90,15 @@ def test_cash_goes_first_and_the_rest_is_sold() -> None:
     assert told["sold"] > 0
 
 
+def test_cash_of_its_own_comes_on_top_of_what_it_keeps_of_the_loan() -> None:
+    alice = borrower(cash=5 * 10**6, cash_share="0.5")
+    stage = Stage(replica(), [alice])
+    loan = alice.loan.lending.account(alice.address).debt("USDC")
+    kept = loan * 500_000 // 10**6
+    assert Erc20(stage.fork, "USDC").balance_of(alice.address) == kept + 5 * 10**6
+    assert Erc20(stage.fork, "USDC").balance_of(stage.world.address(OUTSIDE)) == loan - kept
+
+
 def test_who_does_not_deleverage_pays_what_it_has_and_then_waits() -> None:
     alice = borrower(cash_share="0.05", behaviour=KeepsBand("1.3", 2, deleverages=False))
     stage = Stage(replica(), [alice])
