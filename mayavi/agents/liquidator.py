@@ -23,6 +23,9 @@ GAS_OF_LIQUIDATION = 500_000
 GAS_OF_SALE = 200_000
 """… what the sale of the collateral takes: what a liquidator reckons with, not what it is charged."""
 
+Worth = Callable[[str, int], int]
+"""What an amount of an asset is worth, with eight decimals."""
+
 _PLENTY = 10**12  # whole tokens: more than any market has
 
 
@@ -160,7 +163,7 @@ class LiquidatorAgent(Agent):
         worth = self._worth(prizes)
         return [worth(prize.collateral, prize.seized) - worth(prize.debt, prize.pays) for prize in prizes]
 
-    def _worth(self, prizes: list[Prize]) -> Callable[[str, int], int]:
+    def _worth(self, prizes: list[Prize]) -> Worth:
         """The value of an amount of any asset of `prizes`, whose prices are read once."""
         assets = {asset for prize in prizes for asset in (prize.collateral, prize.debt)}
         known = {asset: (self.lending.price_e8(asset), int(10 ** self.lending.decimals(asset))) for asset in assets}
@@ -206,8 +209,9 @@ class LiquidatorAgent(Agent):
         with undone_on_failure(self.lending.fork):
             taken, received = self._with_loan(prize) if self.flash_loan else self._with_capital(prize)
         profit = self._balance(prize.debt) - before
-        profit_e8 = self._worth([prize])(prize.debt, profit)
-        return self._facts(prize, taken) | {"received": received, "profit": profit, "profit_e8": profit_e8}
+        worth = self._worth([prize])
+        facts = self._facts(prize, taken, worth)
+        return facts | {"received": received, "profit": profit, "profit_e8": worth(prize.debt, profit)}
 
     def _with_capital(self, prize: Prize) -> tuple[Taken, int]:
         taken = self.lending.liquidate(self.address, prize)
@@ -247,13 +251,13 @@ class LiquidatorAgent(Agent):
         received = self._balance(prize.debt) - before + event.covered + loan.premium
         return Taken(event.covered, event.covered, event.seized), received
 
-    def _facts(self, prize: Prize, taken: Taken) -> dict[str, int | str | bool | None]:
+    def _facts(self, prize: Prize, taken: Taken, worth: Worth) -> dict[str, int | str | bool | None]:
         after = self.lending.account(prize.borrower).health()
         return {
             "covered": taken.covered,
             "paid": taken.paid,
             "seized": taken.seized,
-            "covered_e8": self._worth([prize])(prize.debt, taken.covered),
+            "covered_e8": worth(prize.debt, taken.covered),
             "borrower_health_factor_after_wad": after.health_factor_wad,
             "borrower_debt_after_e8": after.debt_value_e8,
             "borrower_collateral_after_e8": after.collateral_value_e8,
@@ -317,4 +321,4 @@ class FrictionlessLiquidator(LiquidatorAgent):
         )
         worth = self._worth([prize])
         profit_e8 = worth(prize.collateral, total.seized) - worth(prize.debt, total.paid)
-        return self._facts(prize, total) | {"times": total.times, "profit_e8": profit_e8}
+        return self._facts(prize, total, worth) | {"times": total.times, "profit_e8": profit_e8}
