@@ -166,20 +166,17 @@ def version_of(connection: DuckDBPyConnection, path: Path) -> int:
 
     Raises `StoreUnreadable` when its tables are not ours, `StoreFutureVersion` when they are from the future.
     """
-    tables = {
-        name
-        for (name,) in connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND NOT internal"
-        ).fetchall()
-    }
-    if not tables:
-        return 0
-    if "mayavi_schema" not in tables:
+    import duckdb
+
+    try:
+        row = connection.execute("SELECT max(version) FROM mayavi_schema").fetchone()
+    except duckdb.CatalogException:
+        if not connection.execute("SELECT 1 FROM duckdb_tables() WHERE NOT internal LIMIT 1").fetchall():
+            return 0
         raise StoreUnreadable(
             f"'{path}' is a database, but holds no runs of mayavi",
             "name another file with `--store` or MAYAVI_STORE",
-        )
-    row = connection.execute("SELECT max(version) FROM mayavi_schema").fetchone()
+        ) from None
     version = row[0] if row and isinstance(row[0], int) else 0
     if version < 1:
         raise StoreUnreadable(f"'{path}' does not say which version it has", "move it away; a new one is made")

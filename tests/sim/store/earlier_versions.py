@@ -15,11 +15,11 @@ V1_TABLES = {
     "runs": "run_id VARCHAR, sweep_id VARCHAR, scenario VARCHAR, scenario_text VARCHAR, seed UBIGINT, steps BIGINT,"
     " chain VARCHAR, source VARCHAR, world_digest VARCHAR, versions VARCHAR, started_at TIMESTAMP, status VARCHAR,"
     " digest VARCHAR, final_world_digest VARCHAR, timings VARCHAR, error VARCHAR",
-    "actions": "run_id VARCHAR, seq BIGINT, step BIGINT, block VARCHAR, position BIGINT, agent VARCHAR, account VARCHAR,"
-    " kind VARCHAR, status VARCHAR, reason VARCHAR, transactions BIGINT, gas_used BIGINT, fee_wei VARCHAR,"
-    " block_number BIGINT, timestamp BIGINT, details VARCHAR",
-    "market_snapshots": "run_id VARCHAR, seq BIGINT, step BIGINT, block_number BIGINT, timestamp BIGINT, subject VARCHAR,"
-    " metric VARCHAR, value VARCHAR, number DOUBLE, unit VARCHAR",
+    "actions": "run_id VARCHAR, seq BIGINT, step BIGINT, block VARCHAR, position BIGINT, agent VARCHAR,"
+    " account VARCHAR, kind VARCHAR, status VARCHAR, reason VARCHAR, transactions BIGINT, gas_used BIGINT,"
+    " fee_wei VARCHAR, block_number BIGINT, timestamp BIGINT, details VARCHAR",
+    "market_snapshots": "run_id VARCHAR, seq BIGINT, step BIGINT, block_number BIGINT, timestamp BIGINT,"
+    " subject VARCHAR, metric VARCHAR, value VARCHAR, number DOUBLE, unit VARCHAR",
     "kpis": "run_id VARCHAR, seq BIGINT, name VARCHAR, value VARCHAR, number DOUBLE, unit VARCHAR",
 }
 
@@ -27,12 +27,14 @@ V1_ROWS = {
     "mayavi_schema": "(1)",
     "merged_segments": "('20250101-000000000-aaaaaaaa.000000.v1')",
     "runs": "('20250101-000000000-aaaaaaaa', NULL, 'depeg_cascade', 'name: depeg_cascade', 18446744073709551615, 2,"
-    " 'base', 'replica', 'ab', '{\"mayavi\":\"0.1.0\"}', TIMESTAMP '2025-01-01 00:00:00.000001', 'finished', 'the digest',"
-    " 'cd', '{\"total\":2.5}', '')",
+    " 'base', 'replica', 'ab', '{\"mayavi\":\"0.1.0\"}', TIMESTAMP '2025-01-01 00:00:00.000001', 'finished',"
+    " 'the digest', 'cd', '{\"total\":2.5}', '')",
     "actions": "('20250101-000000000-aaaaaaaa', 0, 0, 'b', 0, 'alice', 'alice', 'borrow', 'success', '', 1, 21000,"
     " '115792089237316195423570985008687907853269984665640564039457584007913129639935', 1, 2, '{}'),"
-    " ('20250101-000000000-aaaaaaaa', 1, 1, 'b', 0, 'alice', 'alice', 'borrow', 'failed', 'no', 1, 21000, '7', 1, 2, '{}')",
-    "market_snapshots": "('20250101-000000000-aaaaaaaa', 2, 1, 1, 2, 'AaveV3.USDC', 'price', '99999999999999999999', 1e20, 'e8')",
+    " ('20250101-000000000-aaaaaaaa', 1, 1, 'b', 0, 'alice', 'alice', 'borrow', 'failed', 'no', 1, 21000,"
+    " '7', 1, 2, '{}')",
+    "market_snapshots": "('20250101-000000000-aaaaaaaa', 2, 1, 1, 2, 'AaveV3.USDC', 'price', '99999999999999999999',"
+    " 1e20, 'e8')",
     "kpis": "('20250101-000000000-aaaaaaaa', 3, 'bad_debt', '123', 123.0, 'usd_e8')",
 }
 

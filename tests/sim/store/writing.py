@@ -1,6 +1,7 @@
 """A process that writes runs into a store: `python -m tests.sim.store.writing STORE RUNS STEPS ROWS`.
 
-It prints the id of each run when it is stored. With RUNS = 0 it writes one run that never ends, and prints a dot for every step.
+It prints the id of each run when it is stored. With RUNS = 0 it writes one run that never ends, and prints a dot for
+every step.
 """
 
 from __future__ import annotations
