@@ -139,8 +139,9 @@ class Store:
 
     def remove(self, *run_ids: str) -> list[str]:
         """Remove runs and all their rows; returns the full ids. A run that is under way cannot be removed."""
-        found = [self.resolve(each) for each in run_ids]
-        under_way = [run_id for run_id in found if self.run(run_id).status == "running"]
+        statuses = dict(self.sql("SELECT run_id, status FROM runs").fetchall())
+        found = [resolve(each, list(statuses)) for each in run_ids]
+        under_way = [run_id for run_id in found if statuses[run_id] == "running"]
         if under_way:
             raise StoreError(f"run '{under_way[0]}' is under way", "end it first")
         folder = SegmentFolder(self.path)
@@ -158,8 +159,9 @@ class Store:
         overwrite: bool = False,
     ) -> list[Path]:
         """Write a run, several, or with None all, to `folder`: one file a table, as `parquet` or `csv`."""
-        named = [run_id] if isinstance(run_id, str) else run_id
-        found = [run.run_id for run in self.runs()] if named is None else [self.resolve(each) for each in named]
+        known = [str(each) for (each,) in self.sql("SELECT run_id FROM runs").fetchall()]
+        named = known if run_id is None else [run_id] if isinstance(run_id, str) else run_id
+        found = [resolve(each, known) for each in named]
         return export_runs(self.path, found, Path(folder), format, overwrite=overwrite)
 
     def diff(self, a: str, b: str) -> RunDiff:

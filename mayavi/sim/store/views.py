@@ -95,10 +95,11 @@ def _create_views(
     shown = _without_end(
         connection, f"{database}.main.runs", waiting, [run for run in live if run.run_id not in removed]
     )
+    present = tables_in(waiting)
     for table, columns in TABLES.items():
         kept = f" WHERE NOT list_contains({listed(removed)}, {owner_column(table)})" if removed else ""
         parts = [f"SELECT {', '.join(columns)} FROM {database}.main.{table}{kept}"]
-        if table in tables_in(waiting):
+        if table in present:
             parts.append(rows_select(table, waiting))
         if table == "runs" and shown:
             parts.append(interrupted_select(shown))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from mayavi.sim.store import Store
+from mayavi.sim.store.merging import Merged
 from mayavi.sim.store.segments import SegmentFolder
+from mayavi.sim.store.views import reading
 from tests.sim.store.processes import open_shell, start_writer
 from tests.sim.store.sample_runs import KPIS, actions_of, snapshots_of, store_run
 
@@ -100,6 +103,20 @@ def test_a_run_is_stored_and_read_while_a_shell_holds_the_database(tmp_path: Pat
     with duckdb.connect(path, read_only=True) as alone:
         assert alone.execute("SELECT run_id FROM runs").fetchall() == [(second.run_id,)]
         assert alone.execute(COUNTS.format("actions")).fetchall() == [(second.run_id, 12)]
+
+
+def test_nothing_is_merged_under_the_eyes_of_a_reader(tmp_path: Path) -> None:
+    path = tmp_path / "runs.duckdb"
+    store_run(path)
+    count = "SELECT count(*) FROM actions"
+    with ExitStack() as reader:
+        with open_shell(path):  # so that the reader looks at a copy, which holds no lock on the database
+            store_run(path)
+            connection = reader.enter_context(reading(path))
+        assert Store(path).merge(patience_s=0) == Merged(waiting=1, why="others are reading")
+        assert connection.execute(count).fetchall() == [(24,)]
+    assert Store(path).merge().segments == 1
+    assert Store(path).sql(count).fetchall() == [(24,)]
 
 
 def test_what_the_shell_itself_changes_is_read_as_well(tmp_path: Path) -> None:
