@@ -31,7 +31,7 @@ def test_show_says_what_a_scenario_means_with_overrides_applied(run_mayavi: RunM
     assert document["scenario"]["steps"] == 4
     assert document["scenario"]["agents"]["borrower"]["debt"] == "1700 USDC"
     source = run_mayavi("scenarios", "show", "aave_borrower", "--source").stdout
-    assert source.startswith("# yaml-language-server:")
+    assert source.startswith("# One borrower on Aave V3")
 
 
 @pytest.mark.parametrize(

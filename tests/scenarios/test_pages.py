@@ -1,0 +1,58 @@
+"""The pages on scenarios: one for each, and whatever they tell to type is valid."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mayavi.scenarios import registry
+from mayavi.scenarios.agent_models import AgentModel
+from mayavi.scenarios.loading import load_scenario, load_text
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "scenarios.md").read_text(encoding="utf-8")
+
+
+def test_every_scenario_has_a_page_and_a_line_in_the_table() -> None:
+    names = {entry.name for entry in registry.entries()}
+    assert {path.stem for path in (DOCS / "scenarios").glob("*.md")} == names
+    for name in names:
+        assert f"[{name}](scenarios/{name}.md)" in PAGE
+
+
+def test_the_examples_of_the_page_are_valid() -> None:
+    first, *parts = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert load_text(f"name: page\n{first}").config.steps == 48
+    assert len(parts) == 2
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(code, "docs/scenarios.md", "exec"), {})
+
+
+def test_every_kind_of_agent_and_every_process_stands_on_the_page() -> None:
+    from typing import get_args
+
+    for model in get_args(get_args(AgentModel)[0]):
+        for kind in get_args(model.model_fields["kind"].annotation):
+            assert f"`{kind}`" in PAGE
+    from mayavi.scenarios.price_models import Price
+
+    for model in get_args(get_args(Price)[0]):
+        for process in get_args(model.model_fields["process"].annotation):
+            assert f"`{process}`" in PAGE
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_every_override_that_a_page_offers_is_valid(name: str) -> None:
+    text = (DOCS / "scenarios" / f"{name}.md").read_text(encoding="utf-8")
+    text = re.sub(r"\s*\n\s*", " ", text)
+    offered = re.findall(r"((?:--set (?:'[^']*'|[^\s'`]+)\s?)+)", text)
+    for command in offered:
+        words = shlex.split(command)
+        overrides = [word for word in words if word != "--set"]
+        if "cWETHv3" in command or "..." in command:
+            continue
+        load_scenario(name, overrides=overrides)
+    assert offered
