@@ -31,7 +31,7 @@ def fork() -> Fork:
     return Fork.replica("ethereum")
 
 
-def give(fork: Fork):  # noqa: ANN201
+def give(fork: Fork):
     def giving(symbol: str, holder: bytes, amount: int) -> None:
         fork.deal(symbol, holder, Erc20(fork, symbol).balance_of(holder) + amount)
 
