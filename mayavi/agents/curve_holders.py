@@ -60,19 +60,21 @@ class CurveHolders(Agent):
         price = world.price_usd(self.coin)
         afraid = [at for at in np.flatnonzero(self.thresholds > price).tolist() if at not in self._fled]
         note = f"{self.coin} is at {price:.4f}, {len(afraid)} of {self.members} want to flee"
+        afraid = [member for member in afraid if self.amounts[member]]
         if not afraid:
             return self.rests(note)
-        paid = world.observe(("curve", self.pool, self.coin, self.wants), lambda: self._paid(world, None))
-        if paid < self.patience * price:
-            return self.rests(f"{note}, but the pool pays {paid:.4f}")
-        intents = tuple(self._intent(world, member, price) for member in afraid if self.amounts[member])
-        return StepResult(intents, note) if intents else self.rests(note)
+        paid = self._paid(world, [self.amounts[member] for member in afraid])
+        fleeing = [at for at, each in zip(afraid, paid, strict=True) if each >= self.patience * price]
+        if not fleeing:
+            return self.rests(f"{note}, but the pool pays {max(paid):.4f}")
+        intents = tuple(self._intent(world, member, price) for member in fleeing)
+        return StepResult(intents, note)
 
     def _intent(self, world: World, member: int, price: float) -> Intent:
         holder, amount = self.addresses[member], self.amounts[member]
 
         def run() -> Details:
-            paid = self._paid(world, amount)
+            (paid,) = self._paid(world, [amount])
             if paid < self.patience * price:
                 raise ActionRefused(
                     f"the pool pays {paid:.4f} {self.wants} for {self.coin}, which is at {price:.4f} outside",
@@ -92,8 +94,8 @@ class CurveHolders(Agent):
         }
         return Intent("sell", run, details, self.accounts[member])
 
-    def _paid(self, world: World, amount: int | None) -> float:
-        """What the pool pays for a coin when `amount` are sold, by default one."""
+    def _paid(self, world: World, amounts: list[int]) -> list[float]:
+        """What the pool pays for a coin when so many are sold, each amount as if it were the only one."""
         units = [int(10 ** Erc20(world.fork, coin).decimals) for coin in (self.coin, self.wants)]
-        sold = amount or units[0]
-        return CurveStableSwap(world.fork, self.pool).quote(self.coin, self.wants, sold) * units[0] / (sold * units[1])
+        brought = CurveStableSwap(world.fork, self.pool).quote_many(self.coin, self.wants, amounts)
+        return [got * units[0] / (sold * units[1]) for sold, got in zip(amounts, brought, strict=True)]

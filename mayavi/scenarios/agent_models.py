@@ -113,12 +113,12 @@ class Liquidator(_Agent):
 
 
 class Arbitrageur(_Agent):
-    """Trades a pool of Uniswap V3 towards the outside price where the difference is worth more than the fee."""
+    """Trades a pool towards the outside price where the difference is worth more than the fee."""
 
     kind: Literal["arbitrageur"]
     count: Count = 1
     pool: str
-    """A pool by its name: WETH/USDC.500."""
+    """A pool of Uniswap V3 or Curve by its name: WETH/USDC.500, Curve.3pool."""
     capital: dict[Symbol, NotNegative]
     to: Literal["edge", "reference"] = "edge"
     """Trade as long as the next unit pays (edge), or up to the outside price itself where all of it pays."""

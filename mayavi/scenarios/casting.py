@@ -277,9 +277,22 @@ class Cast:
 
     def _arbitrageur(self, name: str, model: Arbitrageur) -> list[Agent]:
         from mayavi.agents.arbitrageur import ArbitrageurAgent
+        from mayavi.agents.curve_arbitrageur import CurveArbitrageur
 
-        pool = self._pool(model.pool)
         capital = {symbol: self._units(symbol, amount) for symbol, amount in model.capital.items()}
+        if model.pool.startswith("Curve."):
+            self._curve_pool(model.pool, *capital)
+            return [
+                CurveArbitrageur(
+                    numbered(name, number, model.count),
+                    pool=model.pool,
+                    capital=capital,
+                    reference=Reference(frozenset(self.config.prices)),
+                    priority_fee_wei=model.priority_fee,
+                )
+                for number in range(model.count)
+            ]
+        pool = self._pool(model.pool)
         return [
             ArbitrageurAgent(
                 numbered(name, number, model.count),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 
 import pytest
 
 from mayavi import Fork
+from mayavi.agents.curve_arbitrageur import CurveArbitrageur
 from mayavi.agents.curve_holders import CurveHolders
 from mayavi.agents.noise_traders import NoiseTraders
 from mayavi.agents.opening_borrower import OpeningBorrower
@@ -172,3 +174,33 @@ def test_a_pool_is_created_at_its_price_and_gets_a_name(fork: Fork) -> None:
     for token, other, fee, price in (("LINK", "USDC", 123, 1), ("LINK", "LINK", 500, 1), ("LINK", "DAI", 500, 0)):
         with pytest.raises(BadArgument):
             create_pool(fork, token, other, fee, price)
+
+
+class Outside:
+    """A market outside where USDC is worth ninety cents, and everything else a dollar."""
+
+    def usd_e8(self, world: object, token: str) -> int:
+        del world
+        return 90_000_000 if token == "USDC" else 100_000_000
+
+
+def test_an_arbitrageur_brings_a_curve_pool_to_the_price_outside(fork: Fork) -> None:
+    capital = {"DAI": 10**26, "USDC": 10**15, "USDT": 10**15}
+    agent = CurveArbitrageur("arb", pool="Curve.3pool", capital=capital, reference=Outside())
+    world = WorldState(fork, [agent], seed=1)
+    scheduler = Scheduler(world, [PsubBlock("market", [agent])])
+    rows = [row for _ in range(12) for row in scheduler.tick()[0]]
+    gains = [int(json.loads(row.details)["profit_e8"]) for row in rows]
+    assert gains
+    assert min(gains) > 0
+    assert gains[0] == max(gains)
+    pool = CurveStableSwap(fork, "Curve.3pool")
+    for coin, unit in (("DAI", 10**18), ("USDT", 10**6)):
+        assert pool.quote("USDC", coin, 10**6) / unit == pytest.approx(0.90, abs=0.005)
+    assert scheduler.tick()[0] == []  # near enough: nothing pays any more
+
+
+def test_an_arbitrageur_without_the_coin_that_is_dear_does_nothing(fork: Fork) -> None:
+    agent = CurveArbitrageur("arb", pool="Curve.3pool", capital={"DAI": 10**26}, reference=Outside())
+    world = WorldState(fork, [agent], seed=1)
+    assert Scheduler(world, [PsubBlock("market", [agent])]).tick()[0] == []
