@@ -13,6 +13,7 @@ EXPECTED = {
     "borrow_on_aave": "one thousand more: 36 COLLATERAL_CANNOT_COVER_NEW_BORROW",
     "many_at_once": "repaid {1}",
     "quote_on_uniswap": "CALL UniswapV3.QuoterV2",
+    "stress_test": "a deeper shock costs more: True",
 }
 
 

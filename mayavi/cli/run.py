@@ -188,7 +188,7 @@ def happened(run: Run) -> str:
 
 
 def short(reason: str, limit: int = 60) -> str:
-    """The gist of a reason: its first line, without the place in front and the explanation behind a name in capitals."""
+    """The gist of a reason: its first line, without the place in front and what is explained behind a name."""
     line = reason.partition("\n")[0]
     line = line.partition(" reverted: ")[2] or line
     name, colon, _ = line.partition(": ")

@@ -103,8 +103,10 @@ def sweep(
     if as_json:
         print_json(document(found))
         return
-    for point in found.points:
-        print_point(point)
+    if len(found.points) == 1:
+        print_point(found.points[0])
+    else:
+        print_grid(found)
     if len(found.seeds) > 1 and len(set(found.digests)) <= len(found.points):
         print("all seeds gave the same rows: chance changes nothing in this scenario")
     print_note(last_line(found))
@@ -118,12 +120,13 @@ def command() -> str:
 
 
 def print_point(point: PointSummary) -> None:
-    """The figures of one point of the grid."""
+    """All figures, and what is at risk."""
     from mayavi.scenarios.figures import shown_number
     from mayavi.scenarios.results import SUMMARY_COLUMNS, summary_rows
 
-    print(f"\n{point.label}" if point.label else "")
+    print()
     print_table([Column(title, right=index > 0) for index, title in enumerate(SUMMARY_COLUMNS)], summary_rows(point))
+    print()
     at_risk = (("VaR", "bad debt", point.value_at_risk), ("LaR", "liquidated value", point.liquidations_at_risk))
     for short, what, found in at_risk:
         if found is not None:
@@ -131,6 +134,34 @@ def print_point(point: PointSummary) -> None:
                 shown_number(each, "usd_e8") for each in (found.p95.value, found.p95.low, found.p95.high)
             )
             print(f"{short}  {value}  the {what} that 95 % of the runs stay below (95 % interval {low} to {high})")
+
+
+def print_grid(found: Sweep) -> None:
+    """A line for each point of the grid: the figures that matter most."""
+    from mayavi.scenarios.figures import shown_number, title_of
+    from mayavi.scenarios.results import headline_figures
+
+    axes = [override.partition("=")[0] for override in found.points[0].overrides]
+    names = headline_figures(found.points)
+    short = {"bad_debt": "VaR", "liquidated": "LaR"}
+    columns = [Column(axis) for axis in axes]
+    for name in names:
+        columns += [Column(f"{title_of(name)}, mean"), Column(short.get(name, "p95")), Column("95 % interval")]
+    rows = []
+    for point in found.points:
+        row = [override.partition("=")[2] for override in point.overrides]
+        for name in names:
+            each, unit = point.figures[name], point.units[name]
+            numbers = (each.mean.value, each.p95.value, each.p95.low, each.p95.high)
+            mean, high, lower, upper = (shown_number(number, unit, name) for number in numbers)
+            row += [mean, high, f"{lower} to {upper}"]
+        rows.append(row)
+    print()
+    print_table(columns, rows)
+    print()
+    if {"bad_debt", "liquidated"} <= set(names):
+        print("VaR and LaR: the bad debt and the liquidated value that 95 % of the runs stay below")
+    print_note("--json has every figure of every point")
 
 
 def last_line(found: Sweep) -> str:

@@ -25,7 +25,7 @@ def shown_number(number: float, unit: str, name: str = "") -> str:
     if unit == "wei":
         return f"{plain(number / 1e18)} ether"
     if unit in {"count", "gas"}:
-        return f"{number:,.0f}" if number == int(number) else f"{number:,.1f}"
+        return f"{number:,.0f}" if number == int(number) or abs(number) >= 1_000 else f"{number:,.1f}"
     return plain(number)
 
 
@@ -53,4 +53,4 @@ def percent(share: float, *, sign: bool = False) -> str:
 def title_of(name: str) -> str:
     """A figure's name in words: `bad_debt` is `bad debt`, `price_impact.NOVA/USDC.3000` that of the pool."""
     kind, dot, of = name.partition(".")
-    return kind.replace("_", " ") + (f" {of}" if dot else "")
+    return kind.removesuffix("_wei").replace("_", " ") + (f" {of}" if dot else "")

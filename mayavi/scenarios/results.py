@@ -209,6 +209,14 @@ def summary_rows(point: PointSummary) -> list[tuple[str, ...]]:
     return rows
 
 
+def headline_figures(points: Sequence[PointSummary], most: int = 2) -> list[str]:
+    """The figures that matter most of those all points have: bad debt and liquidated value, or how far prices moved."""
+    shared = [name for name in points[0].figures if all(name in point.figures for point in points)]
+    lending = [name for name in (BAD_DEBT, LIQUIDATED) if name in shared]
+    moves = [name for name in shared if name.partition(".")[0] in {"price_impact", "oracle_change", "average_price"}]
+    return (lending or moves or shared)[:most]
+
+
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)

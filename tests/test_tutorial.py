@@ -1,0 +1,37 @@
+"""docs/tutorial.md is followed to the letter: its file saved, its commands run, its Python executed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.slow
+def test_the_tutorial_can_be_followed(repository: Path, tmp_path: Path, run_mayavi) -> None:
+    text = (repository / "docs/tutorial.md").read_text(encoding="utf-8")
+    parts = re.findall(r"^```(yaml|python)\n(.*?)^```|^    (mayavi .*)$", text, re.MULTILINE | re.DOTALL)
+    commands = 0
+    for kind, content, command in parts:
+        if kind == "yaml":
+            (tmp_path / "crash.yaml").write_text(content, encoding="utf-8")
+        elif kind == "python":
+            finished = subprocess.run(
+                [sys.executable, "-c", content], cwd=tmp_path, capture_output=True, text=True, check=False
+            )
+            assert (finished.returncode, finished.stderr) == (0, "")
+            assert "liquidate" in finished.stdout
+        else:
+            finished = run_mayavi(*shlex.split(command)[1:], cwd=tmp_path)
+            assert finished.returncode == 0, f"{command}\n{finished.stderr}"
+            assert finished.stdout
+            commands += 1
+    assert commands >= 8
+    assert (tmp_path / "data/runs/runs.duckdb").exists()
+    (bundle,) = tmp_path.glob("*.zip")
+    verified = run_mayavi("artifact", "verify", str(bundle), cwd=tmp_path)
+    assert verified.returncode == 0, verified.stderr
