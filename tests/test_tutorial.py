@@ -14,7 +14,7 @@ import pytest
 @pytest.mark.slow
 def test_the_tutorial_can_be_followed(repository: Path, tmp_path: Path, run_mayavi) -> None:
     text = (repository / "docs/tutorial.md").read_text(encoding="utf-8")
-    parts = re.findall(r"^```(yaml|python)\n(.*?)^```|^    (mayavi .*)$", text, re.MULTILINE | re.DOTALL)
+    parts = re.findall(r"^```(yaml|python)\n(.*?)^```|^    (mayavi [^\n]*)$", text, re.MULTILINE | re.DOTALL)
     commands = 0
     for kind, content, command in parts:
         if kind == "yaml":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -178,6 +177,8 @@ def happened(run: Run) -> str:
     text, failed = plural(int(run.kpis.get("transactions", 0)), "transaction"), int(run.kpis.get("failed", 0))
     if not failed or run.headlines is None:
         return text
+    from collections import Counter
+
     reasons: Counter[str] = Counter()
     for reason, count in run.headlines.failures.items():
         reasons[short(reason)] += count
