@@ -21,8 +21,8 @@ class CurveBorrowerAgent(Agent):
     Each step it asks the pool what one whole `collateral` brings in `debt`, fee included. When that has fallen below
     one by `depeg` or more, it unwinds: withdraws what it may, exchanges it on the same pool, repays, and so on until no
     debt is left, then takes the rest back. That is what makes a depeg worse for those who come later: everybody sells
-    the weak coin into the same pool. Where the coin brings less than `floor` it is too late, and it holds. Before a depeg
-    it repays in the same way when its health factor falls below `low`.
+    the weak coin into the same pool. Where the coin brings less than `floor` it is too late, and it holds. Before a
+    depeg it repays in the same way when its health factor falls below `low`.
 
         CurveBorrowerAgent("looper", collateral="USDC", amount=10**12, debt="DAI", pool="Curve.3pool", target=1.1)
     """

@@ -78,7 +78,8 @@ class CurveExchange:
         units = [10 ** Erc20(self.fork, coin).decimals for coin in (self.coin_in, self.coin_out)]
         about = max(1, amount_out * units[0] * MILLION // (units[1] * peg))
         brings = max(1, self.curve.quote(self.coin_in, self.coin_out, about))
-        return -(-about * amount_out * _CURVE_MARGIN_PPM // (brings * MILLION))
+        needed: int = -(-about * amount_out * _CURVE_MARGIN_PPM // (brings * MILLION))
+        return needed
 
     def sell(self, amount_in: int, *, sender: bytes) -> Sold:
         """Exchange `amount_in` on the pool."""

@@ -107,7 +107,7 @@ def price_is_met(fork: Fork, route: RouteLike, amount: int, least: Fraction | No
 def sell(
     fork: Fork, route: RouteLike, amount: int, *, sender: bytes, least: Fraction | None = None
 ) -> dict[str, int | str | bool | None]:
-    """Sell up to `amount` over `route`: what was sold and received, and the pool's price before and after if it is one."""
+    """Sell up to `amount` over `route`: what was sold and received, and a pool's price before and after."""
     way, uniswap = Route.of(fork, route), UniswapV3(fork)
     if not way.single:
         bound = 0
