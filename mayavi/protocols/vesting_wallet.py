@@ -27,8 +27,8 @@ class VestingWallet:
     """A wallet by its address; `VestingWallet.place` puts one on a fork.
 
     From `start`, over `duration` seconds, what it was given vests in a straight line. Whatever it receives later vests
-    as if it had been there from the beginning. A cliff is a duration of one second that ends at the cliff: with a duration
-    of zero the contract divides by it in the very second of the start, and answers nothing then.
+    as if it had been there from the beginning. A cliff is a duration of one second that ends at the cliff: with a
+    duration of zero the contract divides by it in the very second of the start, and answers nothing then.
     """
 
     def __init__(self, fork: Fork, wallet: AddressLike) -> None:
