@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import StoreError
-from mayavi.sim.store.opening import Held, open_to_write
+from mayavi.sim.store.opening import Held, note_state, open_to_write
 from mayavi.sim.store.schema import COUNTS, TABLES, listed, literal
 from mayavi.sim.store.segments import LiveRun, Segment, SegmentFolder
 from mayavi.sim.store.views import (
@@ -105,6 +105,7 @@ def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged
         return Merged(waiting=len(segments), why=str(error).splitlines()[0])
     finally:
         connection.close()
+    note_state(folder.path)
     folder.drop([*done, *todo])
     folder.forget_removed(removed)
     for run in ended:

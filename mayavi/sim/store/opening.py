@@ -8,10 +8,12 @@ taken again.
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,8 +35,11 @@ _copies: dict[Path, tuple[Stamp, Path]] = {}
 
 
 def refuse_unusable(path: Path) -> None:
-    """Raise where it is known now that nothing can be stored at `path`: no database of ours, or one from the future."""
-    if not looks_like_a_database(path):
+    """Raise where it is known now that nothing can be stored at `path`: no database of ours, or one from the future.
+
+    A database that nobody has touched since a merge of this version closed it needs no second look.
+    """
+    if not looks_like_a_database(path) or _note(path) == _noted(path):
         return
     try:
         connection = _connect(path, read_only=True)
@@ -44,6 +49,29 @@ def refuse_unusable(path: Path) -> None:
         version_of(connection, path)
     finally:
         connection.close()
+
+
+def note_state(path: Path) -> None:
+    """Remember that the database is of this version as it stands."""
+    with suppress(OSError):
+        unnamed = _note_file(path).with_suffix(f".{os.getpid()}")
+        unnamed.write_text(_note(path), encoding="utf-8")
+        os.replace(unnamed, _note_file(path))
+
+
+def _note(path: Path) -> str:
+    return f"{VERSION} {_stamp(path)}"
+
+
+def _noted(path: Path) -> str:
+    try:
+        return _note_file(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _note_file(path: Path) -> Path:
+    return path.with_name(path.name + ".segments") / "state"
 
 
 def looks_like_a_database(path: Path) -> bool:

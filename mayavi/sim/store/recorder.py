@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -85,6 +87,8 @@ class SegmentRecorder:
         self._folder.create()
         self._segments, self._seq, self._counts = 0, 0, Counts()
         self._live = self._folder.open_live(info.run_id, _as_json(info))
+        if self._merges:  # takes its time; the run need not wait for it
+            threading.Thread(target=import_module, args=("duckdb",), daemon=True).start()
         self._info = info
         self._flushed_at = time.monotonic()
 

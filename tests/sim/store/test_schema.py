@@ -245,3 +245,15 @@ def test_a_damaged_segment_is_named_and_everything_else_goes_on(tmp_path: Path) 
     with duckdb.connect(path, read_only=True) as connection:
         assert (third.run_id,) in connection.execute("SELECT run_id FROM runs").fetchall()
     assert [each.run_id for each in segments.SegmentFolder(path).segments()] == [lost.run_id]
+
+
+def test_a_database_that_was_replaced_since_the_last_merge_is_looked_at_again(tmp_path: Path) -> None:
+    path, newer = tmp_path / "runs.duckdb", tmp_path / "newer.duckdb"
+    for each in (path, newer):
+        store_run(each)
+    with duckdb.connect(newer) as connection:
+        connection.execute("UPDATE mayavi_schema SET version = 99")
+    SegmentRecorder(path).begin(info_of())
+    newer.replace(path)
+    with pytest.raises(StoreFutureVersion):
+        SegmentRecorder(path).begin(info_of())
