@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mayavi.agents.base import Agent
-from mayavi.errors import BadScenario, MayaviError, UsageError
+from mayavi.errors import BadScenario, BadSeries, ExecutionError, UsageError
 from mayavi.scenarios.agent_models import LaunchTrader, OracleShock
 from mayavi.scenarios.casting import Cast
 from mayavi.scenarios.config import PRICES, ScenarioConfig
@@ -97,10 +97,17 @@ def pace(config: ScenarioConfig, fork: Fork) -> tuple[int, int]:
     from mayavi.evm.chains import chain
 
     each = chain(fork.chain_id).block_seconds
-    count = len(config.blocks) if config.blocks else 2
     wanted = config.step_blocks or max(1, (config.step_time or 0) // each)
-    blocks = max(wanted, count) if config.prices or count > 2 else wanted
+    blocks = max(wanted, _block_count(config))  # each block of agents is one of the chain
     return blocks, blocks * each
+
+
+def _block_count(config: ScenarioConfig) -> int:
+    posts = any(symbol not in config.tokens for symbol in config.prices)
+    if config.blocks is None:
+        return 1 + (posts or any(isinstance(each, OracleShock) for each in config.agents.values()))
+    placed = any(PRICES in members for members in config.blocks.values())
+    return len(config.blocks) + (posts and not placed)
 
 
 def create(config: ScenarioConfig, fork: Fork) -> None:
@@ -113,12 +120,10 @@ def create(config: ScenarioConfig, fork: Fork) -> None:
         for name, model in config.agents.items():
             if isinstance(model, LaunchTrader):
                 _launch_pool(fork, name, model)
-    except BadScenario:
+    except (BadScenario, BadSeries):
         raise
-    except MayaviError as error:
-        if isinstance(error, UsageError) or error.exit_code == 1:
-            raise BadScenario(f"what '{config.name}' creates cannot be: {error.message}", error.hint) from error
-        raise
+    except (UsageError, ExecutionError) as error:
+        raise BadScenario(f"what '{config.name}' creates cannot be: {error.message}", error.hint) from error
 
 
 def _launch_pool(fork: Fork, name: str, model: LaunchTrader) -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mayavi.agents.base import Agent, World
-from mayavi.errors import BadScenario, MayaviError, UnknownName
+from mayavi.errors import BadScenario, BadSeries, ExecutionError, UnknownName, UsageError
 from mayavi.scenarios.agent_models import (
     AgentModel,
     Arbitrageur,
@@ -77,9 +77,9 @@ class Cast:
         for name in [*(each for each in config.agents if each not in late), *late]:
             try:
                 cast.agents[name] = cast._made(name, config.agents[name])
-            except BadScenario:
+            except (BadScenario, BadSeries):
                 raise
-            except MayaviError as error:
+            except (UsageError, ExecutionError) as error:
                 raise BadScenario(f"agents.{name}: {error.message}", error.hint) from error
         cast.agents = {name: cast.agents[name] for name in config.agents}
         # What is looked at does not depend on the order in which the file names it.

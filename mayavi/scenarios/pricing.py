@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from mayavi.errors import BadScenario, MayaviError, UnknownName
+from mayavi.errors import BadScenario, ExecutionError, UnknownName, UsageError
 from mayavi.scenarios.config import ScenarioConfig, pool_tokens
 from mayavi.scenarios.price_models import (
     GbmPrice,
@@ -47,7 +47,7 @@ def start_usd_e8(config: ScenarioConfig, fork: Fork, symbol: str) -> int:
         return int((price.start * E8).to_integral_value())
     try:
         return oracle_usd_e8(fork, symbol)
-    except MayaviError:
+    except (UsageError, ExecutionError):
         for name, pool in config.pools.items():
             tokens = pool_tokens(name)
             if tokens and symbol == tokens[0]:

@@ -235,4 +235,7 @@ def test_the_schema_describes_every_scenario_of_the_library() -> None:
     assert schema["$schema"].startswith("https://json-schema.org/")
     assert {"chain", "steps", "agents"} <= set(schema["required"])
     assert "name" not in schema["required"]
+    assert "blocks" in schema["properties"]["step_blocks"]["description"]
+    assert "5_000_000" in schema["$defs"]["Liquidator"]["properties"]["capital"]["description"]
+    assert "above the base fee" in schema["$defs"]["Liquidator"]["properties"]["priority_fee"]["description"]
     assert schema["additionalProperties"] is False
