@@ -107,5 +107,8 @@ Distribution = Annotated[
     | Annotated[Pareto, Tag("pareto")]
     | Annotated[Choice, Tag("choice")],
     Discriminator(_form),
-    BeforeValidator(_number_for_all, json_schema_input_type=Any),
+    BeforeValidator(
+        _number_for_all,
+        json_schema_input_type=float | str | Constant | Uniform | Normal | LogNormal | Pareto | Choice,
+    ),
 ]

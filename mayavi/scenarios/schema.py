@@ -21,7 +21,8 @@ def json_schema() -> dict[str, Any]:
     _describe(schema, {name: fields for each in texts for name, fields in each.items()})
     properties = schema["properties"]
     names = {key: value for key, value in properties["chains"].items() if key != "title"}
-    differing = {"type": ["object", "null"], "properties": dict(properties)}
+    # Parts of anything may stand there, so only the first keys are checked.
+    differing = {"type": ["object", "null"], "propertyNames": {"enum": sorted(set(properties) - {"chains", "name"})}}
     by_chain = {
         "type": "object",
         "description": "what differs on each chain it can be run on",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mayavi.errors import BadScenario, BadSeries, MayaviError, UnknownName, UsageError
+from mayavi.scenarios import registry
 from mayavi.scenarios.loading import load_scenario, load_text
 
 GOOD = """\
@@ -239,3 +240,22 @@ def test_the_schema_describes_every_scenario_of_the_library() -> None:
     assert "5_000_000" in schema["$defs"]["Liquidator"]["properties"]["capital"]["description"]
     assert "above the base fee" in schema["$defs"]["Liquidator"]["properties"]["priority_fee"]["description"]
     assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_an_editor_finds_no_fault_with_the_library_and_finds_those_there_are(name: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="the validator comes with the cluster packages")
+    import yaml
+
+    from mayavi.scenarios.schema import json_schema
+
+    validator = jsonschema.Draft202012Validator(json_schema())
+    document = yaml.safe_load(registry.entry(name).path.read_text(encoding="utf-8"))
+    assert list(validator.iter_errors(document)) == []
+    for broken in (
+        document | {"stepps": 5},
+        document | {"steps": "many"},
+        document | {"agents": {"x": {"kind": "borower"}}},
+        document | {"agents": {"x": {"kind": "borrower", "collateral": "WETH", "debt": "USDC", "cuont": 3}}},
+    ):
+        assert list(validator.iter_errors(broken))
