@@ -121,7 +121,10 @@ class RunEnd:
     kpis: tuple[KpiRow, ...]
     final_world_digest: str
     timings: dict[str, float]
-    """Seconds by part: `prepare`, `agents`, `kernel`, `hooks`, `store`, `total`."""
+    """Seconds by part: `prepare`, `agents`, `kernel`, `hooks`, `store`, `engine` and, the sum of these, `total`.
+
+    `kernel` is all the time inside the EVM, whoever asked for it; the others are what their own code took.
+    """
     error: str = ""
 
 

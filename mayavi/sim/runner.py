@@ -65,7 +65,10 @@ class Runner:
             self._keep(self.scheduler.unfinished, [])
         except BaseException as failure:
             text = f"{type(failure).__name__}: {failure}"
-            self._to_store(self.recorder.end, self._end("interrupted", (), started, kernel_before, text))
+            try:
+                self._to_store(self.recorder.end, self._end("interrupted", (), started, kernel_before, text))
+            except Exception as second:  # a full disk refuses the end of a run as it refused its rows
+                failure.add_note(f"nor could the end of the run be recorded: {second}")
             raise
         end = self._end(status, kpis, started, kernel_before, error)
         self.recorder.end(end)

@@ -135,6 +135,21 @@ def test_what_is_nobodys_fault_interrupts_the_run_and_is_raised(fork: Fork, erro
     assert len(recorder.actions) == 2
 
 
+def test_a_recorder_that_fails_twice_is_told_of_with_the_first_error(fork: Fork) -> None:
+    class Full(MemoryRecorder):
+        def record(self, actions: object, snapshots: object) -> None:
+            raise OSError("no space left")
+
+        def end(self, end: object) -> None:
+            raise OSError("still no space left")
+
+    scheduler = scheduled(fork, [Racer("a")])
+    with pytest.raises(OSError, match="no space left") as caught:
+        Runner(scheduler.world, scheduler, steps=2, recorder=Full(), info=info(2)).run()
+    assert str(caught.value) == "no space left"
+    assert caught.value.__notes__ == ["nor could the end of the run be recorded: still no space left"]
+
+
 def test_figures_of_the_scenario_come_after_the_counts(fork: Fork) -> None:
     kpis = [KpiRow("profit", "5", 5.0, "usd_e8")]
     _, end = ran(fork, [Racer("a")], kpis=lambda world: kpis)
