@@ -7,9 +7,13 @@ from typing import SupportsIndex
 from mayavi.errors import BadInteger, UsageError
 from mayavi.evm.units import as_integer
 
+_WORD = 1 << 256
+
 
 def word(value: SupportsIndex, what: str = "amount") -> int:
     """`value` as an integer of 256 unsigned bits; NumPy's integers count, floats and bools do not."""
+    if type(value) is int and 0 <= value < _WORD:  # nearly always
+        return value
     return _integer(value, what, 256)
 
 
@@ -20,6 +24,8 @@ def u64(value: SupportsIndex, what: str) -> int:
 
 def octets(data: object, what: str = "calldata") -> bytes:
     """`data` as bytes; text is refused, since nobody can know whether it is hex."""
+    if type(data) is bytes:
+        return data
     if isinstance(data, bytes | bytearray | memoryview):
         return bytes(data)
     hint = "`bytes.fromhex(text.removeprefix('0x'))` reads hex text" if isinstance(data, str) else None

@@ -76,7 +76,7 @@ class Words:
     def _compared(self, bound: int, compare: Callable[[Any, Any], Any]) -> NDArray[np.bool_]:
         limbs = self.limbs()
         if 0 <= bound < 2**64 and len(limbs):
-            large = limbs[:, :3].any(axis=1)  # beyond any bound of 64 bits
+            large = (limbs[:, 0] | limbs[:, 1] | limbs[:, 2]).astype(np.bool_)  # beyond any bound of 64 bits
             within: NDArray[np.bool_] = compare(limbs[:, 3], np.uint64(bound))
             return np.where(large, np.bool_(compare(1, 0)), within)
         return np.array([compare(value, bound) for value in self.ints()], dtype=np.bool_)

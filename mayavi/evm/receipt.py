@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from mayavi._kernel import Receipt as KernelReceipt
 from mayavi.evm.address import shorten
 from mayavi.evm.reverts import Reason, decode_revert
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(NamedTuple):
     """One event as the chain stores it."""
 
     address: bytes

@@ -330,7 +330,8 @@ def _balance(fork: Any, token: bytes, holder: bytes) -> int:
 def _fitting(words: Words) -> Any:
     """Words as 64-bit integers, those that do not fit as the largest there is: no debt, no bound."""
     limbs = words.limbs()
-    return np.where(limbs[:, :3].any(axis=1), np.uint64(2**64 - 1), limbs[:, 3])
+    large = limbs[:, 0] | limbs[:, 1] | limbs[:, 2]
+    return np.where(large > 0, np.uint64(2**64 - 1), limbs[:, 3])
 
 
 def _total(values: Any) -> int:
