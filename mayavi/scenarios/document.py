@@ -272,7 +272,7 @@ def to_yaml(data: Mapping[str, Any]) -> str:
     return text
 
 
-class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML has no types
+class _Dumper(yaml.SafeDumper):  # PyYAML has no types
     """Writes decimals as they are, and long text as blocks."""
 
     def ignore_aliases(self, data: Any) -> bool:
