@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mayavi.agents.behaviours import Passive as Passive
     from mayavi.agents.borrower import BorrowerAgent as BorrowerAgent
     from mayavi.agents.borrower_population import BorrowerPopulation as BorrowerPopulation
+    from mayavi.agents.curve_arbitrageur import CurveArbitrageur as CurveArbitrageur
     from mayavi.agents.curve_borrower import CurveBorrowerAgent as CurveBorrowerAgent
     from mayavi.agents.curve_holders import CurveHolders as CurveHolders
     from mayavi.agents.lending import LendingAccount as LendingAccount
@@ -53,6 +54,7 @@ _HOMES = {
     "Behaviour": "mayavi.agents.behaviours",
     "BorrowerAgent": "mayavi.agents.borrower",
     "BorrowerPopulation": "mayavi.agents.borrower_population",
+    "CurveArbitrageur": "mayavi.agents.curve_arbitrageur",
     "CurveBorrowerAgent": "mayavi.agents.curve_borrower",
     "CurveHolders": "mayavi.agents.curve_holders",
     "FeedPrices": "mayavi.agents.reference",
@@ -91,6 +93,7 @@ __all__ = [
     "Behaviour",
     "BorrowerAgent",
     "BorrowerPopulation",
+    "CurveArbitrageur",
     "CurveBorrowerAgent",
     "CurveHolders",
     "FeedPrices",

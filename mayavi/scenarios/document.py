@@ -286,7 +286,8 @@ def _as_decimal(dumper: yaml.SafeDumper, value: Decimal) -> yaml.Node:
 
 
 def _as_text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+    style = "|" if "\n" in value else "'" if _DECIMAL.fullmatch(value) else None  # what would read as a number
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
 _Dumper.add_representer(Decimal, _as_decimal)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mayavi.errors import BadScenario, UsageError
@@ -148,5 +148,7 @@ TREES = st.dictionaries(
 
 
 @given(TREES)
+@example({"0": "0E0"})
+@example({"a": "1_000", "b": "-.5", "c": "1e3"})
 def test_what_is_written_reads_back_the_same(data: dict[str, object]) -> None:
     assert Document.parse(to_yaml(data), "again").data == data
