@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from mayavi.sim.scheduler import PsubBlock, Scheduler
     from mayavi.sim.world_state import WorldState
 
-TRACED = 3
-"""A population of at most so many is recorded account by account."""
+TRACED = 200
+"""Populations of at most so many are recorded account by account: `runs explain` tells the story of each."""
+FIGURED = 3
+"""Where at most so many borrow, each has its health factor among the figures of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,13 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         hooks=[tally, market],
         halt_on_exception=config.halt_on_exception,
     )
-    traced = [account for lenders in cast.lenders.values() for account in lenders.accounts[:TRACED]]
+    traced = [account for lenders in cast.lenders.values() for account in lenders.accounts]
     assets = {(f"{_subject(each.market)}.{each.collateral}", each.collateral): None for each in cast.lenders.values()}
     kpis = Figures(
         tally,
         market,
         populations=list(cast.lenders),
-        traced=traced if len(traced) <= TRACED else [],
+        traced=traced if len(traced) <= FIGURED else [],
         pools=cast.pools,
         curve_pools=cast.curve_pools,
         assets=list(assets),

@@ -140,7 +140,7 @@ class Figures:
         for metric, name in (
             ("bad_debt", "bad_debt"),
             ("accounts_with_bad_debt", "bad_debt_accounts"),
-            ("health_factor_below_1", "liquidatable_accounts"),
+            ("liquidatable", "liquidatable_accounts"),
             ("debt", "debt"),
             ("collateral", "collateral"),
         ):

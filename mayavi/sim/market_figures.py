@@ -163,7 +163,8 @@ class CompoundFigures:
 class PopulationFigures:
     """Accounts of one lending market together: how healthy they are, and what of their debt is bad.
 
-    `health_factor_below_1_05` counts those that owe something and have less. `bad_debt` is the debt that collateral
+    `health_factor_below_1_05` counts those that owe something and have less, `liquidatable` those below one with
+    collateral left to take. `bad_debt` is the debt that collateral
     does not cover, account by account: the whole of it once the collateral is gone. `traced` accounts get their own
     `health_factor`, `collateral` and `debt`.
     """
@@ -176,6 +177,7 @@ class PopulationFigures:
     ) -> None:
         self.name, self.market = name, market
         self.accounts, self.traced = tuple(accounts), tuple(traced)
+        self._rows = {name: row for row, name in enumerate(self.accounts)}
         self._places: tuple[bytes, ...] = ()
         self.unit = "eth_e8" if isinstance(market, CompoundV3) and market.quote == "ETH" else "usd_e8"
 
@@ -191,6 +193,8 @@ class PopulationFigures:
         short = np.where(debt > collateral, debt, collateral) - collateral
         yield Figure(self.name, "bad_debt", _total(short), self.unit)
         yield Figure(self.name, "accounts_with_bad_debt", int(np.count_nonzero(short)), "count")
+        doomed = owing & (collateral > 0) & (factors < WAD)
+        yield Figure(self.name, "liquidatable", int(np.count_nonzero(doomed)), "count")
         for bound in self.BOUNDS:
             below = owing & (factors < bound * WAD // 100)
             label = f"{bound // 100}_{bound % 100:02d}" if bound % 100 else f"{bound // 100}"
@@ -198,7 +202,7 @@ class PopulationFigures:
         if owing.any():
             yield Figure(self.name, "health_factor_lowest", int(factors[owing].min()), "wad")
         for name in self.traced:
-            row = self.accounts.index(name)
+            row = self._rows[name]
             yield Figure(name, "collateral", int(collateral[row]), self.unit)
             yield Figure(name, "debt", int(debt[row]), self.unit)
             if owing[row]:
