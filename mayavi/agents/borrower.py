@@ -9,6 +9,7 @@ from mayavi.agents.lending import NO_DEBT, watched
 from mayavi.agents.loan import Loan
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad
 from mayavi.errors import BadArgument
+from mayavi.evm.units import WAD
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap_route import RouteLike
 
@@ -46,8 +47,11 @@ class BorrowerAgent(Agent):
         self.market, self.collateral, self.debt, self.route = market, collateral, debt, route
         self.collateral_amount = collateral_amount
         self.target_wad = as_wad(target)
-        if not self.target_wad:
-            raise BadArgument(f"a health factor of {target} is no target", "give one above 1, such as 1.5")
+        if self.target_wad <= WAD:
+            raise BadArgument(
+                f"a health factor of {target} is no target: at 1 and below a loan can be liquidated at once",
+                "give one above 1, such as 1.5",
+            )
         self.behaviour = KeepsBand("0.9", "1.25", around=True) if behaviour is None else behaviour
         self.cash, self.cash_ppm = cash, as_ppm(cash_share, "a share of cash")
 

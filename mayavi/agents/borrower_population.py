@@ -91,9 +91,15 @@ class BorrowerPopulation(Agent):
     def _drawn(self, world: World, what: str) -> NDArray[np.float64]:
         source = {"collateral": self.collateral_amount, "target": self.target, "behaviour": self._lots}[what]
         drawn = source.sample(self.members, world.rng(f"{self.name}.{what}"))
-        least = 0.0 if what == "behaviour" else np.nextafter(0.0, 1.0)
+        least = {"behaviour": 0.0, "collateral": np.nextafter(0.0, 1.0), "target": np.nextafter(1.0, 2.0)}[what]
         if not np.all(drawn >= least):
             member = int(np.argmin(drawn))
+            if what == "target":
+                raise BadArgument(
+                    f"member {member} of '{self.name}' draws a health factor of {drawn[member]:.4f}: at 1 and below "
+                    "a loan can be liquidated at once",
+                    "bound the distribution above 1, such as `between: [1.05, 3]`",
+                )
             raise BadArgument(
                 f"member {member} of '{self.name}' draws a {what} of {drawn[member]}",
                 "bound the distribution above zero",

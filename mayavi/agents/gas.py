@@ -24,6 +24,14 @@ def gas_value_e8(world: World, gas: int, quote: str = "USD", priority_fee_wei: i
     return -(-gas * price_wei * native_e8 // _NATIVE_UNIT)
 
 
+def fee_value_e8(world: World, fee_wei: int, quote: str = "USD") -> int:
+    """What a fee that was paid is worth now with eight decimals, in dollars or in `ETH`, rounded up."""
+    if not fee_wei:
+        return 0
+    native_e8 = _E8 if quote == "ETH" else world.observe("price of gas", lambda: _native_usd_e8(world))
+    return -(-fee_wei * native_e8 // _NATIVE_UNIT)
+
+
 def _native_usd_e8(world: World) -> int:
     feed = PriceFeed(world.fork, _NATIVE_FEED.get(world.fork.chain_id, "Chainlink.ETH/USD"))
     return feed.answer * _E8 // int(10**feed.decimals)

@@ -12,7 +12,7 @@ from mayavi.agents.base import Details, Intent
 from mayavi.agents.behaviours import Move, shown
 from mayavi.agents.exchange import Exchange
 from mayavi.agents.lending import Health, LendingAccount, LendingMarket, lending_market
-from mayavi.errors import ActionRefused, BadArgument
+from mayavi.errors import ActionRefused, BadArgument, ExecutionError
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
 from mayavi.protocols.tokens import Erc20, undone_on_failure
@@ -37,6 +37,8 @@ class Loan:
     debt: str
     exchange: Exchange | None = None
     lending: LendingMarket = field(init=False, repr=False, compare=False)
+    at_limit: dict[bytes, int] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """Who was to open below the lowest health factor the market lends at, and that one, with 18 decimals."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lending", lending_market(self.fork, self.market))
@@ -49,8 +51,8 @@ class Loan:
         """Open a position for each holder with so much collateral and, as far as integers allow, that health factor.
 
         The debt is the largest that leaves the health factor at the target or above; where the market does not lend so
-        much, it is the most that it lends, and nothing where that is below the least it lends. `payer` is dealt the
-        collateral and puts it up for all. Gives the debts.
+        much, it is the most that it lends (`at_limit` tells of whom), and nothing where that is below the least it
+        lends. `payer` is dealt the collateral and puts it up for all. Gives the debts.
         """
         if any(amount <= 0 for amount in amounts):
             raise BadArgument(f"a position with no {self.collateral} is none", "give an amount above zero")
@@ -61,7 +63,10 @@ class Loan:
         sizes: dict[int, int] = {}
         for row, (holder, target) in enumerate(zip(holders, targets_wad, strict=True)):
             health = healths[row]
-            value = min(health.debt_value_at(target), health.borrow_limit_e8) if target else health.borrow_limit_e8
+            value = health.debt_value_at(target)
+            if value > health.borrow_limit_e8:
+                value = health.borrow_limit_e8
+                self.at_limit[holder] = health.limit_e8 * WAD // value if value else 0
             if value not in sizes:
                 sizes[value] = self.lending.loan_of(self.debt, value)
             loans.append(sizes[value])
@@ -166,8 +171,15 @@ class Loan:
                 if repaid:
                     break
                 raise
-            account.withdraw(self.collateral, amount)
-            sold += exchange.sell(amount, sender=account.address).amount_in
+            try:
+                with undone_on_failure(self.fork):
+                    account.withdraw(self.collateral, amount)
+                    sale = exchange.sell(amount, sender=account.address)
+            except ExecutionError:
+                if repaid:
+                    break
+                raise
+            sold += sale.amount_in
         return repaid, sold
 
     def _to_repay(self, health: Health, target_wad: int | None, owed: int) -> int:

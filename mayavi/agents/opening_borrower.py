@@ -13,13 +13,13 @@ from mayavi.protocols.tokens import Erc20
 class OpeningBorrower(BorrowerAgent):
     """A `BorrowerAgent` that borrows a fixed `debt_amount`, and opens its loan in step 0 instead of before it.
 
-    `prepare` gives it the collateral and nothing else. In step 0 it supplies, borrows, and spends all but
-    `cash_share` of it.
+    `prepare` gives it the collateral and nothing else. In step 0 it supplies and borrows, both or neither, and
+    spends all but `cash_share` of the debt. Where the market refuses it tries again in the next step.
     From step 1 on it behaves as any borrower; the health factor it opened with is its target.
     """
 
     def __init__(self, name: str, *, debt_amount: int, **options: object) -> None:
-        super().__init__(name, target=1, **options)  # type: ignore[arg-type]  # as BorrowerAgent takes them
+        super().__init__(name, target=2, **options)  # type: ignore[arg-type]  # as BorrowerAgent takes them
         self.debt_amount = debt_amount
         self.opened = False
 
@@ -37,17 +37,18 @@ class OpeningBorrower(BorrowerAgent):
         """Open the loan, then behave."""
         if self.opened:
             return super().step(world, step_idx)
-        supply: Details = {"asset": self.collateral, "amount": self.collateral_amount}
-        borrow: Details = {"asset": self.debt, "amount": self.debt_amount}
-        # Two transactions; what one account wants stays in its own order whatever the ordering.
-        intents = (Intent("supply", self._supply, supply), Intent("borrow", lambda: self._borrow(world), borrow))
-        return StepResult(intents, "opens its loan")
+        wanted: Details = {
+            "collateral": self.collateral,
+            "supplied": self.collateral_amount,
+            "debt": self.debt,
+            "borrowed": self.debt_amount,
+        }
+        return StepResult((Intent("open", lambda: self._open(world), wanted),), "opens its loan")
 
-    def _supply(self) -> None:
-        self.loan.lending.account(self.address).supply(self.collateral, self.collateral_amount)
-
-    def _borrow(self, world: World) -> Details:
+    def _open(self, world: World) -> Details:
+        """Supply and borrow, both or neither."""
         account = self.loan.lending.account(self.address)
+        account.supply(self.collateral, self.collateral_amount)
         account.borrow(self.debt, self.debt_amount)
         spent = self.debt_amount - self.debt_amount * self.cash_ppm // MILLION
         if spent:

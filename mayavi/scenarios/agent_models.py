@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from mayavi.scenarios.distribution_models import Constant, Distribution, LogNormal, LogNormalParameters
+from mayavi.scenarios.distribution_models import Constant, Distribution, LogNormal, LogNormalParameters, lowest
 from mayavi.scenarios.model import Model
 from mayavi.scenarios.quantities import (
     Move,
@@ -35,6 +35,20 @@ def _spread(median: int) -> LogNormal:
     return LogNormal(lognormal=LogNormalParameters(median=Decimal(median), sigma=Decimal(1)))
 
 
+def _health_factors(what: Distribution) -> Distribution:
+    """`what`, as far as one can see from it that all of it is above 1."""
+    least = lowest(what)
+    if least is not None and least <= 1:
+        raise fault(
+            f"is {least} at its lowest, and at a health factor of 1 and below a loan can be liquidated at once; "
+            "stay above 1: {uniform: [1.05, 2.5]}"
+        )
+    return what
+
+
+HealthFactors = Annotated[Distribution, AfterValidator(_health_factors)]
+
+
 class _Agent(Model):
     priority_fee: Wei = 0
     """What its transactions offer above the base fee; counts where `ordering` is priority_fee."""
@@ -55,7 +69,8 @@ class Borrower(_Agent):
     collateral: TokenOrAmount
     debt: TokenOrAmount
     size_usd: Distribution = Field(default_factory=lambda: _spread(20_000))
-    health_factor: Distribution | None = None
+    health_factor: HealthFactors | None = None
+    """What it opens at, above 1. Below what the market lends at it is the market's limit, and the run says so."""
     behaviour: dict[Behaviour, RatioFromZero] | Behaviour = "hold"
     """hold: never acts again. band: keeps its health factor inside `band`. panic: pays back all it can below
     `panic_below`. Or shares of each: `{hold: 70%, band: 20%, panic: 10%}`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -85,6 +86,21 @@ class Choice(Model):
             if not sum(self.choice.values()):
                 raise fault("has no weight above zero")
         return self
+
+
+def lowest(what: Constant | Uniform | Normal | LogNormal | Pareto | Choice) -> Decimal | None:
+    """The lowest that can be drawn; None where nothing bounds it."""
+    if isinstance(what, Constant):
+        return what.constant
+    if isinstance(what, Uniform):
+        return what.uniform[0]
+    if isinstance(what, Pareto):
+        return what.pareto.minimum
+    if isinstance(what, Choice):
+        weights = what.choice if isinstance(what.choice, dict) else dict.fromkeys(map(str, what.choice), 1)
+        return min(ratio_of(value) for value, weight in weights.items() if weight)
+    between = what.normal.between if isinstance(what, Normal) else what.lognormal.between
+    return between[0] if between else None
 
 
 def _form(value: Any) -> str | None:

@@ -215,7 +215,7 @@ class Scheduler:
             if fork.block_number != moment[0]:
                 raise SimulationError("an intent moved the chain to another block", "time passes after the block")
         except ExecutionError as error:
-            status, reason = "failed", str(error)
+            status, reason = "failed", self.world.named(str(error))
         except RpcError:
             raise
         except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
 T = TypeVar("T")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}\b")
 
 SEED_LIMIT = 2**63
 """Seeds are from 0 up to, not including, this: what a signed 64-bit column holds."""
@@ -97,6 +99,10 @@ class WorldState:
             address = self._addresses[name] = keccak256(b"mayavi account " + name.encode())[12:]
             self.accounts[address] = name
         return address
+
+    def named(self, text: str) -> str:
+        """`text` with the names of this world's accounts in place of their addresses."""
+        return _ADDRESS.sub(lambda found: self.accounts.get(bytes.fromhex(found[0][2:]), found[0]), text)
 
     def price_usd(self, symbol: str) -> float:
         """What the outside market pays for one whole `symbol` at this step."""

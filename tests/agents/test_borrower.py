@@ -156,6 +156,18 @@ def test_an_exit_that_is_impossible_fails_and_changes_nothing() -> None:
     assert account.supplied("WETH") >= supplied
 
 
+def test_who_cannot_withdraw_still_repays_with_the_cash_there_is() -> None:
+    alice = borrower(cash_share="0.01", behaviour=Panics(below="1.4"))
+    stage = Stage(replica(), [alice])
+    account = alice.loan.lending.account(alice.address)
+    PriceFeed(stage.fork, ETH_FEED).move_by("-0.4")
+    cash = alice.loan.cash(alice.address)
+    row = of(stage.step(), "alice")
+    assert (row.kind, row.status) == ("exit", "success")
+    assert (details(row)["repaid"], details(row)["sold"]) == (cash, 0)
+    assert account.debt("USDC") > 0
+
+
 class _Seller(Agent):
     """Drains the pool in the same block, before anybody else."""
 
@@ -188,8 +200,8 @@ def test_a_target_the_market_does_not_lend_at_becomes_the_lowest_it_does() -> No
 
 
 def test_unknown_names_and_impossible_numbers_are_refused() -> None:
-    with pytest.raises(BadArgument, match="health factor of 0 is no target"):
-        borrower(target=0)
+    with pytest.raises(BadArgument, match="health factor of 1 is no target"):
+        borrower(target=1)
     with pytest.raises(UnknownName, match="DOGE"):
         Stage(replica(), [borrower(collateral="DOGE")])
     with pytest.raises(BadArgument, match="position with no WETH"):

@@ -141,25 +141,27 @@ def test_holders_wait_while_the_pool_pays_less_than_the_market_outside(fork: For
     assert "but the pool pays" in rows[-1].details
 
 
-def test_a_loan_that_opens_on_the_record_is_two_transactions_of_step_zero(fork: Fork) -> None:
+def test_a_loan_that_opens_on_the_record_is_one_bundle_of_step_zero(fork: Fork) -> None:
     agent = OpeningBorrower(
         "alice", collateral="WETH", collateral_amount=10**18, debt="USDC", debt_amount=10**9, cash_share="0.25"
     )
     world = WorldState(fork, [agent], seed=1)
     scheduler = Scheduler(world, [PsubBlock("market", [agent])])
     rows, _ = scheduler.tick()
-    assert [row.kind for row in rows] == ["supply", "borrow"]
+    assert [row.kind for row in rows] == ["open"]
     assert Erc20(fork, "USDC").balance_of(world.address("alice")) == 250 * 10**6
     assert agent.opened
     assert scheduler.tick()[0] == []  # its health factor is its target
 
 
-def test_a_loan_too_large_fails_and_is_tried_again(fork: Fork) -> None:
+def test_a_loan_too_large_fails_whole_and_is_tried_again(fork: Fork) -> None:
     agent = OpeningBorrower("alice", collateral="WETH", collateral_amount=10**18, debt="USDC", debt_amount=10**10)
     world = WorldState(fork, [agent], seed=1)
-    rows, _ = Scheduler(world, [PsubBlock("market", [agent])]).tick()
-    assert [(row.kind, row.status) for row in rows] == [("supply", "success"), ("borrow", "failed")]
+    scheduler = Scheduler(world, [PsubBlock("market", [agent])])
+    rows = scheduler.tick()[0] + scheduler.tick()[0]
+    assert [(row.kind, row.status) for row in rows] == [("open", "failed")] * 2
     assert not agent.opened
+    assert Erc20(fork, "WETH").balance_of(world.address("alice")) == 10**18  # nothing of it stays supplied
 
 
 def test_a_pool_is_created_at_its_price_and_gets_a_name(fork: Fork) -> None:
