@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 COUNTED = {"actions", "failed", "raised", "transactions", "gas_used", "fees_wei"}
 """Figures that the first line tells."""
+POOL_MOVES = ("price_impact", "pool_change")
+"""The figures that tell where a pool went."""
 REASONS_SHOWN = 3
 
 ScenarioName = Annotated[
@@ -124,6 +126,7 @@ def document(run: Run) -> dict[str, object]:
 def told(run: Run, config: ScenarioConfig) -> list[str]:
     """What one wants to know of a run: how much happened, what failed, its figures, where prices went."""
     from mayavi.scenarios.figures import shown, title_of
+    from mayavi.scenarios.notes import NOTED, notes
 
     lines = [f"{plural(run.steps, 'step')}, {agents_of(config)}, {happened(run)}"]
     if raised := int(run.kpis.get("raised", 0)):
@@ -131,11 +134,11 @@ def told(run: Run, config: ScenarioConfig) -> list[str]:
         lines.append(f"{plural(raised, 'time')} the code of an agent broke ({who}); `mayavi runs explain` shows where")
     facts, told_of = lending(run)
     moves, named = prices(run)
-    told_of |= named | COUNTED
+    told_of |= named | COUNTED | {name for name in run.kpis if name.partition(".")[0] in NOTED}
     facts += [(title_of(row.name), shown(row)) for row in run.kpis.rows() if row.name not in told_of and row.number]
     facts += moves
     width = max((len(name) for name, _ in facts), default=0)
-    return lines + [f"{name.ljust(width)}  {value}" for name, value in facts]
+    return lines + [f"{name.ljust(width)}  {value}" for name, value in facts] + [f"note: {n}" for n in notes(run.kpis)]
 
 
 def lending(run: Run) -> tuple[list[tuple[str, str]], set[str]]:
@@ -205,17 +208,19 @@ def prices(run: Run) -> tuple[list[tuple[str, str]], set[str]]:
     names: set[str] = set()
     for name, number in run.kpis.items():
         kind, _, of = name.partition(".")
-        if kind not in {"price_impact", "oracle_change"} or run.headlines is None:
+        if kind not in {"price_impact", "pool_change", "oracle_change"} or run.headlines is None:
             continue
         names.add(name)
         token = of.partition("/")[0]
         oracle = run.kpis.get(f"oracle_change.{token}")
-        if kind == "oracle_change" and any(f".{token}/" in f".{each}" for each in run.kpis if "price_impact" in each):
+        if kind == "oracle_change" and any(
+            f".{token}/" in f".{each}" for each in run.kpis if each.startswith(POOL_MOVES)
+        ):
             continue  # told with the pool
-        subject = f"UniswapV3.{of}" if kind == "price_impact" else None
+        subject = f"UniswapV3.{of}" if kind in POOL_MOVES else None
         ends = run.headlines.prices(subject, token)
         changes = [f"oracle {percent(oracle, sign=True)}"] if oracle is not None else []
-        changes += [f"pool {percent(number, sign=True)}"] if kind == "price_impact" else []
+        changes += [f"pool {percent(number, sign=True)}"] if kind in POOL_MOVES else []
         if ends and any((oracle, number)):
             lines.append((of, f"{plain(ends[0])} → {plain(ends[1])} ({', '.join(changes)})"))
     return lines, names

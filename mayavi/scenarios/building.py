@@ -85,6 +85,9 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         pools=cast.pools,
         curve_pools=cast.curve_pools,
         assets=list(assets),
+        following=_following(config, cast.pools),
+        oracles=_oracles(cast),
+        borrowers={name: cast.agents[name][0] for name in cast.lenders if name in cast.agents},
     )
     return Built(world, scheduler, config.steps, kpis)
 
@@ -92,6 +95,27 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
 def _subject(market: str) -> str:
     """What figures call a market."""
     return market if market in ("AaveV3", "Spark") else f"CompoundV3.{market}"
+
+
+def _oracles(cast: Cast) -> dict[str, str]:
+    """Where the lending markets' prices of what is borrowed and put up are to be found among the figures."""
+    found: dict[str, str] = {}
+    for each in cast.lenders.values():
+        subject = _subject(each.market)
+        found.setdefault(each.collateral, f"{subject}.{each.collateral}")
+        found.setdefault(each.debt, f"{subject}.{each.debt}" if subject == each.market else subject)
+    return found
+
+
+def _following(config: ScenarioConfig, pools: Iterable[str]) -> list[str]:
+    """The pools that trade what has a price outside: how they move is not their own doing."""
+    outside = {*config.prices, *(each.asset for each in config.agents.values() if isinstance(each, OracleShock))}
+    found = []
+    for pool in pools:
+        base, _, quote = pool.rpartition(".")[0].partition("/")
+        if base in outside or (quote in outside and base not in config.tokens):
+            found.append(pool)
+    return found
 
 
 def pace(config: ScenarioConfig, fork: Fork) -> tuple[int, int]:

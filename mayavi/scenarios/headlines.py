@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 
 from mayavi.sim.rows import ActionRow, Recorder, RunEnd, RunInfo, SnapshotRow
+
+_NUMBER = re.compile(r"(?<![\w./-])(?<!reverted: )(?:0x[0-9a-fA-F]{40}|\d[\d_,]*(?:\.\d+)?)(?![\w/])")
+"""Amounts and addresses, but not the digits of a name, nor the number of an error."""
+
+
+def gist(reason: str) -> str:
+    """A reason without its amounts, so that those of one kind count together."""
+    return _NUMBER.sub("…", reason)
 
 
 class Headlines:
@@ -18,7 +27,7 @@ class Headlines:
         self.kinds: Counter[str] = Counter()
         """Successful actions by kind."""
         self.failures: Counter[str] = Counter()
-        """Failed actions by reason."""
+        """Failed actions by reason, whatever the numbers in it."""
         self.raised: Counter[str] = Counter()
         """Agents whose own code broke, by name."""
         self.liquidated = ""
@@ -41,7 +50,7 @@ class Headlines:
                 if row.kind == "liquidate" and not self.liquidated:
                     self.liquidated = str(json.loads(row.details).get("borrower", ""))
             elif row.status == "failed":
-                self.failures[row.reason] += 1
+                self.failures[gist(row.reason)] += 1
             else:
                 self.raised[row.agent] += 1
         for figure in snapshots:

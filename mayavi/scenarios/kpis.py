@@ -6,11 +6,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from mayavi.agents.gas import fee_value_e8
+from mayavi.agents.loan import Loan
+from mayavi.agents.opening_borrower import OpeningBorrower
 from mayavi.evm.units import WAD
 from mayavi.sim.hooks import Hook
 from mayavi.sim.rows import ActionRow, KpiRow, SnapshotRow
 
 if TYPE_CHECKING:
+    from mayavi.agents.base import Agent
     from mayavi.sim.market_figures import Figure
     from mayavi.sim.market_snapshot import MarketSnapshotHook
     from mayavi.sim.world_state import WorldState
@@ -38,6 +42,8 @@ class Tally(Hook):
         self.arbitrages = self.arbitrage_profit_e8 = 0
         self.liquidations = self.lost_liquidations = 0
         self.liquidated_e8 = self.liquidator_profit_e8 = 0
+        self.liquidator_fees: dict[str, int] = {}
+        """What gas cost liquidators, the liquidations that failed included: by what the market counts in."""
         self.liquidated_accounts: set[str] = set()
         self.sold: dict[tuple[str, str, str], list[int]] = {}
         """What was sold and what it brought, by agent and the two tokens."""
@@ -54,6 +60,9 @@ class Tally(Hook):
         for row in actions:
             if row.kind == "liquidate":
                 self._liquidation(row)
+                for quote in ("USD", "ETH"):
+                    paid = self.liquidator_fees.get(quote, 0)
+                    self.liquidator_fees[quote] = paid + fee_value_e8(world, int(row.fee_wei), quote)
             elif row.status != "success":
                 continue
             elif row.kind in {"sell", "buy"}:
@@ -115,10 +124,18 @@ class Figures:
         pools: Sequence[str],
         curve_pools: Sequence[str],
         assets: Sequence[tuple[str, str]],
+        following: Sequence[str] = (),
+        oracles: Mapping[str, str] | None = None,
+        borrowers: Mapping[str, Agent] | None = None,
     ) -> None:
         self.tally, self.market = tally, market
         self.populations, self.traced = tuple(populations), tuple(traced)
         self.pools, self.curve_pools, self.assets = tuple(pools), tuple(curve_pools), tuple(assets)
+        self.following = frozenset(following)
+        """Pools whose price follows one from outside."""
+        self.oracles = dict(oracles or {})
+        """Where a lending market's price of a token is to be found among the figures."""
+        self.borrowers = dict(borrowers or {})
 
     def __call__(self, world: WorldState) -> list[KpiRow]:
         """All of them."""
@@ -136,7 +153,9 @@ class Figures:
         yield kpi("liquidated", tally.liquidated_e8, unit)
         yield kpi("liquidated_accounts", len(tally.liquidated_accounts), "count")
         yield kpi("liquidations_failed", tally.lost_liquidations, "count")
-        yield kpi("liquidator_profit", tally.liquidator_profit_e8, unit)
+        fees = tally.liquidator_fees.get("ETH" if unit == "eth_e8" else "USD", 0)
+        yield kpi("liquidator_profit", tally.liquidator_profit_e8 - fees, unit)
+        yield kpi("liquidator_profit_before_gas", tally.liquidator_profit_e8, unit)
         for metric, name in (
             ("bad_debt", "bad_debt"),
             ("accounts_with_bad_debt", "bad_debt_accounts"),
@@ -147,10 +166,22 @@ class Figures:
             total = sum(latest[each, metric].value for each in self.populations)
             total += tally.lost_e8 if name == "bad_debt" else 0
             yield kpi(name, total, unit if latest[self.populations[0], metric].unit.endswith("_e8") else "count")
+        yield from self._openings()
         for account in self.traced:
             figure = latest.get((account, "health_factor"))
             if figure is not None:
                 yield kpi(f"health_factor.{account}", figure.value, "wad")
+
+    def _openings(self) -> Iterable[KpiRow]:
+        """Loans that did not open as the scenario wanted them."""
+        for name, agent in self.borrowers.items():
+            loan = getattr(agent, "loan", None)
+            if isinstance(loan, Loan) and loan.at_limit:
+                yield kpi(f"accounts_at_limit.{name}", len(loan.at_limit), "count")
+                yield kpi(f"accounts.{name}", self.market.latest[name, "accounts"].value, "count")
+                yield kpi(f"health_factor_limit.{name}", min(loan.at_limit.values()), "wad")
+            if isinstance(agent, OpeningBorrower) and not agent.opened:
+                yield kpi(f"never_opened.{name}", 1, "count")
 
     def _prices(self) -> Iterable[KpiRow]:
         first, latest = self.market.first, self.market.latest
@@ -158,10 +189,27 @@ class Figures:
             if (subject, "price") in latest:
                 yield kpi(f"oracle_change.{name}", _change(first, latest, subject), "wad")
         for pool in self.pools:
-            yield kpi(f"price_impact.{pool}", _change(first, latest, f"UniswapV3.{pool}"), "wad")
+            subject = f"UniswapV3.{pool}"
+            if pool not in self.following:
+                yield kpi(f"price_impact.{pool}", _change(first, latest, subject), "wad")
+                continue
+            yield kpi(f"pool_change.{pool}", _change(first, latest, subject), "wad")
+            gap = self._gap(pool)
+            if gap is not None:
+                yield kpi(f"pool_gap.{pool}", gap, "wad")
+            yield kpi(f"liquidity_change.{pool}", _change(first, latest, subject, "liquidity"), "wad")
         for (subject, metric), figure in latest.items():
             if subject in self.curve_pools and metric.startswith("price_"):
                 yield kpi(f"{metric}.{subject}", figure.value, "wad")
+
+    def _gap(self, pool: str) -> int | None:
+        """How far a pool's price is from the oracle's, as a share of that; None where no oracle knows both tokens."""
+        latest, tokens = self.market.latest, pool.rpartition(".")[0].split("/")
+        prices = [latest.get((self.oracles.get(token, ""), "price")) for token in tokens]
+        if len(prices) != 2 or prices[0] is None or prices[1] is None or prices[0].unit != prices[1].unit:
+            return None
+        expected = prices[0].value * WAD // prices[1].value
+        return (latest[f"UniswapV3.{pool}", "price"].value - expected) * WAD // expected
 
     def _sales(self, world: WorldState) -> Iterable[KpiRow]:
         from mayavi.protocols.tokens import Erc20
@@ -205,6 +253,11 @@ def _base(world: WorldState, name: str) -> tuple[int, int]:
     return market.price_e8(), int(10**market.base.decimals)
 
 
-def _change(first: Mapping[tuple[str, str], Figure], latest: Mapping[tuple[str, str], Figure], subject: str) -> int:
-    start, end = first[subject, "price"].value, latest[subject, "price"].value
+def _change(
+    first: Mapping[tuple[str, str], Figure],
+    latest: Mapping[tuple[str, str], Figure],
+    subject: str,
+    metric: str = "price",
+) -> int:
+    start, end = first[subject, metric].value, latest[subject, metric].value
     return (end - start) * WAD // start if start else 0

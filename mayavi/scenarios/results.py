@@ -213,7 +213,11 @@ def headline_figures(points: Sequence[PointSummary], most: int = 2) -> list[str]
     """The figures that matter most of those all points have: bad debt and liquidated value, or how far prices moved."""
     shared = [name for name in points[0].figures if all(name in point.figures for point in points)]
     lending = [name for name in (BAD_DEBT, LIQUIDATED) if name in shared]
-    moves = [name for name in shared if name.partition(".")[0] in {"price_impact", "oracle_change", "average_price"}]
+    moves = [
+        name
+        for name in shared
+        if name.partition(".")[0] in {"price_impact", "pool_change", "oracle_change", "average_price"}
+    ]
     return (lending or moves or shared)[:most]
 
 

@@ -35,7 +35,7 @@ agents:
   arbitrageur:
     kind: arbitrageur
     pool: WETH/USDC.500                # kept near the outside price
-    capital: {{WETH: 5_000, USDC: 10_000_000}}
+    capital: {{WETH: 200_000, USDC: 400_000_000}}   # too little, and liquidators sell at the price before the shock
 
 ordering: priority_fee                 # who comes first in a block: fifo, shuffle or priority_fee
 gas: {{base_fee: 20 gwei}}

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.scenarios.play import play
+import pytest
+
+from mayavi.agents.borrower_population import BorrowerPopulation
+from mayavi.errors import BadArgument, BadScenario
+from mayavi.scenarios.headlines import gist
+from mayavi.scenarios.loading import load_scenario
+from mayavi.scenarios.notes import notes
+from mayavi.scenarios.starter import starter
+from tests.scenarios.play import Played, play
 
 
 def test_every_account_of_a_population_can_be_followed_step_by_step() -> None:
@@ -16,3 +24,81 @@ def test_an_account_whose_collateral_is_gone_cannot_be_liquidated() -> None:
     played = play("depeg_cascade", steps=6, overrides=["prices.WETH={process: step, at: 2, size: -60%}"])
     last = {row.metric: int(row.value) for row in played.snapshots if row.subject == "borrowers"}
     assert last["liquidatable"] == played.kpis["liquidatable_accounts"] < last["health_factor_below_1"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["1", "0.9", "{uniform: [0.9, 2]}", "{choice: [1, 2]}", "{normal: {mean: 2, deviation: 1, between: [0, 3]}}"],
+)
+def test_a_health_factor_at_which_a_loan_is_liquidated_at_once_is_refused(written: str) -> None:
+    with pytest.raises(BadScenario, match=r"agents\.borrowers\.health_factor is .* at its lowest"):
+        play("depeg_cascade", overrides=[f"agents.borrowers.health_factor={written}"])
+
+
+def test_what_only_the_draw_shows_is_refused_then() -> None:
+    with pytest.raises(BadArgument, match="draws a health factor of"):
+        play("depeg_cascade", overrides=["agents.borrowers.health_factor={normal: {mean: 1.2, deviation: 1}}"])
+
+
+def test_accounts_the_market_does_not_lend_so_much_are_counted_and_told_of() -> None:
+    played = play("depeg_cascade", steps=3, overrides=["agents.borrowers.health_factor={uniform: [1.001, 1.06]}"])
+    limit = played.kpis["health_factor_limit.borrowers"]
+    assert limit == pytest.approx(8300 * 10**18 // 8050, rel=1e-9)
+    (crowd,) = (agent for agent in played.built.world.agents if isinstance(agent, BorrowerPopulation))
+    below = sum(target < limit for target in crowd.targets_wad)
+    assert 0 < below == played.kpis["accounts_at_limit.borrowers"] < 100
+    told = notes(numbers(played))
+    assert f"{below} of 100 accounts of borrowers start at the market's limit, a health factor of 1.031" in told[0]
+    assert not any("limit" in name for name in play("aave_borrower", steps=1).kpis)
+
+
+def test_a_pool_far_from_the_oracle_is_told_of_and_those_of_the_library_are_near_it() -> None:
+    poor = ["agents.arbitrageur.capital={WETH: 1, USDC: 1}"]
+    played = play("depeg_cascade", steps=4, overrides=poor)
+    assert played.kpis["pool_gap.WETH/USDC.500"] > 0.3 * 10**18
+    assert "WETH/USDC.500 ends +" in notes(numbers(played))[0]
+    for scenario in ("depeg_cascade", "compound_v3_borrower"):
+        for chain in load_scenario(scenario).config.chains:
+            assert notes(numbers(play(scenario, chain=chain))) == []
+    assert notes(numbers(play("", text="name: mine\n" + starter("mine.yaml"), steps=8))) == []
+
+
+def test_a_pool_that_follows_a_shock_changes_and_one_that_is_sold_into_is_pressed() -> None:
+    shocked, sold = play("depeg_cascade", steps=4).kpis, play("vesting_cliff", steps=4).kpis
+    assert {"pool_change.WETH/USDC.500", "liquidity_change.WETH/USDC.500"} <= shocked.keys()
+    assert "price_impact.WETH/USDC.500" not in shocked
+    assert "price_impact.NOVA/USDC.3000" in sold
+    assert "pool_change.NOVA/USDC.3000" not in sold
+
+
+def test_a_liquidators_profit_is_what_is_left_after_the_gas_of_all_it_tried() -> None:
+    played = play("depeg_cascade", steps=4)
+    fees = sum(int(row.fee_wei) for row in played.actions if row.kind == "liquidate")
+    assert any(row.status == "failed" and int(row.fee_wei) for row in played.actions if row.kind == "liquidate")
+    cost = played.kpis["liquidator_profit_before_gas"] - played.kpis["liquidator_profit"]
+    price = next(int(r.value) for r in reversed(played.snapshots) if (r.subject, r.metric) == ("AaveV3.WETH", "price"))
+    assert cost == pytest.approx(fees * price // 10**18, rel=0.05)
+    free = play("depeg_cascade", steps=4, overrides=["gas.base_fee=0", "gas.priority_fee=0"]).kpis
+    assert free["liquidator_profit"] == free["liquidator_profit_before_gas"] > 0
+
+
+def test_a_loan_that_never_opens_is_told_of_and_leaves_nothing_behind() -> None:
+    played = play("aave_borrower", overrides=["agents.borrower.debt=170_000 USDC"])
+    assert notes(numbers(played)) == ["borrower never opened its loan; `mayavi runs explain` shows why"]
+    assert played.kpis["collateral"] == 0
+    assert {(row.kind, row.status) for row in played.actions if row.agent == "borrower"} == {("open", "failed")}
+
+
+def test_failures_of_one_kind_count_together_and_errors_keep_their_number() -> None:
+    assert gist("no WETH can be withdrawn at a health factor of 0.9687") == gist(
+        "no WETH can be withdrawn at a health factor of 0.51"
+    )
+    assert gist("5000000 USDC on WETH/USDC.500 of V3") == "… USDC on WETH/USDC.500 of V3"
+    assert gist("AaveV3.Pool reverted: 46 COLLATERAL_CANNOT_BE_LIQUIDATED").endswith(
+        ": 46 COLLATERAL_CANNOT_BE_LIQUIDATED"
+    )
+    assert gist("borrowers-17 has supplied no WETH") == "borrowers-17 has supplied no WETH"
+
+
+def numbers(played: Played) -> dict[str, float]:
+    return {row.name: row.number for row in played.built.kpis(played.built.world)}

@@ -77,13 +77,13 @@ def test_the_worked_example_is_the_default_of_aave_borrower() -> None:
     played = play("aave_borrower")
     assert played.built.steps == 4
     assert played.built.scheduler.step_blocks == 18_000
-    (supply,), (borrow, *_) = played.details("supply"), played.details("borrow")
-    assert (supply["asset"], supply["amount"]) == ("WETH", str(10**18))
-    assert (borrow["asset"], borrow["amount"]) == ("USDC", str(1_700 * 10**6))
+    (opened,) = played.details("open")
+    assert (opened["collateral"], opened["supplied"]) == ("WETH", str(10**18))
+    assert (opened["debt"], opened["borrowed"]) == ("USDC", str(1_700 * 10**6))
     reserve = AaveV3(played.built.world.fork).reserve("WETH")
     first = next(row for row in played.snapshots if (row.subject, row.metric) == ("AaveV3.WETH", "price"))
     health = int(first.value) * reserve.configuration.liquidation_threshold_bps / 10_000 / (1_700 * 10**8)
-    assert int(borrow["health_factor_after_wad"]) / 10**18 == pytest.approx(health, rel=1e-4)
+    assert int(opened["health_factor_after_wad"]) / 10**18 == pytest.approx(health, rel=1e-4)
 
 
 def test_a_borrower_in_a_crash_deleverages_inside_its_band() -> None:
@@ -108,7 +108,7 @@ def test_a_cascade_leaves_figures_that_agree_with_each_other() -> None:
     assert played.kpis["liquidations"] == len(liquidations) > 0
     assert played.kpis["liquidated"] == sum(int(each["covered_e8"]) for each in liquidations)
     assert played.kpis["liquidated_accounts"] == len({each["borrower"] for each in liquidations})
-    pool, oracle = played.kpis["price_impact.WETH/USDC.500"], played.kpis["oracle_change.WETH"]
+    pool, oracle = played.kpis["pool_change.WETH/USDC.500"], played.kpis["oracle_change.WETH"]
     assert abs(pool - oracle) < 0.01 * 10**18  # the arbitrageur keeps them together
     last = max(row.step for row in played.snapshots)
     bad = [row for row in played.snapshots if (row.subject, row.metric, row.step) == ("borrowers", "bad_debt", last)]
