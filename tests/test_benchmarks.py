@@ -141,6 +141,23 @@ class TestCommand:
         assert {"mayavi demo", "mayavi --help", "what a row holds"} <= set(promised)
 
     @pytest.mark.slow
+    @pytest.mark.node
+    def test_a_quick_run_of_simulations_compares_with_a_node_that_gives_the_same_rows(self, repository: Path) -> None:
+        finished = run_benchmarks(repository, "--only", "sim", "--quick", "--json")
+        assert finished.returncode == 0, finished.stderr
+        section = json.loads(finished.stdout.splitlines()[-1])["sections"]["sim"]
+        for row in section["rows"]:
+            check_row(row)
+        promised = [each["what"] for each in section["targets"]]
+        assert [what.partition(",")[0] for what in promised[:2]] == [
+            "mayavi run aave_borrower",
+            "time outside the kernel",
+        ]
+        through = [row for row in section["rows"] if "hardhat node" in row["what"]]
+        assert len(through) == 2 or any("hardhat is not installed" in note for note in section["notes"])
+        assert all(row["against_us"]["value"] > 1 for row in through)
+
+    @pytest.mark.slow
     def test_people_get_tables_and_the_verdict_on_every_target(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "fleet", "--quick")
         assert finished.returncode == 0, finished.stderr

@@ -1,0 +1,61 @@
+"""`--source rpc`: a scenario on a world that is read from a node gives the rows it gives on the replica."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mayavi import Fork
+from mayavi.sim.store import Store
+from tests.node.hardhat import Hardhat
+from tests.node.replica_on_node import put_on_node
+
+pytestmark = [pytest.mark.node, pytest.mark.slow]
+
+SMALL = ("depeg_cascade", "--steps", "3", "--set", "agents.borrowers.count=4", "--set", "prices.WETH.at=1")
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hardhat]:
+    replica = Fork.replica("ethereum")
+    first = (
+        replica.timestamp - replica.block_number - 100_000
+    )  # a second a block up to the replica's, and some to spare
+    running = Hardhat.start(tmp_path_factory.mktemp("node"), chain_id=1, first_timestamp=first)
+    put_on_node(running, replica)
+    yield running
+    running.stop()
+
+
+def test_a_run_on_a_node_is_the_run_on_the_replica(run_mayavi, node: Hardhat, tmp_path: Path) -> None:
+    store = tmp_path / "runs.duckdb"
+    options = ("run", *SMALL, "--seed", "7", "--store", str(store), "--json")
+    cache = {"MAYAVI_CACHE_DIR": str(tmp_path / "cache")}
+    live = run_mayavi(*options, "--source", "rpc", "--rpc-url", node.url, env=cache)
+    assert live.returncode == 0, live.stderr
+    found, replica = json.loads(live.stdout), json.loads(run_mayavi(*options).stdout)
+    assert found["digest"] == replica["digest"]
+    assert Store(store).run(found["run_id"]).source == "rpc"
+    assert node.url not in live.stdout
+
+
+def test_a_sweep_on_a_node_goes_on_where_it_stopped(run_mayavi, node: Hardhat, tmp_path: Path) -> None:
+    block = str(node.block_number)
+    cache = {"MAYAVI_CACHE_DIR": str(tmp_path / "cache")}
+
+    def sweep(seeds: str, *more: str) -> dict[str, object]:
+        options = ("--seeds", seeds, "--store", str(tmp_path / "runs.duckdb"), "--json", *more)
+        finished = run_mayavi("sweep", *SMALL, *options, env=cache)
+        assert finished.returncode == 0, finished.stderr
+        found: dict[str, object] = json.loads(finished.stdout)
+        return found
+
+    rpc = ("--source", "rpc", "--rpc-url", node.url, "--block", block)
+    live = sweep("0:2", *rpc, "--jobs", "2")
+    again = sweep("0:2", *rpc, "--jobs", "1")
+    assert (again["resumed"], again["sweep_id"]) == (2, live["sweep_id"])
+    replica = sweep("0:2", "--jobs", "1")
+    assert [run["digest"] for run in live["runs"]] == [run["digest"] for run in replica["runs"]]  # type: ignore[attr-defined]
