@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mayavi.cli.output import print_json, print_note
+from mayavi.cli.output import is_styled, print_json, print_note
 from mayavi.cli.progress import activity, counted
 
 if TYPE_CHECKING:
     from mayavi.scenarios.config import ScenarioConfig
     from mayavi.scenarios.results import Run
+    from mayavi.scenarios.world_source import WorldSource
 
 COUNTED = {"actions", "failed", "raised", "transactions", "gas_used", "fees_wei"}
 """Figures that the first line tells."""
@@ -81,13 +82,15 @@ def run(
     run_id = new_run_id()
     place = store_path(store)
     heading = f"{chosen.name} · {chosen.config.chain} · seed {used_seed} · run {run_id}"
-    # First of all, so that whoever interrupts it knows what was interrupted.
-    print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
-    with activity("opening the world"):
-        world.open()
+
+    def begun() -> None:
+        # As soon as there is such a run, so that whoever interrupts it knows what was interrupted.
+        print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
+
+    open_shown(world)
     with counted(f"running {chosen.name}", "steps", eta=True) as advance:
         done = run_scenario(
-            chosen, world, seed=used_seed, store=place, threads=threads, run_id=run_id, progress=advance
+            chosen, world, seed=used_seed, store=place, threads=threads, run_id=run_id, progress=advance, built=begun
         )
     if as_json:
         print_json(document(done))
@@ -97,6 +100,26 @@ def run(
         print_note(f"  {last_line(done)}")
     if done.status == "halted":
         raise halted(done)
+
+
+def open_shown(world: WorldSource) -> None:
+    """Open `world` for the first time, and show what that takes: a replica that is not built yet is built."""
+    if world.kind != "replica":
+        with activity("opening the world"):
+            world.open()
+        return
+    what = f"building the replica of {world.chain}"
+    with counted(what, "steps") as advance:
+        said = is_styled(sys.stderr)  # the bar says it
+
+        def progress(_: str, done: int, total: int) -> None:
+            nonlocal said
+            if not said:
+                print(f"{what}, {total:,} steps; it is kept for the next time …", file=sys.stderr, flush=True)
+                said = True
+            advance(done, total)
+
+        world.open(progress)
 
 
 def block_of(text: str | None) -> int | str | None:

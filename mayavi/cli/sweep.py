@@ -20,6 +20,7 @@ from mayavi.cli.run import (
     StepsOption,
     StoreOption,
     block_of,
+    open_shown,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def sweep(
     """
     from mayavi.cli import INTERRUPTED
     from mayavi.scenarios.loading import load_scenario
-    from mayavi.scenarios.sweep import plan_of, run_sweep
+    from mayavi.scenarios.sweep import check_buildable, plan_of, run_sweep
     from mayavi.scenarios.sweep_plan import parse_grid, parse_seeds
     from mayavi.scenarios.workers import check_jobs, default_jobs
     from mayavi.scenarios.world_source import WorldSource
@@ -66,11 +67,13 @@ def sweep(
     processes = check_jobs(default_jobs() if jobs is None else jobs)
     chosen_seeds, points = parse_seeds(seeds), parse_grid(grid or ())
     scenarios = [
-        load_scenario(scenario, chain=chain, steps=steps, overrides=[*(overrides or ()), *point]) for point in points
+        load_scenario(scenario, chain=chain, steps=steps, overrides=overrides or (), grid=point) for point in points
     ]
     name, on = scenarios[0].name, scenarios[0].config.chain
     world = WorldSource.of(source, chain=on, snapshot=snapshot, rpc_url=rpc_url, block=block_of(block))
-    with activity("opening the world"):
+    open_shown(world)
+    with activity("planning"):
+        check_buildable(scenarios, world)
         plan = plan_of(scenarios, points, chosen_seeds, world)
     print(
         f"{name} · {on} · {len(plan.tasks):,} runs · {plan.sweep_id}",

@@ -119,7 +119,11 @@ class ScenarioConfig(Model):
 
     def _pace(self) -> None:
         if self.step_blocks is not None and self.step_time is not None:
-            raise _rule(("step_time",), "'step_blocks' and 'step_time' say the same; leave one of them out")
+            raise _rule(
+                ("step_time",),
+                "'step_blocks' and 'step_time' say the same; leave one of them out",
+                involved=(("step_blocks",),),
+            )
         if self.step_blocks is None and self.step_time is None:
             raise _rule(
                 (), "'step_blocks' is missing", "say how long a step takes: `step_blocks: 300` or `step_time: 1h`"
@@ -163,7 +167,7 @@ class ScenarioConfig(Model):
             last = last_change(price)
             if last >= self.steps:
                 message = f"the price of {symbol} changes at step {last}, and the last step is {self.steps - 1}"
-                raise _rule(("prices", symbol), message, "take more steps, or let it change earlier")
+                raise _rule(("prices", symbol), message, "take more steps, or let it change earlier", (("steps",),))
         for pair in self.correlations:
             sides = pair.split("/")
             if len(sides) != 2 or sides[0] == sides[1]:
@@ -208,5 +212,8 @@ def pool_tokens(name: str) -> tuple[str, str, int] | None:
     return tokens[0], tokens[1], int(fee)
 
 
-def _rule(at: tuple[str, ...], message: str, hint: str | None = None) -> PydanticCustomError:
-    return PydanticCustomError("rule", "{message}", {"message": message, "at": at, "hint": hint})
+def _rule(
+    at: tuple[str, ...], message: str, hint: str | None = None, involved: tuple[tuple[str, ...], ...] = ()
+) -> PydanticCustomError:
+    """An error at a place; `involved` are others that it follows from as well."""
+    return PydanticCustomError("rule", "{message}", {"message": message, "at": at, "hint": hint, "involved": involved})

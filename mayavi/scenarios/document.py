@@ -77,15 +77,17 @@ class Document:
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
-    def override(self, option: str) -> None:
-        """Apply `a.b=c`: the value is read as YAML, and whatever is wrong with it will be told by this option's name.
+    def override(self, option: str, flag: str = "--set") -> None:
+        """Apply `a.b=c`, given to `flag`: the value is read as YAML, and whatever is wrong with it will be told by this option's name.
 
         Keys are parted by dots; one that has dots itself is found where it exists already, or put into quotes.
         """
         path, equals, written = option.partition("=")
         if not equals or not path.strip():
-            raise UsageError(f"'--set {option}' does not set anything", "write it as `--set agents.borrowers.count=50`")
-        shown = f"--set {option}"
+            raise UsageError(
+                f"'{flag} {option}' does not set anything", f"write it as `{flag} agents.borrowers.count=50`"
+            )
+        shown = f"{flag} {option}"
         value = self._value_of(written, shown)
         place, parent = self._way(path.strip(), shown)
         if isinstance(parent, list):
@@ -174,6 +176,10 @@ class Document:
             if mark:
                 return f"{self.origin}:{mark.line}:{mark.column}"
         return self.origin
+
+    def options(self, place: Place) -> list[str]:
+        """The options that changed what stands at `place`, or something in it."""
+        return [option for at, option in self._options.items() if at[: len(place)] == place]
 
     def fault(self, place: Place, message: str, hint: str | None = None, *, key: bool = False) -> BadScenario:
         """An error that says where."""

@@ -35,12 +35,15 @@ def load_scenario(
     chain: str | None = None,
     steps: int | None = None,
     overrides: Iterable[str] = (),
+    grid: Iterable[str] = (),
 ) -> Scenario:
     """The scenario of that name, or in that file, with `chain` and `steps` and each `a.b=c` of `overrides` applied.
 
+    So is each of `grid`, the point of a sweep; errors call those `--grid`.
+
     `BadScenario` says what is wrong with it, and where; `UnknownName` offers the nearest names.
     """
-    return _finished(_document(name_or_path), chain, steps, overrides)
+    return _finished(_document(name_or_path), chain, steps, overrides, grid)
 
 
 def load_text(
@@ -76,20 +79,26 @@ def _document(name_or_path: str | Path) -> Document:
     return document
 
 
-def _finished(document: Document, chain: str | None, steps: int | None, overrides: Iterable[str]) -> Scenario:
-    chosen = list(overrides)
-    for option in chosen:  # the chain first: what differs on it lies below the other overrides
+def _finished(
+    document: Document,
+    chain: str | None,
+    steps: int | None,
+    overrides: Iterable[str],
+    grid: Iterable[str] = (),
+) -> Scenario:
+    chosen = [*(("--set", option) for option in overrides), *(("--grid", option) for option in grid)]
+    for flag, option in chosen:  # the chain first: what differs on it lies below the other overrides
         if option.partition("=")[0].strip() == "chain":
             if chain is not None:
-                raise UsageError(f"the chain is given twice: --chain {chain} and --set {option}", "leave one out")
-            document.override(option)
+                raise UsageError(f"the chain is given twice: --chain {chain} and {flag} {option}", "leave one out")
+            document.override(option, flag)
     if chain is not None:
         document.put(("chain",), chain, f"--chain {chain}")
     _apply_chain(document)
     if steps is not None:
         document.put(("steps",), steps, f"--steps {steps}")
-    for option in chosen:
-        document.override(option)
+    for flag, option in chosen:
+        document.override(option, flag)
     _write_out_files(document)
     config = checked(ScenarioConfig, document)
     kept = {key: value for key, value in document.data.items() if key != "seed"}

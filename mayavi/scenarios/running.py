@@ -68,8 +68,11 @@ def run_scenario(
     threads: int | None = None,
     run_id: str | None = None,
     progress: Progress | None = None,
+    built: Callable[[], None] | None = None,
 ) -> Run:
-    """Run `scenario` on `world` and keep it in the database at `store`."""
+    """Run `scenario` on `world` and keep it in the database at `store`. `built` is called when nothing that the
+    scenario names is missing, and the run begins.
+    """
     with SegmentRecorder(store) as recorder:
         return execute(
             scenario,
@@ -81,6 +84,7 @@ def run_scenario(
             threads=threads,
             run_id=run_id,
             progress=progress,
+            built=built,
         )
 
 
@@ -96,6 +100,7 @@ def execute(
     run_id: str | None = None,
     sweep_id: str | None = None,
     progress: Progress | None = None,
+    built: Callable[[], None] | None = None,
 ) -> Run:
     """Run `scenario` on `fork`, which then belongs to the run, into `recorder`."""
     from mayavi.scenarios.building import build
@@ -114,9 +119,18 @@ def execute(
         started_at=time.time(),
         sweep_id=sweep_id,
     )
-    built = build(scenario.config, fork, seed, check_threads(threads))
+    simulation = build(scenario.config, fork, seed, check_threads(threads))
+    if built is not None:
+        built()
     headlines = Headlines(recorder)
-    runner = Runner(built.world, built.scheduler, steps=built.steps, recorder=headlines, info=info, kpis=built.kpis)
+    runner = Runner(
+        simulation.world,
+        simulation.scheduler,
+        steps=simulation.steps,
+        recorder=headlines,
+        info=info,
+        kpis=simulation.kpis,
+    )
     return run_of(info, runner.run(progress), store, headlines)
 
 

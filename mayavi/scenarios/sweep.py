@@ -61,7 +61,7 @@ def sweep(
     chosen = parse_seeds(seeds) if isinstance(seeds, str) else check_seeds(seeds)
     points = parse_grid(grid_texts(grid))
     base = override_texts(overrides)
-    scenarios = [load_scenario(scenario, chain=chain, steps=steps, overrides=[*base, *point]) for point in points]
+    scenarios = [load_scenario(scenario, chain=chain, steps=steps, overrides=base, grid=point) for point in points]
     world = WorldSource.of(source, chain=scenarios[0].config.chain, snapshot=snapshot, rpc_url=rpc_url, block=block)
     return run_sweep(scenarios, points, chosen, world, store=store_path(store), jobs=jobs, ray=ray, progress=progress)
 
@@ -131,6 +131,14 @@ def plan_of(
     """The plan, known by everything its outcome depends on."""
     identity = {"world": world.open().digest(), "source": world.kind, "version": mayavi.__version__}
     return make_plan([each.text for each in scenarios], points, seeds, identity)
+
+
+def check_buildable(scenarios: Sequence[Scenario], world: WorldSource) -> None:
+    """Raise what a run of the first or the last of `scenarios` would raise before its first step."""
+    from mayavi.scenarios.building import build
+
+    for scenario in scenarios[:: max(1, len(scenarios) - 1)]:
+        build(scenario.config, world.open())
 
 
 def stored_runs(store: Store, plan: Plan) -> dict[str, Run]:

@@ -81,6 +81,10 @@ def _told(document: Document, error: ErrorDetails) -> BadScenario:
     if kind in {"quantity", "rule"}:
         subject = f"{name} " if kind == "quantity" else ""
         extra = tuple(facts.get("at", ()))
+        involved = [(*place, *extra), *((*place, *each) for each in facts.get("involved", ()))]
+        typed = list(dict.fromkeys(option for each in involved if each for option in document.options(each)))
+        if typed:  # what was typed made the conflict, not the file
+            return BadScenario(f"{' with '.join(typed)}: {subject}{facts['message']}", facts.get("hint"))
         return document.fault((*place, *extra), f"{subject}{facts['message']}", facts.get("hint"))
     return document.fault(place, f"{name}: {error['msg'][:1].lower()}{error['msg'][1:]}")
 

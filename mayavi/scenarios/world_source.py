@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
 Kind = Literal["replica", "rpc", "snapshot"]
+Progress = Callable[[str, int, int], None]
+
+MOST_OPEN = 2
+_replicas: dict[str, Fork] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +67,18 @@ class WorldSource:
         """The same source, of `chain`."""
         return replace(self, chain=chain)
 
-    def open(self) -> Fork:
-        """The world, to act on. A file is read once a process; everybody who opens it gets a twin of their own."""
+    def open(self, progress: Progress | None = None) -> Fork:
+        """The world, to act on. A file is read once a process; everybody who opens it gets a twin of their own.
+
+        `progress(what, done, total)` is called where a replica has to be built.
+        """
         from mayavi import Fork
         from mayavi.evm.chains import chain as known_chain
 
         if self.kind == "rpc":
             return Fork.from_rpc(self.rpc_url, self.block, chain=self.chain)
         if self.kind == "replica":
-            return _replica(self.chain or "ethereum").copy()
+            return _replica(self.chain or "ethereum", progress).copy()
         fork = _from_file(str(self.path)).copy()
         if self.chain is not None and known_chain(self.chain).chain_id != fork.chain_id:
             there = known_chain(fork.chain_id).name
@@ -78,15 +86,18 @@ class WorldSource:
         return fork
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=MOST_OPEN)
 def _from_file(path: str) -> Fork:
     from mayavi import Fork
 
     return Fork.load_snapshot(path)
 
 
-@lru_cache(maxsize=2)
-def _replica(chain: str) -> Fork:
-    from mayavi import Fork
+def _replica(chain: str, progress: Progress | None) -> Fork:
+    from mayavi.worlds import open_world
 
-    return Fork.replica(chain)
+    if chain not in _replicas:
+        while len(_replicas) >= MOST_OPEN:
+            del _replicas[next(iter(_replicas))]
+        _replicas[chain] = open_world(chain, progress=progress)
+    return _replicas[chain]

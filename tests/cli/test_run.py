@@ -120,6 +120,15 @@ def test_a_scenario_of_ones_own_is_run_by_its_path(run_mayavi, tmp_path: Path) -
         (["aave_borrower", "--snapshot", "nowhere"], "no snapshot at 'nowhere'", "world build"),
         (["aave_borrower", "--block", "5"], "block 5 needs a node", "rpc"),
         (["aave_borrower", "--source", "rpc", "--block", "x"], "'x' is not a block", "number"),
+        (["depeg_cascade", "--set", "agents.arbitrageur.pool=WETH/FOO.500"], "unknown pool 'WETH/FOO.500'", "did you"),
+        (["depeg_cascade", "--set", "agents.borrowers.collateral=FOO"], "unknown asset of Aave V3 'FOO'", "WETH"),
+        (["depeg_cascade", "--steps", "2"], "error: --steps 2: the price of WETH changes at step 2", "more steps"),
+        (
+            ["depeg_cascade", "--steps", "9", "--set", "prices.WETH.at=10"],
+            "--set prices.WETH.at=10 with --steps 9: ",
+            "let it change earlier",
+        ),
+        (["depeg_cascade", "--set", "step_blocks=4"], "error: --set step_blocks=4: ", "leave one of them out"),
     ],
     ids=" ".join,
 )
@@ -159,3 +168,16 @@ def test_without_a_node_it_says_how_to_name_one(run_mayavi, tmp_path: Path) -> N
     )
     assert finished.returncode == 2
     assert "MAYAVI_RPC_URL" in finished.stderr
+
+
+def test_a_replica_that_is_not_built_yet_is_built_before_everybodys_eyes(capsys: pytest.CaptureFixture[str]) -> None:
+    from mayavi.cli.run import open_shown
+    from mayavi.scenarios.world_source import WorldSource
+
+    class Unbuilt(WorldSource):
+        def open(self, progress=None):
+            for done in range(3):
+                progress("contracts", done, 3)
+
+    open_shown(Unbuilt(chain="base"))
+    assert capsys.readouterr().err == "building the replica of base, 3 steps; it is kept for the next time …\n"

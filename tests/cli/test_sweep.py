@@ -195,3 +195,20 @@ def test_what_cannot_be_swept_is_a_misuse_and_stores_nothing(
     assert message in finished.stderr
     assert finished.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--grid", "foo=1,2"], "error: --grid foo=1: unknown key 'foo'"),
+        (["--grid", "agents.foo.x=1,2"], "'--grid agents.foo.x=1': there is no 'foo' in agents"),
+        (["--grid", "agents.borrowers.collateral=WETH,FOO"], "unknown asset of Aave V3 'FOO'"),
+    ],
+)
+def test_what_is_wrong_with_a_grid_is_told_by_its_own_name_and_stores_nothing(
+    run_mayavi, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    finished = run_mayavi("sweep", "depeg_cascade", "--seeds", "0:2", *arguments, "--store", str(tmp_path / "r.duckdb"))
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert message in finished.stderr
+    assert list(tmp_path.iterdir()) == []
