@@ -176,12 +176,13 @@ class Figures:
         """Loans that did not open as the scenario wanted them."""
         for name, agent in self.borrowers.items():
             loan = getattr(agent, "loan", None)
+            if isinstance(agent, OpeningBorrower):
+                yield kpi(f"never_opened.{name}", int(not agent.opened), "count")
+            elif isinstance(loan, Loan):
+                yield kpi(f"accounts_at_limit.{name}", len(loan.at_limit), "count")  # none too: a sweep takes the mean
             if isinstance(loan, Loan) and loan.at_limit:
-                yield kpi(f"accounts_at_limit.{name}", len(loan.at_limit), "count")
                 yield kpi(f"accounts.{name}", self.market.latest[name, "accounts"].value, "count")
                 yield kpi(f"health_factor_limit.{name}", min(loan.at_limit.values()), "wad")
-            if isinstance(agent, OpeningBorrower) and not agent.opened:
-                yield kpi(f"never_opened.{name}", 1, "count")
 
     def _prices(self) -> Iterable[KpiRow]:
         first, latest = self.market.first, self.market.latest

@@ -49,7 +49,9 @@ def test_accounts_the_market_does_not_lend_so_much_are_counted_and_told_of() -> 
     assert 0 < below == played.kpis["accounts_at_limit.borrowers"] < 100
     told = notes(numbers(played))
     assert f"{below} of 100 accounts of borrowers start at the market's limit, a health factor of 1.031" in told[0]
-    assert not any("limit" in name for name in play("aave_borrower", steps=1).kpis)
+    healthy = play("depeg_cascade", steps=3)
+    assert healthy.kpis["accounts_at_limit.borrowers"] == 0
+    assert notes(numbers(healthy)) == []
 
 
 def test_a_pool_far_from_the_oracle_is_told_of_and_those_of_the_library_are_near_it() -> None:
