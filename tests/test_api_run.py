@@ -153,7 +153,7 @@ def test_overrides_from_python_are_what_set_takes() -> None:
         (41.25, "count", "", "41.2"),
         (-0.2505, "wad", "price_impact.WETH/USDC.500", "−25.1 %"),
         (1.07214, "wad", "health_factor.alice", "1.0721"),
-        (21e15, "wei", "fees_wei", "0.021 ether"),
+        (21e15, "wei", "fees_wei", "0.021 ETH"),
         (0.0425, "ray", "borrow_rate", "4.25 %"),
         (0.00002, "e18", "", "0.00002"),
         (5_000_000.0, "e18", "", "5,000,000.00"),
@@ -166,3 +166,35 @@ def test_figures_are_shown_as_people_read_them(number: float, unit: str, name: s
 def test_names_of_figures_are_shown_as_words() -> None:
     assert title_of("bad_debt_accounts") == "bad debt accounts"
     assert title_of("price_impact.WETH/USDC.500") == "price impact WETH/USDC.500"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ({"set": {"steps": 3}}, "did you mean 'overrides'?"),
+        ({"override": {"steps": 3}}, "did you mean 'overrides'?"),
+        ({"sed": 7}, "did you mean 'seed'?"),
+        ({"volatility": "80%"}, "overrides={'volatility': '80%'}"),
+    ],
+)
+def test_an_argument_that_is_none_is_a_misuse_with_a_hint(arguments: dict[str, Any], hint: str) -> None:
+    with pytest.raises(UsageError, match=f"mayavi.run takes no '{next(iter(arguments))}'") as found:
+        mayavi.run("depeg_cascade", **arguments)
+    assert hint in str(found.value.hint)
+    with pytest.raises(UsageError, match="takes no 'set'"):
+        mayavi.sweep("depeg_cascade", seeds=[1], set={})
+
+
+def test_gas_is_told_in_the_coin_of_the_chain() -> None:
+    assert title_of("fees_wei") == "gas fees"
+    coins = {chain: shown_number(773e15, "wei", "fees_wei", chain) for chain in ("base", "polygon", "avalanche")}
+    assert coins == {"base": "0.773 ETH", "polygon": "0.773 POL", "avalanche": "0.773 AVAX"}
+
+
+def test_rows_can_be_indexed(run) -> None:
+    rows = list(run.actions)
+    assert len(run.actions) == len(rows)
+    assert (run.actions[0], run.actions[-1], run.actions[1:3]) == (rows[0], rows[-1], rows[1:3])
+    for beyond in (len(rows), -len(rows) - 1):
+        with pytest.raises(IndexError, match=f"no row {beyond}"):
+            run.actions[beyond]

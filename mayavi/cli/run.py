@@ -158,7 +158,9 @@ def told(run: Run, config: ScenarioConfig) -> list[str]:
     facts, told_of = lending(run)
     moves, named = prices(run)
     told_of |= named | COUNTED | {name for name in run.kpis if name.partition(".")[0] in NOTED}
-    facts += [(title_of(row.name), shown(row)) for row in run.kpis.rows() if row.name not in told_of and row.number]
+    facts += [
+        (title_of(row.name), shown(row, run.chain)) for row in run.kpis.rows() if row.name not in told_of and row.number
+    ]
     facts += moves
     width = max((len(name) for name, _ in facts), default=0)
     return lines + [f"{name.ljust(width)}  {value}" for name, value in facts] + [f"note: {n}" for n in notes(run.kpis)]

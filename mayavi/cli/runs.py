@@ -119,7 +119,7 @@ def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fals
         print()
         print_table(
             [Column("figure", right=False), Column("value")],
-            [(title_of(row.name), shown(row)) for row in kpis],
+            [(title_of(row.name), shown(row, found.chain)) for row in kpis],
         )
     if kinds:
         print()
@@ -321,7 +321,7 @@ def print_diff(found: RunDiff) -> None:
         print_table(
             [Column("figure", right=False), Column("before"), Column("after")],
             [
-                (title_of(name), *("none" if row is None else shown(row) for row in pair))
+                (title_of(name), *("none" if row is None else shown(row, before.chain) for row in pair))
                 for name, pair in found.kpis.items()
             ],
         )
@@ -382,7 +382,7 @@ def print_story(story: Explanation) -> None:
         if not step.events and health == said:
             continue  # nothing new
         said = "" if step.events else health
-        lines = [event_line(event) for event in step.events] or [""]
+        lines = [event_line(event, story.amounts(event)) for event in step.events] or [""]
         when = "start" if step.step < 0 else str(step.step)
         rows += [(when if at == 0 else "", health if at == 0 else "", line) for at, line in enumerate(lines)]
     print_table([Column("step"), Column("health factor"), Column("what happened", right=False)], rows)
@@ -391,8 +391,8 @@ def print_story(story: Explanation) -> None:
         print(sentence)
 
 
-def event_line(event: Event) -> str:
-    """An event in one line."""
+def event_line(event: Event, amounts: str) -> str:
+    """An event and what it moved, in one line."""
     from mayavi.sim.store.explanation import shown_wad
 
     who = event.kind if event.own else f"{event.kind} by {event.agent}"
@@ -401,20 +401,9 @@ def event_line(event: Event) -> str:
     if event.status != "success":
         first = event.reason.strip().splitlines()[-1] if event.reason.strip() else "no reason"
         return f"{who} {event.status}: {first}"
-    parts = [event.note, f"health factor {moved}" if moved else "", told_amounts(event)]
+    parts = [event.note, f"health factor {moved}" if moved else "", amounts]
     rest = ", ".join(part for part in parts if part)
     return f"{who}: {rest}" if rest else who
-
-
-def told_amounts(event: Event) -> str:
-    """What a liquidation moved, as far as its details say."""
-    details = event.details
-    if event.liquidates and "covered" in details and "seized" in details:
-        return (
-            f"paid {details['covered']} of the {details.get('debt', '')} debt for {details['seized']}"
-            f" {details.get('collateral', '')} (smallest units)"
-        )
-    return ""
 
 
 def story_object(story: Explanation) -> dict[str, Any]:
@@ -445,6 +434,7 @@ def story_object(story: Explanation) -> dict[str, Any]:
                         "liquidation": event.liquidates,
                         "health_factor_before_wad": text_or_none(event.health_factor_before),
                         "health_factor_after_wad": text_or_none(event.health_factor_after),
+                        "amounts": story.amounts(event),
                         "details": event.details,
                     }
                     for event in step.events

@@ -58,11 +58,11 @@ def sweep(
     """
     from mayavi.cli import INTERRUPTED
     from mayavi.scenarios.loading import load_scenario
-    from mayavi.scenarios.sweep import check_buildable, plan_of, run_sweep
+    from mayavi.scenarios.sweep import check_buildable, plan_of, run_sweep, stored_runs
     from mayavi.scenarios.sweep_plan import parse_grid, parse_seeds
     from mayavi.scenarios.workers import check_jobs, default_jobs
     from mayavi.scenarios.world_source import WorldSource
-    from mayavi.sim.store import store_path
+    from mayavi.sim.store import Store, store_path
 
     processes = check_jobs(default_jobs() if jobs is None else jobs)
     chosen_seeds, points = parse_seeds(seeds), parse_grid(grid or ())
@@ -80,26 +80,21 @@ def sweep(
         file=sys.stderr if as_json else sys.stdout,
         flush=True,
     )
-    kept = 0
+    place = store_path(store)
     try:
         with counted("sweeping", "runs", eta=True) as advance:
-
-            def progress(done: int, total: int) -> None:
-                nonlocal kept
-                kept = done
-                advance(done, total)
-
             found = run_sweep(
                 scenarios,
                 points,
                 chosen_seeds,
                 world,
-                store=store_path(store),
+                store=place,
                 jobs=processes,
                 ray=ray,
-                progress=progress,
+                progress=advance,
             )
     except KeyboardInterrupt:
+        kept = len(stored_runs(Store(place), plan))  # a worker may have ended one that was not heard of
         print(f"interrupted: {kept:,} of {len(plan.tasks):,} runs are done and kept", file=sys.stderr)
         print(f"  the same command goes on with the rest: {command()}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -107,7 +102,7 @@ def sweep(
         print_json(document(found))
         return
     if len(found.points) == 1:
-        print_point(found.points[0])
+        print_point(found.points[0], on)
     else:
         print_grid(found)
     if len(found.seeds) > 1 and len(set(found.digests)) <= len(found.points):
@@ -122,13 +117,15 @@ def command() -> str:
     return shlex.join(["mayavi", *sys.argv[1:]])
 
 
-def print_point(point: PointSummary) -> None:
+def print_point(point: PointSummary, chain: str) -> None:
     """All figures, and what is at risk."""
     from mayavi.scenarios.figures import shown_number
     from mayavi.scenarios.results import SUMMARY_COLUMNS, summary_rows
 
     print()
-    print_table([Column(title, right=index > 0) for index, title in enumerate(SUMMARY_COLUMNS)], summary_rows(point))
+    print_table(
+        [Column(title, right=index > 0) for index, title in enumerate(SUMMARY_COLUMNS)], summary_rows(point, chain)
+    )
     print()
     at_risk = (("VaR", "bad debt", point.value_at_risk), ("LaR", "liquidated value", point.liquidations_at_risk))
     for short, what, found in at_risk:

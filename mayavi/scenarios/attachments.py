@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import UsageError
 from mayavi.scenarios.registry import LIBRARY
@@ -14,20 +16,47 @@ if TYPE_CHECKING:
 MOST_BYTES = 64 * 2**20
 
 
-def prices_written_out(name: str, folder: Path | None, time: str | None, price: str | None) -> str:
-    """The prices in a CSV, Parquet or JSON file as CSV text of two columns; whatever is wrong with it is an error."""
+READING = {"time": "time_column", "price": "price_column"} | {
+    key: key for key in ("order", "decimals", "skip_blank", "keep_last")
+}
+"""How a file of prices is read: what a scenario calls it, and what `Series` does."""
+
+READING_TYPES = {"time": str, "price": str, "order": str, "decimals": int, "skip_blank": bool, "keep_last": bool}
+
+_ARGUMENT = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?:'([^']*)'|([\w.…]+))")
+
+
+def prices_of_file(name: str, folder: Path | None, reading: Mapping[str, Any]) -> Series:
+    """The prices in a CSV, Parquet or JSON file; whatever is wrong with it is an error with its line."""
     from mayavi.markets.series import Series
 
-    series = Series.read(_place(name, folder), time_column=time, price_column=price)
+    chosen = {READING[key]: value for key, value in reading.items() if value is not None}
+    return Series.read(_place(name, folder), **chosen)
+
+
+def in_yaml(hint: str | None) -> str | None:
+    """A hint that names arguments of Python, `fill='hold'`, as a scenario says it: `fill: hold`."""
+    names = {argument: key for key, argument in READING.items()}
+
+    def said(found: re.Match[str]) -> str:
+        value = found[2] or found[3]
+        return f"`{names.get(found[1], found[1])}: {value.lower() if value in ('True', 'False') else value}`"
+
+    return hint and _ARGUMENT.sub(said, hint)
+
+
+def as_csv(series: Series) -> str:
+    """A series as CSV text of two columns."""
     rows = (f"{when!r},{value!r}" for when, value in zip(series.times.tolist(), series.prices.tolist(), strict=True))
     return "\n".join(["time,price", *rows]) + "\n"
 
 
-def series_of(text: str, symbol: str) -> Series:
-    """The series that such text holds."""
+def series_of(text: str, symbol: str, reading: Mapping[str, Any]) -> Series:
+    """The series that the text of a scenario holds."""
     from mayavi.markets.series import Series
 
-    return Series.parse(text, name=f"prices.{symbol}.data")
+    chosen = {READING[key]: value for key, value in reading.items() if value is not None}
+    return Series.parse(text, name=f"prices.{symbol}.data", **chosen)
 
 
 def written_out(name: str, folder: Path | None) -> str:

@@ -54,7 +54,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
 
     _check_chain(config, fork)
     chosen = config.seed if seed is None else seed
-    step_blocks, step_seconds = pace(config, fork)
+    step_blocks, step_seconds = pace(config)
     create(config, fork)
     prices = draw_prices(config, fork, seed=chosen, step_seconds=step_seconds)
     cast = Cast.of(config, fork, step_seconds, chosen)
@@ -118,11 +118,11 @@ def _following(config: ScenarioConfig, pools: Iterable[str]) -> list[str]:
     return found
 
 
-def pace(config: ScenarioConfig, fork: Fork) -> tuple[int, int]:
+def pace(config: ScenarioConfig) -> tuple[int, int]:
     """How many blocks a step takes, and how many seconds."""
     from mayavi.evm.chains import chain
 
-    each = chain(fork.chain_id).block_seconds
+    each = chain(config.chain).block_seconds
     wanted = config.step_blocks or max(1, (config.step_time or 0) // each)
     blocks = max(wanted, _block_count(config))  # each block of agents is one of the chain
     return blocks, blocks * each

@@ -78,9 +78,10 @@ class Document:
     # -- changing -----------------------------------------------------------------------------------------------------
 
     def override(self, option: str, flag: str = "--set") -> None:
-        """Apply `a.b=c`, given to `flag`: the value is read as YAML, and whatever is wrong with it will be told by this option's name.
+        """Apply `a.b=c`: the value is read as YAML, and whatever is wrong with it will be told by this option's name.
 
-        Keys are parted by dots; one that has dots itself is found where it exists already, or put into quotes.
+        `flag` is what it was given to. Keys are parted by dots; one that has dots itself is found where it exists
+        already, or put into quotes.
         """
         path, equals, written = option.partition("=")
         if not equals or not path.strip():

@@ -8,12 +8,16 @@ _CHANGES = ("oracle_change", "price_impact", "pool_change", "pool_gap", "liquidi
 _RATES = ("supply_rate", "borrow_rate", "utilisation")
 
 
-def shown(row: KpiRow | SnapshotRow) -> str:
-    """The figure of a row with its unit: `$1,412,380`, `12.5 %`, `41`."""
-    return shown_number(row.number, row.unit, row.name if isinstance(row, KpiRow) else row.metric)
+COINS = {"polygon": "POL", "avalanche": "AVAX"}
+"""What gas is paid in, where it is not ETH."""
 
 
-def shown_number(number: float, unit: str, name: str = "") -> str:
+def shown(row: KpiRow | SnapshotRow, chain: str = "") -> str:
+    """The figure of a row with its unit: `$1,412,380`, `12.5 %`, `41`; gas in the coin of `chain`."""
+    return shown_number(row.number, row.unit, row.name if isinstance(row, KpiRow) else row.metric, chain)
+
+
+def shown_number(number: float, unit: str, name: str = "", chain: str = "") -> str:
     """`number`, as `KpiRow` and `SnapshotRow` have it, for people."""
     kind = name.partition(".")[0]
     if kind in _CHANGES:
@@ -23,7 +27,7 @@ def shown_number(number: float, unit: str, name: str = "") -> str:
     if unit == "usd_e8":
         return dollars(number)
     if unit == "wei":
-        return f"{plain(number / 1e18)} ether"
+        return f"{plain(number / 1e18)} {COINS.get(chain, 'ETH')}"
     if unit in {"count", "gas"}:
         return f"{number:,.0f}" if number == int(number) or abs(number) >= 1_000 else f"{number:,.1f}"
     return plain(number)
@@ -53,4 +57,5 @@ def percent(share: float, *, sign: bool = False) -> str:
 def title_of(name: str) -> str:
     """A figure's name in words: `bad_debt` is `bad debt`, `price_impact.NOVA/USDC.3000` that of the pool."""
     kind, dot, of = name.partition(".")
+    kind = "gas_fees" if kind == "fees_wei" else kind
     return kind.removesuffix("_wei").replace("_", " ") + (f" {of}" if dot else "")

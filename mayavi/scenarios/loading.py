@@ -6,16 +6,20 @@ scenario.config.steps, scenario.text
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import UsageError
 from mayavi.scenarios.config import CHAINS, ScenarioConfig
 from mayavi.scenarios.document import Document, Place, to_yaml
+from mayavi.scenarios.price_models import PathPrice
 from mayavi.scenarios.registry import entry
 from mayavi.scenarios.validation import checked
+
+if TYPE_CHECKING:
+    from mayavi.markets.series import Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +103,9 @@ def _finished(
         document.put(("steps",), steps, f"--steps {steps}")
     for flag, option in chosen:
         document.override(option, flag)
-    _write_out_files(document)
+    files = _write_out_files(document)
     config = checked(ScenarioConfig, document)
+    _check_files(document, config, files)
     kept = {key: value for key, value in document.data.items() if key != "seed"}
     kept["chains"] = list(config.chains)
     return Scenario(config.name, config, to_yaml(kept), document.origin)
@@ -122,9 +127,11 @@ def _apply_chain(document: Document) -> None:
         document.graft(("chains", chain))
 
 
-def _write_out_files(document: Document) -> None:
-    """Every `file:` becomes the `data:` it holds, so that a scenario is whole in itself."""
-    from mayavi.scenarios.attachments import prices_written_out, written_out
+def _write_out_files(document: Document) -> dict[Place, Series]:
+    """Every `file:` becomes the `data:` it holds, so that a scenario is whole in itself. Returns those of prices."""
+    from mayavi.scenarios.attachments import READING, READING_TYPES, as_csv, in_yaml, prices_of_file, written_out
+
+    files: dict[Place, Series] = {}
 
     for place, holder in _holders(document.data, ()):
         name = holder["file"]
@@ -132,13 +139,36 @@ def _write_out_files(document: Document) -> None:
             continue
         try:
             if holder.get("process") == "path":
-                columns = [holder.pop(key, None) for key in ("time", "price")]
-                holder["data"] = prices_written_out(name, document.folder, *columns)
+                reading = {key: holder[key] for key in READING if key in holder}
+                if any(type(value) is not READING_TYPES[key] for key, value in reading.items() if value is not None):
+                    continue  # the check of the whole scenario says what is wrong
+                files[place] = prices_of_file(name, document.folder, reading)
+                holder["data"] = as_csv(files[place])
+                for key in reading:
+                    del holder[key]
             else:
                 holder["data"] = written_out(name, document.folder)
         except UsageError as error:
-            raise type(error)(f"{document.where((*place, 'file'))}: {error.message}", error.hint) from None
+            raise type(error)(f"{document.where((*place, 'file'))}: {error.message}", in_yaml(error.hint)) from None
         del holder["file"]
+    return files
+
+
+def _check_files(document: Document, config: ScenarioConfig, files: Mapping[Place, Series]) -> None:
+    """Whether the prices of files reach as far as the run, while their lines are known."""
+    from mayavi.scenarios.attachments import in_yaml
+    from mayavi.scenarios.building import pace
+    from mayavi.scenarios.pricing import check_file
+
+    for symbol, price in config.prices.items():
+        series = files.get(("prices", symbol))
+        if series is None or not isinstance(price, PathPrice):
+            continue
+        try:
+            check_file(price, series, config.steps, pace(config)[1])
+        except UsageError as error:
+            where = document.where(("prices", symbol, "file"))
+            raise type(error)(f"{where}: {error.message}", in_yaml(error.hint)) from None
 
 
 def _holders(value: Any, place: Place) -> list[tuple[Place, dict[str, Any]]]:

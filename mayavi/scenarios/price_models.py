@@ -75,6 +75,14 @@ class PathPrice(_Process):
     """The column of times; without it, it is found by its name."""
     price: str | None = None
     """The column of prices."""
+    order: Literal["ascending", "descending"] = "ascending"
+    """How the rows follow in time: descending is from new to old."""
+    decimals: Annotated[int, Field(ge=0, le=77)] | None = None
+    """For prices that are integers with so many decimals, as feeds answer: 8."""
+    skip_blank: bool = False
+    """Leave out rows without a price."""
+    keep_last: bool = False
+    """Of rows at one moment keep the last."""
     begin: str | int | None = None
     """The moment of the file at which the run begins: 2023-03-11T04:00:00Z. Without it, its first."""
     anchored: bool = False

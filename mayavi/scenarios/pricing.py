@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from mayavi.errors import BadScenario, ExecutionError, UnknownName, UsageError
+from mayavi.errors import BadScenario, BadSeries, ExecutionError, UnknownName, UsageError
 from mayavi.scenarios.config import ScenarioConfig, pool_tokens
 from mayavi.scenarios.price_models import (
     GbmPrice,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.markets.price_paths import PricePaths
     from mayavi.markets.process import PriceProcess
+    from mayavi.markets.series import Series
 
 E8 = 10**8
 
@@ -28,16 +29,30 @@ E8 = 10**8
 def draw_prices(config: ScenarioConfig, fork: Fork, *, seed: int, step_seconds: int) -> PricePaths | None:
     """One path for each price of the scenario; None where it has none."""
     from mayavi.markets import Correlation, PricePaths
+    from mayavi.scenarios.attachments import in_yaml
 
     if not config.prices:
         return None
-    processes = {symbol: process_of(price, symbol) for symbol, price in config.prices.items()}
-    start = {symbol: start_usd_e8(config, fork, symbol) / E8 for symbol in processes}
+    start = {symbol: start_usd_e8(config, fork, symbol) / E8 for symbol in config.prices}
     pairs = {(pair.split("/")[0], pair.split("/")[1]): float(value) for pair, value in config.correlations.items()}
     correlation = Correlation(pairs) if pairs else None
-    return PricePaths.draw(
-        processes, start, steps=config.steps, step_seconds=step_seconds, seed=seed, correlation=correlation
-    )
+    try:
+        processes = {symbol: process_of(price, symbol) for symbol, price in config.prices.items()}
+        return PricePaths.draw(
+            processes, start, steps=config.steps, step_seconds=step_seconds, seed=seed, correlation=correlation
+        )
+    except BadSeries as error:
+        raise BadSeries(error.message, in_yaml(error.hint)) from None
+
+
+def check_file(price: PathPrice, series: Series, steps: int, step_seconds: int) -> None:
+    """Raise what is wrong with a file of prices for a run of so many steps, while its lines are known."""
+    import numpy as np
+
+    from mayavi.markets import HistoricalPath
+
+    path = HistoricalPath(series, price.begin, price.anchored, price.fill, float(price.max_gap))
+    path.driven(1.0, np.zeros(steps), step_seconds, np.random.default_rng(0))
 
 
 def start_usd_e8(config: ScenarioConfig, fork: Fork, symbol: str) -> int:
@@ -103,10 +118,14 @@ def process_of(price: Price | None, symbol: str) -> PriceProcess:
         )
     if isinstance(price, PathPrice):
         from mayavi.markets import HistoricalPath
-        from mayavi.scenarios.attachments import series_of
+        from mayavi.scenarios.attachments import READING, series_of
 
         return HistoricalPath(
-            series_of(price.data or "", symbol), price.begin, price.anchored, price.fill, float(price.max_gap)
+            series_of(price.data or "", symbol, {key: getattr(price, key) for key in READING}),
+            price.begin,
+            price.anchored,
+            price.fill,
+            float(price.max_gap),
         )
     return Constant()
 

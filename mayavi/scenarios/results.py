@@ -193,7 +193,7 @@ BAD_DEBT, LIQUIDATED = "bad_debt", "liquidated"
 SUMMARY_COLUMNS = ("figure", "mean", "p5", "p50", "p95", "95 % interval of p95")
 
 
-def summary_rows(point: PointSummary) -> list[tuple[str, ...]]:
+def summary_rows(point: PointSummary, chain: str = "") -> list[tuple[str, ...]]:
     """A line for each figure; those that are zero in every run are left out, but for what a sweep is made for."""
     from mayavi.scenarios.figures import shown_number
 
@@ -202,9 +202,10 @@ def summary_rows(point: PointSummary) -> list[tuple[str, ...]]:
         if not (found.minimum or found.maximum or name in (BAD_DEBT, LIQUIDATED)):
             continue
         cells = [
-            shown_number(each.value, point.units[name], name) for each in (found.mean, found.p5, found.p50, found.p95)
+            shown_number(each.value, point.units[name], name, chain)
+            for each in (found.mean, found.p5, found.p50, found.p95)
         ]
-        low, high = (shown_number(each, point.units[name], name) for each in (found.p95.low, found.p95.high))
+        low, high = (shown_number(each, point.units[name], name, chain) for each in (found.p95.low, found.p95.high))
         rows.append((title_of(name), *cells, f"{low} to {high}"))
     return rows
 

@@ -9,11 +9,12 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mayavi
-from mayavi.errors import RunHalted, UsageError
+from mayavi.errors import RunHalted, UsageError, did_you_mean
 from mayavi.scenarios.headlines import Headlines
 from mayavi.scenarios.loading import Scenario, load_scenario
 from mayavi.scenarios.results import Kpis, Run
@@ -44,6 +45,7 @@ def run(
     store: str | Path | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    **unknown: object,
 ) -> Run:
     """Run a scenario, by its name or the path of its file, and keep it in the store.
 
@@ -51,12 +53,28 @@ def run(
     replica of `chain`, a `snapshot` file, or (`source="rpc"`) read from a node. `threads` changes no result. A run that
     was told to halt where an agent breaks raises `RunHalted`; it is stored as far as it came.
     """
+    refuse_unknown(run, unknown)
     chosen = load_scenario(scenario, chain=chain, steps=steps, overrides=override_texts(overrides))
     world = WorldSource.of(source, chain=chosen.config.chain, snapshot=snapshot, rpc_url=rpc_url, block=block)
     done = run_scenario(chosen, world, seed=seed, store=store_path(store), threads=threads, progress=progress)
     if done.status == "halted":
         raise halted(done)
     return done
+
+
+def refuse_unknown(function: Callable[..., object], unknown: Mapping[str, object]) -> None:
+    """A `UsageError` for arguments that `function` does not have: most often what `overrides` takes."""
+    if not unknown:
+        return
+    name, value = next(iter(unknown.items()))
+    known = [each for each, kind in signature(function).parameters.items() if kind.kind is kind.KEYWORD_ONLY]
+    near = "overrides" if name in {"set", "sets", "override", "params", "config"} else None
+    hint = f"did you mean '{near}'?" if near else did_you_mean(name, known)
+    example = value if isinstance(value, Mapping) else {name: value}
+    raise UsageError(
+        f"mayavi.{function.__name__} takes no '{name}'",
+        hint or f"values of the scenario are changed by overrides: overrides={dict(example)!r}",
+    )
 
 
 def run_scenario(

@@ -20,7 +20,15 @@ import mayavi
 from mayavi.errors import SimulationError
 from mayavi.scenarios.loading import Scenario, load_scenario
 from mayavi.scenarios.results import Kpis, PointSummary, Run, Sweep
-from mayavi.scenarios.running import Overrides, execute, override_texts, override_value, run_of, versions
+from mayavi.scenarios.running import (
+    Overrides,
+    execute,
+    override_texts,
+    override_value,
+    refuse_unknown,
+    run_of,
+    versions,
+)
 from mayavi.scenarios.sweep_plan import Plan, Task, check_seeds, make_plan, parse_grid, parse_seeds, task_key
 from mayavi.scenarios.workers import check_jobs, default_jobs, work_off
 from mayavi.scenarios.world_source import WorldSource
@@ -49,6 +57,7 @@ def sweep(
     store: str | Path | None = None,
     ray: str | None = None,
     progress: Progress | None = None,
+    **unknown: object,
 ) -> Sweep:
     """Run `scenario` with each of `seeds` at each point of `grid`, and summarise.
 
@@ -57,6 +66,7 @@ def sweep(
     opens the same frozen world. `ray` is the address of a Ray cluster that does the work instead. Runs that the store
     has already are not run again.
     """
+    refuse_unknown(sweep, unknown)
     jobs = check_jobs(default_jobs() if jobs is None else jobs)
     chosen = parse_seeds(seeds) if isinstance(seeds, str) else check_seeds(seeds)
     points = parse_grid(grid_texts(grid))
@@ -85,6 +95,7 @@ def run_sweep(
     resumed = len(done)
     advance = progress or (lambda _done, _total: None)
     advance(len(done), len(plan.tasks))
+    _drop_superseded(database, plan, done)
     tasks = plan.open_tasks(done)
     record = _record(plan, scenarios[0])
     if tasks:
@@ -116,6 +127,7 @@ def run_sweep(
     if tasks:
         summary = {"points": [point.to_json() for point in found.points]}
         database.save_sweep(replace(record, status="finished", summary=summary))
+        _drop_superseded(database, plan, done)
     return found
 
 
@@ -166,6 +178,13 @@ def stored_runs(store: Store, plan: Plan) -> dict[str, Run]:
                 sweep_id=record.sweep_id,
             )
     return found
+
+
+def _drop_superseded(store: Store, plan: Plan, done: Mapping[str, Run]) -> None:
+    """Remove what an interruption left of runs that were finished later."""
+    left = store.runs(sweep_id=plan.sweep_id, status="interrupted")
+    if gone := [each.run_id for each in left if task_key(each.scenario_text, each.seed) in done]:
+        store.remove(*gone)
 
 
 def kpis_of_sweep(store: Store, sweep_id: str) -> dict[str, Kpis]:

@@ -7,12 +7,15 @@ import io
 import re
 from pathlib import Path
 
+import pytest
+
 import mayavi.agents
 
 PAGE = Path(__file__).parents[2] / "docs" / "agents.md"
 
 
-def test_the_page_prints_what_it_shows() -> None:
+def test_the_page_prints_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAYAVI_STORE", str(tmp_path / "runs.duckdb"))
     text = PAGE.read_text(encoding="utf-8")
     steps = re.findall(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", text, re.DOTALL)
     assert steps

@@ -8,7 +8,7 @@ import pytest
 
 from mayavi.errors import BadScenario, BadSeries, MayaviError, UnknownName, UsageError
 from mayavi.scenarios import registry
-from mayavi.scenarios.loading import load_scenario, load_text
+from mayavi.scenarios.loading import load_scenario, load_text, scenario_source
 
 GOOD = """\
 name: mine
@@ -259,3 +259,44 @@ def test_an_editor_finds_no_fault_with_the_library_and_finds_those_there_are(nam
         document | {"agents": {"x": {"kind": "borrower", "collateral": "WETH", "debt": "USDC", "cuont": 3}}},
     ):
         assert list(validator.iter_errors(broken))
+
+
+@pytest.mark.parametrize(
+    ("header", "change", "message", "hint"),
+    [
+        ("time,close", "gap", "line 10: 9 hours without a price between line 9", "`fill: hold` or `fill: linear`"),
+        ("time,close", "backwards", "runs from new to old", "`order: descending`"),
+        ("time,answer", "", "an answer of a feed is an integer", "`decimals: 8`"),
+        ("time,close", "blank", "line 3: there is no price", "`skip_blank: true`"),
+        ("time,close", "twice", "is the time of line 2 too", "`keep_last: true`"),
+        ("when,close", "", "has no column of times", "`time: …`"),
+    ],
+)
+def test_what_is_wrong_with_a_file_of_prices_names_it_and_speaks_yaml(
+    tmp_path: Path, header: str, change: str, message: str, hint: str
+) -> None:
+    hours = [*range(8), *range(16 if change == "gap" else 8, 60)]
+    rows = [f"{1_700_000_000 + 3_600 * hour},{2_000 + hour}" for hour in hours]
+    if change == "backwards":
+        rows.reverse()
+    if change in {"blank", "twice"}:
+        rows[1] = f"{1_700_000_000 + 3_600 * (change == 'blank')},{'' if change == 'blank' else 5}"
+    (tmp_path / "p.csv").write_text("\n".join([header, *rows]) + "\n")
+    scenario = tmp_path / "mine.yaml"
+    text = scenario_source("depeg_cascade")
+    old = next(line for line in text.splitlines() if line.startswith("  WETH: {process"))
+    scenario.write_text(text.replace(old, "  WETH: {process: path, file: p.csv}"))
+    with pytest.raises(UsageError) as found:
+        load_scenario(scenario)
+    assert "mine.yaml:10:31: '" in found.value.message
+    assert "p.csv'" in found.value.message
+    assert message in found.value.message
+    assert hint in str(found.value.hint)
+    mended = {
+        "gap": "fill=hold",
+        "backwards": "order=descending",
+        "blank": "skip_blank=true",
+        "twice": "keep_last=true",
+    }
+    setting = mended.get(change, "decimals=2" if "answer" in header else "time=when")
+    assert "\n    order: " not in load_scenario(scenario, overrides=[f"prices.WETH.{setting}"]).text

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import AmbiguousName, UnknownName
+from mayavi.sim.store.amounts import bad_debt_e8, decimals_of, dollars, integer, told_liquidation, told_trade
 from mayavi.sim.store.schema import literal
 
 if TYPE_CHECKING:
@@ -81,24 +82,49 @@ class Explanation:
     steps: list[StepStory]
     prices: dict[str, list[tuple[int, float]]]
     """Of what was seized from it: the market's price after each step."""
+    decimals: dict[str, int] = field(default_factory=dict)
+    """Of the tokens whose figures the run recorded."""
 
     @property
     def liquidations(self) -> list[Event]:
         """The times it was liquidated."""
         return [event for step in self.steps for event in step.events if event.liquidates]
 
+    def amounts(self, event: Event) -> str:
+        """What an event moved, in whole tokens: `paid 36,645.58 USDC of debt for 21.34 WETH`."""
+        if event.liquidates:
+            return told_liquidation(event.details, self.decimals)
+        return told_trade(event.details, self.decimals) if event.own else ""
+
+    def _began(self) -> list[str]:
+        """How large the account was at first, where the run recorded it."""
+        if not self.steps:
+            return []
+        first = self.steps[0]
+        sizes = {metric: dollars(int(value)) for metric, (value, _, unit) in first.figures.items() if unit == "usd_e8"}
+        facts = [f"{sizes[metric]} of {metric}" for metric in ("debt", "collateral") if metric in sizes]
+        if first.step < 0 and "health_factor" in first.figures:
+            facts.insert(0, f"a health factor of {shown_wad(int(first.figures['health_factor'][0]))}")
+        return [f"it began ({_when(first.step)}) with {', '.join(facts)}"] if facts else []
+
     def why(self) -> list[str]:
         """Why it was liquidated, or that it was not, in sentences."""
         if not self.liquidations:
             lowest = min((w for s in self.steps if (w := s.health_factor_wad) is not None), default=None)
             end = "" if lowest is None else f"; its lowest recorded health factor was {shown_wad(lowest)}"
-            return [f"{self.account} was not liquidated{end}"]
+            return [f"{self.account} was not liquidated{end}", *self._began()]
         sentences = []
         for event in self.liquidations:
             before = event.health_factor_before
             at = "" if before is None else f" at a health factor of {shown_wad(before)}"
-            sentences.append(f"{self.account} was liquidated by {event.agent} in step {event.step}{at}")
+            moved = self.amounts(event)
+            took = f", who {moved}" if moved else ""
+            sentences.append(f"{self.account} was liquidated by {event.agent} in step {event.step}{at}{took}")
         first = self.liquidations[0]
+        if any("borrower_debt_after_e8" in event.details for event in self.liquidations):
+            left = bad_debt_e8(self.liquidations[-1].details)
+            sentences.append(f"bad debt left behind: {dollars(left)}" if left else "no bad debt was left behind")
+        sentences += self._began()
         sentences += self._before(first)
         return sentences
 
@@ -168,7 +194,8 @@ def explain(store: Store, run_id: str, agent: str) -> Explanation:
         story.setdefault(step, StepStory(step)).figures[metric] = (value, number, unit)
     steps = [story[step] for step in sorted(story)]
     seized = {e.details.get("collateral") for step in steps for e in step.events if e.liquidates}
-    return Explanation(run, owner, account, steps, _prices(store, here, sorted(map(str, seized - {None}))))
+    prices = _prices(store, here, sorted(map(str, seized - {None})))
+    return Explanation(run, owner, account, steps, prices, decimals_of(store, run.run_id))
 
 
 def _prices(store: Store, here: str, symbols: list[str]) -> dict[str, list[tuple[int, float]]]:
@@ -239,13 +266,6 @@ def _event(row: ActionRow, account: str) -> Event | None:
         note=str(details.get("note", "")) if own else "",
         own=own,
         details=details,
-        health_factor_before=_integer(details.get(before)),
-        health_factor_after=_integer(details.get(after)),
+        health_factor_before=integer(details.get(before)),
+        health_factor_after=integer(details.get(after)),
     )
-
-
-def _integer(value: object) -> int | None:
-    try:
-        return int(str(value))
-    except ValueError:
-        return None

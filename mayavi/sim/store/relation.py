@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from mayavi.errors import SetupError
 from mayavi.sim.store.views import reading
@@ -17,7 +17,7 @@ SHOWN_ROWS = 10
 
 
 class Rows(Generic[T]):
-    """The answer to a query: iterate for records, `.df()` for a pandas data frame, `.fetchall()` for plain tuples.
+    """The answer to a query: iterate or index it for records; `.df()` is a pandas data frame, `.fetchall()` tuples.
 
     Each of them asks anew, so that rows of a run under way appear as they are written.
     """
@@ -64,6 +64,20 @@ class Rows(Generic[T]):
 
     def __len__(self) -> int:
         return int(self._ask(f"SELECT count(*) FROM ({self.query})")[1][0][0])
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[T]: ...
+    def __getitem__(self, at: int | slice) -> T | list[T]:
+        if isinstance(at, slice):
+            return self.records()[at]
+        count = len(self) if at < 0 else 0
+        place = at + count
+        columns, rows = self._ask(f"SELECT * FROM ({self.query}) LIMIT 1 OFFSET {place}") if place >= 0 else ([], [])
+        if not rows:
+            raise IndexError(f"there is no row {at}: there are {len(self):,}")
+        return self._make(dict(zip(columns, rows[0], strict=True)))
 
     def __repr__(self) -> str:
         return f"<{len(self):,} rows of {', '.join(self.columns)}>"

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from mayavi.errors import SetupError, StoreError, UnknownName, UnknownRun, UsageError
-from mayavi.sim.rows import RunEnd
+from mayavi.sim.rows import RunEnd, canonical
 from mayavi.sim.store import SegmentRecorder, Store, SweepRecord
 from mayavi.sim.store.explanation import shown_wad
 from tests.sim.store.sample_runs import KPIS, actions_of, info_of, snapshots_of, store_run
@@ -185,7 +185,10 @@ def test_an_explanation_tells_what_was_done_to_an_account(tmp_path: Path) -> Non
     assert [event.step for event in story.liquidations] == [0, 1, 2, 3]
     first = story.liquidations[0]
     assert (first.agent, first.health_factor_before, first.own) == ("borrower-2", 98 * 10**16, False)
-    assert story.why()[0] == "borrower-1 was liquidated by borrower-2 in step 0 at a health factor of 0.9800"
+    assert story.why()[0] == (
+        "borrower-1 was liquidated by borrower-2 in step 0 at a health factor of 0.9800, who paid 1,700,000,000 smallest"
+        " units of USDC of debt for 1,000,000,000,000,000,000 smallest units of WETH"
+    )
     assert any("failed" in sentence for sentence in story.why())
     other = Store(path).explain(info.run_id, "borrower-0")
     assert other.why() == ["borrower-0 was not liquidated"]
@@ -198,3 +201,37 @@ def test_a_health_factor_is_never_rounded_up() -> None:
     assert shown_wad(10**18 - 1) == "0.9999"
     assert shown_wad(10**18) == "1.0000"
     assert shown_wad(2**256 - 1) == "∞ (no debt)"
+
+
+def test_amounts_are_told_in_whole_tokens_as_far_as_their_decimals_are_known(tmp_path: Path) -> None:
+    info, path = info_of(), tmp_path / "runs.duckdb"
+    moment = snapshots_of(0)[0]
+    figures = [
+        replace(moment, subject=subject, metric=metric, unit=unit)
+        for subject, metric, unit in (
+            ("AaveV3.USDC", "supplied", "e6"),
+            ("UniswapV3.WETH/USDC.500", "balance_WETH", "e18"),
+            ("AaveV3.USDC.e", "supplied", "e6"),
+        )
+    ]
+    facts = {
+        "borrower": "bob", "collateral": "WETH", "debt": "USDC", "covered": 36_645_586_000, "seized": 21_345 * 10**15,
+        "borrower_debt_after_e8": 1_204_50 * 10**6, "borrower_collateral_after_e8": 0,
+    }  # fmt: skip
+    trade = {
+        "token_in": "USDC.e", "amount_in": 1_500_000, "token_out": "WETH", "amount_out": 12 * 10**14,
+        "profit_e8": -5 * 10**7,
+    }  # fmt: skip
+    action = replace(actions_of(0)[0], agent="l", account="l", kind="liquidate", details=canonical(facts))
+    swap = replace(action, agent="arb", account="arb", kind="arbitrage", details=canonical(trade))
+    with SegmentRecorder(path) as recorder:
+        recorder.begin(info)
+        recorder.record([action, swap], figures)
+        recorder.end(RunEnd("finished", "0" * 64, (), "ab" * 32, {"total": 1.0}, ""))
+    store = Store(path)
+    story = store.explain(info.run_id, "bob")
+    (event,) = story.liquidations
+    assert story.amounts(event) == "paid 36,645.58 USDC of debt for 21.34 WETH, and left $1,204.50 of bad debt"
+    assert "bad debt left behind: $1,204.50" in story.why()
+    arbitrage = store.explain(info.run_id, "arb")
+    assert arbitrage.amounts(arbitrage.steps[0].events[0]) == "1.5000 USDC.e for 0.00120 WETH, profit −$0.50"
