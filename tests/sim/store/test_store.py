@@ -186,8 +186,8 @@ def test_an_explanation_tells_what_was_done_to_an_account(tmp_path: Path) -> Non
     first = story.liquidations[0]
     assert (first.agent, first.health_factor_before, first.own) == ("borrower-2", 98 * 10**16, False)
     assert story.why()[0] == (
-        "borrower-1 was liquidated by borrower-2 in step 0 at a health factor of 0.9800, who paid 1,700,000,000 smallest"
-        " units of USDC of debt for 1,000,000,000,000,000,000 smallest units of WETH"
+        "borrower-1 was liquidated by borrower-2 in step 0 at a health factor of 0.9800, who paid 1,700,000,000"
+        " smallest units of USDC of debt for 1,000,000,000,000,000,000 smallest units of WETH"
     )
     assert any("failed" in sentence for sentence in story.why())
     other = Store(path).explain(info.run_id, "borrower-0")
