@@ -89,6 +89,11 @@ def undisturbed(run_mayavi, tmp_path_factory: pytest.TempPathFactory) -> list[st
     return digests(swept(run_mayavi("sweep", *LONG, "--store", str(store), "--json")))
 
 
+def heed_interruptions() -> None:
+    """In a process started in the background the signal may be ignored from the start; a person's terminal sends it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def begin(store: Path) -> subprocess.Popen[str]:
     """A sweep under way, as a shell starts it, of which at least one run is done and one is not."""
     process = subprocess.Popen(
@@ -97,6 +102,7 @@ def begin(store: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=heed_interruptions,
     )
     wait_for(lambda: statuses(store).count("finished") >= 1 and "running" in statuses(store), process)
     return process
