@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 
 @contextmanager
 def two_nodes() -> Iterator[str]:
-    """The address of a cluster of two nodes with a core each; the test is skipped where ray is not installed."""
+    """The address of a cluster of two nodes with a core each; the test is skipped where ray is not installed.
+
+    One cluster at a time on a machine: two of them starve each other until their heartbeats are late.
+    """
     pytest.importorskip("ray", reason="ray is not installed; `pip install 'mayavi-sim[cluster]'` installs it")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    with warnings.catch_warnings():
+    with (Path(tempfile.gettempdir()) / "mayavi-ray-cluster.lock").open("w") as turn, warnings.catch_warnings():
+        fcntl.flock(turn, fcntl.LOCK_EX)
         warnings.simplefilter("ignore")  # Ray's own
         from ray.cluster_utils import Cluster
 
