@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
-from mayavi.agents.lending import NO_DEBT
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad
 from mayavi.errors import BadArgument
 from mayavi.evm.units import WAD, format_units
+from mayavi.protocols.health import NO_DEBT
 
 NEVER_ABOVE = 2**64 - 1
 """The upper bound of who never acts on a high health factor; those of all without debt are not above it either."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from mayavi.agents.base import Agent, StepResult, World
 from mayavi.agents.behaviours import Behaviour, KeepsBand, shown
 from mayavi.agents.exchange import UniswapExchange
-from mayavi.agents.lending import NO_DEBT, watched
+from mayavi.agents.lending import watched
 from mayavi.agents.loan import Loan
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad
 from mayavi.errors import BadArgument
 from mayavi.evm.units import WAD
+from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap_route import RouteLike
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mayavi.agents.lending import NO_DEBT, Health, Healths, Prize, Taken
+from mayavi.agents.lending import Health, Healths, Prize, Taken
 from mayavi.errors import BadArgument
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import WAD
 from mayavi.protocols.compound_v3 import INDEX_SCALE, PREFIX, CollateralAsset, CompoundV3
+from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, undone_on_failure
 
 if TYPE_CHECKING:

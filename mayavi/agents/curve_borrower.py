@@ -5,10 +5,11 @@ from __future__ import annotations
 from mayavi.agents.base import Agent, StepResult, World
 from mayavi.agents.behaviours import Move, shown
 from mayavi.agents.exchange import CurveExchange
-from mayavi.agents.lending import NO_DEBT, watched
+from mayavi.agents.lending import watched
 from mayavi.agents.loan import Loan
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad
 from mayavi.errors import BadArgument
+from mayavi.protocols.health import NO_DEBT
 
 
 class CurveBorrowerAgent(Agent):

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
 
-NO_DEBT = 2**256 - 1
-"""The health factor of an account that owes nothing."""
-
 _LARGEST = np.uint64(2**64 - 1)
 
 

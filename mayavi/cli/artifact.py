@@ -82,7 +82,7 @@ def verify(
     from mayavi.sim.store.artifact import Outcome, verify_artifact
 
     def run_again(run: BundledRun) -> Outcome:
-        from mayavi.cli.run import block_of
+        from mayavi.cli.position import block_of
         from mayavi.scenarios.loading import load_text
         from mayavi.scenarios.running import execute, versions
         from mayavi.scenarios.world_source import WorldSource

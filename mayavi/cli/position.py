@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mayavi.protocols.aave_account import AaveAccount
     from mayavi.protocols.compound_account import CompoundV3Account
 
-NO_DEBT = 2**256 - 1  # the health factor of who owes nothing
-
 
 class Protocol(StrEnum):
     """The lending protocols a position can be on."""
@@ -239,6 +237,7 @@ def compound_position(account: CompoundV3Account) -> MarketPosition:
 def document(fork: Fork, address: bytes, kind: str, positions: list[MarketPosition]) -> dict[str, object]:
     """Everything for programs: fixed-point numbers as text, null where there is no such number."""
     from mayavi.evm.address import checksum
+    from mayavi.protocols.health import NO_DEBT
 
     return {
         "address": checksum(address),
@@ -284,6 +283,7 @@ def print_positions(positions: list[MarketPosition]) -> None:
 def print_position(found: MarketPosition) -> None:
     """The assets, then what they amount to."""
     from mayavi.evm.units import format_units
+    from mayavi.protocols.health import NO_DEBT
 
     def value(amount_e8: int) -> str:
         return format_units(amount_e8, 8, 2) if amount_e8 else "–"

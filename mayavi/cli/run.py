@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mayavi.cli.output import is_styled, print_json, print_note
+from mayavi.cli.position import block_of
 from mayavi.cli.progress import activity, counted
 
 if TYPE_CHECKING:
@@ -120,13 +121,6 @@ def open_shown(world: WorldSource) -> None:
             advance(done, total)
 
         world.open(progress)
-
-
-def block_of(text: str | None) -> int | str | None:
-    """`--block` as a fork takes it."""
-    from mayavi.cli.position import block_of as of
-
-    return of(text)
 
 
 def document(run: Run) -> dict[str, object]:

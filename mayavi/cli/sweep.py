@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mayavi.cli.output import Column, print_json, print_note, print_table
+from mayavi.cli.position import block_of
 from mayavi.cli.progress import activity, counted, duration
 from mayavi.cli.run import (
     BlockOption,
@@ -19,7 +20,6 @@ from mayavi.cli.run import (
     SourceOption,
     StepsOption,
     StoreOption,
-    block_of,
     open_shown,
 )
 

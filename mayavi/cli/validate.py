@@ -9,6 +9,7 @@ import typer
 
 from mayavi.cli.group import command_group
 from mayavi.cli.output import Column, print_json, print_table
+from mayavi.cli.position import block_of
 from mayavi.cli.progress import counted
 from mayavi.cli.run import (
     BlockOption,
@@ -19,7 +20,6 @@ from mayavi.cli.run import (
     SnapshotOption,
     SourceOption,
     StepsOption,
-    block_of,
 )
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.protocols.aave_flash import FlashLoan, take_flash_loan
 from mayavi.protocols.aave_refusals import explained, prices_explained, rehearsed
 from mayavi.protocols.aave_reserve import Configuration, fraction
-from mayavi.protocols.aave_risk import NO_DEBT, Holding, liquidation_price, rule_of
+from mayavi.protocols.aave_risk import Holding, liquidation_price, rule_of
 from mayavi.protocols.aave_v3 import AaveV3, AccountData
 from mayavi.protocols.given import above_zero, address_on
+from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
 
 if TYPE_CHECKING:

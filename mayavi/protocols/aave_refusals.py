@@ -15,7 +15,8 @@ from mayavi.errors import CallReverted, ExecutionError, MayaviError, StateError,
 from mayavi.evm.reverts import Reason
 from mayavi.evm.units import format_units, from_units
 from mayavi.protocols.aave_reserve import Configuration, EMode, Reserve
-from mayavi.protocols.aave_risk import NO_DEBT, rule_of, withdrawable
+from mayavi.protocols.aave_risk import rule_of, withdrawable
+from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, spending
 
 if TYPE_CHECKING:

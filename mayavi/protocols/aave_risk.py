@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mayavi.evm.units import WAD
-
-NO_DEBT = 2**256 - 1
-"""The health factor of an account without debt: the largest integer there is."""
+from mayavi.protocols.health import NO_DEBT
 
 _HIGHEST_PRICE = 1 << 128
 

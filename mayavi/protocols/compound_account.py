@@ -21,15 +21,13 @@ from mayavi.evm.fleet import Words
 from mayavi.evm.units import from_units
 from mayavi.protocols.compound_v3 import WAD, Accounts, CollateralAsset, CompoundV3
 from mayavi.protocols.given import address_on, several
+from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mayavi.evm.receipt import Receipt
-
-NO_DEBT = 2**256 - 1
-"""The liquidation ratio of an account without debt."""
 
 _EVERYTHING = 2**256 - 1  # Comet's word for «all of the base token that is lent or owed»
 

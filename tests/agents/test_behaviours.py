@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mayavi.agents.behaviours import NEVER_ABOVE, NEVER_DROPS, Bounds, KeepsBand, Panics, Passive
-from mayavi.agents.lending import NO_DEBT
 from mayavi.agents.quantities import as_ppm, as_wad, exactly, units_of
 from mayavi.errors import BadArgument
 from mayavi.evm.units import WAD
+from mayavi.protocols.health import NO_DEBT
 
 
 def wad(thousandths: int) -> int:

@@ -7,10 +7,11 @@ import pytest
 from mayavi.agents import BorrowerAgent, KeepsBand, Panics, Passive
 from mayavi.agents.base import Agent, Intent, StepResult, World
 from mayavi.agents.borrower import OUTSIDE
-from mayavi.agents.lending import NO_DEBT, lending_market
+from mayavi.agents.lending import lending_market
 from mayavi.errors import BadArgument, UnknownName
 from mayavi.evm.units import WAD
 from mayavi.protocols import AaveV3, Erc20, PriceFeed
+from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.uniswap_route import RouteLike
 from tests.agents.stage import DIRECT, ETH_FEED, MARKETS, WETH, Stage, details, of, replica
 

@@ -6,11 +6,11 @@ import pytest
 
 from mayavi.agents import CurveBorrowerAgent
 from mayavi.agents.exchange import CurveExchange
-from mayavi.agents.lending import NO_DEBT
 from mayavi.errors import BadArgument
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
 from mayavi.protocols import CurveStableSwap, Erc20, PriceFeed
+from mayavi.protocols.health import NO_DEBT
 from tests.agents.stage import Stage, details, of, replica
 
 MILLION_USDC = 10**12

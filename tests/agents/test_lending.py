@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mayavi.agents.lending import NO_DEBT, LendingMarket, lending_market
+from mayavi.agents.lending import LendingMarket, lending_market
 from mayavi.errors import BadArgument, CallReverted, UnknownName
 from mayavi.evm.units import WAD
 from mayavi.protocols import Erc20, PriceFeed
+from mayavi.protocols.health import NO_DEBT
 from tests.agents.stage import ETH_FEED, MARKETS, WETH, replica
 
 ALICE, BOB, CAROL, KEEPER = (bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC3, 0xD4))

@@ -21,8 +21,8 @@ from mayavi.errors import (
     UsageError,
 )
 from mayavi.protocols import CompoundV3, CompoundV3Account, Erc20
-from mayavi.protocols.compound_account import NO_DEBT
 from mayavi.protocols.compound_v3 import WAD, YEAR_SECONDS, CollateralAsset, Pauses
+from mayavi.protocols.health import NO_DEBT
 from mayavi.worlds.compound import BORROWER
 from mayavi.worlds.deployment import MARKET
 from tests.protocols.comet_worlds import MAINNET, mainnet_world, replica, replica_markets, set_price

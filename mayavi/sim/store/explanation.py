@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import AmbiguousName, UnknownName
+from mayavi.protocols.health import NO_DEBT
 from mayavi.sim.store.amounts import bad_debt_e8, decimals_of, dollars, integer, told_liquidation, told_trade
 from mayavi.sim.store.schema import literal
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 LIQUIDATIONS = frozenset({"liquidate", "absorb"})
 WAD = 10**18
-NO_DEBT = 2**256 - 1
 
 
 @dataclass(frozen=True, slots=True)
