@@ -1,0 +1,52 @@
+"""What an environment can be told: one strict model each, and the named configurations it ships with.
+
+A configuration is a plain mapping on its way in, whether from `gymnasium.make`, a training's file or the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from mayavi.errors import UsageError, did_you_mean
+from mayavi.scenarios.model import Model
+
+Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+
+C = TypeVar("C", bound="EnvConfig")
+
+
+class EnvConfig(Model):
+    """What all environments have in common. A subclass adds its own fields, each with a default and a description."""
+
+    chain: str = Field("ethereum", description="the chain whose contracts are used")
+    split: Split = Field("train", description="which episodes: no episode of one split is in another")
+    start: Literal["drawn", "fixed"] = Field(
+        "drawn", description="`drawn`: every episode starts elsewhere; `fixed`: all start at one and the same state"
+    )
+    actions: Literal["discrete", "continuous"] = Field("discrete", description="the kind of action space")
+    horizon: int = Field(12, ge=1, le=100_000, description="steps until an episode is cut off")
+    step_blocks: int = Field(18_000, ge=1, le=10_000_000, description="blocks that pass in a step")
+
+
+def configured(model: type[C], *layers: Mapping[str, object] | C | None) -> C:
+    """`model` with the values of `layers`, the later ones winning; `UsageError` for what does not fit."""
+    values: dict[str, object] = {}
+    for layer in layers:
+        values |= layer.model_dump() if isinstance(layer, EnvConfig) else dict(layer or {})
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "unknown_keys":
+        facts = first["ctx"]
+        name, known = str(facts["keys"][0]), [str(each) for each in facts["known"]]
+        raise UsageError(
+            f"this environment has no setting '{name}'",
+            did_you_mean(name, known) or f"it has {', '.join(known)}",
+        ) from None
+    raise UsageError(f"setting '{where}' is {first['input']!r}: {first['msg'].lower()}") from None

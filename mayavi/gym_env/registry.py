@@ -1,0 +1,99 @@
+"""The environments by name: what the command line, gymnasium's ids and both trainers mean by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mayavi.errors import UnknownName
+
+if TYPE_CHECKING:
+    from mayavi.gym_env.configuration import EnvConfig
+    from mayavi.gym_env.rows import RowsEnv
+    from mayavi.gym_env.single import MayaviEnv
+    from mayavi.gym_env.vector import MayaviVectorEnv
+    from mayavi.scenarios.world_source import WorldSource
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An environment: its name here, its id with gymnasium, and the class that is it."""
+
+    name: str
+    id: str
+    home: str
+    """`module:class` of its `RowsEnv`."""
+    about: str
+
+    def load(self) -> type[RowsEnv[Any]]:
+        """The class."""
+        module, _, name = self.home.partition(":")
+        found: type[RowsEnv[Any]] = getattr(import_module(module), name)
+        return found
+
+
+_HERE = "mayavi.gym_env"
+ENVS: dict[str, Entry] = {
+    each.name: each
+    for each in (
+        Entry("aave", "mayavi/AaveBorrower-v0", f"{_HERE}.aave_borrower:AaveBorrowerEnv",
+              "a borrower on Aave V3 whose prices stand still: interest decides"),
+        Entry("aave-shock", "mayavi/AaveBorrowerShock-v0", f"{_HERE}.aave_borrower_shock:AaveBorrowerShockEnv",
+              "a borrower on Aave V3 whose collateral follows price paths with shocks"),
+        Entry("compound", "mayavi/CompoundV3Borrower-v0", f"{_HERE}.compound_borrower:CompoundV3BorrowerEnv",
+              "a borrower on Compound V3"),
+        Entry("vesting", "mayavi/Vesting-v0", f"{_HERE}.vesting:VestingEnv",
+              "a holder who sells what vests into Uniswap V3"),
+        Entry("liquidator", "mayavi/AaveLiquidator-v0", f"{_HERE}.aave_liquidator:AaveLiquidatorEnv",
+              "a liquidator on Aave V3 who sells what it seizes on Uniswap V3"),
+    )
+}  # fmt: skip
+
+
+def entry(name: str) -> Entry:
+    """The environment of that name or gymnasium id; `UnknownName` with the nearest where there is none."""
+    for each in ENVS.values():
+        if name in {each.name, each.id}:
+            return each
+    raise UnknownName.of("environment", name, ENVS, f"there are {', '.join(ENVS)}")
+
+
+def make_rows(
+    name: str,
+    rows: int = 1,
+    *,
+    config: Mapping[str, object] | EnvConfig | None = None,
+    world: WorldSource | None = None,
+    threads: int | None = None,
+    **settings: object,
+) -> RowsEnv[Any]:
+    """`rows` episodes of an environment side by side; `settings` change single values of `config`."""
+    from mayavi.gym_env.configuration import configured
+
+    kind = entry(name).load()
+    return kind(configured(kind.config_type, config, settings), rows, world=world, threads=threads)
+
+
+def make_single(name: str, *, render_mode: str | None = None, **settings: Any) -> MayaviEnv:
+    """What `gymnasium.make` calls."""
+    from mayavi.gym_env.single import MayaviEnv
+
+    return MayaviEnv(make_rows(name, 1, **settings), render_mode=render_mode)
+
+
+def make_vector(
+    name: str,
+    *,
+    num_envs: int = 1,
+    autoreset_mode: Any = "next_step",
+    exact_info: bool = True,
+    render_mode: str | None = None,
+    **settings: Any,
+) -> MayaviVectorEnv:
+    """What `gymnasium.make_vec(..., vectorization_mode="vector_entry_point")` calls."""
+    from mayavi.gym_env.vector import MayaviVectorEnv
+
+    rows = make_rows(name, num_envs, **settings)
+    return MayaviVectorEnv(rows, autoreset_mode=autoreset_mode, exact_info=exact_info, render_mode=render_mode)

@@ -1,0 +1,206 @@
+"""`RowsEnv`: an environment written once, over rows.
+
+N episodes stand side by side on a `Fleet`, and one kernel call steps all of them. `gymnasium.make` wraps a batch of
+one, `gymnasium.make_vec` a batch of N; training, evaluation and the search for an optimum work on the rows themselves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi.errors import BadArgument, UsageError
+from mayavi.evm.fleet import Fleet
+from mayavi.gym_env.configuration import EnvConfig
+from mayavi.gym_env.episodes import checked_episode, episode_stream
+from mayavi.scenarios.world_source import WorldSource
+
+if TYPE_CHECKING:
+    from gymnasium import spaces
+
+    from mayavi.evm.fork import Fork
+
+C = TypeVar("C", bound=EnvConfig)
+Floats = NDArray[np.float64]
+Observations = NDArray[np.float32]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """What a step gave, one entry for each row."""
+
+    observations: Observations
+    rewards: Floats
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+
+    @property
+    def done(self) -> NDArray[np.bool_]:
+        """Whether the episode is over, either way."""
+        return self.terminated | self.truncated
+
+
+class RowsEnv(ABC, Generic[C]):
+    """N episodes of one environment. What is random in an episode follows from its number; see `episodes.py`.
+
+    A subclass sets
+
+    - `name`, as the command line has it, and `config_type`;
+    - `observation_space` and `action_space` of one row, finite both;
+
+    and provides
+
+    - `prepare(fork)`: what all episodes share, put on the chain once, before it is frozen under the fleet;
+    - `start(rows, chances)`: put `rows`, which stand at the prepared world, where their episodes start;
+    - `apply(actions, live)`: one kernel call for all rows; those that are not `live` stay as they are;
+    - `observe()`, `rewards()` and `exact()`: what the last call gave, worked out for all rows.
+
+    Whatever Python remembers of a row is an array in `columns`, its first axis the rows: then rows can be copied.
+    """
+
+    name: ClassVar[str]
+    config_type: ClassVar[type[Any]]
+    strategies: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = {}
+    """Scripted play by name: given the environment, the actions of all rows now, in its own action space."""
+
+    observation_space: spaces.Box
+    action_space: spaces.Space[Any]
+
+    def __init__(
+        self, config: C, rows: int = 1, *, world: WorldSource | None = None, threads: int | None = None
+    ) -> None:
+        if type(rows) is not int or rows < 1:
+            raise UsageError(f"an environment of {rows!r} rows does nothing", "give at least one row")
+        if threads is not None and (type(threads) is not int or threads < 1):
+            raise UsageError(f"{threads!r} threads do nothing", "give at least one thread")
+        self.config, self.rows, self.threads = config, rows, threads
+        fork = (world or WorldSource()).on(config.chain).open()
+        self.prepare(fork)
+        self.world_digest = fork.digest()
+        """The identity of the world all episodes start from."""
+        self.fleet = Fleet(fork.frozen(), rows)
+        self.episodes = np.full(rows, -1, dtype=np.int64)
+        """The number of the episode each row plays; -1 before the first."""
+        self.columns: dict[str, NDArray[Any]] = {
+            "steps": np.zeros(rows, dtype=np.int64),
+            "clipped": np.zeros(rows, dtype=np.int64),
+        }
+
+    # -- what a subclass provides -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def prepare(self, fork: Fork) -> None:
+        """Put on the chain what all episodes share: funded accounts, approvals, pools. Called once."""
+
+    @abstractmethod
+    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
+        """Put `rows` where their episodes start, each drawn from its own of `chances`, by real transactions."""
+
+    @abstractmethod
+    def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
+        """Act, let time pass and look, in one kernel call. Rows that are not `live` stay exactly as they are."""
+
+    @abstractmethod
+    def observe(self) -> Observations:
+        """What all rows see now: finite, scaled, within the observation space."""
+
+    @abstractmethod
+    def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """What the last step earned, and whether it ended the episode by itself, for all rows.
+
+        Asked once a step, after `apply`, when `columns["steps"]` has counted it.
+        """
+
+    @abstractmethod
+    def exact(self) -> dict[str, list[Any]]:
+        """The exact integers behind the observations: by name one value for each row."""
+
+    def tells(self, row: int) -> list[tuple[str, str]]:
+        """The row in words, label and value, for `render`."""
+        return [(name, f"{values[row]:,}" if isinstance(values[row], int) else str(values[row]))
+                for name, values in self.exact().items()]  # fmt: skip
+
+    # -- what it does with it -----------------------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """How many steps of its episode each row has done."""
+        steps: NDArray[np.int64] = self.columns["steps"]
+        return steps
+
+    @property
+    def clipped(self) -> NDArray[np.int64]:
+        """How many actions of its episode were out of range, and were taken for the nearest that is not."""
+        clipped: NDArray[np.int64] = self.columns["clipped"]
+        return clipped
+
+    def begin(self, rows: Sequence[int] | Rows, episodes: Sequence[int]) -> None:
+        """Put `rows` at the start of `episodes`, whatever they did before."""
+        numbers = [checked_episode(each) for each in episodes]
+        if len(rows) != len(numbers):
+            raise UsageError(f"{len(rows)} rows cannot start {len(numbers)} episodes", "give each row one")
+        places = np.asarray(rows, dtype=np.intp)
+        if not len(places):
+            return
+        self.fleet.reset(places.tolist())
+        for column in self.columns.values():
+            column[places] = 0
+        self.episodes[places] = numbers
+        self.start(places, [episode_stream(self.name, self.config.split, each) for each in numbers])
+
+    def step(self, actions: Any, live: NDArray[np.bool_] | None = None) -> Stepped:
+        """Play `actions`, one for each row. Rows that are not `live` stay; what is told of them has no meaning."""
+        alive = np.ones(self.rows, dtype=np.bool_) if live is None else live
+        if (self.episodes[alive] < 0).any():
+            raise UsageError("a row has no episode yet", "call reset() first")
+        self.apply(self._within_range(actions, alive), alive)
+        self.columns["steps"][alive] += 1
+        rewards, terminated = self.rewards()
+        truncated = (self.steps >= self.config.horizon) & ~terminated
+        return Stepped(self.observe(), rewards, terminated, truncated)
+
+    def copy_rows(self, sources: Sequence[int] | Rows, targets: Sequence[int] | Rows) -> None:
+        """Put each of `targets` where its one of `sources` stands, in the middle of an episode or not."""
+        origin, goal = np.asarray(sources, dtype=np.intp), np.asarray(targets, dtype=np.intp)
+        if np.intersect1d(origin, goal).size:
+            raise UsageError("a row is both a source and a target", "copy in two goes")
+        for source, target in zip(origin.tolist(), goal.tolist(), strict=True):
+            self.fleet.copy_row(source, target)
+        self.episodes[goal] = self.episodes[origin]
+        for column in self.columns.values():
+            column[goal] = column[origin]
+
+    def _within_range(self, actions: Any, alive: NDArray[np.bool_]) -> NDArray[Any]:
+        """`actions` as the action space has them; those out of range are clipped and counted."""
+        from gymnasium import spaces
+
+        space = self.action_space
+        given = np.asarray(actions)
+        shape = (self.rows, *(space.shape or ()))
+        if given.shape != shape:
+            raise BadArgument(f"actions have the shape {given.shape}", f"{self.rows} rows take the shape {shape}")
+        if given.dtype.kind not in "iuf" or not np.isfinite(given[alive]).all():
+            bad = np.flatnonzero(~np.isfinite(given.astype(np.float64)).reshape(self.rows, -1).all(axis=1) & alive)
+            where = f" of row {bad[0]}" if len(bad) else ""
+            raise BadArgument(f"the action{where} is no number", "a policy that gives NaN has diverged")
+        if isinstance(space, spaces.Discrete):
+            if given.dtype.kind == "f" and (given[alive] != np.floor(given[alive])).any():
+                raise BadArgument("an action is not a whole number", f"choose one of {space.n} by its number")
+            wanted = np.where(alive, given, space.start).astype(np.int64)
+            fitting = np.clip(wanted, space.start, space.start + space.n - 1)
+        elif isinstance(space, spaces.Box):
+            wanted = np.where(alive.reshape(-1, *(1,) * (given.ndim - 1)), given, 0.0).astype(np.float64)
+            fitting = np.clip(wanted, space.low, space.high)
+        else:
+            raise BadArgument(f"actions of a {type(space).__name__} are not known here", "use Discrete or Box")
+        self.columns["clipped"] += (fitting != wanted).reshape(self.rows, -1).any(axis=1) & alive
+        return fitting
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.rows} rows of '{self.name}', {self.config.split} split>"

@@ -1,0 +1,59 @@
+"""A batch of one as a `gymnasium.Env`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mayavi.errors import UsageError
+from mayavi.gym_env.episodes import next_episode
+from mayavi.gym_env.rows import Observations, RowsEnv
+from mayavi.gym_env.vector import row_infos
+
+
+class MayaviEnv(gymnasium.Env[Observations, Any]):
+    """One episode at a time. `reset(options={"episode": 17})` plays a chosen one; `info` holds the exact integers.
+
+    An action out of range is clipped to the nearest that is not, and counted in `info["clipped_actions"]`.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}
+
+    def __init__(self, env: RowsEnv[Any], *, render_mode: str | None = None) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise UsageError(f"render mode '{render_mode}' is not known", "take ansi or rgb_array")
+        self.env, self.render_mode = env, render_mode
+        self.observation_space, self.action_space = env.observation_space, env.action_space
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Start the next episode, or the one of `options["episode"]`."""
+        super().reset(seed=seed)
+        options = dict(options or {})
+        chosen = options.pop("episode", None)
+        if options:
+            raise UsageError(f"reset has no option '{next(iter(options))}'", "it has episode")
+        self.env.begin([0], [next_episode(self.np_random) if chosen is None else chosen])
+        return self.env.observe()[0], self._info()
+
+    def step(self, action: Any) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
+        """Play `action`."""
+        stepped = self.env.step(np.asarray(action)[None])
+        outcome = float(stepped.rewards[0]), bool(stepped.terminated[0]), bool(stepped.truncated[0])
+        return (stepped.observations[0], *outcome, self._info())
+
+    def _info(self) -> dict[str, Any]:
+        return {name: _plain(values[0]) for name, values in row_infos(self.env).items()}
+
+    def render(self) -> Any:
+        """The episode so far: text, or a picture."""
+        from mayavi.gym_env.rendering import rendered
+
+        return rendered(self.env, 0, self.render_mode)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

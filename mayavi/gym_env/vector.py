@@ -1,0 +1,174 @@
+"""A batch of rows as a `gymnasium.vector.VectorEnv`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from mayavi.errors import UsageError
+from mayavi.gym_env.episodes import next_episode
+from mayavi.gym_env.rows import Observations, RowsEnv
+
+_MODES = {
+    "next_step": AutoresetMode.NEXT_STEP,
+    "same_step": AutoresetMode.SAME_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
+
+
+class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
+    """N episodes at once, all of them stepped in one kernel call.
+
+    Row i of a batch seeded with s plays what a single environment seeded with s + i plays. A row whose episode is over
+    starts its next one as `autoreset_mode` says, which is one of gymnasium's: `next_step` (the default; the next action
+    of that row is ignored), `same_step` (the last observation and info are in `infos["final_obs"]` and
+    `infos["final_info"]`) or `disabled` (`reset(options={"reset_mask": mask})`). `reset(options={"episode": numbers})`
+    plays chosen episodes. With `exact_info` the infos hold the exact integers of every step.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(
+        self,
+        env: RowsEnv[Any],
+        *,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        exact_info: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        mode = _MODES.get(autoreset_mode) if isinstance(autoreset_mode, str) else autoreset_mode
+        if mode is None and isinstance(autoreset_mode, str):  # gymnasium's own values, such as "NextStep"
+            mode = next((each for each in AutoresetMode if each.value == autoreset_mode), None)
+        if mode is None:
+            raise UsageError(f"autoreset mode '{autoreset_mode}' is not known", f"take one of {', '.join(_MODES)}")
+        self.env, self.autoreset_mode, self.exact_info, self.render_mode = env, mode, exact_info, render_mode
+        self.metadata = {**type(self).metadata, "autoreset_mode": mode}
+        self.num_envs = env.rows
+        self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
+        self.observation_space = batch_space(env.observation_space, env.rows)
+        self.action_space = batch_space(env.action_space, env.rows)
+        self._chances: list[np.random.Generator] = []
+        self._over = np.zeros(env.rows, dtype=np.bool_)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Start episodes in all rows, or in those of `options["reset_mask"]`."""
+        self._seed(seed)
+        options = dict(options or {})
+        mask = np.asarray(options.pop("reset_mask", np.ones(self.num_envs)), dtype=np.bool_)
+        chosen = options.pop("episode", None)
+        if options:
+            raise UsageError(f"reset has no option '{next(iter(options))}'", "it has episode and reset_mask")
+        if mask.shape != (self.num_envs,):
+            raise UsageError(
+                f"reset_mask has the shape {mask.shape}", f"give one truth value for each of {self.num_envs} rows"
+            )
+        rows = np.flatnonzero(mask)
+        if chosen is None:
+            episodes = [next_episode(self._chances[row]) for row in rows]
+        else:
+            numbers = np.broadcast_to(np.asarray(chosen), (self.num_envs,))
+            episodes = [int(numbers[row]) for row in rows]
+        self.env.begin(rows, episodes)
+        self._over[rows] = False
+        return self.env.observe(), self._infos(mask)
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Observations, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Step all rows."""
+        if self.autoreset_mode is AutoresetMode.NEXT_STEP and self._over.any():
+            return self._step_after_ends(actions)
+        if self._over.any():
+            raise UsageError("an episode is over", "reset its row: reset(options={'reset_mask': mask})")
+        stepped = self.env.step(actions)
+        observations, done = stepped.observations, stepped.done
+        infos = self._infos(np.ones(self.num_envs, dtype=np.bool_))
+        if done.any():
+            if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                infos |= {
+                    "final_obs": _objects(observations, done),
+                    "_final_obs": done,
+                    "final_info": infos,
+                    "_final_info": done,
+                }
+                self._begin_next(done)
+                observations = np.where(done[:, None], self.env.observe(), observations)
+                infos |= {name: value for name, value in self._infos(done).items() if not name.startswith("_")}
+            else:
+                self._over = done
+        return observations, stepped.rewards, stepped.terminated, stepped.truncated, infos
+
+    def _step_after_ends(self, actions: Any) -> tuple[Any, ...]:
+        """Rows that are over start anew, and nothing else happens to them; the others act."""
+        over = self._over
+        self._begin_next(over)
+        none = np.zeros(self.num_envs, dtype=np.bool_)
+        if over.all():
+            return self.env.observe(), np.zeros(self.num_envs), none, none.copy(), self._infos(over)
+        stepped = self.env.step(actions, ~over)
+        terminated, truncated = stepped.terminated & ~over, stepped.truncated & ~over
+        self._over = terminated | truncated
+        rewards = np.where(over, 0.0, stepped.rewards)
+        return stepped.observations, rewards, terminated, truncated, self._infos(~none)
+
+    def _begin_next(self, ended: NDArray[np.bool_]) -> None:
+        rows = np.flatnonzero(ended)
+        self.env.begin(rows, [next_episode(self._chances[row]) for row in rows])
+        self._over = np.zeros(self.num_envs, dtype=np.bool_)
+
+    def _seed(self, seed: int | Sequence[int | None] | None) -> None:
+        if seed is None:
+            seeds: list[int | None] = [None] * self.num_envs
+        elif isinstance(seed, int | np.integer):
+            seeds = [int(seed) + row for row in range(self.num_envs)]
+        else:
+            seeds = list(seed)
+            if len(seeds) != self.num_envs:
+                raise UsageError(f"{len(seeds)} seeds are given for {self.num_envs} rows")
+        if not self._chances:
+            self._chances = [seeding.np_random(each)[0] for each in seeds]
+            return
+        for row, each in enumerate(seeds):
+            if each is not None:
+                self._chances[row] = seeding.np_random(each)[0]
+
+    def _infos(self, told: NDArray[np.bool_]) -> dict[str, Any]:
+        if not self.exact_info:
+            return {}
+        infos: dict[str, Any] = {}
+        for name, values in row_infos(self.env).items():
+            infos[name] = values
+            infos[f"_{name}"] = told
+        return infos
+
+    def render(self) -> Any:
+        """All rows, one after the other."""
+        from mayavi.gym_env.rendering import rendered
+
+        return tuple(rendered(self.env, row, self.render_mode) for row in range(self.num_envs))
+
+
+def row_infos(env: RowsEnv[Any]) -> dict[str, NDArray[Any]]:
+    """What an info says of each row: the exact integers, the episode, the step, how many actions were clipped."""
+    infos: dict[str, NDArray[Any]] = {}
+    for name, values in env.exact().items():
+        column = np.empty(env.rows, dtype=object)
+        column[:] = values
+        infos[name] = column
+    infos |= {"episode_number": env.episodes.copy(), "step": env.steps.copy(), "clipped_actions": env.clipped.copy()}
+    return infos
+
+
+def _objects(values: NDArray[Any], told: NDArray[np.bool_]) -> NDArray[Any]:
+    column = np.full(len(values), None, dtype=object)
+    for row in np.flatnonzero(told):
+        column[row] = values[row].copy()
+    return column
