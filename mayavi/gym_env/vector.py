@@ -32,7 +32,10 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
     plays chosen episodes. With `exact_info` the infos hold the exact integers of every step.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata: dict[str, Any] = {  # noqa: RUF012  (gymnasium's own name; each batch has a copy with its mode)
+        "render_modes": ["ansi", "rgb_array"],
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
 
     def __init__(
         self,
