@@ -29,6 +29,7 @@ drop = $(if $(strip $(foreach each,$(2),$(if $(wildcard $(each)),,gone))),$(shel
 PACKAGES_THERE := $(NPM_PACKAGES:%=$(NODE_MODULES)/%/package.json)
 $(call drop,venv,$(PY))
 $(call drop,python,$(BIN)/maturin)
+$(call drop,rl,$(BIN)/tensorboard)
 $(call drop,kernel,mayavi/_kernel*.so $(BIN)/mayavi)
 $(call drop,contracts,$(PACKAGES_THERE))
 $(call drop,node,$(PACKAGES_THERE) $(HARDHAT))
@@ -49,16 +50,16 @@ demo: setup  ## a borrower on the real Aave V3 contracts, offline
 
 setup: $(STAMPS)/python $(STAMPS)/kernel $(STAMPS)/contracts $(STAMPS)/vyper  ## make the environment, and only what is not made yet
 
-test: $(STAMPS)/node setup check  ## everything: checks, then all tests (MAYAVI_CASES names the reference data)
+test: $(STAMPS)/node setup $(STAMPS)/rl check  ## everything: checks, then all tests (MAYAVI_CASES names the reference data)
 	$(call say,all tests)
 	@$(PYTEST)
 
-test-fast: setup  ## the inner loop: no slow test, no node, no checks
+test-fast: setup $(STAMPS)/rl  ## the inner loop: no slow test, no node, no checks
 	@$(PYTEST) -q -m "not slow and not node"
 
 check: check-python check-kernel  ## ruff, mypy, layer contract, stubtest, cargo fmt, clippy
 
-check-python: setup
+check-python: setup $(STAMPS)/rl
 	$(call say,ruff)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -105,6 +106,13 @@ $(STAMPS)/python: pyproject.toml constraints.txt | $(STAMPS)/venv
 	$(call say,Python packages)
 	@$(PY) tools/list_requirements.py >$(STAMPS)/requirements.txt
 	@$(PY) -m pip install --quiet -c constraints.txt -r $(STAMPS)/requirements.txt
+	@touch $@
+
+# What trains and evaluates policies: for the checks and the tests alone, since it takes some gigabytes.
+$(STAMPS)/rl: pyproject.toml constraints.txt | $(STAMPS)/python
+	$(call say,Python packages for reinforcement learning (some gigabytes the first time))
+	@$(PY) tools/list_requirements.py dev-rl >$(STAMPS)/rl-requirements.txt
+	@$(PY) -m pip install --quiet -c constraints.txt -r $(STAMPS)/rl-requirements.txt
 	@touch $@
 
 $(STAMPS)/kernel: $(KERNEL_SOURCES) pyproject.toml | $(STAMPS)/python

@@ -14,9 +14,10 @@ import pytest
 STAND_INS = {
     "python": """
 case "$*" in *mayavi.worlds.vyper) mkdir -p contracts/build; for source in contracts/vyper/[A-Z]*.vy; do
-  echo {} >contracts/build/$(basename $source .vy).0123.json; done;; esac
+  echo {} >contracts/build/$(basename $source .vy).0123.json; done;;
+*pip*rl-requirements.txt) echo >.venv/bin/tensorboard;; esac
 """,
-    "maturin": "echo kernel >mayavi/_kernel.abi3.so; echo mayavi >.venv/bin/mayavi",
+    "maturin": "echo kernel >mayavi/_kernel.abi3.so; echo >.venv/bin/mayavi; chmod +x .venv/bin/mayavi",
     "npm": """
 [ "$1" = ci ] || exit 0
 rm -rf contracts/node_modules
@@ -26,7 +27,12 @@ case "$*" in *--omit=dev*) ;; *) mkdir -p contracts/node_modules/.bin; echo >con
 """,
     **dict.fromkeys(["cargo", "ruff", "mypy", "lint-imports", "stubtest"], "echo 'cargo 1.99.0'"),
 }
-STEPS = {"maturin": "kernel", "npm ci": "packages", "mayavi.worlds.vyper": "vyper"}
+STEPS = {
+    "pip install --quiet -c constraints.txt -r .venv/.stamps/rl-requirements.txt": "rl",
+    "maturin": "kernel",
+    "npm ci": "packages",
+    "mayavi.worlds.vyper": "vyper",
+}
 
 
 class Checkout:
@@ -100,9 +106,20 @@ def test_the_set_up_mends_what_was_removed_and_nothing_else(checkout: Checkout, 
 def test_the_node_is_installed_for_the_tests_alone(checkout: Checkout) -> None:
     checkout.make("setup")
     assert not checkout.has("contracts/node_modules/.bin/hardhat")
-    assert checkout.make("test") == ["packages"]
+    assert checkout.make("test") == ["packages", "rl"]
     assert checkout.has("contracts/node_modules/.bin/hardhat")
     assert checkout.make("test") == []
+
+
+@pytest.mark.parametrize("goal", ["test", "test-fast", "check"])
+def test_the_packages_that_train_policies_are_installed_for_the_tests_and_checks_alone(
+    checkout: Checkout, goal: str
+) -> None:
+    assert "rl" not in checkout.make("demo")
+    assert "rl" in checkout.make(goal)
+    assert "rl" not in checkout.make(goal)
+    checkout.remove(".venv/bin/tensorboard")
+    assert checkout.make(goal) == ["rl"]
 
 
 def test_a_node_that_is_there_stays_when_the_packages_are_installed_again(checkout: Checkout) -> None:

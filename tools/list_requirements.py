@@ -1,27 +1,29 @@
 """Print what a development environment needs, one requirement a line, read from pyproject.toml.
 
-The Makefile installs these before the package itself exists, in the versions constraints.txt pins.
+The Makefile installs these before the package itself exists, in the versions constraints.txt pins. An argument names
+the extra to list in place of `dev`.
 """
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent / "pyproject.toml"
 
 
-def list_requirements() -> list[str]:
-    """Build back end, run-time dependencies and the `dev` extra with the extras it names in turn."""
+def list_requirements(extra: str = "dev") -> list[str]:
+    """Build back end, run-time dependencies and an extra with the extras it names in turn."""
     document = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
     project = document["project"]
     extras: dict[str, list[str]] = project["optional-dependencies"]
     own = f"{project['name']}["
 
     requirements = [*document["build-system"]["requires"], *project["dependencies"]]
-    wanted = ["dev"]
-    for extra in wanted:  # grows while it is walked
-        for requirement in extras[extra]:
+    wanted = [extra]
+    for name in wanted:  # grows while it is walked
+        for requirement in extras[name]:
             if requirement.startswith(own):
                 wanted += requirement[len(own) :].rstrip("]").split(",")
             else:
@@ -30,4 +32,4 @@ def list_requirements() -> list[str]:
 
 
 if __name__ == "__main__":
-    print(*list_requirements(), sep="\n")
+    print(*list_requirements(*sys.argv[1:2]), sep="\n")
