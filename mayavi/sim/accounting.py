@@ -79,7 +79,7 @@ class Pnl:
     gas: Fraction
     """What was burned as gas, at the last price."""
     minted: Fraction
-    """What tokens came into being, at the last price; negative where more was burned than minted."""
+    """By how much supplies grew, as the tokens themselves say, at the last price; negative where they shrank."""
 
     @property
     def total(self) -> Fraction:
@@ -133,8 +133,7 @@ class Books(Hook):
             before = holdings.start.values()
             gained = sum(holdings.now.values()) - sum(before)
             if isinstance(token, bytes):
-                supply = self.tokens[token].total_supply - Erc20(self.start, token).total_supply
-                found.append(Balance(self.tokens[token].symbol, len(before), gained, supply))
+                found.append(Balance(self.tokens[token].symbol, len(before), gained, self._supply_change(token)))
             else:
                 found.append(Balance(token, len(before), gained, -self.world.burned_wei))
         return found
@@ -188,7 +187,8 @@ class Books(Hook):
             unit = 10**holdings.decimals * 10**8
             before, after = Fraction(price_of(start, place), unit), Fraction(price_of(fork, place), unit)
             price_gain += sum(holdings.start.values()) * (after - before)
-            minted += (sum(holdings.now.values()) - sum(holdings.start.values())) * after
+            if isinstance(token, bytes):  # told by the token, not added up from holdings: else the sum always fits
+                minted += self._supply_change(token) * after
             for claim in self.claims:
                 if isinstance(token, bytes) and fork.address_of(claim.token) == token:
                     self._add_claims(claim, holdings)
@@ -198,7 +198,6 @@ class Books(Hook):
         gas = Fraction(0)
         if native is not None:
             gas = self.world.burned_wei * Fraction(price_of(fork, fork.address_of(native)), 10**18 * 10**8)
-            minted += gas
         return Pnl(gains, price_gain, gas, minted)
 
     def _add_claims(self, claim: Claim, holdings: _Holdings) -> None:
@@ -210,6 +209,9 @@ class Books(Hook):
                 amounts[claim.owed_by] = amounts.get(claim.owed_by, 0) - amount
 
     # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _supply_change(self, token: bytes) -> int:
+        return self.tokens[token].total_supply - Erc20(self.start, token).total_supply
 
     def _all_holdings(self) -> dict[bytes | str, _Holdings]:
         fork, start = self.world.fork, self.start

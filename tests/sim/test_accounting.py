@@ -171,6 +171,17 @@ def test_a_slot_overwritten_during_a_step_is_found(fork: Fork) -> None:
     ran(fork, agents, steps=1, hooks=[books])
     with pytest.raises(SimulationError, match="USDC is not conserved: holders gained -1, the supply 0"):
         books.verify()
+    pnl = books.pnl(price)
+    assert not pnl.balanced  # the identity is no tautology: a unit that is gone is missing in dollars too
+    assert pnl.total - (pnl.price_gain - pnl.gas + pnl.minted) == -Fraction(price(fork, fork.address_of("USDC")), 10**14)
+
+
+def test_gas_that_was_not_counted_as_burned_is_missing_in_dollars(fork: Fork) -> None:
+    books = Books(["USDC"])
+    ran(fork, [Racer("a")], steps=1, hooks=[books], base_fee_wei=gwei(30))
+    assert books.pnl(price, native="WETH").balanced
+    books.world.burned_wei -= 1
+    assert not books.pnl(price, native="WETH").balanced
 
 
 def test_what_was_undone_is_not_in_the_books(fork: Fork) -> None:
