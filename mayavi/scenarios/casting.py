@@ -116,6 +116,7 @@ class Cast:
         price_e8, decimals = lending.price_e8(collateral), lending.decimals(collateral)
         route = route_between(self.fork, collateral, debt)
         shared: dict[str, Any] = {"collateral": collateral, "debt": debt, "market": market, "route": route}
+        behaviours = self._behaviours(model)
         if model.debt.amount is not None:
             if model.count > 1:
                 raise BadScenario(
@@ -124,26 +125,32 @@ class Cast:
                 )
             if model.collateral.amount is None:
                 raise BadScenario(f"agents.{name}: a debt needs an amount of collateral", "collateral: 1 WETH")
+            if len(behaviours) > 1:
+                raise BadScenario(
+                    f"agents.{name}: one borrower cannot behave in {len(behaviours)} ways",
+                    "give one `behaviour`, or a `health_factor` instead of an amount of debt: then it is drawn",
+                )
             self.lenders[name] = Lenders(market, (name,), collateral, debt)
             return [
                 OpeningBorrower(
                     name,
                     collateral_amount=units(model.collateral.amount, decimals),
                     debt_amount=units(model.debt.amount, lending.decimals(debt)),
-                    behaviour=self._behaviours(model)[0][0],
+                    behaviour=behaviours[0][0],
                     cash_share=model.cash,
                     **shared,
                 )
             ]
         assert model.health_factor is not None
-        if model.count == 1 and model.collateral.amount is not None and isinstance(model.health_factor, Constant):
+        alone = model.count == 1 and len(behaviours) == 1  # shares of several behaviours are drawn from: a population
+        if alone and model.collateral.amount is not None and isinstance(model.health_factor, Constant):
             self.lenders[name] = Lenders(market, (name,), collateral, debt)
             return [
                 BorrowerAgent(
                     name,
                     collateral_amount=units(model.collateral.amount, decimals),
                     target=model.health_factor.constant,
-                    behaviour=self._behaviours(model)[0][0],
+                    behaviour=behaviours[0][0],
                     cash_share=model.cash,
                     **shared,
                 )
@@ -157,7 +164,7 @@ class Cast:
             members=model.count,
             collateral_amount=size,
             target=distribution(model.health_factor),
-            behaviours=self._behaviours(model),
+            behaviours=behaviours,
             cash_share=model.cash,
             **shared,
         )
@@ -174,7 +181,8 @@ class Cast:
         }
         if isinstance(model.behaviour, str):
             return [(kinds[model.behaviour], 1.0)]
-        return [(kinds[kind], float(share)) for kind, share in model.behaviour.items() if share]
+        # In the order of `kinds`, not of the file: whoever sorts the keys of a YAML file changes nobody's behaviour.
+        return [(kinds[kind], float(model.behaviour[kind])) for kind in kinds if model.behaviour.get(kind)]
 
     def _liquidator(self, name: str, model: Liquidator) -> list[Agent]:
         from mayavi.agents.liquidator import FrictionlessLiquidator, LiquidatorAgent

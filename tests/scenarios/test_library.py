@@ -153,16 +153,37 @@ def test_another_seed_leads_elsewhere_and_the_same_one_does_not(name: str) -> No
     assert rows(1) != rows(2)
 
 
-def test_where_an_agent_stands_in_the_file_changes_nothing() -> None:
-    scenario = load_scenario("depeg_cascade", steps=4, overrides=FEW["depeg_cascade"])
+def upside_down(value: object) -> object:
+    """Every mapping of a document in the opposite order; lists as they are."""
+    if isinstance(value, dict):
+        return {key: upside_down(each) for key, each in reversed(value.items())}
+    return value
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_where_anything_stands_in_the_file_changes_nothing(name: str) -> None:
+    scenario = load_scenario(name, steps=4, overrides=FEW[name])
     document = json.loads(scenario.config.model_dump_json(exclude_none=True, exclude_defaults=True))
-    turned = dict(reversed(document["agents"].items()))
     from mayavi.scenarios.document import to_yaml
 
-    runs = [play("", text=to_yaml(document | {"agents": agents})) for agents in (document["agents"], turned)]
+    files = [to_yaml(each) for each in (document, upside_down(document))]
+    assert files[0] != files[1]
+    runs = [play("", text=file) for file in files]
     assert runs[0].actions == runs[1].actions
     assert runs[0].snapshots == runs[1].snapshots
     assert runs[0].kpis == runs[1].kpis
+
+
+def test_one_borrower_of_several_behaviours_draws_one_of_them() -> None:
+    borrower = "{kind: borrower, collateral: 5 WETH, debt: USDC, health_factor: 1.2, behaviour: {hold: 1, panic: 1}}"
+    crash = ["agents={lone: " + borrower + "}", "prices.WETH={process: step, at: 1, size: -10%}"]
+    acted = {bool(play("depeg_cascade", steps=3, seed=seed, overrides=crash).details("exit")) for seed in range(8)}
+    assert acted == {True, False}
+    with pytest.raises(BadScenario, match=r"agents\.lone: one borrower cannot behave in 2 ways"):
+        play(
+            "depeg_cascade",
+            overrides=["agents={lone: " + borrower.replace("USDC, health_factor: 1.2", "1_700 USDC") + "}"],
+        )
 
 
 def test_a_parked_scenario_says_why_and_what_to_do_instead() -> None:
