@@ -96,7 +96,7 @@ class WorldState:
         """The account of `name`; the same name has the same address in every run."""
         address = self._addresses.get(name)
         if address is None:
-            address = self._addresses[name] = keccak256(b"mayavi account " + name.encode())[12:]
+            address = self._addresses[name] = account_address(name)
             self.accounts[address] = name
         return address
 
@@ -137,6 +137,11 @@ class WorldState:
 
     def __repr__(self) -> str:
         return f"<WorldState of {len(self.agents)} agents on {self.fork!r}, seed {self.seed}, step {self.step}>"
+
+
+def account_address(name: str) -> bytes:
+    """The address of the account `name`, in every run."""
+    return keccak256(b"mayavi account " + name.encode())[12:]
 
 
 def checked_seed(seed: int) -> int:

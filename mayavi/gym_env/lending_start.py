@@ -1,0 +1,59 @@
+"""Where episodes of a borrower start: drawn from intervals, or one state for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mayavi.gym_env.lending_config import LendingConfig
+from mayavi.markets import portable
+
+MILLION = 10**6
+FIXED_HEALTH_FACTOR = 1.25
+"""Where the loan of the fixed start is opened, on one whole token of collateral."""
+BUSY_SHARE = 0.5
+"""In so many episodes the reserve is busier than its rates were made for; in the others it is calmer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The start of one episode, in integers."""
+
+    blocks: int
+    """They pass first."""
+    collateral: int
+    """Smallest units."""
+    health_factor_ppm: int
+    utilisation_ppm: int | None
+    """None: as the reserve stands."""
+    cash_yield_ppm: int
+    """A year."""
+
+
+def fixed_start(unit: int) -> Start:
+    """One whole token, a health factor of 1.25, the market as it stands, dollars that earn nothing."""
+    return Start(0, unit, round(FIXED_HEALTH_FACTOR * MILLION), None, 0)
+
+
+def drawn_start(config: LendingConfig, unit: int, kink: float, chance: np.random.Generator) -> Start:
+    """A start from `config`'s intervals; `kink` is the utilisation above which the reserve's rates rise steeply.
+
+    Below the kink rates hardly differ, above it they differ by much: so one half of the episodes is drawn on each side.
+    """
+    smallest, largest = portable.log(config.collateral_amount)
+    amount = float(portable.exp(smallest + (largest - smallest) * chance.random()))
+    low, high = config.utilisation
+    if low < kink < high:
+        low, high = (kink, high) if chance.random() < BUSY_SHARE else (low, kink)
+    return Start(
+        blocks=int(chance.integers(config.start_blocks + 1)),
+        collateral=_ppm(amount) * unit // MILLION,
+        health_factor_ppm=_ppm(chance.uniform(*config.health_factor)),
+        utilisation_ppm=_ppm(chance.uniform(low, high)),
+        cash_yield_ppm=_ppm(chance.uniform(*config.cash_yield)),
+    )
+
+
+def _ppm(value: float) -> int:
+    return round(value * MILLION)

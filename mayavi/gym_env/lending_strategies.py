@@ -1,0 +1,48 @@
+"""Scripted borrowers: what a policy is compared with. Each gives the actions of all rows, in the env's own space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MILLION = 10**6
+BAND = (1.3, 2.0)
+"""Below the one `hold_band` repays, above the other it borrows."""
+
+
+def noop(env: Any) -> NDArray[Any]:
+    """Rests."""
+    actions: NDArray[Any] = env.actions_for(np.zeros(env.rows, dtype=np.int64))
+    return actions
+
+
+def repay_all(env: Any) -> NDArray[Any]:
+    """Repays what the wallet can, and rests from then on."""
+    actions: NDArray[Any] = env.actions_for(np.full(env.rows, -MILLION))
+    return actions
+
+
+def hold_band(env: Any) -> NDArray[Any]:
+    """Repays below a health factor of 1.3 what leads to 1.65, the band's middle, and borrows above 2.0."""
+    health, middle = env.health(), sum(BAND) / 2
+    repaid = np.rint((1 - health / middle) * MILLION).astype(np.int64)
+    shares = np.where(health < BAND[0], -np.maximum(repaid, 0), np.where(health > BAND[1], MILLION // 4, 0))
+    actions: NDArray[Any] = env.actions_for(shares)
+    return actions
+
+
+def borrow_max(env: Any) -> NDArray[Any]:
+    """Borrows as much as one action can, again and again."""
+    actions: NDArray[Any] = env.actions_for(np.full(env.rows, MILLION))
+    return actions
+
+
+STRATEGIES: dict[str, Callable[[Any], NDArray[Any]]] = {
+    "noop": noop,
+    "repay_all": repay_all,
+    "hold_band": hold_band,
+    "borrow_max": borrow_max,
+}
