@@ -39,6 +39,8 @@ class Loan:
     lending: LendingMarket = field(init=False, repr=False, compare=False)
     at_limit: dict[bytes, int] = field(init=False, repr=False, compare=False, default_factory=dict)
     """Who was to open below the lowest health factor the market lends at, and that one, with 18 decimals."""
+    stuck: set[bytes] = field(init=False, repr=False, compare=False, default_factory=set)
+    """Who tried to pay back with no cash and no collateral to be had, and waits until there is some."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lending", lending_market(self.fork, self.market))
@@ -79,7 +81,8 @@ class Loan:
     def intent(self, account: str, address: bytes, move: Move, health: Health, **facts: int) -> Intent | None:
         """What carries out `move` for an account that stands as `health` says; None where there is nothing to do.
 
-        A position without collateral is left alone: there is nothing to save. `facts` are kept with the action.
+        A position without collateral is left alone: there is nothing to save. One that can neither pay nor sell is
+        tried once, so that the reason stands in the record, and again when it can. `facts` are kept with the action.
         """
         if not health.debt_value_e8 or not health.collateral_value_e8:
             return None
@@ -98,6 +101,12 @@ class Loan:
                 return None
             return Intent("borrow", lambda: self._borrow(holder, amount), details | {"amount": amount}, account)
         cash = self.cash(address)
+        if cash or self._sellable_e8(health):
+            self.stuck.discard(address)
+        elif address in self.stuck:
+            return None
+        elif move.kind == "exit" or (move.sells_collateral and self.exchange is not None):
+            self.stuck.add(address)
         if move.kind == "exit":
             return Intent("exit", lambda: self._exit(holder, move.sells_collateral), details | {"cash": cash}, account)
         excess_e8 = health.debt_value_e8 - health.debt_value_at(move.target_wad)
@@ -209,11 +218,7 @@ class Loan:
         price, unit = self.lending.price_e8(self.collateral), int(10 ** self.lending.decimals(self.collateral))
         if not supplied or not health.withdraw_limit_e8:
             raise ActionRefused(f"there is no {self.collateral} left to sell", "the debt stays")
-        # Each unit of collateral counts with its share of the limit; what is above the debt is free.
-        limit = health.withdraw_limit_e8
-        kept_e8 = health.debt_value_e8 * _LEAST_PPM // _MILLION
-        free_e8 = max(0, limit - kept_e8) * health.collateral_value_e8 // limit
-        free = min(supplied, free_e8 * unit // price)
+        free = min(supplied, self._sellable_e8(health) * unit // price)
         needed = self.exchange.needed_for(missing)
         if target_wad is not None:
             # Selling lowers the collateral too: x = missing / (1 − threshold / target), in terms of the pool's price.
@@ -228,6 +233,15 @@ class Loan:
                 "above one, what is not needed for the debt can be sold",
             )
         return self.exchange, amount
+
+    def _sellable_e8(self, health: Health) -> int:
+        """The value of the collateral that may be withdrawn and sold while the debt is what it is."""
+        limit = health.withdraw_limit_e8
+        if self.exchange is None or not limit:
+            return 0
+        # Each unit of collateral counts with its share of the limit; what is above the debt is free.
+        kept_e8 = health.debt_value_e8 * _LEAST_PPM // _MILLION
+        return max(0, limit - kept_e8) * health.collateral_value_e8 // limit
 
     def _after(self, account: LendingAccount, **facts: int) -> Details:
         return {**facts, "health_factor_after_wad": account.health().health_factor_wad}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mayavi.sim.world_state import WorldState
 
 TRACED = 200
-"""Populations of at most so many are recorded account by account: `runs explain` tells the story of each."""
+"""Populations of at most so many are recorded account by account after every step, larger ones before the first."""
 FIGURED = 3
 """Where at most so many borrow, each has its health factor among the figures of the run."""
 

@@ -165,8 +165,8 @@ class PopulationFigures:
 
     `health_factor_below_1_05` counts those that owe something and have less, `liquidatable` those below one with
     collateral left to take. `bad_debt` is the debt that collateral
-    does not cover, account by account: the whole of it once the collateral is gone. `traced` accounts get their own
-    `health_factor`, `collateral` and `debt`.
+    does not cover, account by account: the whole of it once the collateral is gone. Each account has its own
+    `health_factor`, `collateral` and `debt` before the first step, and those that are `traced` after every one.
     """
 
     BOUNDS = (100, 105, 110, 125, 150, 200, 300)
@@ -201,7 +201,7 @@ class PopulationFigures:
             yield Figure(self.name, f"health_factor_below_{label}", int(np.count_nonzero(below)), "count")
         if owing.any():
             yield Figure(self.name, "health_factor_lowest", int(factors[owing].min()), "wad")
-        for name in self.traced:
+        for name in self.accounts if world.step < 0 else self.traced:
             row = self._rows[name]
             yield Figure(name, "collateral", int(collateral[row]), self.unit)
             yield Figure(name, "debt", int(debt[row]), self.unit)

@@ -144,10 +144,16 @@ def test_a_population_is_counted_by_health_and_its_bad_debt_is_what_collateral_d
     assert before["all health_factor_below_3"] == 1
     assert before["all health_factor_lowest"] == before["tight health_factor"] == data["tight"].health_factor_wad
     assert "empty health_factor" not in before
+    # Before the first step every account has its own figures, after it those that are traced.
+    assert before["safe health_factor"] == data["safe"].health_factor_wad
+    assert before["rich collateral"] == data["rich"].collateral_usd_e8
 
+    world.step = 0
     PriceFeed(fork, "Chainlink.ETH/USD").move_by(-0.5)
     after, data = read(), {name: market.account(world.address(name)).data() for name in names}
     assert after["all health_factor_below_1"] == 1
+    assert "safe health_factor" not in after
+    assert after["tight health_factor"] == data["tight"].health_factor_wad
     short = data["tight"].debt_usd_e8 - data["tight"].collateral_usd_e8
     assert short > 0
     assert (after["all bad_debt"], after["all accounts_with_bad_debt"]) == (short, 1)
