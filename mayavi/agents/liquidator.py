@@ -39,7 +39,8 @@ class LiquidatorAgent(Agent):
     paid fails, and the liquidation with it.
 
     `capital` is what it starts with, by debt asset, in smallest units. `routes` tells how to sell: for each collateral
-    a way that ends in the debt asset, or, where there are several, one for each pair of collateral and debt. With
+    a way that ends in the debt asset, or, where there are several, one for each pair of collateral and debt. `pairs`
+    says which collateral backs which debt, where not every one backs every other: those alone are taken. With
     `flash_loan` it borrows on Aave for the length of the transaction instead, for a premium. Several liquidators race:
     the slower one fails with the market's reason, which stays in the record.
 
@@ -55,6 +56,7 @@ class LiquidatorAgent(Agent):
         collaterals: Sequence[str],
         debts: Sequence[str],
         routes: Mapping[str | tuple[str, str], RouteLike] | None = None,
+        pairs: Iterable[tuple[str, str]] | None = None,
         capital: Mapping[str, int] | None = None,
         market: str = "AaveV3",
         flash_loan: bool = False,
@@ -65,6 +67,8 @@ class LiquidatorAgent(Agent):
         super().__init__(name)
         self.watch = tuple(watch)
         self.collaterals, self.debts = tuple(collaterals), tuple(debts)
+        every = [(collateral, debt) for collateral in self.collaterals for debt in self.debts]
+        self.pairs = frozenset(every if pairs is None else pairs)
         self.routes, self.capital = dict(routes or {}), dict(capital or {})
         self.market, self.flash_loan = market, flash_loan
         self.least_profit_e8 = least_profit * 10**8
@@ -77,13 +81,12 @@ class LiquidatorAgent(Agent):
         self._check_routes()
 
     def _check_routes(self) -> None:
-        for collateral in self.collaterals:
-            for debt in self.debts:
-                if self._route(collateral, debt) is None and collateral != debt:
-                    raise BadArgument(
-                        f"liquidator '{self.name}' has no route to sell {collateral} for {debt}",
-                        f'give one: routes={{"{collateral}": ("{collateral}", "{debt}", 500)}}',
-                    )
+        for collateral, debt in sorted(self.pairs):
+            if self._route(collateral, debt) is None and collateral != debt:
+                raise BadArgument(
+                    f"liquidator '{self.name}' has no route to sell {collateral} for {debt}",
+                    f'give one: routes={{"{collateral}": ("{collateral}", "{debt}", 500)}}',
+                )
 
     def _route(self, collateral: str, debt: str) -> RouteLike | None:
         """The way to sell; None where nothing has to be sold."""
@@ -99,6 +102,7 @@ class LiquidatorAgent(Agent):
         self.lending: LendingMarket = lending_market(world.fork, self.market)
         self.watched = tuple(world.address(account) for account in self.watch)
         self._names = dict(zip(self.watched, self.watch, strict=True))
+        self._check_ends(world)
         for asset, amount in self.capital.items():
             world.fork.deal(asset, self.address, amount)
         self._premium_bps = 0
@@ -106,6 +110,21 @@ class LiquidatorAgent(Agent):
             market = require_aave(self.lending, "a flash loan").market
             flash_borrower(world.fork)
             self._premium_bps = market.flash_loan_premiums.total_bps
+
+    def _check_ends(self, world: World) -> None:
+        """A sale that brings another token than the debt would be counted in the wrong one."""
+        for collateral, debt in sorted(self.pairs):
+            route = self._route(collateral, debt)
+            if route is None:
+                continue
+            way = Route.of(world.fork, route)
+            ends = Erc20(world.fork, collateral).address, Erc20(world.fork, debt).address
+            if (way.token_in, way.token_out) != ends:
+                raise BadArgument(
+                    f"liquidator '{self.name}' sells {collateral} for {debt} by a route from "
+                    f"{world.fork.name(way.token_in)} to {world.fork.name(way.token_out)}",
+                    f'give one for each debt: routes={{("{collateral}", "{debt}"): …}}',
+                )
 
     # -- step by step -------------------------------------------------------------------------------------------------
 
@@ -121,6 +140,7 @@ class LiquidatorAgent(Agent):
         factors = {self.watched[row]: healths.health_factor_wad[row] for row in rows}
         funds = None if self.flash_loan else {debt: self._balance(debt) for debt in self.debts}
         prizes = self.lending.prizes(list(factors), list(factors.values()), self.collaterals, self.debts, funds)
+        prizes = [prize for prize in prizes if (prize.collateral, prize.debt) in self.pairs]
         chosen = self._chosen(world, prizes)
         intents = tuple(
             Intent(
@@ -211,7 +231,8 @@ class LiquidatorAgent(Agent):
         profit = self._balance(prize.debt) - before
         worth = self._worth([prize])
         facts = self._facts(prize, taken, worth)
-        return facts | {"received": received, "profit": profit, "profit_e8": worth(prize.debt, profit)}
+        sale = {"received": received, "received_e8": worth(prize.debt, received)}
+        return facts | sale | {"profit": profit, "profit_e8": worth(prize.debt, profit)}
 
     def _with_capital(self, prize: Prize) -> tuple[Taken, int]:
         taken = self.lending.liquidate(self.address, prize)
@@ -257,6 +278,7 @@ class LiquidatorAgent(Agent):
             "covered": taken.covered,
             "paid": taken.paid,
             "seized": taken.seized,
+            "seized_e8": worth(prize.collateral, taken.seized),
             "covered_e8": worth(prize.debt, taken.covered),
             "borrower_health_factor_after_wad": after.health_factor_wad,
             "borrower_debt_after_e8": after.debt_value_e8,
@@ -281,11 +303,18 @@ class FrictionlessLiquidator(LiquidatorAgent):
         watch: Iterable[str],
         collaterals: Sequence[str],
         debts: Sequence[str],
+        pairs: Iterable[tuple[str, str]] | None = None,
         market: str = "AaveV3",
         priority_fee_wei: int = 0,
     ) -> None:
         super().__init__(
-            name, watch=watch, collaterals=collaterals, debts=debts, market=market, priority_fee_wei=priority_fee_wei
+            name,
+            watch=watch,
+            collaterals=collaterals,
+            debts=debts,
+            pairs=pairs,
+            market=market,
+            priority_fee_wei=priority_fee_wei,
         )
 
     def _check_routes(self) -> None:

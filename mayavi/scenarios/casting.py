@@ -34,11 +34,12 @@ from mayavi.scenarios.distribution_models import (
     Uniform,
 )
 from mayavi.scenarios.pricing import E8, oracle_usd_e8
-from mayavi.scenarios.routes import pool_named, route_between
+from mayavi.scenarios.routes import pool_named, pools_of, route_between
 
 if TYPE_CHECKING:
     from mayavi.agents.behaviours import Behaviour
     from mayavi.evm.fork import Fork
+    from mayavi.protocols.uniswap_route import RouteLike
 
 
 @dataclass
@@ -199,13 +200,16 @@ class Cast:
         if not chosen:
             raise BadScenario(f"agents.{name}: nobody borrows on {model.protocol}", "add an agent of kind borrower")
         collaterals, debts = _unique(each.collateral for each in chosen), _unique(each.debt for each in chosen)
+        pairs = sorted({(each.collateral, each.debt) for each in chosen})
         shared: dict[str, Any] = {
             "watch": [account for lenders in chosen for account in lenders.accounts],
             "collaterals": collaterals,
             "debts": debts,
+            "pairs": pairs,
             "market": market,
             "priority_fee_wei": model.priority_fee,
         }
+        routes = {} if model.frictionless else self._ways_to_sell(name, pairs)
         made: list[Agent] = []
         for number in range(model.count):
             own = numbered(name, number, model.count)
@@ -213,12 +217,11 @@ class Cast:
             if model.frictionless:
                 made.append(FrictionlessLiquidator(own, **shared))
                 continue
-            routes = {each: route_between(self.fork, each, debts[0]) for each in collaterals}
             capital = {symbol: self._units(symbol, amount) for symbol, amount in model.capital.items()}
             made.append(
                 LiquidatorAgent(
                     own,
-                    routes={each: route for each, route in routes.items() if route is not None},
+                    routes=routes,
                     capital=capital,
                     flash_loan=model.flash_loan,
                     least_profit=model.least_profit,
@@ -227,6 +230,24 @@ class Cast:
                 )
             )
         return made
+
+    def _ways_to_sell(self, name: str, pairs: Sequence[tuple[str, str]]) -> dict[str | tuple[str, str], RouteLike]:
+        """How a liquidator turns each collateral into the debt it backs; the pools on the way are recorded."""
+        routes: dict[str | tuple[str, str], RouteLike] = {}
+        for collateral, debt in pairs:
+            if collateral == debt:
+                continue
+            route = route_between(self.fork, collateral, debt)
+            if route is None:
+                raise BadScenario(
+                    f"agents.{name}: no pool of {self.config.chain} sells {collateral} for {debt}, and a liquidator "
+                    "sells what it seizes",
+                    f"give the scenario one: `pools: {{{collateral}/{debt}.3000: {{price: …, liquidity: …}}}}`; or "
+                    f"`frictionless: true`, who sells nothing",
+                )
+            routes[collateral, debt] = route
+            self.pools += [pool for pool in pools_of(self.fork, route) if pool not in self.pools]
+        return routes
 
     # -- prices -------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap_pool import UniswapV3Pool
-from mayavi.protocols.uniswap_route import RouteLike
+from mayavi.protocols.uniswap_route import Route, RouteLike
 from mayavi.scenarios.config import pool_tokens
 
 if TYPE_CHECKING:
@@ -38,6 +38,17 @@ def deepest_pool(fork: Fork, token: str, other: str) -> int | None:
             held = Erc20(fork, other).balance_of(address)
             found.append((-held, tokens[2]))
     return min(found)[1] if found else None
+
+
+def pools_of(fork: Fork, route: RouteLike) -> list[str]:
+    """The names of the pools that a route goes through: `WETH/USDC.500`."""
+    hops = {(frozenset(hop[:2]), hop[2]) for hop in Route.of(fork, route).hops}
+    found = []
+    for label in fork.labels:
+        tokens = pool_tokens(label) if label.startswith("UniswapV3.") and "/" in label else None
+        if tokens and (frozenset(map(fork.address_of, tokens[:2])), tokens[2]) in hops:
+            found.append(label.removeprefix("UniswapV3."))
+    return found
 
 
 def pool_named(fork: Fork, name: str) -> UniswapV3Pool:

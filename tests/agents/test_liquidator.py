@@ -284,6 +284,20 @@ def test_routes_may_differ_by_debt_and_none_is_needed_for_the_same_asset() -> No
     assert details(of(stage.step(), "bot"))["note"] == "nobody to watch"
 
 
+def test_a_route_that_does_not_end_in_the_debt_is_refused_before_it_is_counted_as_one() -> None:
+    bot = Place().liquidator(routes={"WETH": OVER_USDC})  # ends in DAI, whose units are not those of USDC
+    with pytest.raises(BadArgument, match="sells WETH for USDC by a route from WETH to DAI"):
+        Stage(replica(), [bot])
+
+
+def test_only_pairs_that_are_named_need_a_route() -> None:
+    shared = {"watch": (), "collaterals": ["WETH", "WBTC"], "debts": ["USDC", "DAI"], "routes": {"WETH": DIRECT}}
+    with pytest.raises(BadArgument, match="no route to sell WBTC for DAI"):
+        LiquidatorAgent("bot", **shared)  # type: ignore[arg-type]
+    bot = LiquidatorAgent("bot", pairs=[("WETH", "USDC")], **shared)  # type: ignore[arg-type]
+    Stage(replica(), [bot])
+
+
 def test_a_liquidator_that_cannot_sell_or_act_is_refused() -> None:
     with pytest.raises(BadArgument, match="no route to sell WETH for USDC"):
         Place().liquidator(routes={})
