@@ -156,6 +156,13 @@ class OracleShock(_Agent):
             raise fault("moves by a 'size' or along a 'path': one of the two")
         return self
 
+    @property
+    def last_change(self) -> int:
+        """The last step at which it moves the feed."""
+        if self.path is not None:
+            return self.at + max(0, len(self.path) - 1)
+        return self.at + (self.steps if self.steps > 1 else 0)
+
 
 class VestingRecipient(_Agent):
     """Holds tokens in a VestingWallet of OpenZeppelin's, and sells what is released into a pool."""

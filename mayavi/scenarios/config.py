@@ -10,9 +10,16 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from mayavi.errors import did_you_mean
-from mayavi.scenarios.agent_models import AgentModel
+from mayavi.scenarios.agent_models import AgentModel, OracleShock
 from mayavi.scenarios.model import Model
-from mayavi.scenarios.price_models import Price, RampPrice, StepPrice
+from mayavi.scenarios.price_models import (
+    GbmPrice,
+    JumpDiffusionPrice,
+    OrnsteinUhlenbeckPrice,
+    Price,
+    RampPrice,
+    StepPrice,
+)
 from mayavi.scenarios.quantities import NotNegative, Positive, PositiveRatio, Seconds, Symbol, Wei
 
 CHAINS = ("ethereum", "arbitrum", "optimism", "polygon", "base", "avalanche")
@@ -168,6 +175,10 @@ class ScenarioConfig(Model):
             if last >= self.steps:
                 message = f"the price of {symbol} changes at step {last}, and the last step is {self.steps - 1}"
                 raise _rule(("prices", symbol), message, "take more steps, or let it change earlier", (("steps",),))
+        for name, agent in self.agents.items():
+            if isinstance(agent, OracleShock) and agent.last_change >= self.steps:
+                message = f"'{name}' moves {agent.asset} at step {agent.last_change}, and the last is {self.steps - 1}"
+                raise _rule(("agents", name), message, "take more steps, or let it move earlier", (("steps",),))
         for pair in self.correlations:
             sides = pair.split("/")
             if len(sides) != 2 or sides[0] == sides[1]:
@@ -176,6 +187,11 @@ class ScenarioConfig(Model):
                 if side not in self.prices:
                     hint = did_you_mean(side, self.prices) or f"prices move for: {', '.join(self.prices)}"
                     raise _rule(("correlations", pair), f"no price process of '{side}' is given", hint)
+            for side in sides:
+                if not is_random(self.prices[side]):
+                    message = f"'{pair}' are to move together, and nothing about the price of {side} is left to chance"
+                    hint = "let it move at random too, for instance by `then: {process: gbm, volatility: 80%}`"
+                    raise _rule(("correlations", pair), message, hint, (("prices", side),))
 
     @model_validator(mode="before")
     @classmethod
@@ -197,6 +213,13 @@ def last_change(price: Price) -> int:
         after = last_change(price.then) if price.then else 0
         return own + after
     return 0
+
+
+def is_random(price: Price | None) -> bool:
+    """Whether chance moves a price all along, before or after a change."""
+    if isinstance(price, StepPrice | RampPrice):
+        return is_random(price.before) or is_random(price.then)
+    return isinstance(price, GbmPrice | OrnsteinUhlenbeckPrice | JumpDiffusionPrice)
 
 
 PRICES = "prices"

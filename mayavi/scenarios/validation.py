@@ -34,13 +34,30 @@ def checked(model: type[M], document: Document) -> M:
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
-        found = [_told(document, each) for each in error.errors(include_url=False)]
+        found = [_told(document, each) for each in _fitting(document, error.errors(include_url=False))]
     first, *others = _by_place(found)
     hints = [first.hint] if first.hint else []
     hints += [f"also {each.message}" for each in others[:_SHOWN]]
     if len(others) > _SHOWN:
         hints.append(f"and {len(others) - _SHOWN} more")
     raise BadScenario(first.message, "\n".join(hints) or None)
+
+
+def _fitting(document: Document, errors: Iterable[ErrorDetails]) -> list[ErrorDetails]:
+    """Where a value may have several forms, what is wrong with it in the form it has, not that it has no other.
+
+    A word is measured by the words that may stand there, a mapping by its keys.
+    """
+    placed = [(each, _place(document.data, each["loc"])[0]) for each in errors]
+    deeper = {place[:length] for _, place in placed for length in range(len(place))}
+    better = {place for each, place in placed if each["type"] not in _EXPECTED}
+    kept = []
+    for each, place in placed:
+        other_form = each["type"] in _EXPECTED and place in better
+        no_word = each["type"] == "literal_error" and isinstance(each["input"], dict) and place in deeper
+        if not other_form and not no_word:
+            kept.append(each)
+    return kept
 
 
 def _by_place(errors: Iterable[BadScenario]) -> list[BadScenario]:

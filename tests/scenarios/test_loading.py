@@ -82,6 +82,24 @@ def changed(old: str, new: str) -> str:
         ("steps: 4", "steps: 4\nblocks: {one: [crwd, bot]}", "who is no agent here", "did you mean 'crowd'?"),
         ("steps: 4", "steps: 4\nblocks: {one: [bot]}", "'crowd' is in no block", ""),
         ("steps: 4", "steps: 4\ncorrelations: {WETH/WBTC: 0.5}", "no price process of 'WBTC'", ""),
+        (
+            "    count: 3",
+            "    count: 3\n    behaviour: keep_band",
+            "may be 'hold', 'band' or 'panic'",
+            "did you mean 'band'?",
+        ),
+        (
+            "    count: 3",
+            "    count: 3\n    behaviour: {bnd: 1}",
+            "behaviour.bnd is 'bnd', and may be",
+            "did you mean 'band'?",
+        ),
+        (
+            "agents:\n",
+            "agents:\n  crash: {kind: oracle_shock, asset: WETH, at: 4, size: -5%}\n",
+            "mine.yaml:11:10: 'crash' moves WETH at step 4, and the last is 3",
+            "more steps",
+        ),
         ("steps: 4", "steps: 4\npools: {NOVA: {price: 1, liquidity: {NOVA: 1}}}", "is no name of a pool", "NOVA/USDC"),
     ],
 )
@@ -89,6 +107,35 @@ def test_a_mistake_in_a_file_is_told_with_its_place(old: str, new: str, message:
     error = fault(changed(old, new))
     assert message in error.message
     assert hint in (error.hint or "")
+
+
+def test_one_fault_of_a_value_with_several_forms_is_told_once() -> None:
+    assert "also" not in str(fault(changed("count: 3", "count: 3\n    behaviour: keep_band")).hint)
+    assert "also" not in str(fault(changed("count: 3", "count: 3\n    behaviour: {bnd: 1}")).hint)
+
+
+def test_prices_that_nothing_random_moves_cannot_be_correlated() -> None:
+    both = changed("prices:\n", "correlations: {WETH/WBTC: 0.5}\nprices:\n  WBTC: {process: gbm, volatility: 60%}\n")
+    error = fault(both)
+    assert error.message.startswith("mine.yaml:8:27: 'WETH/WBTC' are to move together, and nothing about the price of")
+    assert "then: {process: gbm, volatility: 80%}" in str(error.hint)
+    load_text(both.replace("size: -25%", "size: -25%, then: {process: gbm, volatility: 80%}"))
+
+
+@pytest.mark.parametrize(
+    ("shock", "last"),
+    [("at: 3, size: -5%", True), ("at: 1, steps: 3, size: -5%", False), ("at: 2, path: [9, 8]", True)],
+)
+def test_an_oracle_that_is_shocked_to_the_last_step_is_seen_and_one_step_later_is_refused(
+    shock: str, last: bool
+) -> None:
+    text = changed("agents:\n", f"agents:\n  crash: {{kind: oracle_shock, asset: WETH, {shock}}}\n")
+    if last:
+        load_text(text)
+        with pytest.raises(UsageError, match="and the last is 2"):
+            load_text(text, steps=3)
+    else:
+        assert "moves WETH at step 4, and the last is 3" in fault(text).message
 
 
 def test_no_agents_at_all_are_refused() -> None:
