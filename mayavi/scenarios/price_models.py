@@ -125,9 +125,9 @@ class JumpDiffusionPrice(_Process):
     drift: Ratio = Decimal(0)
     jumps_per_year: RatioFromZero
     jump_mean: Move
-    """The mean size of a jump: -10%."""
-    jump_deviation: PositiveRatio
-    """The standard deviation of the logarithm of its size."""
+    """By how much a jump moves the price on average: -10%."""
+    jump_deviation: RatioFromZero
+    """The standard deviation of the logarithm of its size; 0 makes all jumps alike."""
 
 
 Price = Annotated[

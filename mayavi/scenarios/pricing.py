@@ -110,11 +110,12 @@ def process_of(price: Price | None, symbol: str) -> PriceProcess:
         reversion = float(portable.log(2.0)) * SECONDS_PER_YEAR / price.half_life
         return OrnsteinUhlenbeck(reversion, float(price.volatility), _number(price.mean))
     if isinstance(price, JumpDiffusionPrice):
-        from mayavi.markets import portable
-
-        mean = float(portable.log(1 + float(price.jump_mean)))
-        return JumpDiffusion(
-            float(price.volatility), float(price.jumps_per_year), mean, float(price.jump_deviation), float(price.drift)
+        return JumpDiffusion.of_mean_size(
+            float(price.volatility),
+            float(price.jumps_per_year),
+            float(price.jump_mean),
+            float(price.jump_deviation),
+            float(price.drift),
         )
     if isinstance(price, PathPrice):
         from mayavi.markets import HistoricalPath
