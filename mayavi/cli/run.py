@@ -134,6 +134,7 @@ def document(run: Run) -> dict[str, object]:
         "status": run.status,
         "digest": run.digest,
         "kpis": {row.name: {"value": row.value, "number": row.number, "unit": row.unit} for row in run.kpis.rows()},
+        "notes": run.notes,
         "timings": dict(run.timings),
         "store": str(run.store_path),
         "error": run.error,
@@ -143,7 +144,7 @@ def document(run: Run) -> dict[str, object]:
 def told(run: Run, config: ScenarioConfig) -> list[str]:
     """What one wants to know of a run: how much happened, what failed, its figures, where prices went."""
     from mayavi.scenarios.figures import shown, title_of
-    from mayavi.scenarios.notes import NOTED, notes
+    from mayavi.scenarios.notes import NOTED
 
     lines = [f"{plural(run.steps, 'step')}, {agents_of(config)}, {happened(run)}"]
     if raised := int(run.kpis.get("raised", 0)):
@@ -157,7 +158,7 @@ def told(run: Run, config: ScenarioConfig) -> list[str]:
     ]
     facts += moves
     width = max((len(name) for name, _ in facts), default=0)
-    return lines + [f"{name.ljust(width)}  {value}" for name, value in facts] + [f"note: {n}" for n in notes(run.kpis)]
+    return lines + [f"{name.ljust(width)}  {value}" for name, value in facts] + [f"note: {each}" for each in run.notes]
 
 
 def lending(run: Run) -> tuple[list[tuple[str, str]], set[str]]:

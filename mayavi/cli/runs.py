@@ -115,12 +115,15 @@ def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fals
     print_facts(facts_of(found))
     if kpis:
         from mayavi.scenarios.figures import shown, title_of
+        from mayavi.scenarios.notes import notes
 
         print()
         print_table(
             [Column("figure", right=False), Column("value")],
             [(title_of(row.name), shown(row, found.chain)) for row in kpis],
         )
+        for note in notes({row.name: row.number for row in kpis}):
+            print(f"note: {note}")
     if kinds:
         print()
         print_table(

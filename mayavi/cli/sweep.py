@@ -105,6 +105,8 @@ def sweep(
         print_point(found.points[0], on)
     else:
         print_grid(found)
+    for note in found.notes:
+        print(f"note: {note}")
     if len(found.seeds) > 1 and len(set(found.digests)) <= len(found.points):
         print("all seeds gave the same rows: chance changes nothing in this scenario")
     print_note(last_line(found))
@@ -187,6 +189,7 @@ def document(found: Sweep) -> dict[str, object]:
             for index, run in enumerate(found.runs)
         ],
         "points": [point.to_json() for point in found.points],
+        "notes": found.notes,
         "resumed": found.resumed,
         "seconds": found.seconds,
         "store": str(found.store_path),

@@ -42,6 +42,8 @@ class Tally(Hook):
         self.arbitrages = self.arbitrage_profit_e8 = 0
         self.liquidations = self.lost_liquidations = 0
         self.liquidated_e8 = self.liquidator_profit_e8 = 0
+        self.sold_seized_e8 = self.sold_for_e8 = 0
+        """What liquidators sold of what they seized, at the oracle's price, and what it brought."""
         self.liquidator_fees: dict[str, int] = {}
         """What gas cost liquidators, the liquidations that failed included: by what the market counts in."""
         self.liquidated_accounts: set[str] = set()
@@ -95,6 +97,9 @@ class Tally(Hook):
         self.liquidated_e8 += int(facts["covered_e8"])
         self.liquidator_profit_e8 += int(facts.get("profit_e8", 0))
         self.liquidated_accounts.add(facts["borrower"])
+        if int(facts.get("received", 0)):
+            self.sold_seized_e8 += int(facts["seized_e8"])
+            self.sold_for_e8 += int(facts["received_e8"])
 
     def _trade(self, agent: str, facts: dict[str, str]) -> None:
         if agent in self.sellers:
@@ -156,6 +161,9 @@ class Figures:
         fees = tally.liquidator_fees.get("ETH" if unit == "eth_e8" else "USD", 0)
         yield kpi("liquidator_profit", tally.liquidator_profit_e8 - fees, unit)
         yield kpi("liquidator_profit_before_gas", tally.liquidator_profit_e8, unit)
+        if tally.sold_seized_e8:
+            gap = (tally.sold_for_e8 - tally.sold_seized_e8) * WAD // tally.sold_seized_e8
+            yield kpi("liquidation_sale_gap", gap, "wad")
         for metric, name in (
             ("bad_debt", "bad_debt"),
             ("accounts_with_bad_debt", "bad_debt_accounts"),
@@ -216,12 +224,14 @@ class Figures:
         from mayavi.protocols.tokens import Erc20
 
         tally = self.tally
-        for (agent, sold, bought), (given, got) in sorted(tally.sold.items()):
+        nothing = {(agent, *pair): [0, 0] for agent, pair in tally.sellers.items()}  # a sweep takes the mean over all
+        for (agent, sold, bought), (given, got) in sorted((nothing | tally.sold).items()):
             first, second = Erc20(world.fork, sold), Erc20(world.fork, bought)
             yield kpi(f"sold.{agent}.{sold}", given, f"e{first.decimals}")
             yield kpi(f"proceeds.{agent}.{bought}", got, f"e{second.decimals}")
-            average = got * 10**first.decimals * WAD // (given * 10**second.decimals) if given else 0
-            yield kpi(f"average_price.{agent}.{sold}/{bought}", average, "wad")
+            if given:
+                average = got * 10**first.decimals * WAD // (given * 10**second.decimals)
+                yield kpi(f"average_price.{agent}.{sold}/{bought}", average, "wad")
         if tally.arbitrages:
             yield kpi("arbitrages", tally.arbitrages, "count")
             yield kpi("arbitrage_profit", tally.arbitrage_profit_e8, "usd_e8")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import SetupError
 from mayavi.scenarios.figures import shown, title_of
+from mayavi.scenarios.notes import notes, notes_of_many
 from mayavi.sim.rows import ActionRow, KpiRow, RunStatus, SnapshotRow
 
 if TYPE_CHECKING:
@@ -93,10 +94,15 @@ class Run:
         """The market after every step, one figure a row: iterate, or `.df()`."""
         return self.store.snapshots(self.run_id)
 
+    @property
+    def notes(self) -> list[str]:
+        """What has to be known before its figures are believed; nothing where all is as the scenario wants it."""
+        return notes(self.kpis)
+
     def _repr_html_(self) -> str:
         head = f"{self.scenario} · {self.chain} · seed {self.seed} · run {self.run_id}"
         tail = f"{self.steps:,} steps · {self.status} · digest {self.digest[:16]}…"
-        return f"<b>{escape(head)}</b>{self.kpis._repr_html_()}<p>{escape(tail)}</p>"
+        return f"<b>{escape(head)}</b>{self.kpis._repr_html_()}{_noted(self.notes)}<p>{escape(tail)}</p>"
 
 
 @dataclass(frozen=True)
@@ -167,6 +173,11 @@ class Sweep:
         """The digest of each run, in the order of the plan."""
         return tuple(run.digest for run in self.runs)
 
+    @property
+    def notes(self) -> list[str]:
+        """What has to be known before the figures are believed, and in how many runs."""
+        return notes_of_many([run.kpis for run in self.runs])
+
     def df(self) -> Any:
         """A pandas data frame with a row for each run: seed, overrides and every figure."""
         try:
@@ -186,7 +197,7 @@ class Sweep:
         for point in self.points:
             parts += [f"<p>{escape(point.label)}</p>"] if point.label else []
             parts.append(_table(SUMMARY_COLUMNS, summary_rows(point)))
-        return "".join(parts)
+        return "".join([*parts, _noted(self.notes)])
 
 
 BAD_DEBT, LIQUIDATED = "bad_debt", "liquidated"
@@ -220,6 +231,10 @@ def headline_figures(points: Sequence[PointSummary], most: int = 2) -> list[str]
         if name.partition(".")[0] in {"price_impact", "pool_change", "oracle_change", "average_price"}
     ]
     return (lending or moves or shared)[:most]
+
+
+def _noted(texts: Sequence[str]) -> str:
+    return "".join(f"<p>note: {escape(text)}</p>" for text in texts)
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

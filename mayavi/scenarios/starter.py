@@ -36,6 +36,7 @@ agents:
     kind: arbitrageur
     pool: WETH/USDC.500                # kept near the outside price
     capital: {{WETH: 200_000, USDC: 400_000_000}}   # too little, and liquidators sell at the price before the shock
+    priority_fee: 5 gwei               # comes first, so that they do not either when they are quick
 
 ordering: priority_fee                 # who comes first in a block: fifo, shuffle or priority_fee
 gas: {{base_fee: 20 gwei}}

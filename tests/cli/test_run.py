@@ -62,6 +62,18 @@ def test_programs_get_one_object_and_nothing_else(run_mayavi, tmp_path: Path) ->
     }
 
 
+def test_what_makes_figures_doubtful_is_told_by_run_show_and_sweep_alike(run_mayavi, tmp_path: Path) -> None:
+    options = (*SMALL, "--set", "agents.arbitrageur.capital={WETH: 1, USDC: 1}", "--store", str(tmp_path / "r.duckdb"))
+    note = "liquidators sold what they seized at +"
+    assert f"note: {note}" in run_mayavi("run", *options).stdout
+    shown = run_mayavi("runs", "show", "latest", "--store", str(tmp_path / "r.duckdb")).stdout
+    assert f"note: {note}" in shown
+    (sold, pool) = json.loads(run_mayavi("run", *options, "--json").stdout)["notes"]
+    assert (sold.startswith(note), pool.startswith("WETH/USDC.500 ends +")) == (True, True)
+    swept = run_mayavi("sweep", *options, "--seeds", "0:3", "--jobs", "1")
+    assert f"note: in 3 of 3 runs, as in the first of them: {note}" in swept.stdout
+
+
 def test_the_same_seed_gives_the_same_digest_on_any_number_of_threads(run_mayavi, tmp_path: Path) -> None:
     def digest(*options: str) -> str:
         finished = run_mayavi("run", *SMALL, "--store", str(tmp_path / "runs.duckdb"), "--json", *options)

@@ -8,7 +8,7 @@ from mayavi.agents.borrower_population import BorrowerPopulation
 from mayavi.errors import BadArgument, BadScenario
 from mayavi.scenarios.headlines import gist
 from mayavi.scenarios.loading import load_scenario
-from mayavi.scenarios.notes import notes
+from mayavi.scenarios.notes import notes, notes_of_many
 from mayavi.scenarios.starter import starter
 from tests.scenarios.play import Played, play
 
@@ -58,7 +58,7 @@ def test_a_pool_far_from_the_oracle_is_told_of_and_those_of_the_library_are_near
     poor = ["agents.arbitrageur.capital={WETH: 1, USDC: 1}"]
     played = play("depeg_cascade", steps=4, overrides=poor)
     assert played.kpis["pool_gap.WETH/USDC.500"] > 0.3 * 10**18
-    assert "WETH/USDC.500 ends +" in notes(numbers(played))[0]
+    assert any(note.startswith("WETH/USDC.500 ends +") for note in notes(numbers(played)))
     for scenario in ("depeg_cascade", "compound_v3_borrower"):
         for chain in load_scenario(scenario).config.chains:
             assert notes(numbers(play(scenario, chain=chain))) == []
@@ -73,6 +73,15 @@ def test_a_pool_that_follows_a_shock_changes_and_one_that_is_sold_into_is_presse
     assert "pool_change.NOVA/USDC.3000" not in sold
 
 
+def test_a_seller_who_never_gets_its_price_has_sold_nothing_and_at_no_price() -> None:
+    never = ["agents.investors.sells=threshold", "agents.investors.threshold=5"]
+    played = play("vesting_cliff", overrides=never)
+    assert played.details("release")
+    assert notes(numbers(played))[-1].startswith("investors sold no NOVA: ")
+    assert (played.kpis["sold.investors.NOVA"], played.kpis["proceeds.investors.USDC"]) == (0, 0)
+    assert "average_price.investors.NOVA/USDC" not in played.kpis
+
+
 def test_a_liquidators_profit_is_what_is_left_after_the_gas_of_all_it_tried() -> None:
     played = play("depeg_cascade", steps=4)
     fees = sum(int(row.fee_wei) for row in played.actions if row.kind == "liquidate")
@@ -82,6 +91,28 @@ def test_a_liquidators_profit_is_what_is_left_after_the_gas_of_all_it_tried() ->
     assert cost == pytest.approx(fees * price // 10**18, rel=0.05)
     free = play("depeg_cascade", steps=4, overrides=["gas.base_fee=0", "gas.priority_fee=0"]).kpis
     assert free["liquidator_profit"] == free["liquidator_profit_before_gas"] > 0
+
+
+def test_liquidators_who_sell_before_the_pool_follows_are_told_of() -> None:
+    first = play("depeg_cascade", steps=4)
+    assert -0.03 * 10**18 < first.kpis["liquidation_sale_gap"] < 0
+    assert not any("liquidators sold" in note for note in notes(numbers(first)))
+    late = play("depeg_cascade", steps=4, overrides=["agents.arbitrageur.priority_fee=0 gwei"])
+    sold, brought = (sum(int(each[key]) for each in late.details("liquidate")) for key in ("seized_e8", "received_e8"))
+    assert late.kpis["liquidation_sale_gap"] == (brought - sold) * 10**18 // sold > 0.3 * 10**18
+    assert any(note.startswith("liquidators sold what they seized at +") for note in notes(numbers(late)))
+
+
+def test_many_runs_tell_each_kind_of_doubt_once_and_how_many_have_it() -> None:
+    far, near = {"pool_gap.A/B.500": 0.2, "never_opened.bob": 1.0}, {"pool_gap.A/B.500": 0.01, "never_opened.bob": 0.0}
+    assert notes_of_many([near, near]) == []
+    told = notes_of_many([near, far, {"pool_gap.A/B.500": -0.3, "never_opened.bob": 0.0}])
+    assert [each.partition(":")[0] for each in told] == [
+        "in 2 of 3 runs, as in the first of them",
+        "in 1 of 3 runs, as in the first of them",
+    ]
+    assert "A/B.500 ends +20.0 %" in told[0]
+    assert "bob never opened its loan" in told[1]
 
 
 def test_a_loan_that_never_opens_is_told_of_and_leaves_nothing_behind() -> None:
