@@ -1,5 +1,6 @@
 //! The EVM kernel of Mayavi: revm behind frozen worlds, writes-only overlays and batched programs. No network, no policy.
 
+mod arithmetic;
 #[cfg(feature = "bench")]
 mod bare;
 mod batch;

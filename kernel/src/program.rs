@@ -1,4 +1,4 @@
-//! A step compiled once and run on many rows: calls with holes, slot reads and writes, time.
+//! A step compiled once and run on many rows: calls with holes, slot reads and writes, time, arithmetic.
 //!
 //! A program works on 256-bit words. Inputs are words given per row, every operation writes registers, outputs name the
 //! registers that are handed back. Nothing in it is a Python object, so a row runs from end to end without Python.
@@ -14,6 +14,7 @@ use revm::{
 };
 
 use crate::{
+    arithmetic::Function,
     convert::WordArg,
     evm::DEFAULT_GAS,
     machine::{Failure, Machine},
@@ -25,6 +26,15 @@ pub enum Source {
     Constant(U256),
     Input(usize),
     Register(usize),
+}
+
+impl Source {
+    fn constant(self) -> Option<U256> {
+        match self {
+            Self::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
 }
 
 /// A word of a program: an input, a result of an earlier operation, or a constant.
@@ -188,13 +198,23 @@ enum Operation {
         value: Source,
         mask: Source,
     },
+    Balance {
+        address: Source,
+        into: usize,
+    },
     Advance {
         blocks: Source,
         seconds: Source,
+        mask: Source,
     },
     Time {
         number: usize,
         timestamp: usize,
+    },
+    Compute {
+        function: Function,
+        with: Vec<Source>,
+        into: usize,
     },
 }
 
@@ -227,6 +247,19 @@ impl Program {
 
     fn owner(&self) -> Owner {
         Owner(Some(self.id))
+    }
+
+    /// A function of words. Of constants alone it is a constant, and no row has to compute it.
+    pub fn compute(&mut self, function: Function, words: impl IntoIterator<Item = SourceArg>) -> PyResult<Word> {
+        let mut owner = self.owner();
+        let with: Vec<Source> = words.into_iter().map(|word| owner.take(word)).collect::<PyResult<_>>()?;
+        let constants: Option<Vec<U256>> = with.iter().map(|source| source.constant()).collect();
+        if let Some(constants) = constants {
+            return Ok(Word { source: Source::Constant(function.apply(&constants)), program: None });
+        }
+        let into = self.register();
+        self.operations.push(Operation::Compute { function, with, into });
+        Ok(self.word(into))
     }
 
     pub fn input_count(&self) -> usize {
@@ -328,11 +361,20 @@ impl Program {
         Ok(())
     }
 
-    /// Move the row's block number and time on.
-    fn advance(&mut self, blocks: SourceArg, seconds: SourceArg) -> PyResult<()> {
+    /// The ether an account holds, in wei.
+    fn balance(&mut self, address: SourceArg) -> PyResult<Word> {
+        let address = self.owner().take(address)?;
+        let into = self.register();
+        self.operations.push(Operation::Balance { address, into });
+        Ok(self.word(into))
+    }
+
+    /// Move the row's block number and time on, unless `mask` is zero.
+    #[pyo3(signature = (blocks, seconds, *, mask=SourceArg(ONE)))]
+    fn advance(&mut self, blocks: SourceArg, seconds: SourceArg, mask: SourceArg) -> PyResult<()> {
         let mut owner = self.owner();
-        let (blocks, seconds) = (owner.take(blocks)?, owner.take(seconds)?);
-        self.operations.push(Operation::Advance { blocks, seconds });
+        let (blocks, seconds, mask) = (owner.take(blocks)?, owner.take(seconds)?, owner.take(mask)?);
+        self.operations.push(Operation::Advance { blocks, seconds, mask });
         Ok(())
     }
 
@@ -481,7 +523,13 @@ impl Program {
                     machine.write_slot(words.address(*address)?, words.get(*slot), words.get(*value))?;
                 }
             }
-            Operation::Advance { blocks, seconds } => {
+            Operation::Balance { address, into } => {
+                words.registers[*into] = machine.read_info(words.address(*address)?)?.balance;
+            }
+            Operation::Advance { blocks, seconds, mask } => {
+                if words.get(*mask).is_zero() {
+                    return Ok(());
+                }
                 let blocks = words.u64(*blocks, "a number of blocks")?;
                 let seconds = words.u64(*seconds, "a number of seconds")?;
                 let overflow = || Failure::Invalid("the block number or time does not fit any more".into());
@@ -492,6 +540,14 @@ impl Program {
             Operation::Time { number, timestamp } => {
                 words.registers[*number] = block.number;
                 words.registers[*timestamp] = block.timestamp;
+            }
+            Operation::Compute { function, with, into } => {
+                words.registers[*into] = match with[..] {
+                    [a] => function.apply(&[words.get(a)]),
+                    [a, b] => function.apply(&[words.get(a), words.get(b)]),
+                    [a, b, c] => function.apply(&[words.get(a), words.get(b), words.get(c)]),
+                    ref more => function.apply(&more.iter().map(|word| words.get(*word)).collect::<Vec<_>>()),
+                };
             }
         }
         Ok(())
