@@ -46,6 +46,21 @@ def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
         fork.set_balance(token, wanted)
 
 
+def balance_slot(fork: Fork, token: bytes, holder: bytes) -> tuple[bytes, int]:
+    """The account and the slot whose whole value is `holder`'s balance of `token`; `StateError` where there is none."""
+    return slot_behind(fork, token, _BALANCE_OF + holder.rjust(32, b"\0"))
+
+
+def slot_behind(fork: Fork, contract: bytes, query: bytes) -> tuple[bytes, int]:
+    """The account and the slot that hold what `query` returns, now and ever; `StateError` where it is computed."""
+    place = _slot_behind(fork, contract, query)
+    if place is None:
+        raise StateError(
+            f"what {fork.name(contract)} answers to 0x{query[:4].hex()} is not plain storage", "ask the contract itself"
+        )
+    return place
+
+
 def _slot_behind(fork: Fork, token: bytes, query: bytes) -> tuple[bytes, int] | None:
     """The slot whose whole value is what `query` returns, now and ever."""
     for address, slots in fork.touched(token, query):

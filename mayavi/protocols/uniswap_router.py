@@ -29,6 +29,7 @@ _SECOND = [
     "exactOutput((bytes path, address recipient, uint256 amountOut, uint256 amountInMaximum) params)",
     "multicall(uint256 deadline, bytes[] data)",
 ]
+_FOREVER = 2**256 - 1
 _SECOND_BY_CHAIN = {
     8453: "0x2626664c2603336E57B271c5C0b26F421741e481",
     43114: "0xbb00FF08d01D300023C629E8fFfFcb65A5a578cE",
@@ -73,6 +74,16 @@ class Router:
             return swap
         wrapped: bytes = self.contract.multicall.encode(deadline, [swap])
         return wrapped
+
+    def single_swap(self, route: Route, *, recipient: bytes) -> tuple[bytes, int, int]:
+        """A sale through one pool at any price, to be filled in many times over.
+
+        Its calldata, and where in it the amount put in and the square root price limit stand.
+        """
+        assert route.single
+        name, params = self._call(route, 0, 0, True, recipient, _FOREVER, 0)
+        calldata: bytes = self.contract[name].encode(params)
+        return calldata, len(calldata) - 3 * 32, len(calldata) - 32
 
     def _call(
         self,
