@@ -71,7 +71,7 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
     | … + 3 | what the most would seize against the pool's depth, times ten |
     | … + 4 | the profit expected of the most, over the scale, times ten |
 
-    The expected profit takes the pool's liquidity at its price to be the same everywhere. Rewards are the profit in
+    The expected profit is reckoned with the pool's liquidity as it lies, as a quote would. Rewards are the profit in
     dollars after bonus, sale and gas over the scale of the episode: the liquidation bonus on all debts of the start. A
     dollar is a USDC. An episode terminates when no account owes anything, and is truncated after `horizon` steps.
     """
@@ -326,7 +326,7 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
         return np.argsort(np.where(self.liquidatable, -self.most_usd(), health), axis=1, kind="stable")
 
     def _sales(self, share: float) -> tuple[Floats, Floats, Floats]:
-        """For each account, of `share` of the most: dollars paid, whole tokens seized, profit expected in dollars."""
+        """For each account, of `share` of the most: dollars paid, what is seized against the pool's depth, profit in dollars."""
         price = self._price()[:, None]
         money = self._seen("money").float64(self.trades.money_unit)[:, None]
         paid = np.minimum(self.most_usd() * share, money)
@@ -336,8 +336,7 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
         seized = gross / bonus * (1 + (bonus - 1) * kept)
         root = self._seen("root").words
         depth = np.maximum(self.trades.depth(root, self._seen("liquidity").words), 1e-9)[:, None]
-        sold = seized * (1 - FEE / MILLION)
-        received = self.trades.price_of(root)[:, None] * sold / (1 + sold / depth)
+        received = self.trades.quote(root, seized)
         gas = self._gas_usd(float(GAS_OF_BOTH))[:, None]
         return paid, seized / depth, np.where(paid > 0, received - paid - gas, 0.0)
 

@@ -44,7 +44,7 @@ class LiquidatorConfig(EnvConfig):
         1.0, gt=0, le=1, description="the share of the pool's liquidity that is there: 0.02 makes sales expensive"
     )
     recovery: Interval = Field(
-        (0.3, 1.0), description="the share of its way to the reference price that arbitrage takes the pool in a step"
+        (0.9, 1.0), description="the share of its way to the reference price that arbitrage takes the pool in a step"
     )
     capital: float | None = Field(None, gt=0, le=1e12, description="USDC the liquidator has; without it enough")
     gas_price_gwei: Interval = Field((10.0, 60.0), description="what it pays for gas")

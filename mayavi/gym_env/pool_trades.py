@@ -19,6 +19,7 @@ from mayavi.protocols.uniswap_v3 import UniswapV3
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
+    from mayavi.protocols.uniswap_pool import UniswapV3Pool
 
 SLOT0, LIQUIDITY = 0, 4
 """Where a pool keeps its square root price (in its low bits) and the liquidity that trades at it."""
@@ -47,6 +48,7 @@ class PoolTrades:
         self.unit, self.money_unit = int(10**one.decimals), int(10**other.decimals)
         self.decimals = one.decimals, other.decimals
         self._router, self._fork, self._fee = Router(fork), fork, fee
+        self._curve = SaleCurve(self.pool, self.token_is_zero)
 
     def enable(self, trader: bytes, *, wealth: bool = False) -> None:
         """Let the router take all that `trader` has of both, and give it plenty to trade with."""
@@ -99,6 +101,13 @@ class PoolTrades:
         ratio = Words(roots).float64(_Q96) ** 2 * (self._scale if self.token_is_zero else 1.0)
         return ratio if self.token_is_zero else self._scale / ratio
 
+    def quote(self, roots: NDArray[np.uint8], amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Whole money that sales of whole tokens bring at square root prices given as words, (rows,) or (rows, n)."""
+        root = Words(roots).float64(_Q96)
+        root = root.reshape(-1, *(1,) * (amounts.ndim - 1))
+        kept = amounts * self.unit * (1 - self._fee / MILLION)
+        return self._curve.received(root, kept) / self.money_unit
+
     @property
     def _scale(self) -> float:
         return float(10 ** (self.decimals[0] - self.decimals[1]))
@@ -111,3 +120,36 @@ class PoolTrades:
         root, depth = Words(roots).float64(_Q96), Words(liquidity).float64()
         tokens = depth / root if self.token_is_zero else depth * root
         return np.asarray(tokens / self.unit)
+
+
+class SaleCurve:
+    """What selling a token brings, with the liquidity of a pool as it lies now from half its price to the double.
+
+    Between two ticks in use the liquidity is one number L. There the amount of token1 is L times the square root price
+    and that of token0 is L over it: so what goes in and what comes out are straight lines of the one or the other.
+    """
+
+    def __init__(self, pool: UniswapV3Pool, sells_zero: bool) -> None:
+        profile = pool.liquidity_profile()
+        edges = np.array([profile[0].lower_tick, *(each.upper_tick for each in profile)], dtype=np.float64)
+        roots = np.exp(edges / 2 * np.log(1.0001))
+        liquidity = np.array([float(each.liquidity) for each in profile])
+        # Selling token0 lowers the price, selling token1 raises it: seen along its own axis, a sale always goes up.
+        self._axis = (lambda root: 1 / root) if sells_zero else (lambda root: root)
+        along = self._axis(roots)
+        order = np.argsort(along)
+        self._along, against = along[order], 1 / along[order]
+        steps = liquidity[::-1] if sells_zero else liquidity
+        self._put_in = np.concatenate(([0.0], np.cumsum(steps * np.diff(self._along))))
+        self._taken_out = np.concatenate(([0.0], np.cumsum(steps * -np.diff(against))))
+        self._against = against
+
+    def received(self, root: NDArray[np.float64], amount: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What comes out for `amount` put in, fee taken off already; beyond the curve nothing more does."""
+        now = np.broadcast_to(self._axis(np.maximum(root, 1e-30)), amount.shape)
+        after = np.interp(np.interp(now, self._along, self._put_in) + amount, self._put_in, self._along)
+        return np.asarray(self._out_until(after) - self._out_until(now))
+
+    def _out_until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
+        # `np.interp` wants its points in ascending order, and one over the axis descends.
+        return np.asarray(np.interp(-1 / place, -self._against, self._taken_out))
