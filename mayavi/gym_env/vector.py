@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
-from mayavi.gym_env.episodes import next_episode
+from mayavi.gym_env.endless import EndlessRows
 from mayavi.gym_env.rows import Observations, RowsEnv
 
 _MODES = {
@@ -56,14 +55,13 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
         self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
         self.observation_space = batch_space(env.observation_space, env.rows)
         self.action_space = batch_space(env.action_space, env.rows)
-        self._chances: list[np.random.Generator] = []
-        self._over = np.zeros(env.rows, dtype=np.bool_)
+        self.play = EndlessRows(env)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """Start episodes in all rows, or in those of `options["reset_mask"]`."""
-        self._seed(seed)
+        self.play.seed(seed)
         options = dict(options or {})
         mask = np.asarray(options.pop("reset_mask", np.ones(self.num_envs)), dtype=np.bool_)
         chosen = options.pop("episode", None)
@@ -73,75 +71,38 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
             raise UsageError(
                 f"reset_mask has the shape {mask.shape}", f"give one truth value for each of {self.num_envs} rows"
             )
-        rows = np.flatnonzero(mask)
-        if chosen is None:
-            episodes = [next_episode(self._chances[row]) for row in rows]
-        else:
-            numbers = np.broadcast_to(np.asarray(chosen), (self.num_envs,))
-            episodes = [int(numbers[row]) for row in rows]
-        self.env.begin(rows, episodes)
-        self._over[rows] = False
+        self.play.begin(
+            mask, None if chosen is None else np.broadcast_to(np.asarray(chosen), (self.num_envs,))[mask].tolist()
+        )
         return self.env.observe(), self._infos(mask)
 
     def step(
         self, actions: Any
     ) -> tuple[Observations, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Step all rows."""
-        if self.autoreset_mode is AutoresetMode.NEXT_STEP and self._over.any():
+        if self.autoreset_mode is AutoresetMode.NEXT_STEP and self.play.over.any():
             return self._step_after_ends(actions)
-        if self._over.any():
+        if self.play.over.any():
             raise UsageError("an episode is over", "reset its row: reset(options={'reset_mask': mask})")
-        stepped = self.env.step(actions)
+        stepped = self.play.step(actions)
         observations, done = stepped.observations, stepped.done
         infos = self._infos(np.ones(self.num_envs, dtype=np.bool_))
-        if done.any():
-            if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                infos |= {
-                    "final_obs": _objects(observations, done),
-                    "_final_obs": done,
-                    "final_info": infos,
-                    "_final_info": done,
-                }
-                self._begin_next(done)
-                observations = np.where(done[:, None], self.env.observe(), observations)
-                infos |= {name: value for name, value in self._infos(done).items() if not name.startswith("_")}
-            else:
-                self._over = done
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and done.any():
+            ends = {"final_obs": _objects(observations, done), "_final_obs": done, "final_info": infos}
+            self.play.begin(done)
+            observations = np.where(done[:, None], self.env.observe(), observations)
+            infos = self._infos(np.ones(self.num_envs, dtype=np.bool_)) | ends | {"_final_info": done}
         return observations, stepped.rewards, stepped.terminated, stepped.truncated, infos
 
     def _step_after_ends(self, actions: Any) -> tuple[Any, ...]:
         """Rows that are over start anew, and nothing else happens to them; the others act."""
-        over = self._over
-        self._begin_next(over)
+        over = self.play.over.copy()
+        self.play.begin(over)
         none = np.zeros(self.num_envs, dtype=np.bool_)
         if over.all():
             return self.env.observe(), np.zeros(self.num_envs), none, none.copy(), self._infos(over)
-        stepped = self.env.step(actions, ~over)
-        terminated, truncated = stepped.terminated & ~over, stepped.truncated & ~over
-        self._over = terminated | truncated
-        rewards = np.where(over, 0.0, stepped.rewards)
-        return stepped.observations, rewards, terminated, truncated, self._infos(~none)
-
-    def _begin_next(self, ended: NDArray[np.bool_]) -> None:
-        rows = np.flatnonzero(ended)
-        self.env.begin(rows, [next_episode(self._chances[row]) for row in rows])
-        self._over = np.zeros(self.num_envs, dtype=np.bool_)
-
-    def _seed(self, seed: int | Sequence[int | None] | None) -> None:
-        if seed is None:
-            seeds: list[int | None] = [None] * self.num_envs
-        elif isinstance(seed, int | np.integer):
-            seeds = [int(seed) + row for row in range(self.num_envs)]
-        else:
-            seeds = list(seed)
-            if len(seeds) != self.num_envs:
-                raise UsageError(f"{len(seeds)} seeds are given for {self.num_envs} rows")
-        if not self._chances:
-            self._chances = [seeding.np_random(each)[0] for each in seeds]
-            return
-        for row, each in enumerate(seeds):
-            if each is not None:
-                self._chances[row] = seeding.np_random(each)[0]
+        stepped = self.play.step(actions, ~over)
+        return stepped.observations, stepped.rewards, stepped.terminated, stepped.truncated, self._infos(~none)
 
     def _infos(self, told: NDArray[np.bool_]) -> dict[str, Any]:
         if not self.exact_info:
