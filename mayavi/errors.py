@@ -153,6 +153,18 @@ class BundleError(MayaviError):
     """A bundle of a run that cannot be used: damaged, incomplete, or of a newer Mayavi."""
 
 
+class CheckpointError(MayaviError):
+    """A checkpoint or a trained model that cannot be used: missing, damaged, or of a newer Mayavi."""
+
+
+class ModelMismatch(UsageError):
+    """A trained model that was asked to play something else than what it was trained on."""
+
+
+class MemoryCeiling(UsageError):
+    """A training whose model and batch would take more memory than it may."""
+
+
 class ExecutionError(MayaviError):
     """A call or transaction that did not succeed. `gas_used` is what it burned."""
 

@@ -1,0 +1,222 @@
+"""Training with stable-baselines3: PPO, SAC and DQN, and sb3-contrib's recurrent PPO.
+
+A checkpoint is taken between two rollouts. It holds the weights and the optimizer, all generators, where every row stands
+(its episode and the actions it has seen) and, for SAC and DQN, what is remembered. A training that goes on from it does
+what an undisturbed one does: on a CPU the final weights are the same, bit for bit.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from stable_baselines3 import DQN, PPO, SAC
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import KVWriter, Logger
+from stable_baselines3.common.vec_env import VecEnvWrapper
+
+from mayavi.gym_env.sb3 import RowsVecEnv
+from mayavi.rl import chance
+from mayavi.rl.checkpoints import Checkpoint
+from mayavi.rl.config import TrainConfig
+from mayavi.rl.environments import make_training_rows
+from mayavi.rl.session import Boundary, Session
+
+MODEL = "model.zip"
+ROWS, CHANCE, MEMORY, REPLAY = "rows.json", "chance.json", "memory.pt", "replay_buffer.pkl"
+ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}
+
+
+class Schedule:
+    """A learning rate that goes in a straight line from `start` to `end`."""
+
+    def __init__(self, start: float, end: float) -> None:
+        self.start, self.end = start, end
+
+    def __call__(self, remaining: float) -> float:
+        return self.end + (self.start - self.end) * max(remaining, 0.0)
+
+
+class TrainingRows(VecEnvWrapper):
+    """Rows as the trainer sees them: rewards scaled, and the horizon an end unless it is to be a cut."""
+
+    def __init__(self, rows: RowsVecEnv, scale: float, bootstrap: bool) -> None:
+        super().__init__(rows)
+        self.rows, self.scale, self.bootstrap = rows, scale, bootstrap
+        self.episodes = 0
+
+    def reset(self) -> Any:
+        """Start an episode in every row."""
+        return self.venv.reset()
+
+    def step_wait(self) -> Any:
+        """Step all rows."""
+        observations, rewards, done, infos = self.venv.step_wait()
+        ended = int(done.sum())
+        if ended:
+            self.episodes += ended
+            if not self.bootstrap:
+                for row in done.nonzero()[0]:
+                    infos[row]["TimeLimit.truncated"] = False
+        return observations, rewards * self.scale if self.scale != 1.0 else rewards, done, infos
+
+
+def algorithm_class(config: TrainConfig) -> type[BaseAlgorithm]:
+    """The class that trains what `config` asks for."""
+    if config.recurrent:
+        from sb3_contrib import RecurrentPPO
+
+        recurrent: type[BaseAlgorithm] = RecurrentPPO
+        return recurrent
+    return {"ppo": PPO, "sac": SAC, "dqn": DQN}[config.algorithm]
+
+
+def train_with_sb3(config: TrainConfig, session: Session, resume: Checkpoint | None) -> None:
+    """Train until the timesteps are reached. `session` hears of every rollout."""
+    torch.set_num_threads(config.torch_threads)
+    rows = TrainingRows(
+        RowsVecEnv(make_training_rows(config, config.num_envs)), config.reward_scale, config.bootstrap_at_horizon
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*primarily intended to run on the CPU.*")
+        model = _loaded(config, rows, resume) if resume else _built(config, rows)
+    session.record["device"] = str(model.device)
+    if resume:
+        on_gpu = model.device.type != "cpu"
+        reason = "the arithmetic of a GPU is not the same twice" if on_gpu else ""
+        session.resumed_from(resume, exact=not on_gpu, reason=reason)
+    model.set_logger(Logger(folder=None, output_formats=[_Scalars(session)]))
+    between = _Between(session, rows, config)
+    left = config.timesteps - model.num_timesteps
+    if left > 0:
+        model.learn(left, callback=between, reset_num_timesteps=resume is None, log_interval=between.log_interval)
+    session.finish(between.boundary(model))
+
+
+def _built(config: TrainConfig, rows: TrainingRows) -> BaseAlgorithm:
+    rate: Any = config.learning_rate
+    if config.learning_rate_end is not None:
+        rate = Schedule(config.learning_rate, config.learning_rate_end)
+    widths = list(config.network)
+    network: dict[str, Any] = {"activation_fn": ACTIVATIONS[config.activation], "net_arch": widths}
+    common: dict[str, Any] = {
+        "env": rows,
+        "learning_rate": rate,
+        "batch_size": config.minibatch_size,
+        "gamma": config.gamma,
+        "seed": chance.spread_seed(config.seed, "sb3"),
+        "device": config.device,
+    }
+    if config.algorithm == "ppo":
+        network["net_arch"] = {"pi": widths, "vf": widths}
+        if config.recurrent:
+            network["lstm_hidden_size"] = config.lstm_size
+        kind = algorithm_class(config)
+        return kind(
+            "MlpLstmPolicy" if config.recurrent else "MlpPolicy",
+            policy_kwargs=network,
+            n_steps=config.rollout_steps,
+            n_epochs=config.epochs,
+            gae_lambda=config.gae_lambda,
+            clip_range=config.clip_range,
+            ent_coef=config.entropy_coefficient,
+            vf_coef=config.value_coefficient,
+            max_grad_norm=config.max_grad_norm,
+            target_kl=config.target_kl,
+            **common,
+        )
+    common |= {
+        "policy_kwargs": network,
+        "buffer_size": config.buffer_size,
+        "learning_starts": config.learning_starts,
+        "train_freq": config.train_every,
+        "gradient_steps": config.gradient_steps,
+    }
+    if config.algorithm == "sac":
+        return SAC("MlpPolicy", tau=config.tau, **common)
+    return DQN(
+        "MlpPolicy",
+        target_update_interval=config.target_update_every,
+        exploration_fraction=config.exploration_share,
+        exploration_final_eps=config.exploration_end,
+        max_grad_norm=config.max_grad_norm,
+        **common,
+    )
+
+
+def _loaded(config: TrainConfig, rows: TrainingRows, resume: Checkpoint) -> BaseAlgorithm:
+    kind = algorithm_class(config)
+    model = kind.load(resume.path / MODEL, env=rows, device=config.device, force_reset=False)
+    kept = json.loads((resume.path / ROWS).read_text(encoding="utf-8"))
+    rows.rows.restore(kept["play"])
+    rows.episodes = resume.facts["episodes"]
+    model.action_space.np_random.bit_generator.state = kept["action_space"]
+    if (resume.path / MEMORY).is_file():
+        from sb3_contrib.common.recurrent.type_aliases import RNNStates
+
+        model._last_lstm_states = RNNStates(*torch.load(resume.path / MEMORY, map_location=model.device))
+    if (resume.path / REPLAY).is_file():
+        model.load_replay_buffer(resume.path / REPLAY)
+    chance.restore(json.loads((resume.path / CHANCE).read_text(encoding="utf-8")))  # last: loading seeds everything
+    return model
+
+
+class _Between(BaseCallback):
+    """Tells the session of every moment between two rollouts."""
+
+    def __init__(self, session: Session, rows: TrainingRows, config: TrainConfig) -> None:
+        super().__init__()
+        self.session, self.rows, self.config = session, rows, config
+        self.log_interval = 1 if config.algorithm == "ppo" else 64
+        self._first = True
+
+    def _on_rollout_start(self) -> None:
+        if not self._first:
+            self.session.at(self.boundary(self.model))
+        self._first = False
+
+    def _on_step(self) -> bool:
+        return True
+
+    def boundary(self, model: BaseAlgorithm) -> Boundary:
+        """Now, when the last update is done and the next rollout has not begun."""
+        recent = [each["r"] for each in model.ep_info_buffer or ()]
+        files = [ROWS, CHANCE]
+        if self.config.recurrent:
+            files.append(MEMORY)
+        if self.config.algorithm != "ppo":
+            files.append(REPLAY)
+        mean = float(sum(recent) / len(recent)) if recent else None
+        return Boundary(
+            model.num_timesteps, self.rows.episodes, mean, lambda path: self._save(model, path), tuple(files)
+        )
+
+    def _save(self, model: BaseAlgorithm, path: Path) -> None:
+        generators = chance.state()
+        model.save(path / MODEL)
+        kept = {"play": self.rows.rows.state(), "action_space": model.action_space.np_random.bit_generator.state}
+        (path / ROWS).write_text(json.dumps(kept), encoding="utf-8")
+        (path / CHANCE).write_text(json.dumps(generators), encoding="utf-8")
+        if self.config.recurrent:
+            torch.save(tuple(model._last_lstm_states), path / MEMORY)
+        if self.config.algorithm != "ppo":
+            model.save_replay_buffer(path / REPLAY)
+
+
+class _Scalars(KVWriter):
+    """What stable-baselines3 logs, for the run's TensorBoard."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:
+        """Log the numbers."""
+        numbers = {name: float(value) for name, value in key_values.items() if isinstance(value, int | float)}
+        self.session.scalars(numbers, step)
+
+    def close(self) -> None:
+        """The session closes what it opened."""

@@ -1,0 +1,208 @@
+"""`train`: the one function that trains, here, on a Ray cluster and on Modal alike."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import mayavi
+from mayavi.errors import SetupError, UsageError
+from mayavi.rl.checkpoints import Checkpoint, read_checkpoint
+from mayavi.rl.config import MARKET, TrainConfig
+from mayavi.rl.progress import Progress
+from mayavi.rl.run_folder import FAILED, FINISHED, INTERRUPTED, TRAINING, RunFolder, find_run, models_path, now
+
+FREE_TO_CHANGE = {"timesteps", "checkpoint_every_s", "checkpoint_every_steps", "runners", "device", "torch_threads"}
+"""Settings that a resumed run may have otherwise; all others decide what is trained."""
+PACKAGES = {
+    "sb3": ("stable_baselines3", "sb3_contrib"),
+    "rllib": ("ray",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedModel:
+    """A finished training."""
+
+    run_id: str
+    path: Path
+    config: TrainConfig
+    steps: int
+    episodes: int
+    mean_reward: float | None
+    """Of the last hundred episodes that were trained on; an evaluation says more."""
+    seconds: float
+    device: str
+    resumed_from: int | None = None
+    exact: bool = True
+    """Whether a resumed training is what an undisturbed one would have been."""
+
+
+def train(
+    config: TrainConfig,
+    *,
+    models: Path | None = None,
+    resume: str | None = None,
+    progress: Progress | None = None,
+    commit: Callable[[], None] | None = None,
+    run_id: str | None = None,
+    ray: str | None = None,
+    begun: Callable[[str], None] | None = None,
+) -> TrainedModel:
+    """Train `config` and keep everything in the folder of the run.
+
+    `resume` names a run to go on with; `config` must then be that run's, but for what `FREE_TO_CHANGE` lists. `commit`
+    is called whenever something new is on disk, `begun` with the run's id as soon as there is one. `ray` is the address
+    of a cluster that RLlib's runners work on. The caller's generators are left as they were.
+    """
+    from mayavi.rl import chance
+    from mayavi.rl.environments import env_facts
+    from mayavi.rl.memory_ceiling import check_ceiling, estimate
+    from mayavi.rl.session import Session
+    from mayavi.sim.store.run_id import check_id, new_run_id
+
+    check_installed(config.framework)
+    place = models_path(models)
+    if resume is None:
+        folder = RunFolder(place / check_id(run_id or new_run_id()))
+        if (folder.path / "run.json").exists():
+            raise UsageError(f"there is a run {folder.run_id} already", "`--resume` goes on with it")
+    else:
+        folder = find_run(resume, place)
+        check_resumable(folder, config)
+    facts = env_facts(config)
+    memory = estimate(config, facts.observations, facts.actions, discrete=facts.discrete)
+    check_ceiling(memory)
+    with folder.held(), chance.kept():
+        if begun is not None:
+            begun(folder.run_id)
+        if resume is None:
+            record = _new_record(config) | facts.to_json() | {"world_digest": facts.world_digest}
+            checkpoint = None
+        else:
+            record = folder.read() | {"config": config.to_json(), "finished_at": None}
+            checkpoint = _taken_up(folder, record, facts.world_digest, config)
+        record |= {"status": TRAINING, "memory": memory.to_json()}
+        session = Session(folder, config, facts, record, progress=progress, commit=commit)
+        session.write_record()
+        try:
+            if config.framework == "sb3":
+                from mayavi.rl.sb3_trainer import train_with_sb3
+
+                train_with_sb3(config, session, checkpoint)
+            else:
+                from mayavi.rl.rllib_trainer import train_with_rllib
+
+                train_with_rllib(config, session, checkpoint, ray)
+        except BaseException as error:
+            stopped = isinstance(error, KeyboardInterrupt)
+            session.record |= {"status": INTERRUPTED if stopped else FAILED}
+            if not stopped:
+                session.record["error"] = f"{type(error).__name__}: {error}"
+            session.write_record()
+            raise
+        finally:
+            session.close()
+        done = session.record
+    last = (done.get("resumes") or [None])[-1] if checkpoint else None
+    return TrainedModel(
+        run_id=folder.run_id,
+        path=folder.path,
+        config=config,
+        steps=done["steps"],
+        episodes=done["episodes"],
+        mean_reward=done["mean_reward"],
+        seconds=done["seconds"],
+        device=done["device"],
+        resumed_from=last["steps"] if last else None,
+        exact=last["exact"] if last else True,
+    )
+
+
+def check_installed(framework: str) -> None:
+    """`SetupError` that names the extra where a framework is missing."""
+    for package in ("torch", "gymnasium", *PACKAGES[framework]):
+        if find_spec(package) is None:
+            raise SetupError(
+                f"training with {framework} needs {package}, which is not installed",
+                "`pip install 'mayavi-sim[rl]'` installs it",
+            )
+
+
+def check_resumable(folder: RunFolder, config: TrainConfig) -> None:
+    """`UsageError` where the run is finished, or was another training than `config`."""
+    record = folder.read()
+    if record["status"] == FINISHED and config.timesteps <= record["steps"]:
+        raise UsageError(
+            f"run {folder.run_id} is finished: {record['steps']:,} timesteps are trained",
+            f"`--resume {folder.run_id} --timesteps {2 * record['config']['timesteps']}` trains it further",
+        )
+    for name, value in config.to_json().items():
+        if name not in FREE_TO_CHANGE and record["config"].get(name) != value:
+            raise UsageError(
+                f"run {folder.run_id} has {name} {record['config'].get(name)!r}, and {value!r} is asked for",
+                "a run is resumed as it was begun; leave the option out, or start another run",
+            )
+    for name, there in record["versions"].items():
+        here = versions(config.framework).get(name)
+        if name not in {"python", "mayavi"} and here != there:
+            raise UsageError(
+                f"run {folder.run_id} was trained with {name} {there}, and here is {here}",
+                f"install {name} {there}, or start another run",
+            )
+
+
+def versions(framework: str) -> dict[str, str]:
+    """What the figures of a training depend on."""
+    found = {"mayavi": mayavi.__version__, "python": platform.python_version()}
+    for name in ("numpy", "torch", "gymnasium", *PACKAGES[framework]):
+        try:
+            found[name] = version(name.replace("_", "-"))
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def _new_record(config: TrainConfig) -> dict[str, Any]:
+    return {
+        "status": TRAINING,
+        "config": config.to_json(),
+        "versions": versions(config.framework),
+        "seed": config.seed,
+        "device": config.device,
+        "steps": 0,
+        "episodes": 0,
+        "mean_reward": None,
+        "seconds": 0.0,
+        "started_at": now(),
+        "finished_at": None,
+        "resumes": [],
+    }
+
+
+def _taken_up(folder: RunFolder, record: dict[str, Any], world_digest: str, config: TrainConfig) -> Checkpoint | None:
+    """The checkpoint to go on from, None where the run had none yet; the record goes back to where that was."""
+    if record["world_digest"] != world_digest:
+        raise UsageError(
+            f"run {folder.run_id} was trained on another world than '{config.source}' is now",
+            "give the world it was begun on, or start another run",
+        )
+    if folder.final_path.exists():  # trained further: what was the end is a checkpoint like any other
+        steps = read_checkpoint(folder.final_path, whole=False).steps
+        folder.checkpoints_path.mkdir(exist_ok=True)
+        folder.final_path.rename(folder.checkpoints_path / str(steps))
+    found = [each for each in folder.checkpoints() if each.resumable]
+    checkpoint = read_checkpoint(found[-1].path) if found else None
+    facts = checkpoint.facts if checkpoint else {"steps": 0, "episodes": 0, "mean_reward": None}
+    record |= {name: facts[name] for name in ("steps", "episodes", "mean_reward")}
+    return checkpoint
+
+
+def is_market(config: TrainConfig) -> bool:
+    """Whether several agents are trained at once."""
+    return config.env == MARKET
