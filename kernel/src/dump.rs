@@ -128,7 +128,7 @@ pub fn dump(world: &World, row: &Row, spec: SpecId) -> Vec<u8> {
     out
 }
 
-fn dump_block(out: &mut Vec<u8>, block: &BlockEnv) {
+pub fn dump_block(out: &mut Vec<u8>, block: &BlockEnv) {
     out.extend_from_slice(&block.number.to_be_bytes::<32>());
     out.extend_from_slice(&block.timestamp.to_be_bytes::<32>());
     out.extend_from_slice(block.beneficiary.as_slice());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::{
     exceptions::{PyIndexError, PyRuntimeError, PyValueError},
     prelude::*,
@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use crate::{
     evm::Evm,
+    identity::identity,
     machine::{Failure, Settings, with_row},
     overlay::Row,
     program::Program,
@@ -202,6 +203,19 @@ impl Fleet {
         self.check(to)?;
         self.rows[to] = self.rows[source].twin();
         Ok(())
+    }
+
+    /// One hash for each of `rows`, the same where rows stand at the same state: (rows, 32) bytes.
+    fn identities<'py>(&self, py: Python<'py>, rows: Vec<usize>) -> PyResult<Bound<'py, PyArray2<u8>>> {
+        rows.iter().try_for_each(|row| self.check(*row))?;
+        let hashes: Vec<u8> = py.detach(|| {
+            let of = |row: &usize| identity(&self.world, &self.rows[*row]);
+            match &self.pool {
+                Some((pool, _)) => pool.install(|| rows.par_iter().flat_map_iter(of).collect()),
+                None => rows.iter().flat_map(of).collect(),
+            }
+        });
+        PyArray1::from_vec(py, hashes).reshape([rows.len(), 32])
     }
 
     /// Bytes held by each row.

@@ -147,6 +147,15 @@ class Outcome(Mapping[str, Words]):
         return len(self._columns)
 
 
+class KeptRow:
+    """A row as it stood once. It holds what the row had written, and nothing of the world below."""
+
+    __slots__ = ("_evm",)
+
+    def __init__(self, evm: _kernel.Evm) -> None:
+        self._evm = evm
+
+
 class Fleet:
     """`rows` independent twins of `fork` as it stands now; later changes of `fork` do not reach them.
 
@@ -195,6 +204,22 @@ class Fleet:
             self._fleet.set_row(self._row(row), unclocked(fork._evm))
         except ValueError as error:
             raise UsageError(str(error), "take a twin of the fork this fleet was made of: `fleet.fork(row)`") from None
+
+    def keep(self, row: int) -> KeptRow:
+        """Where the row stands now, to put it or another one there again."""
+        return KeptRow(self._fleet.evm(self._row(row)))
+
+    def put(self, row: int, kept: KeptRow) -> None:
+        """Put a row where one stood when it was kept."""
+        self._fleet.set_row(self._row(row), kept._evm)
+
+    def identities(self, rows: Iterable[int] | None = None) -> list[bytes]:
+        """A hash for each row, of the state it stands at to the last slot: equal states have equal ones.
+
+        It covers the block and whatever differs from the world the fleet was made of, and costs what the row wrote.
+        """
+        chosen = range(len(self)) if rows is None else [self._row(row) for row in rows]
+        return [each.tobytes() for each in self._fleet.identities(list(chosen))]
 
     def fork(self, row: int) -> Fork:
         """A `Fork` that stands where the row stands, to look at with every tool there is."""

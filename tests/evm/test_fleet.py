@@ -282,3 +282,39 @@ def test_words_compare_with_an_integer_row_by_row_and_exactly() -> None:
     assert (words <= 10**18).tolist() == [True, True, True, False]
     assert (words > 10**18).tolist() == [False, False, False, True]
     assert (words >= 10**18).tolist() == [False, False, True, True]
+
+
+WRITES = st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.integers(0, 2)), max_size=6)
+
+
+@given(one=WRITES, two=WRITES, waits=st.tuples(st.integers(0, 1), st.integers(0, 1)))
+def test_rows_have_one_identity_exactly_where_their_states_are_equal(one: list, two: list, waits: tuple) -> None:
+    """A row that wrote a slot and wrote it back stands where one stands that wrote nothing."""
+    fork = Fork.empty()
+    for place, value in ((STORER, 2), (LOADER, 0)):
+        fork.create_at(place, initcode(STORE), sender=ALICE)
+        fork.set_storage(place, 1, value)
+    fleet = Fleet(fork.frozen(), 3)
+    for row, writes in enumerate((one, two)):
+        twin = fleet.fork(row)
+        for which, slot, value in writes:
+            place = (STORER, LOADER, ALICE)[which]
+            if place == ALICE:
+                twin.set_balance(ALICE, value)
+            else:
+                twin.set_storage(place, slot, value)
+        twin.mine(waits[row], waits[row])
+        fleet.set_row(row, twin)
+    digests = [fleet.fork(row).digest() for row in range(3)]
+    identities = fleet.identities()
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        assert (identities[a] == identities[b]) is (digests[a] == digests[b])
+    assert fleet.identities([2, 0]) == [identities[2], identities[0]]
+    kept = fleet.keep(0)
+    fleet.reset([0])
+    assert fleet.identities([0]) == [identities[2]]
+    fleet.put(1, kept)
+    assert fleet.identities([1]) == [identities[0]]
+    with pytest.raises(UsageError, match="row 3 is not one of 3"):
+        fleet.identities([3])
+    assert fleet.identities([]) == []
