@@ -165,6 +165,10 @@ class MemoryCeiling(UsageError):
     """A training whose model and batch would take more memory than it may."""
 
 
+class EvaluationFileError(MayaviError):
+    """A file that should hold an evaluation and does not, or one of a newer Mayavi."""
+
+
 class ExecutionError(MayaviError):
     """A call or transaction that did not succeed. `gas_used` is what it burned."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, UsageError
-from mayavi.evm.fleet import Fleet
+from mayavi.evm.fleet import Fleet, KeptRow
 from mayavi.gym_env.configuration import EnvConfig
 from mayavi.gym_env.episodes import checked_episode, episode_stream
 from mayavi.scenarios.world_source import WorldSource
@@ -44,6 +44,15 @@ class Stepped:
     def done(self) -> NDArray[np.bool_]:
         """Whether the episode is over, either way."""
         return self.terminated | self.truncated
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRows:
+    """Rows as they stood once: the chain of each, and what the environment remembered of it."""
+
+    chains: list[KeptRow]
+    episodes: NDArray[np.int64]
+    columns: dict[str, NDArray[Any]]
 
 
 class RowsEnv(ABC, Generic[C]):
@@ -175,6 +184,21 @@ class RowsEnv(ABC, Generic[C]):
         self.episodes[goal] = self.episodes[origin]
         for column in self.columns.values():
             column[goal] = column[origin]
+
+    def keep(self, rows: Sequence[int] | Rows) -> KeptRows:
+        """Where `rows` stand now, in the middle of an episode or not: a search puts rows there again."""
+        places = np.asarray(rows, dtype=np.intp)
+        columns = {name: column[places] for name, column in self.columns.items()}
+        return KeptRows([self.fleet.keep(row) for row in places.tolist()], self.episodes[places], columns)
+
+    def put(self, kept: KeptRows, which: Sequence[int] | Rows, rows: Sequence[int] | Rows) -> None:
+        """Put each of `rows` where its one of `which`, numbers in `kept`, stood."""
+        origin, goal = np.asarray(which, dtype=np.intp), np.asarray(rows, dtype=np.intp)
+        for source, target in zip(origin.tolist(), goal.tolist(), strict=True):
+            self.fleet.put(target, kept.chains[source])
+        self.episodes[goal] = kept.episodes[origin]
+        for name, column in self.columns.items():
+            column[goal] = kept.columns[name][origin]
 
     def _within_range(self, actions: Any, alive: NDArray[np.bool_]) -> NDArray[Any]:
         """`actions` as the action space has them; those out of range are clipped and counted."""

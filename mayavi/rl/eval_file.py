@@ -1,0 +1,201 @@
+"""An evaluation as JSON: schema `mayavi-eval`, version 1, described in docs/rl/evaluation.md.
+
+The bytes depend on who played what, and on the versions of what computed it: no time, no path, no run id. Each strategy
+is a key of its own, so `ppo.mean_reward` is where one looks for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mayavi.errors import EvaluationFileError, UsageError
+from mayavi.gym_env.rows import RowsEnv
+from mayavi.rl.evaluation import REFERENCE, Comparison, Evaluation, EvaluationSettings, Summary, pooled_name
+from mayavi.rl.interval_estimates import Bootstrap, deviation, exact_mean
+from mayavi.rl.optimum import SearchSettings
+from mayavi.rl.settling import Settling
+from mayavi.sim.statistics import Estimate
+
+SCHEMA, VERSION = "mayavi-eval", 1
+RESERVED = (
+    "schema", "version", "versions", "env", "models", "settings", "strategies", "starts", "comparisons", "pooled",
+    "regret", "checkpoints",
+)  # fmt: skip
+"""Keys that are no strategy."""
+
+
+def document_of(
+    evaluation: Evaluation,
+    *,
+    against: list[str],
+    models: list[Mapping[str, Any]],
+    versions: Mapping[str, str],
+    settling: Settling | None = None,
+) -> dict[str, Any]:
+    """All of an evaluation as plain data."""
+    first = next(iter(evaluation.summaries.values())).played
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "versions": dict(sorted(versions.items())),
+        "env": env_facts(evaluation.env),
+        "models": [dict(each) for each in models],
+        "settings": settings_document(evaluation.settings, against),
+        "strategies": list(evaluation.summaries),
+        "starts": list(first.starts),
+    }
+    for name, summary in evaluation.summaries.items():
+        if name in RESERVED:
+            raise UsageError(f"a strategy cannot be called '{name}'", "that key of an evaluation means something else")
+        document[name] = _strategy(summary)
+    if evaluation.pooled:
+        together = [evaluation.summaries[name] for name in evaluation.subjects]
+        document[pooled_name(evaluation.subjects[0])] = _pooled(together, evaluation.settings.bootstrap)
+    document["comparisons"] = [_comparison(each) for each in evaluation.comparisons]
+    document["pooled"] = [_comparison(each) for each in evaluation.pooled]
+    document["regret"] = _regret(evaluation)
+    document["checkpoints"] = None if settling is None else _settling(settling)
+    return document
+
+
+def env_facts(env: RowsEnv[Any]) -> dict[str, Any]:
+    """Which environment it was, and what it was told."""
+    return {"name": env.name, "config": env.config.model_dump(mode="json"), "world_digest": env.world_digest}
+
+
+def settings_document(settings: EvaluationSettings, against: list[str]) -> dict[str, Any]:
+    """What `settings_from` takes back."""
+    return {
+        "against": against,
+        "episodes": settings.episodes,
+        "deterministic": settings.deterministic,
+        "seed": settings.seed,
+        "resamples": settings.bootstrap.resamples,
+        "confidence": settings.bootstrap.confidence,
+        "minimum_distinct": settings.minimum_distinct,
+        "search": settings.search.to_json(),
+    }
+
+
+def settings_from(document: Mapping[str, Any]) -> EvaluationSettings:
+    """The settings an evaluation was made with."""
+    told = document["settings"]
+    return EvaluationSettings(
+        told["episodes"],
+        told["deterministic"],
+        told["seed"],
+        Bootstrap(told["seed"], told["resamples"], told["confidence"]),
+        told["minimum_distinct"],
+        SearchSettings(**told["search"]),
+    )
+
+
+def as_bytes(document: Mapping[str, Any]) -> bytes:
+    """The file: the same bytes for the same document."""
+    return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def read_eval(content: bytes, name: str | Path) -> dict[str, Any]:
+    """The document in `content`, the bytes of the file `name`; `EvaluationFileError` where it is none."""
+    try:
+        document: dict[str, Any] = json.loads(content)
+        if document["schema"] != SCHEMA:
+            raise KeyError("schema")
+        version = document["version"]
+    except (ValueError, KeyError, TypeError):
+        raise EvaluationFileError(f"'{name}' is no evaluation", "`mayavi eval` writes them") from None
+    if version != VERSION:
+        raise EvaluationFileError(f"'{name}' has version {version}, this mayavi knows {VERSION}", "use a newer mayavi")
+    return document
+
+
+def _estimate(estimate: Estimate | None) -> dict[str, float] | None:
+    return None if estimate is None else estimate.to_json()
+
+
+def _strategy(summary: Summary) -> dict[str, Any]:
+    played = summary.played
+    return {
+        "mean_reward": summary.mean.value,
+        "std_reward": deviation(played.rewards),
+        "mean": _estimate(summary.mean),
+        "interquartile_mean": _estimate(summary.interquartile_mean),
+        "episodes": len(played.rewards),
+        "effective_sample_size": played.distinct,
+        "distinct_starts": len(set(played.starts)),
+        "terminated": int(played.terminated.sum()),
+        "mean_length": exact_mean(played.lengths.astype(np.float64)),
+        "clipped_actions": int(played.clipped.sum()),
+        "rewards": played.rewards.tolist(),
+        "fingerprints": list(played.fingerprints),
+    }
+
+
+def _pooled(together: list[Summary], bootstrap: Bootstrap) -> dict[str, Any]:
+    rewards = np.stack([each.played.rewards for each in together])
+    estimate = bootstrap.estimate_pooled(rewards)
+    return {
+        "mean_reward": estimate.value,
+        "std_reward": deviation(rewards.ravel()),
+        "mean": _estimate(estimate),
+        "trainings": [each.played.name for each in together],
+        "episodes": rewards.shape[1],
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "strategy": comparison.strategy,
+        "against": comparison.against,
+        "trainings": comparison.trainings,
+        "difference": _estimate(comparison.difference),
+        "interquartile_mean_difference": _estimate(comparison.interquartile_difference),
+        "probability_of_improvement": _estimate(comparison.probability_of_improvement),
+        "distinct_pairs": comparison.distinct_pairs,
+        "equal_episodes": comparison.equal_episodes,
+        "verdict": comparison.verdict.word,
+        "reason": comparison.verdict.reason,
+    }
+
+
+def _regret(evaluation: Evaluation) -> dict[str, Any] | None:
+    if evaluation.optimum is None:
+        return None
+    return {
+        **evaluation.optimum.facts,
+        "reference": REFERENCE if REFERENCE in evaluation.summaries else None,
+        "episodes_beyond_the_search": evaluation.beyond_search,
+        "strategies": {
+            each.strategy: {
+                "regret": _estimate(each.regret),
+                "share_of_attainable": _estimate(each.share_of_attainable),
+            }
+            for each in evaluation.regrets
+        },
+    }
+
+
+def _settling(settling: Settling) -> dict[str, Any]:
+    return {
+        "identical_from": settling.identical_from,
+        "indistinguishable_from": settling.indistinguishable_from,
+        "sentence": settling.sentence,
+        "steps": [
+            {
+                "step": each.step,
+                "mean_reward": exact_mean(each.played.rewards),
+                "std_reward": deviation(each.played.rewards),
+                "effective_sample_size": each.played.distinct,
+                "same_trajectories_as_last": each.same_trajectories,
+                "difference_to_last": _estimate(each.to_last.difference),
+                "verdict_against_last": each.to_last.verdict.word,
+                "rewards": each.played.rewards.tolist(),
+            }
+            for each in settling.outcomes
+        ],
+    }

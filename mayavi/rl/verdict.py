@@ -1,0 +1,70 @@
+"""What an evaluation proves, in one word and one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mayavi.sim.statistics import Estimate
+
+Word = Literal["better", "worse", "indistinguishable", "saturated"]
+
+MINIMUM_DISTINCT = 20
+"""Distinct trajectories below which nothing is claimed: under it a 95 % interval of the bootstrap holds noticeably less
+than 95 %, and a sample that is one trajectory repeated holds nothing at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The word and the reason for it."""
+
+    word: Word
+    reason: str
+
+
+def judged(
+    strategy: str,
+    against: str,
+    difference: Estimate,
+    *,
+    episodes: int,
+    distinct: int,
+    equal: int = 0,
+    confidence: float = 0.95,
+    minimum: int = MINIMUM_DISTINCT,
+) -> Verdict:
+    """The verdict on `strategy` against another on the same episodes.
+
+    `difference` is the mean of the paired differences with its interval, `distinct` how many of the pairs of
+    trajectories differ from each other, `equal` in how many episodes both earned exactly the same.
+    """
+    if distinct < minimum:
+        played = "1 distinct trajectory" if distinct == 1 else f"{distinct:,} distinct trajectories"
+        every = f"{episodes:,} episode{'s are' if episodes != 1 else ' is'}"
+        return Verdict(
+            "saturated",
+            f"{every} {played}, and a claim needs {minimum:,}: the same course of events again is no new evidence",
+        )
+    interval = f"[{number(difference.low)}, {number(difference.high)}]"
+    share = f"{confidence * 100:g} %"
+    if difference.low > 0 or difference.high < 0:
+        more, side = ("more", "above") if difference.low > 0 else ("less", "below")
+        return Verdict(
+            "better" if difference.low > 0 else "worse",
+            f"{strategy} earns {number(abs(difference.value))} {more} than {against} on the same {episodes:,} episodes,"
+            f" and the whole {share} interval {interval} lies {side} zero",
+        )
+    if equal == episodes:
+        return Verdict(
+            "indistinguishable", f"{strategy} earned exactly what {against} did in each of {episodes:,} episodes"
+        )
+    return Verdict(
+        "indistinguishable",
+        f"the {share} interval of the difference, {interval}, holds zero:"
+        f" {episodes:,} episodes do not tell {strategy} from {against}",
+    )
+
+
+def number(value: float) -> str:
+    """A reward as a person reads it: four digits that count."""
+    return f"{value:.4g}"
