@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mayavi.evm.fleet import Program, Template, Word
 from mayavi.evm.fork import Fork
-from mayavi.gym_env.lending_desk import BORROWER, EVERYTHING, LIQUIDATOR, MARKET, Desk, Looked, Terms
+from mayavi.evm.units import WAD
+from mayavi.gym_env.aave_books import AaveBooks, ray_mul
+from mayavi.gym_env.lending_desk import BORROWER, EVERYTHING, LIQUIDATOR, MARKET, Desk, Standing, Terms
 from mayavi.protocols.aave_v3 import AaveV3
+from mayavi.protocols.health import NO_DEBT
+from mayavi.protocols.price_feed import PriceFeed
 
 _VARIABLE_RATE = 2
 _AMOUNT = 36  # behind the selector and the asset, in every call of the pool that has one
 _BPS = 10_000
+_RAY_TO_WAD = 10**9
 _RATE_STRATEGY = ["OPTIMAL_USAGE_RATIO() view returns (uint256)"]
 
 
+class _Account(NamedTuple):
+    """What the pool says of an account."""
+
+    collateral: Word
+    debt: Word
+    collateral_value_e8: Word
+    debt_value_e8: Word
+    health_factor_wad: Word
+    borrow_rate_ray: Word
+    supply_rate_ray: Word
+
+
 class AaveDesk(Desk):
-    """Aave V3 of the chain `fork` stands on."""
+    """Aave V3 of the chain `fork` stands on.
+
+    Where the pool computes as V3.0 does, `standing` is worked out from slots; elsewhere the pool's views are asked.
+    """
 
     def __init__(self, fork: Fork, collateral: str, debt: str) -> None:
         super().__init__(fork, collateral, debt)
@@ -22,48 +44,40 @@ class AaveDesk(Desk):
         self.pool = self.market.pool
         self.spender = self.pool.address
         self.reserve, self.debt_reserve = self.market.reserve(collateral), self.market.reserve(debt)
+        self.feed = PriceFeed(fork, self.market.oracle.getSourceOfAsset(self.collateral.address))
+        settings = self.reserve.configuration
+        self.ltv_bps, self.threshold_bps = settings.ltv_bps, settings.liquidation_threshold_bps
 
-    @property
-    def feed(self) -> bytes:
-        """The source of the pool's oracle."""
-        feed: bytes = self.market.oracle.getSourceOfAsset(self.collateral.address)
-        return feed
-
-    def terms(self) -> Terms:
+    def read_terms(self) -> Terms:
         """As they stand."""
-        collateral, debt = self.market.reserve(self.collateral.address), self.market.reserve(self.debt.address)
-        kink = self.fork.contract(debt.rate_strategy, _RATE_STRATEGY).OPTIMAL_USAGE_RATIO()
-        wad = 10**18 // _BPS
+        debt, wad = self.debt_reserve, WAD // _BPS
         return Terms(
-            price_e8=collateral.price_usd_e8,
+            price_e8=self.reserve.price_usd_e8,
             debt_price_e8=debt.price_usd_e8,
-            threshold_wad=collateral.configuration.liquidation_threshold_bps * wad,
-            ltv_wad=collateral.configuration.ltv_bps * wad,
-            kink=kink / 10**27,
+            threshold_wad=self.threshold_bps * wad,
+            ltv_wad=self.ltv_bps * wad,
+            kink=self.fork.contract(debt.rate_strategy, _RATE_STRATEGY).OPTIMAL_USAGE_RATIO() / 10**27,
             supplied=debt.borrowed + debt.available,
             borrowed=debt.borrowed,
-            least_debt=0,
         )
+
+    # -- sending ------------------------------------------------------------------------------------------------------
 
     def supply(self, amount: Word, who: bytes = BORROWER) -> Template:
         """Put up collateral."""
-        data = self.pool.supply.encode(self.collateral.address, 0, who, 0)
-        return Template(self.pool.address, data, {_AMOUNT: amount}, sender=who)
+        return self._send(self.pool.supply.encode(self.collateral.address, 0, who, 0), amount, who)
 
     def borrow(self, amount: Word, who: bytes = BORROWER) -> Template:
         """Take a loan at the variable rate."""
-        data = self.pool.borrow.encode(self.debt.address, 0, _VARIABLE_RATE, 0, who)
-        return Template(self.pool.address, data, {_AMOUNT: amount}, sender=who)
+        return self._send(self.pool.borrow.encode(self.debt.address, 0, _VARIABLE_RATE, 0, who), amount, who)
 
     def repay(self, amount: Word) -> Template:
         """The borrower pays back."""
-        data = self.pool.repay.encode(self.debt.address, 0, _VARIABLE_RATE, BORROWER)
-        return Template(self.pool.address, data, {_AMOUNT: amount}, sender=BORROWER)
+        return self._send(self.pool.repay.encode(self.debt.address, 0, _VARIABLE_RATE, BORROWER), amount, BORROWER)
 
     def lend(self, amount: Word) -> Template:
         """The market supplies more of the debt's asset."""
-        data = self.pool.supply.encode(self.debt.address, 0, MARKET, 0)
-        return Template(self.pool.address, data, {_AMOUNT: amount}, sender=MARKET)
+        return self._send(self.pool.supply.encode(self.debt.address, 0, MARKET, 0), amount, MARKET)
 
     def liquidate(self) -> Template:
         """As much as the close factor allows."""
@@ -71,40 +85,98 @@ class AaveDesk(Desk):
         data = self.pool.liquidationCall.encode(*pair, BORROWER, EVERYTHING, False)
         return Template(self.pool.address, data, sender=LIQUIDATOR)
 
-    def health_factor_wad(self, program: Program) -> Word:
-        """By the pool itself."""
-        return self._account(program)[5]
+    def _send(self, data: bytes, amount: Word, sender: bytes) -> Template:
+        return Template(self.pool.address, data, {_AMOUNT: amount}, sender=sender)
 
-    def _account(self, program: Program) -> list[Word]:
-        call = Template(self.pool.address, self.pool.getUserAccountData.encode(BORROWER))
-        return program.call(call, returns=6, commit=False)[2]
+    # -- reading ------------------------------------------------------------------------------------------------------
 
-    def look(self, program: Program) -> Looked:
-        """The pool's own views."""
-        account = self._account(program)
-        collateral, debt = self._data(program, self.collateral.address), self._data(program, self.debt.address)
-        return Looked(
-            collateral=self._balance(program, self.reserve.a_token),
-            debt=self._balance(program, self.debt_reserve.variable_debt_token),
-            collateral_value_e8=account[0],
-            debt_value_e8=account[1],
-            threshold_bps=account[3],
-            ltv_bps=account[4],
-            health_factor_wad=account[5],
-            price_e8=self._price(program, self.collateral.address),
-            debt_price_e8=self._price(program, self.debt.address),
-            borrow_rate_ray=debt[4],
-            supply_rate_ray=collateral[2],
+    def find_books(self) -> None:
+        """The slots of both reserves and of the borrower's balances; then whether they say what the pool says."""
+        market = self.market
+        self.books = AaveBooks(market, self.collateral.address, self.reserve.a_token, BORROWER)
+        self.debt_books = AaveBooks(market, self.debt.address, self.debt_reserve.variable_debt_token, BORROWER)
+        self.by_slots = self.books.found and self.debt_books.found and self._agrees()
+
+    def _agrees(self) -> bool:
+        """Whether slots and views say the same of a loan that has borne interest for a day."""
+        from mayavi.evm.fleet import Fleet
+
+        fork = self.fork.copy()
+        account = AaveV3(fork).account(BORROWER)
+        account.supply(self.collateral.address, self.unit)
+        account.borrow(self.debt.address, self.terms.price_e8 * self.debt_unit // (2 * self.terms.debt_price_e8))
+        fork.mine(7_200)
+        program = Program()
+        for number, read in enumerate((self._by_slots, self._by_views)):
+            for name, word in zip(_Account._fields, read(program, self.terms.price_e8), strict=True):
+                program.output(f"{number} {name}", word)
+        told = Fleet(fork, 1).run(program)
+        return all(told[f"0 {name}"].ints() == told[f"1 {name}"].ints() for name in _Account._fields)
+
+    def health_factor_wad(self, program: Program, price_e8: Word | int) -> Word:
+        """As the pool would say."""
+        if self.by_slots:
+            return self._by_slots(program, price_e8).health_factor_wad
+        return self._data(program)[5]
+
+    def standing(self, program: Program, price_e8: Word | int) -> Standing:
+        """From slots where they are known."""
+        account = self._by_slots(program, price_e8) if self.by_slots else self._by_views(program, price_e8)
+        value = account.collateral_value_e8
+        # The pool asks for collateral of debt / ltv, rounded to the nearest: the largest debt that passes.
+        most = program.multiply(program.add(value, 1), self.ltv_bps)
+        most = program.divide(program.subtract(most, 1 + self.ltv_bps // 2), _BPS)
+        free = program.subtract(most, account.debt_value_e8)
+        loan = program.either(free, self.loan_of(program, free), 0)
+        return Standing(
+            collateral=account.collateral,
+            debt=account.debt,
+            collateral_value_e8=value,
+            debt_value_e8=account.debt_value_e8,
+            limit_e8=self._limit_e8(program, value),
+            headroom=loan,
+            health_factor_wad=account.health_factor_wad,
+            borrow_rate_wad=program.divide(account.borrow_rate_ray, _RAY_TO_WAD),
+            supply_rate_wad=program.divide(account.supply_rate_ray, _RAY_TO_WAD),
         )
 
+    def _by_slots(self, program: Program, price_e8: Word | int) -> _Account:
+        now = program.time()[1]
+        income, owed = self.books.income(program, now), self.debt_books.variable_debt(program, now)
+        collateral = ray_mul(program, self.books.scaled(program), income.index_ray)
+        debt = ray_mul(program, self.debt_books.scaled(program), owed.index_ray)
+        value = program.multiply_divide(collateral, price_e8, self.unit)
+        debt_value = program.multiply_divide(debt, self.terms.debt_price_e8, self.debt_unit)
+        covered = program.multiply(self._limit_e8(program, value), WAD)
+        factor = program.divide(program.add(covered, program.divide(debt_value, 2)), debt_value)
+        factor = program.either(debt_value, factor, NO_DEBT)
+        return _Account(collateral, debt, value, debt_value, factor, owed.rate_ray, income.rate_ray)
+
+    def _by_views(self, program: Program, price_e8: Word | int) -> _Account:
+        del price_e8  # the pool asks its oracle
+        collateral_value, debt_value, *_, factor = self._data(program)
+        rates = [self._reserve(program, each) for each in (self.debt.address, self.collateral.address)]
+        return _Account(
+            self._balance(program, self.reserve.a_token),
+            self._balance(program, self.debt_reserve.variable_debt_token),
+            collateral_value,
+            debt_value,
+            factor,
+            rates[0][4],
+            rates[1][2],
+        )
+
+    def _limit_e8(self, program: Program, value_e8: Word) -> Word:
+        return program.divide(program.add(program.multiply(value_e8, self.threshold_bps), _BPS // 2), _BPS)
+
+    def _data(self, program: Program) -> list[Word]:
+        return self._asked(program, self.pool.address, self.pool.getUserAccountData.encode(BORROWER), 6)
+
+    def _reserve(self, program: Program, asset: bytes) -> list[Word]:
+        return self._asked(program, self.pool.address, self.pool.getReserveData.encode(asset), 5)
+
     def _balance(self, program: Program, token: bytes) -> Word:
-        call = Template(token, bytes.fromhex("70a08231") + BORROWER.rjust(32, b"\0"))
-        return program.call(call, returns=1, commit=False)[2][0]
+        return self._asked(program, token, self.debt.contract.balanceOf.encode(BORROWER), 1)[0]
 
-    def _data(self, program: Program, asset: bytes) -> list[Word]:
-        call = Template(self.pool.address, self.pool.getReserveData.encode(asset))
-        return program.call(call, returns=15, commit=False)[2]
-
-    def _price(self, program: Program, asset: bytes) -> Word:
-        oracle = self.market.oracle
-        return program.call(Template(oracle.address, oracle.getAssetPrice.encode(asset)), returns=1, commit=False)[2][0]
+    def _asked(self, program: Program, to: bytes, data: bytes, returns: int) -> list[Word]:
+        return program.call(Template(to, data), returns=returns, commit=False)[2]

@@ -1,4 +1,4 @@
-"""A lending protocol as the borrower's environments use it: what is sent to it, and what is read of it, row by row."""
+"""A lending protocol as the borrower's environments use it: what is sent to it and what is read of it, row by row."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from mayavi.evm.fleet import Program, Template, Word
 from mayavi.evm.fork import Fork
+from mayavi.evm.token_balance import balance_slot
+from mayavi.protocols.price_feed import PriceFeed
 from mayavi.protocols.tokens import Erc20
 from mayavi.sim.world_state import account_address
 
@@ -15,26 +17,26 @@ EVERYTHING = 2**256 - 1
 BORROWER, LIQUIDATOR, BANK, MARKET = map(account_address, ("borrower", "liquidator", "bank", "market"))
 """Who acts: the borrower, who liquidates it, where dollars earn something, and everybody else in the reserve."""
 PLENTY = 10**12
-"""Whole dollars that accounts have which never run out."""
-
+"""Whole dollars of accounts that never run out."""
 MARKET_COLLATERAL = 10**6
-"""Whole tokens of collateral the rest of the market can put up; what it borrows more is backed by them."""
+"""Whole tokens of collateral that the rest of the market can put up for what it borrows more."""
 
 
-class Looked(NamedTuple):
-    """What is read of a row after a step: words of the program, then exact integers."""
+class Standing(NamedTuple):
+    """How the borrower and the reserve of its debt stand in a block. Values have eight decimals, rates eighteen."""
 
     collateral: Word
     debt: Word
     collateral_value_e8: Word
     debt_value_e8: Word
-    threshold_bps: Word
-    ltv_bps: Word
+    limit_e8: Word
+    """The debt's value at which the health factor is one."""
+    headroom: Word
+    """What may still be borrowed, in smallest units."""
     health_factor_wad: Word
-    price_e8: Word
-    debt_price_e8: Word
-    borrow_rate_ray: Word
-    supply_rate_ray: Word
+    borrow_rate_wad: Word
+    """A year, not compounded; likewise what the collateral earns."""
+    supply_rate_wad: Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,11 @@ class Terms:
     ltv_wad: int
     """The share that may be borrowed."""
     kink: float
+    """The utilisation above which rates rise steeply."""
     supplied: int
-    """What the reserve of the debt holds: all that was lent to it, and of this what is lent on."""
+    """What the reserve of the debt has been lent, and what of this it has lent on."""
     borrowed: int
-    least_debt: int
+    least_debt: int = 0
 
 
 class Desk(ABC):
@@ -59,6 +62,8 @@ class Desk(ABC):
 
     spender: bytes
     """Who takes the tokens that are paid in."""
+    feed: PriceFeed
+    """What tells the price of the collateral."""
 
     def __init__(self, fork: Fork, collateral: str, debt: str) -> None:
         self.fork = fork
@@ -66,7 +71,7 @@ class Desk(ABC):
         self.unit, self.debt_unit = 10**self.collateral.decimals, 10**self.debt.decimals
 
     def prepare(self, most_collateral: int) -> None:
-        """Give everybody what they need, and let the protocol take it."""
+        """Give everybody what they need, let the protocol take it, and find where it keeps its books."""
         fork = self.fork
         fork.deal(self.collateral.address, BORROWER, most_collateral)
         fork.deal(self.collateral.address, MARKET, MARKET_COLLATERAL * self.unit)
@@ -74,17 +79,21 @@ class Desk(ABC):
             fork.deal(self.debt.address, holder, PLENTY * self.debt_unit)
         for holder in (BORROWER, LIQUIDATOR, MARKET):
             self.debt.approve(self.spender, EVERYTHING, sender=holder)
-        self.collateral.approve(self.spender, EVERYTHING, sender=BORROWER)
-        self.collateral.approve(self.spender, EVERYTHING, sender=MARKET)
+        for holder in (BORROWER, MARKET):
+            self.collateral.approve(self.spender, EVERYTHING, sender=holder)
+        self.terms = self.read_terms()
+        self.cash_place = balance_slot(fork, self.debt.address, BORROWER)
+        self.find_books()
 
-    @property
-    @abstractmethod
-    def feed(self) -> bytes:
-        """The feed that tells the price of the collateral."""
+    # -- what a protocol says -----------------------------------------------------------------------------------------
 
     @abstractmethod
-    def terms(self) -> Terms:
+    def read_terms(self) -> Terms:
         """As they stand."""
+
+    @abstractmethod
+    def find_books(self) -> None:
+        """Where the protocol keeps what `standing` reads."""
 
     @abstractmethod
     def supply(self, amount: Word, who: bytes = BORROWER) -> Template:
@@ -107,9 +116,23 @@ class Desk(ABC):
         """The liquidator takes what it may of the borrower."""
 
     @abstractmethod
-    def health_factor_wad(self, program: Program) -> Word:
-        """How the borrower stands in this block."""
+    def health_factor_wad(self, program: Program, price_e8: Word | int) -> Word:
+        """How healthy the borrower is in this block, and nothing else."""
 
     @abstractmethod
-    def look(self, program: Program) -> Looked:
-        """Everything that is read of the borrower and its market in this block."""
+    def standing(self, program: Program, price_e8: Word | int) -> Standing:
+        """Everything that is read of the borrower and its reserve in this block."""
+
+    # -- what is the same for all -------------------------------------------------------------------------------------
+
+    def cash(self, program: Program) -> Word:
+        """What the borrower has in its wallet."""
+        if self.cash_place is not None:
+            return program.load(*self.cash_place)
+        ask = Template(self.debt.address, self.debt.contract.balanceOf.encode(BORROWER))
+        return program.call(ask, returns=1, commit=False)[2][0]
+
+    def loan_of(self, program: Program, value_e8: Word) -> Word:
+        """The largest amount of the debt's asset that is valued at no more than `value_e8`."""
+        beyond = program.multiply_divide(program.add(value_e8, 1), self.debt_unit, 1)
+        return program.divide(program.subtract(beyond, 1), self.terms.debt_price_e8)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mayavi.evm.units import WAD
 from mayavi.gym_env.lending_config import LendingConfig
+from mayavi.gym_env.lending_desk import Desk
 from mayavi.markets import portable
 
 MILLION = 10**6
@@ -14,6 +16,9 @@ FIXED_HEALTH_FACTOR = 1.25
 """Where the loan of the fixed start is opened, on one whole token of collateral."""
 BUSY_SHARE = 0.5
 """In so many episodes the reserve is busier than its rates were made for; in the others it is calmer."""
+_LARGEST_LOAN_PPM = 999_000  # of what may be borrowed, so that rounding refuses none
+OPENING = ("blocks", "lend", "market_supply", "market_borrow", "supply", "borrow")
+"""What a start is made of: how many blocks pass, then amounts of transactions in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,21 @@ def drawn_start(config: LendingConfig, unit: int, kink: float, chance: np.random
         utilisation_ppm=_ppm(chance.uniform(low, high)),
         cash_yield_ppm=_ppm(chance.uniform(*config.cash_yield)),
     )
+
+
+def opened(start: Start, desk: Desk) -> dict[str, int]:
+    """What makes the start, by the names of `OPENING`, in smallest units."""
+    terms, lend, market_borrow = desk.terms, 0, 0
+    if start.utilisation_ppm is not None:
+        market_borrow = max(0, terms.supplied * start.utilisation_ppm // MILLION - terms.borrowed)
+        lend = max(0, terms.borrowed * MILLION // start.utilisation_ppm - terms.supplied)
+    backing = market_borrow * terms.debt_price_e8 * desk.unit // (terms.price_e8 * desk.debt_unit)
+    value = start.collateral * terms.price_e8 // desk.unit
+    most = value * terms.ltv_wad // WAD * _LARGEST_LOAN_PPM // MILLION
+    debt = min(value * terms.threshold_wad // WAD * MILLION // start.health_factor_ppm, most)
+    loan = debt * desk.debt_unit // terms.debt_price_e8
+    amounts = start.blocks, lend, backing * WAD * 11 // (terms.ltv_wad * 10), market_borrow, start.collateral, loan
+    return dict(zip(OPENING, amounts, strict=True))
 
 
 def _ppm(value: float) -> int:
