@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mayavi.evm.fleet import Program, Template, Word
+from mayavi.errors import StateError
+from mayavi.evm.fleet import Fleet, Program, Template, Word
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
-from mayavi.gym_env.aave_books import AaveBooks, ray_mul
+from mayavi.gym_env.aave_indexes import AaveIndexes, Shares
 from mayavi.gym_env.lending_desk import BORROWER, EVERYTHING, LIQUIDATOR, MARKET, Desk, Standing, Terms
 from mayavi.protocols.aave_v3 import AaveV3
 from mayavi.protocols.health import NO_DEBT
-from mayavi.protocols.price_feed import PriceFeed
 
 _VARIABLE_RATE = 2
 _AMOUNT = 36  # behind the selector and the asset, in every call of the pool that has one
@@ -44,7 +44,7 @@ class AaveDesk(Desk):
         self.pool = self.market.pool
         self.spender = self.pool.address
         self.reserve, self.debt_reserve = self.market.reserve(collateral), self.market.reserve(debt)
-        self.feed = PriceFeed(fork, self.market.oracle.getSourceOfAsset(self.collateral.address))
+        self.feed: bytes = self.market.oracle.getSourceOfAsset(self.collateral.address)
         settings = self.reserve.configuration
         self.ltv_bps, self.threshold_bps = settings.ltv_bps, settings.liquidation_threshold_bps
 
@@ -91,27 +91,28 @@ class AaveDesk(Desk):
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def find_books(self) -> None:
-        """The slots of both reserves and of the borrower's balances; then whether they say what the pool says."""
-        market = self.market
-        self.books = AaveBooks(market, self.collateral.address, self.reserve.a_token, BORROWER)
-        self.debt_books = AaveBooks(market, self.debt.address, self.debt_reserve.variable_debt_token, BORROWER)
-        self.by_slots = self.books.found and self.debt_books.found and self._agrees()
+        """The slots of both reserves and of the borrower's balances, where they are known."""
+        market, tokens = self.market, (self.reserve.a_token, self.debt_reserve.variable_debt_token)
+        try:
+            self.indexes = AaveIndexes(market, self.collateral.address), AaveIndexes(market, self.debt.address)
+            self.shares = Shares(market, tokens[0], BORROWER), Shares(market, tokens[1], BORROWER)
+            self.by_slots = self._agrees()
+        except StateError:
+            self.by_slots = False
 
     def _agrees(self) -> bool:
         """Whether slots and views say the same of a loan that has borne interest for a day."""
-        from mayavi.evm.fleet import Fleet
-
-        fork = self.fork.copy()
+        fork, terms = self.fork.copy(), self.terms
         account = AaveV3(fork).account(BORROWER)
         account.supply(self.collateral.address, self.unit)
-        account.borrow(self.debt.address, self.terms.price_e8 * self.debt_unit // (2 * self.terms.debt_price_e8))
+        account.borrow(self.debt.address, terms.price_e8 * self.debt_unit // (2 * terms.debt_price_e8))
         fork.mine(7_200)
         program = Program()
         for number, read in enumerate((self._by_slots, self._by_views)):
-            for name, word in zip(_Account._fields, read(program, self.terms.price_e8), strict=True):
-                program.output(f"{number} {name}", word)
-        told = Fleet(fork, 1).run(program)
-        return all(told[f"0 {name}"].ints() == told[f"1 {name}"].ints() for name in _Account._fields)
+            for name, word in zip(_Account._fields, read(program, terms.price_e8), strict=True):
+                program.output(f"{name} {number}", word)
+        told = Fleet(fork, 1).run(program, threads=1)
+        return all(told[f"{name} 0"][0] == told[f"{name} 1"][0] for name in _Account._fields)
 
     def health_factor_wad(self, program: Program, price_e8: Word | int) -> Word:
         """As the pool would say."""
@@ -142,9 +143,8 @@ class AaveDesk(Desk):
 
     def _by_slots(self, program: Program, price_e8: Word | int) -> _Account:
         now = program.time()[1]
-        income, owed = self.books.income(program, now), self.debt_books.variable_debt(program, now)
-        collateral = ray_mul(program, self.books.scaled(program), income.index_ray)
-        debt = ray_mul(program, self.debt_books.scaled(program), owed.index_ray)
+        income, owed = self.indexes[0].income(program, now), self.indexes[1].debt(program, now)
+        collateral, debt = self.shares[0].balance(program, income), self.shares[1].balance(program, owed)
         value = program.multiply_divide(collateral, price_e8, self.unit)
         debt_value = program.multiply_divide(debt, self.terms.debt_price_e8, self.debt_unit)
         covered = program.multiply(self._limit_e8(program, value), WAD)

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from mayavi.errors import StateError, UsageError
 from mayavi.evm.fleet import Program, Template, Word
 from mayavi.evm.fork import Fork
+from mayavi.evm.token_balance import slot_behind
 from mayavi.evm.units import WAD
 from mayavi.gym_env.lending_desk import BORROWER, LIQUIDATOR, MARKET, Desk, Standing, Terms
-from mayavi.gym_env.slots import slot_behind
 from mayavi.markets.process import SECONDS_PER_YEAR
 from mayavi.protocols.compound_v3 import INDEX_SCALE, CompoundV3
 from mayavi.protocols.health import NO_DEBT
-from mayavi.protocols.price_feed import PriceFeed
 
 _AMOUNT = 36  # behind the selector and the asset
 _RATE = [
@@ -38,7 +37,7 @@ class CompoundDesk(Desk):
         self.comet = self.market.contract
         self.spender = self.market.address
         self.asset = self.market.asset(collateral)
-        self.feed = PriceFeed(fork, self.asset.price_feed)
+        self.feed = self.asset.price_feed
         rates = fork.contract(self.market.address, _RATE)
         self.kink, self.base_rate = rates.borrowKink(), rates.borrowPerSecondInterestRateBase()
         self.slope_low = rates.borrowPerSecondInterestRateSlopeLow()
@@ -97,7 +96,7 @@ class CompoundDesk(Desk):
         self.indexes = _only([slot for slot, word in storage.items() if word & 2**128 - 1 == indexes])
         self.totals = _only([slot for slot, word in storage.items() if word & 2**248 - 1 == sums])
         views = comet.userBasic.encode(BORROWER), comet.userCollateral.encode(BORROWER, self.collateral.address)
-        self.basic, self.held = (_only([slot_behind(self.fork, comet.address, view)]) for view in views)
+        self.basic, self.held = (slot_behind(self.fork, comet.address, view) for view in views)
 
     def _owed(self, program: Program) -> tuple[Word, Word]:
         """The borrower's debt now, and the rate at which it grows in a second."""
@@ -112,14 +111,14 @@ class CompoundDesk(Desk):
         rate = program.add(program.add(low, high), self.base_rate)
         elapsed = program.subtract(now, program.bits(totals, 208, 40))
         grown = program.multiply_divide(borrow_index, program.multiply(rate, elapsed), WAD)
-        basic = program.load(market, self.basic)
+        basic = program.load(*self.basic)
         owes = program.bits(basic, _PRINCIPAL_BITS - 1, 1)
         principal = program.subtract(2**_PRINCIPAL_BITS, program.bits(basic, 0, _PRINCIPAL_BITS))
         debt = program.multiply_divide(principal, program.add(borrow_index, grown), INDEX_SCALE)
         return program.either(owes, debt, 0), rate
 
     def _weighed(self, program: Program, price_e8: Word | int) -> tuple[Word, Word, Word, Word, Word, Word]:
-        collateral = program.bits(program.load(self.market.address, self.held), 0, 128)
+        collateral = program.bits(program.load(*self.held), 0, 128)
         debt, rate = self._owed(program)
         value = program.multiply_divide(collateral, price_e8, self.unit)
         debt_value = program.multiply_divide(debt, self.terms.debt_price_e8, self.debt_unit)
@@ -150,8 +149,8 @@ class CompoundDesk(Desk):
         )
 
 
-def _only(found: Sequence[int | None]) -> int:
-    if len(found) != 1 or found[0] is None:
+def _only(found: Sequence[int]) -> int:
+    if len(found) != 1:
         raise StateError(
             "this market of Compound V3 keeps its books in a way that is not known here",
             "environments need one whose words are packed as in the contract of 2022",

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from mayavi.evm.fleet import Program, Template, Word
 from mayavi.evm.fork import Fork
 from mayavi.evm.token_balance import balance_slot
-from mayavi.protocols.price_feed import PriceFeed
 from mayavi.protocols.tokens import Erc20
 from mayavi.sim.world_state import account_address
 
@@ -62,7 +61,7 @@ class Desk(ABC):
 
     spender: bytes
     """Who takes the tokens that are paid in."""
-    feed: PriceFeed
+    feed: bytes
     """What tells the price of the collateral."""
 
     def __init__(self, fork: Fork, collateral: str, debt: str) -> None:
@@ -127,10 +126,7 @@ class Desk(ABC):
 
     def cash(self, program: Program) -> Word:
         """What the borrower has in its wallet."""
-        if self.cash_place is not None:
-            return program.load(*self.cash_place)
-        ask = Template(self.debt.address, self.debt.contract.balanceOf.encode(BORROWER))
-        return program.call(ask, returns=1, commit=False)[2][0]
+        return program.load(*self.cash_place)
 
     def loan_of(self, program: Program, value_e8: Word) -> Word:
         """The largest amount of the debt's asset that is valued at no more than `value_e8`."""

@@ -25,7 +25,7 @@ from mayavi.gym_env.lending_programs import BILLION, FIGURES, MILLION, opening, 
 from mayavi.gym_env.lending_rewards import LIQUIDATED, REWARDS
 from mayavi.gym_env.lending_start import OPENING, Start, drawn_start, fixed_start, opened
 from mayavi.gym_env.lending_strategies import STRATEGIES
-from mayavi.gym_env.posting import Posting
+from mayavi.gym_env.posted_feed import PostedFeed
 from mayavi.gym_env.price_shocks import drawn_path
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
 from mayavi.markets.process import SECONDS_PER_YEAR
@@ -78,13 +78,13 @@ class LendingRowsEnv(RowsEnv[C]):
         """Accounts, approvals, and what is read once."""
         config = self.config
         desk = self.desk = self.desk_type(fork, config.collateral, config.debt)
-        self.posting = Posting(fork, desk.feed) if config.prices == "shocks" else None
+        self.feed = PostedFeed(fork, desk.feed) if config.prices == "shocks" else None
         desk.prepare(int(config.collateral_amount[1] + 1) * desk.unit)
         self.block_seconds = chain(fork.chain_id).block_seconds
         self.step_blocks = max(config.step_blocks, LEAST_STEP_BLOCKS)
         self.step_seconds = self.step_blocks * self.block_seconds
-        self._opening = opening(desk, self.block_seconds, self.posting)
-        self._tick = tick(desk, self.step_blocks, self.block_seconds, self.posting)
+        self._opening = opening(desk, self.block_seconds, self.feed)
+        self._tick = tick(desk, self.step_blocks, self.block_seconds, self.feed)
 
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
         """Draw the starts, and open the loans by real transactions."""
@@ -94,7 +94,7 @@ class LendingRowsEnv(RowsEnv[C]):
             for name, value in opened(drawn, self.desk).items():
                 amounts[name][row] = value
             columns["cash_yield_ppm"][row] = drawn.cash_yield_ppm
-            if self.posting is not None:
+            if self.feed is not None:
                 path = drawn_path(self.config, self.desk.terms.price_e8 / 1e8, self.step_seconds, chance)
                 columns["path_e8"][row] = np.rint(path * 1e8)
         live = np.zeros(self.rows, dtype=np.bool_)
@@ -138,9 +138,9 @@ class LendingRowsEnv(RowsEnv[C]):
             "yield_ppb": np.where(live, self._yield_ppb(), 0),
             "pays": columns["cash_yield_ppm"] < 0,
         }
-        if self.posting is not None:
+        if self.feed is not None:
             following = np.minimum(self.steps + 1, self.config.horizon)
-            inputs["answer"] = np.where(live, columns["path_e8"][np.arange(self.rows), following], 0)
+            inputs["price_e8"] = columns["path_e8"][np.arange(self.rows), following]
         found = self.fleet.run(self._tick, threads=self.threads, **inputs)
         self._take(found)
         columns["acted"] = np.where(live, found["acted"].uint64().astype(np.int64), columns["acted"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mayavi.evm.fleet import Program, Template, Word
 from mayavi.evm.units import WAD
 from mayavi.gym_env.lending_desk import BANK, BORROWER, MARKET, Desk, Standing
-from mayavi.gym_env.posting import Posting
+from mayavi.gym_env.posted_feed import PostedFeed
 
 MILLION = 10**6
 BILLION = 10**9
@@ -13,7 +13,7 @@ FIGURES = (*Standing._fields, "price_e8", "cash", "cash_value_e8", "block", "tim
 """What is read of every row after a step."""
 
 
-def opening(desk: Desk, block_seconds: int, posting: Posting | None) -> Program:
+def opening(desk: Desk, block_seconds: int, feed: PostedFeed | None) -> Program:
     """Blocks pass, the market lends or borrows more, the borrower puts up collateral and takes its loan."""
     program = Program()
     names = ("live", "blocks", "lend", "market_supply", "market_borrow", "supply", "borrow")
@@ -28,11 +28,11 @@ def opening(desk: Desk, block_seconds: int, posting: Posting | None) -> Program:
     }
     for name, (status, _, _) in statuses.items():
         program.output(name, status)
-    _look(program, desk, posting)
+    _look(program, desk, feed)
     return program
 
 
-def tick(desk: Desk, blocks: int, block_seconds: int, posting: Posting | None) -> Program:
+def tick(desk: Desk, blocks: int, block_seconds: int, feed: PostedFeed | None) -> Program:
     """A tick of the scheduler: the borrower, a block later prices and yield, a block later the liquidator; the rest.
 
     `debt` and `headroom` are what was read last, in the block in which the borrower acts.
@@ -50,8 +50,9 @@ def tick(desk: Desk, blocks: int, block_seconds: int, posting: Posting | None) -
     program.advance(1, block_seconds, mask=live)
 
     price_e8: Word | int = desk.terms.price_e8
-    if posting is not None:
-        price_e8 = posting.post(program, program.input("answer"))
+    if feed is not None:
+        price_e8 = program.either(live, program.input("price_e8"), feed.price_e8(program))
+        feed.post(program, price_e8, program.subtract(1, program.equal(price_e8, feed.price_e8(program))))
     earned = program.multiply_divide(desk.cash(program), yield_ppb, BILLION)
     token = desk.debt.contract
     receives = Template(token.address, token.transfer.encode(BORROWER, 0), {36: earned}, sender=BANK)
@@ -64,12 +65,12 @@ def tick(desk: Desk, blocks: int, block_seconds: int, posting: Posting | None) -
     program.advance(blocks - 2, (blocks - 2) * block_seconds, mask=live)
     program.output("acted", acted)
     program.output("liquidated", liquidated)
-    _look(program, desk, posting)
+    _look(program, desk, feed)
     return program
 
 
-def _look(program: Program, desk: Desk, posting: Posting | None) -> None:
-    price_e8: Word = program.add(desk.terms.price_e8, 0) if posting is None else posting.price_e8(program)
+def _look(program: Program, desk: Desk, feed: PostedFeed | None) -> None:
+    price_e8: Word = program.add(desk.terms.price_e8, 0) if feed is None else feed.price_e8(program)
     cash, (block, timestamp) = desk.cash(program), program.time()
     worth = program.multiply_divide(cash, desk.terms.debt_price_e8, desk.debt_unit)
     figures = (*desk.standing(program, price_e8), price_e8, cash, worth, block, timestamp)
