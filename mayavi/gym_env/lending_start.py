@@ -71,6 +71,7 @@ def opened(start: Start, desk: Desk) -> dict[str, int]:
     most = value * terms.ltv_wad // WAD * _LARGEST_LOAN_PPM // MILLION
     debt = min(value * terms.threshold_wad // WAD * MILLION // start.health_factor_ppm, most)
     loan = debt * desk.debt_unit // terms.debt_price_e8
+    loan = loan if loan >= terms.least_debt else 0
     amounts = start.blocks, lend, backing * WAD * 11 // (terms.ltv_wad * 10), market_borrow, start.collateral, loan
     return dict(zip(OPENING, amounts, strict=True))
 
