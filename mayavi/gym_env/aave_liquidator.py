@@ -21,13 +21,14 @@ from mayavi.evm.token_balance import balance_slot
 from mayavi.evm.units import ETHER, WAD
 from mayavi.gym_env.aave_book import AaveBook
 from mayavi.gym_env.liquidator_start import LiquidatorConfig, start_of
-from mayavi.gym_env.pool_trades import LIQUIDITY, LIQUIDITY_BITS, PLENTY, PoolTrades, account
+from mayavi.gym_env.pool_trades import LIQUIDITY, LIQUIDITY_BITS, PLENTY, PoolTrades
 from mayavi.gym_env.posted_feed import PostedFeed
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
 from mayavi.markets.process import SECONDS_PER_YEAR
 from mayavi.protocols.aave_v3 import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap_v3 import UniswapV3
+from mayavi.sim.world_state import account_address
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -96,6 +97,7 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
             "volatility": np.zeros(rows),
             "debts_usd": np.zeros(rows),
             "looked": np.zeros((rows, len(self._step.outputs), 32), dtype=np.uint8),
+            "reward": np.zeros(rows),
             "earned": np.zeros(rows),
         }
         self._outputs = {name: at for at, name in enumerate(self._step.outputs)}
@@ -112,8 +114,8 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
     def prepare(self, fork: Fork) -> None:
         """Money and approvals for everybody, and a pool as deep as it is to be."""
         config = self.config
-        self.liquidator, arbitrageur = account(LIQUIDATOR), account(ARBITRAGEUR)
-        self.borrowers = [account(BORROWER.format(at)) for at in range(config.borrowers)]
+        self.liquidator, arbitrageur = account_address(LIQUIDATOR), account_address(ARBITRAGEUR)
+        self.borrowers = [account_address(BORROWER.format(at)) for at in range(config.borrowers)]
         if config.pool_depth < 1:
             _drain(fork, config.pool_depth)
         self.trades = PoolTrades(fork, COLLATERAL, DEBT, FEE)
@@ -244,7 +246,7 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
             share = np.maximum(actions[:, 1], 0.0)
         chosen = self.ranked()[every, rank]
         following = np.minimum(self.steps + 1, self.config.horizon)
-        columns["looked"] = self.fleet.run(
+        outcome = self.fleet.run(
             self._step,
             threads=self.threads,
             live=live,
@@ -256,19 +258,22 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
             price_e8=columns["price_e8"][every, following],
             root=columns["roots"][every, following],
             recovery_ppm=columns["recovery_ppm"],
-        ).words
+        )
+        columns["looked"][live] = outcome.words[live]
+        columns["reward"][live] = (self._profit_usd() / self.scale_usd)[live]
+        columns["earned"][live] += columns["reward"][live]
+
+    def _profit_usd(self) -> Floats:
+        """What the liquidation and the sale just made brought, gas paid at the price they were made at."""
+        paid, received = self._seen("paid").float64(), self._seen("received").float64()
+        return np.asarray((received - paid) / self.trades.money_unit - self._gas_usd(self._seen("gas").float64()))
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """The profit of the step over the scale; over when nobody owes anything."""
-        paid, received = self._seen("paid").float64(), self._seen("received").float64()
-        profit = (received - paid) / self.trades.money_unit - self._gas_usd(self._seen("gas").float64(), before=True)
-        earned = profit / self.scale_usd
+        """The profit of the step over the scale, or of all steps in the end; over when nobody owes anything."""
         done = ~self._of_accounts("debt").any(axis=(1, 2))
-        self.columns["earned"] += earned
         if self.config.reward == "at_end":
-            over = done | (self.steps >= self.config.horizon)
-            earned = np.where(over, self.columns["earned"], 0.0)
-        return earned, done
+            return np.where(done | (self.steps >= self.config.horizon), self.columns["earned"], 0.0), done
+        return self.columns["reward"].copy(), done
 
     @property
     def scale_usd(self) -> Floats:
@@ -276,10 +281,9 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
         bonus = (self.bonus_bps - _ALL_BPS) / _ALL_BPS
         return np.maximum(self.columns["debts_usd"] * bonus, 1e-6)
 
-    def _gas_usd(self, gas: Floats | float, *, before: bool = False) -> Floats:
-        """What gas costs at the price now, or at the one the last step was taken at."""
-        wei = gas * self.columns["gas_price_wei"]
-        return np.asarray(wei / ETHER * self._price(-1 if before else 0))
+    def _gas_usd(self, gas: Floats | float) -> Floats:
+        """What gas costs at the price now."""
+        return np.asarray(gas * self.columns["gas_price_wei"] / ETHER * self._price())
 
     def _price(self, steps: int = 0) -> Floats:
         """The price of the collateral so many steps from now."""
@@ -326,7 +330,7 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
         return np.argsort(np.where(self.liquidatable, -self.most_usd(), health), axis=1, kind="stable")
 
     def _sales(self, share: float) -> tuple[Floats, Floats, Floats]:
-        """For each account, of `share` of the most: dollars paid, what is seized against the pool's depth, profit in dollars."""
+        """Of `share` of the most, for each account: dollars paid, what is seized against the pool's depth, profit."""
         price = self._price()[:, None]
         money = self._seen("money").float64(self.trades.money_unit)[:, None]
         paid = np.minimum(self.most_usd() * share, money)
@@ -396,6 +400,15 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
             "health_factor_wad": lists["health"],
             "block": self._seen("block").ints(),
             "timestamp": self._seen("timestamp").ints(),
+        }
+
+    def curves(self) -> dict[str, dict[str, Floats]]:
+        """Prices, how many stand how, and what was earned."""
+        health = np.minimum(self._floats("health", WAD), 3.0)
+        return {
+            "WETH in USD": {"price": self._price(), "pool": self.trades.price_of(self._seen("root").words)},
+            "health factor": {f"account {at}": health[:, at] for at in range(self.config.borrowers)},
+            "USD": {"profit": self.columns["earned"] * self.scale_usd},
         }
 
     # -- scripted play ------------------------------------------------------------------------------------------------

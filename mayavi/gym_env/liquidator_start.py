@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from mayavi.agents.quantities import MILLION
 from mayavi.gym_env.configuration import EnvConfig
+from mayavi.gym_env.lending_config import Interval
 from mayavi.markets.diffusions import GeometricBrownianMotion
 from mayavi.markets.portable import exp, log
 from mayavi.markets.price_paths import to_usd_e8
 from mayavi.markets.process import Floats
 
 _GWEI = 10**9
-
-
-def _ascending(interval: tuple[float, float]) -> tuple[float, float]:
-    if interval[0] > interval[1]:
-        raise ValueError("it ends before it begins")
-    return interval
-
-
-Interval = Annotated[tuple[float, float], Field(strict=False), AfterValidator(_ascending)]
 
 
 class LiquidatorConfig(EnvConfig):

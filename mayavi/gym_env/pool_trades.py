@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from mayavi.agents.quantities import MILLION
 from mayavi.agents.selling import sqrt_price_x96
 from mayavi.evm.fleet import Program, Template, Word, Words
-from mayavi.evm.hashing import keccak256
 from mayavi.evm.token_balance import balance_slot
 from mayavi.protocols.uniswap_route import Route
 from mayavi.protocols.uniswap_router import Router
@@ -27,11 +26,6 @@ ROOT_BITS, LIQUIDITY_BITS = 160, 128
 _Q96 = 2.0**96
 PLENTY = 10**15
 """Whole tokens of somebody whose money is no matter: more than any pool takes."""
-
-
-def account(name: str) -> bytes:
-    """The account of `name`: the same address that a run gives an agent of that name."""
-    return keccak256(b"mayavi account " + name.encode())[12:]
 
 
 class PoolTrades:
@@ -98,8 +92,8 @@ class PoolTrades:
 
     def price_of(self, roots: NDArray[np.uint8]) -> NDArray[np.float64]:
         """What one whole token costs at square root prices given as words, as floats."""
-        ratio = Words(roots).float64(_Q96) ** 2 * (self._scale if self.token_is_zero else 1.0)
-        return ratio if self.token_is_zero else self._scale / ratio
+        ratio = np.maximum(Words(roots).float64(_Q96) ** 2, 1e-60)  # a row that has not begun has no price
+        return ratio * self._scale if self.token_is_zero else self._scale / ratio
 
     def quote(self, roots: NDArray[np.uint8], amounts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Whole money that sales of whole tokens bring at square root prices given as words, (rows,) or (rows, n)."""

@@ -94,6 +94,7 @@ class RowsEnv(ABC, Generic[C]):
         self.world_digest = fork.digest()
         """The identity of the world all episodes start from."""
         self.fleet = Fleet(fork.frozen(), rows)
+        self._remembers = False
         self.episodes = np.full(rows, -1, dtype=np.int64)
         """The number of the episode each row plays; -1 before the first."""
         self.columns: dict[str, NDArray[Any]] = {
@@ -132,8 +133,11 @@ class RowsEnv(ABC, Generic[C]):
 
     def tells(self, row: int) -> list[tuple[str, str]]:
         """The row in words, label and value, for `render`."""
-        return [(name, f"{values[row]:,}" if isinstance(values[row], int) else str(values[row]))
-                for name, values in self.exact().items()]  # fmt: skip
+        return [(name, _in_words(values[row])) for name, values in self.exact().items()]
+
+    def curves(self) -> dict[str, dict[str, Floats]]:
+        """What pictures draw over the steps: by the title of a panel and the label of a line a number for each row."""
+        return {"observations": {str(at): values.astype(np.float64) for at, values in enumerate(self.observe().T)}}
 
     # -- what it does with it -----------------------------------------------------------------------------------------
 
@@ -162,6 +166,7 @@ class RowsEnv(ABC, Generic[C]):
             column[places] = 0
         self.episodes[places] = numbers
         self.start(places, [episode_stream(self.name, self.config.split, each) for each in numbers])
+        self._recall(places)
 
     def step(self, actions: Any, live: NDArray[np.bool_] | None = None) -> Stepped:
         """Play `actions`, one for each row. Rows that are not `live` stay; what is told of them has no meaning."""
@@ -172,7 +177,24 @@ class RowsEnv(ABC, Generic[C]):
         self.columns["steps"][alive] += 1
         rewards, terminated = self.rewards()
         truncated = (self.steps >= self.config.horizon) & ~terminated
+        self._recall(np.flatnonzero(alive), rewards)
         return Stepped(self.observe(), rewards, terminated, truncated)
+
+    def remember(self) -> None:
+        """Keep what `curves` gives at every step of the episodes that begin from now on: pictures are drawn from it."""
+        self._remembers = True
+
+    def _recall(self, places: Rows, rewards: Floats | None = None) -> None:
+        """Keep the curves of `places` as they are now; without rewards their episodes have just begun."""
+        if not self._remembers:
+            return
+        given = np.zeros(self.rows) if rewards is None else rewards
+        lines = [given, *(values for panel in self.curves().values() for values in panel.values())]
+        shape = (self.rows, self.config.horizon + 1, len(lines))
+        kept = self.columns.setdefault("remembered", np.full(shape, np.nan))
+        if rewards is None:
+            kept[places] = np.nan
+        kept[places, self.steps[places]] = np.stack(lines, axis=1)[places]
 
     def copy_rows(self, sources: Sequence[int] | Rows, targets: Sequence[int] | Rows) -> None:
         """Put each of `targets` where its one of `sources` stands, in the middle of an episode or not."""
@@ -228,3 +250,9 @@ class RowsEnv(ABC, Generic[C]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.rows} rows of '{self.name}', {self.config.split} split>"
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, list):
+        return "  ".join(map(_in_words, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)

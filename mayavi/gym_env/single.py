@@ -9,6 +9,7 @@ import numpy as np
 
 from mayavi.errors import UsageError
 from mayavi.gym_env.episodes import next_episode
+from mayavi.gym_env.rendering import MODES, checked_mode, rendered
 from mayavi.gym_env.rows import Observations, RowsEnv
 from mayavi.gym_env.vector import row_infos
 
@@ -19,12 +20,10 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
     An action out of range is clipped to the nearest that is not, and counted in `info["clipped_actions"]`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(MODES), "render_fps": 4}
 
     def __init__(self, env: RowsEnv[Any], *, render_mode: str | None = None) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise UsageError(f"render mode '{render_mode}' is not known", "take ansi or rgb_array")
-        self.env, self.render_mode = env, render_mode
+        self.env, self.render_mode = env, checked_mode(env, render_mode)
         self.observation_space, self.action_space = env.observation_space, env.action_space
 
     def reset(
@@ -49,9 +48,7 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
         return {name: _plain(values[0]) for name, values in row_infos(self.env).items()}
 
     def render(self) -> Any:
-        """The episode so far: text, or a picture."""
-        from mayavi.gym_env.rendering import rendered
-
+        """Where the episode stands as text, or how it came there as a picture."""
         return rendered(self.env, 0, self.render_mode)
 
 

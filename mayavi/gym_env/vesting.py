@@ -19,11 +19,12 @@ from mayavi.evm.chains import chain
 from mayavi.evm.fleet import Program, Template, Word, Words
 from mayavi.evm.hashing import selector_of
 from mayavi.evm.token_balance import balance_slot
-from mayavi.gym_env.pool_trades import LIQUIDITY, LIQUIDITY_BITS, PLENTY, PoolTrades, account
+from mayavi.gym_env.pool_trades import LIQUIDITY, LIQUIDITY_BITS, PLENTY, PoolTrades
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
 from mayavi.gym_env.vesting_start import SCHEDULES, VestingConfig, start_of
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.vesting_wallet import VestingWallet
+from mayavi.sim.world_state import account_address
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -85,6 +86,7 @@ class VestingEnv(RowsEnv[VestingConfig]):
             "step_volatility": np.zeros(rows),
             "pull": np.zeros(rows),
             "looked": np.zeros((rows, len(self._step.outputs), 32), dtype=np.uint8),
+            "reward": np.zeros(rows),
             "earned": np.zeros(rows),
         }
         self._outputs = {name: at for at, name in enumerate(self._step.outputs)}
@@ -98,7 +100,7 @@ class VestingEnv(RowsEnv[VestingConfig]):
 
     def prepare(self, fork: Fork) -> None:
         """A wallet of each schedule, somebody who fills it, somebody who trades, and their approvals."""
-        self.holder, treasury, arbitrageur = (account(name) for name in (HOLDER, TREASURY, ARBITRAGEUR))
+        self.holder, treasury, arbitrageur = (account_address(name) for name in (HOLDER, TREASURY, ARBITRAGEUR))
         self.trades = PoolTrades(fork, TOKEN, MONEY, FEE)
         self.wallets = [self._place_wallet(fork, schedule) for schedule in SCHEDULES]
         self._wallets = Words.of([int.from_bytes(wallet) for wallet in self.wallets]).words
@@ -119,7 +121,7 @@ class VestingEnv(RowsEnv[VestingConfig]):
             "half": (now - 1, longest // 2 + 1),
             "whole": (now - 1, longest + 1),
         }[schedule]
-        place = account(f"{HOLDER}.{schedule}")
+        place = account_address(f"{HOLDER}.{schedule}")
         return VestingWallet.place(fork, place, beneficiary=self.holder, start=start, duration=duration).address
 
     def _starting(self, fork: Fork, treasury: bytes, arbitrageur: bytes) -> Program:
@@ -213,7 +215,7 @@ class VestingEnv(RowsEnv[VestingConfig]):
             parts = np.zeros(self.rows, dtype=np.int64)
             share = np.rint((actions[:, 0] + 1) / 2 * MILLION).astype(np.int64)
         every = np.arange(self.rows)
-        columns["looked"] = self.fleet.run(
+        outcome = self.fleet.run(
             self._step,
             threads=self.threads,
             live=live,
@@ -224,25 +226,30 @@ class VestingEnv(RowsEnv[VestingConfig]):
             steps_left=left,
             root=columns["roots"][every, np.minimum(self.steps + 1, self.config.horizon)],
             recovery_ppm=columns["recovery_ppm"],
-        ).words
+        )
+        columns["looked"][live] = outcome.words[live]
+        columns["reward"][live] = self._earned()[live]
+        columns["earned"][live] += columns["reward"][live]
 
     @property
     def steps_left(self) -> NDArray[np.int64]:
         """Steps left to act in; one at least."""
         return np.maximum(self.config.horizon - self.steps, 1)
 
-    def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """What the sale brought against what it was worth at the start; over when nothing is left."""
+    def _earned(self) -> Floats:
+        """What the sale just made brought against what it was worth at the start."""
         inventory, start = Words(self.columns["inventory"]).float64(), self.columns["reference_e8"][:, 0] / _E8
         worth = np.maximum(inventory / self.trades.unit * start, 1e-18)  # a row that has not begun has no inventory
         gas_usd = self._seen("gas").float64() * (self.config.gas_price_gwei / _GWEI) * self.reference
         proceeds = self._seen("received").float64(self.trades.money_unit) - gas_usd
-        earned = proceeds / worth - self._seen("sold").float64() / np.maximum(inventory, 1)
+        return np.asarray(proceeds / worth - self._seen("sold").float64() / np.maximum(inventory, 1))
+
+    def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """Of the sale, or of all sales in the end; over when nothing is left."""
         sold_out = (self._seen("held") <= 0) & (self._seen("in_wallet") <= 0)
-        self.columns["earned"] += earned
         if self.config.reward == "at_end":
-            earned = np.where(sold_out, self.columns["earned"], 0.0)
-        return earned, sold_out
+            return np.where(sold_out, self.columns["earned"], 0.0), sold_out
+        return self.columns["reward"].copy(), sold_out
 
     @property
     def reference(self) -> Floats:
@@ -295,6 +302,18 @@ class VestingEnv(RowsEnv[VestingConfig]):
             "block": self._seen("block").ints(),
             "timestamp": self._seen("timestamp").ints(),
             "schedule": [SCHEDULES[each] for each in self.columns["schedule"].tolist()],
+        }
+
+    def curves(self) -> dict[str, dict[str, Floats]]:
+        """Prices, what is unsold, and what it brought."""
+        tokens = float(self.trades.unit)
+        return {
+            "WETH in USDC": {"reference": self.reference, "pool": self.trades.price_of(self._seen("root").words)},
+            "WETH": {
+                "released, unsold": self._seen("held").float64(tokens),
+                "not released": self._seen("in_wallet").float64(tokens),
+            },
+            "USDC": {"proceeds": self._seen("proceeds").float64(self.trades.money_unit)},
         }
 
     def _seen(self, name: str) -> Words:
