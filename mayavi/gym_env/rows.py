@@ -78,6 +78,7 @@ class RowsEnv(ABC, Generic[C]):
     strategies: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = {}
     """Scripted play by name: given the environment, the actions of all rows now, in its own action space."""
 
+    _remembers = False
     observation_space: spaces.Box
     action_space: spaces.Space[Any]
 
@@ -94,7 +95,6 @@ class RowsEnv(ABC, Generic[C]):
         self.world_digest = fork.digest()
         """The identity of the world all episodes start from."""
         self.fleet = Fleet(fork.frozen(), rows)
-        self._remembers = False
         self.episodes = np.full(rows, -1, dtype=np.int64)
         """The number of the episode each row plays; -1 before the first."""
         self.columns: dict[str, NDArray[Any]] = {

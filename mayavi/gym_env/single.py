@@ -52,5 +52,12 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
         return rendered(self.env, 0, self.render_mode)
 
 
+class Integer(int):
+    """An exact integer of an info: gymnasium's own batches of singles put what is a mere `int` into 64 bits."""
+
+    __slots__ = ()
+
+
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    value = value.item() if isinstance(value, np.generic) else value
+    return Integer(value) if type(value) is int else value

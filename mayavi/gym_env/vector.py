@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
 from mayavi.gym_env.endless import EndlessRows
+from mayavi.gym_env.rendering import MODES, checked_mode, rendered
 from mayavi.gym_env.rows import Observations, RowsEnv
 
 _MODES = {
@@ -32,7 +33,7 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (gymnasium's own name; each batch has a copy with its mode)
-        "render_modes": ["ansi", "rgb_array"],
+        "render_modes": list(MODES),
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
@@ -49,7 +50,8 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
             mode = next((each for each in AutoresetMode if each.value == autoreset_mode), None)
         if mode is None:
             raise UsageError(f"autoreset mode '{autoreset_mode}' is not known", f"take one of {', '.join(_MODES)}")
-        self.env, self.autoreset_mode, self.exact_info, self.render_mode = env, mode, exact_info, render_mode
+        self.env, self.autoreset_mode, self.exact_info = env, mode, exact_info
+        self.render_mode = checked_mode(env, render_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": mode}
         self.num_envs = env.rows
         self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
@@ -88,7 +90,8 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
         observations, done = stepped.observations, stepped.done
         infos = self._infos(np.ones(self.num_envs, dtype=np.bool_))
         if self.autoreset_mode is AutoresetMode.SAME_STEP and done.any():
-            ends = {"final_obs": _objects(observations, done), "_final_obs": done, "final_info": infos}
+            final = {name: done if name.startswith("_") else values for name, values in infos.items()}
+            ends = {"final_obs": _objects(observations, done), "_final_obs": done, "final_info": final}
             self.play.begin(done)
             observations = np.where(done[:, None], self.env.observe(), observations)
             infos = self._infos(np.ones(self.num_envs, dtype=np.bool_)) | ends | {"_final_info": done}
@@ -115,8 +118,6 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
 
     def render(self) -> Any:
         """All rows, one after the other."""
-        from mayavi.gym_env.rendering import rendered
-
         return tuple(rendered(self.env, row, self.render_mode) for row in range(self.num_envs))
 
 
@@ -125,7 +126,8 @@ def row_infos(env: RowsEnv[Any]) -> dict[str, NDArray[Any]]:
     infos: dict[str, NDArray[Any]] = {}
     for name, values in env.exact().items():
         column = np.empty(env.rows, dtype=object)
-        column[:] = values
+        for row, value in enumerate(values):  # one by one: a value may be a list, which NumPy would spread out
+            column[row] = value
         infos[name] = column
     infos |= {"episode_number": env.episodes.copy(), "step": env.steps.copy(), "clipped_actions": env.clipped.copy()}
     return infos

@@ -1,0 +1,81 @@
+"""All environments in all their variants, small enough that every test can have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mayavi.gym_env import ENVS, make_rows
+from mayavi.gym_env.rows import RowsEnv
+
+SMALL: dict[str, dict[str, Any]] = {"liquidator": {"borrowers": 3, "horizon": 8}}
+"""What makes an environment's episodes short in tests."""
+KINDS = [(actions, start) for actions in ("discrete", "continuous") for start in ("drawn", "fixed")]
+VARIANTS = [
+    pytest.param(name, {**SMALL.get(name, {}), "actions": actions, "start": start}, id=f"{name}-{actions}-{start}")
+    for name in ENVS
+    for actions, start in KINDS
+]
+"""Parameters `name` and `settings`."""
+NAMES = [pytest.param(name, SMALL.get(name, {}), id=name) for name in ENVS]
+"""The same for the first variant of each."""
+
+Chooser = Callable[[RowsEnv[Any]], NDArray[Any]]
+
+
+def choices(env: RowsEnv[Any], seed: int) -> list[NDArray[Any]]:
+    """Random actions for all rows, one batch for each step of an episode: row i draws from its own stream."""
+    streams = [np.random.default_rng([seed, row]) for row in range(env.rows)]
+    return [np.stack([drawn(env, stream) for stream in streams]) for _ in range(env.config.horizon)]
+
+
+def drawn(env: RowsEnv[Any], stream: np.random.Generator) -> NDArray[Any]:
+    """One action anywhere in the space."""
+    space = env.action_space
+    if hasattr(space, "n"):
+        return np.asarray(stream.integers(space.n))
+    return np.asarray(stream.uniform(space.low, space.high, space.shape), dtype=np.float32)
+
+
+def episode(env: RowsEnv[Any], numbers: list[int], actions: list[NDArray[Any]]) -> list[dict[str, Any]]:
+    """Play `numbers` on all rows; for each moment all there is to see. Rows that are over stay, and tell no reward."""
+    env.begin(range(env.rows), numbers)
+    live = np.ones(env.rows, dtype=np.bool_)
+    nothing = np.zeros(env.rows)
+    moments = [moment(env, nothing, ~live, ~live)]
+    for action in actions:
+        stepped = env.step(action, live)
+        rewards = np.where(live, stepped.rewards, 0.0)
+        moments.append(moment(env, rewards, stepped.terminated, stepped.truncated))
+        live = live & ~stepped.done
+        if not live.any():
+            break
+    return moments
+
+
+def moment(env: RowsEnv[Any], rewards: Any, terminated: Any, truncated: Any) -> dict[str, Any]:
+    """A copy of all that is told of all rows."""
+    told = {"observations": env.observe(), "rewards": rewards, "terminated": terminated, "truncated": truncated}
+    return {name: np.array(values) for name, values in told.items()} | {"exact": env.exact()}
+
+
+def of_row(moments: list[dict[str, Any]], row: int) -> list[dict[str, Any]]:
+    """What is told of one row, up to the moment it was over."""
+    seen = []
+    for each in moments:
+        seen.append(
+            {name: values[row].tolist() for name, values in each.items() if name != "exact"}
+            | {name: values[row] for name, values in each["exact"].items()}
+        )
+        if each["terminated"][row] or each["truncated"][row]:
+            break
+    return seen
+
+
+def rows_of(name: str, settings: dict[str, Any], rows: int, **more: Any) -> RowsEnv[Any]:
+    """`rows` rows of a variant."""
+    return make_rows(name, rows, **settings, **more)
