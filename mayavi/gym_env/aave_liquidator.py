@@ -270,7 +270,7 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
         """The profit of the step over the scale, or of all steps in the end; over when nobody owes anything."""
-        done = ~self._of_accounts("debt").any(axis=(1, 2))
+        done = np.asarray(~self._of_accounts("debt").any(axis=(1, 2)))
         if self.config.reward == "at_end":
             return np.where(done | (self.steps >= self.config.horizon), self.columns["earned"], 0.0), done
         return self.columns["reward"].copy(), done
@@ -373,7 +373,7 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
         )
         ordered = np.take_along_axis(each, self.ranked()[:, :, None], axis=1)
         seen = np.concatenate((np.stack(common, axis=1), ordered.reshape(self.rows, -1)), axis=1)
-        return np.clip(seen, self.observation_space.low, self.observation_space.high).astype(np.float32)
+        return self.within_bounds(seen)
 
     def exact(self) -> dict[str, list[Any]]:
         """Amounts in wei and in millionths of a USDC, prices with eight decimals, accounts by their numbers."""

@@ -198,6 +198,15 @@ class LendingRowsEnv(RowsEnv[C]):
         told["net_wealth_e8"] = [collateral + cash - debt for collateral, cash, debt in sums]
         return told | {name: self.columns[name].tolist() for name in ("cash_yield_ppm", "acted", "liquidated")}
 
+    def curves(self) -> dict[str, dict[str, Floats]]:
+        """The price, the health factor, and what is held and owed."""
+        held = {name: self.figure(f"{name}_value_e8") / 10**8 for name in ("collateral", "debt", "cash")}
+        return {
+            "USD": {f"price of {self.config.collateral}": self.figure("price_e8") / 10**8},
+            "(at most 10)": {"health factor": self.health()},
+            "worth in USD": held | {"net wealth": self.net_wealth_e8() / 10**8},
+        }
+
     def figure(self, name: str) -> Floats:
         """A figure of every row as a float."""
         figures: Floats = self.columns["figures"][:, _PLACES[name]]

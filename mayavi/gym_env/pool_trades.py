@@ -129,7 +129,7 @@ class SaleCurve:
         roots = np.exp(edges / 2 * np.log(1.0001))
         liquidity = np.array([float(each.liquidity) for each in profile])
         # Selling token0 lowers the price, selling token1 raises it: seen along its own axis, a sale always goes up.
-        self._axis = (lambda root: 1 / root) if sells_zero else (lambda root: root)
+        self._inverted = sells_zero
         along = self._axis(roots)
         order = np.argsort(along)
         self._along, against = along[order], 1 / along[order]
@@ -137,6 +137,9 @@ class SaleCurve:
         self._put_in = np.concatenate(([0.0], np.cumsum(steps * np.diff(self._along))))
         self._taken_out = np.concatenate(([0.0], np.cumsum(steps * -np.diff(against))))
         self._against = against
+
+    def _axis(self, root: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 1 / root if self._inverted else root
 
     def received(self, root: NDArray[np.float64], amount: NDArray[np.float64]) -> NDArray[np.float64]:
         """What comes out for `amount` put in, fee taken off already; beyond the curve nothing more does."""

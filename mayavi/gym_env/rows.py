@@ -222,6 +222,11 @@ class RowsEnv(ABC, Generic[C]):
         for name, column in self.columns.items():
             column[goal] = kept.columns[name][origin]
 
+    def within_bounds(self, seen: Floats) -> Observations:
+        """`seen` as an observation, clipped at the bounds of the space."""
+        space = self.observation_space
+        return np.clip(seen, space.low, space.high).astype(np.float32, copy=False)
+
     def _within_range(self, actions: Any, alive: NDArray[np.bool_]) -> NDArray[Any]:
         """`actions` as the action space has them; those out of range are clipped and counted."""
         from gymnasium import spaces
@@ -231,15 +236,17 @@ class RowsEnv(ABC, Generic[C]):
         shape = (self.rows, *(space.shape or ()))
         if given.shape != shape:
             raise BadArgument(f"actions have the shape {given.shape}", f"{self.rows} rows take the shape {shape}")
-        if given.dtype.kind not in "iuf" or not np.isfinite(given[alive]).all():
-            bad = np.flatnonzero(~np.isfinite(given.astype(np.float64)).reshape(self.rows, -1).all(axis=1) & alive)
-            where = f" of row {bad[0]}" if len(bad) else ""
-            raise BadArgument(f"the action{where} is no number", "a policy that gives NaN has diverged")
+        if given.dtype.kind not in "iuf":
+            raise BadArgument(f"actions are {given.dtype}", "give numbers")
+        bad = np.flatnonzero(~np.isfinite(given).reshape(self.rows, -1).all(axis=1) & alive)
+        if len(bad):
+            raise BadArgument(f"the action of row {bad[0]} is no number", "a policy that gives NaN has diverged")
         if isinstance(space, spaces.Discrete):
             if given.dtype.kind == "f" and (given[alive] != np.floor(given[alive])).any():
                 raise BadArgument("an action is not a whole number", f"choose one of {space.n} by its number")
-            wanted = np.where(alive, given, space.start).astype(np.int64)
-            fitting = np.clip(wanted, space.start, space.start + space.n - 1)
+            first, last = int(space.start), int(space.start) + int(space.n) - 1
+            wanted = np.where(alive, given, first)
+            fitting = np.clip(wanted, first, last).astype(np.int64)
         elif isinstance(space, spaces.Box):
             wanted = np.where(alive.reshape(-1, *(1,) * (given.ndim - 1)), given, 0.0).astype(np.float64)
             fitting = np.clip(wanted, space.low, space.high)

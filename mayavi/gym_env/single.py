@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -20,7 +20,7 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
     An action out of range is clipped to the nearest that is not, and counted in `info["clipped_actions"]`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(MODES), "render_fps": 4}
+    metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012  (gymnasium's own name)
 
     def __init__(self, env: RowsEnv[Any], *, render_mode: str | None = None) -> None:
         self.env, self.render_mode = env, checked_mode(env, render_mode)

@@ -283,7 +283,7 @@ class VestingEnv(RowsEnv[VestingConfig]):
             ),
             axis=1,
         )
-        return np.clip(seen, self.observation_space.low, self.observation_space.high).astype(np.float32)
+        return self.within_bounds(seen)
 
     def exact(self) -> dict[str, list[Any]]:
         """Amounts in wei and in millionths of a USDC, prices with eight decimals."""
