@@ -9,6 +9,7 @@ import typer
 
 from mayavi import __version__
 from mayavi.cli import artifact, demo, doctor, position, run, runs, scenarios, snapshot, sweep, validate, world
+from mayavi.cli import eval as eval_command
 from mayavi.cli.group import command_group
 
 app = command_group(
@@ -39,6 +40,9 @@ app.command("demo", short_help="A borrower on the real Aave V3 contracts, offlin
 app.command("position", short_help="What an account holds and owes, and when it is liquidated.")(position.position)
 app.command("run", short_help="Run a scenario and keep every action in the database of runs.")(run.run)
 app.command("sweep", short_help="Run a scenario with many seeds and summarise: mean, quantiles, VaR, LaR.")(sweep.sweep)
+app.command("eval", short_help="What a trained policy is worth against baselines, and what that proves.")(
+    eval_command.evaluate
+)
 app.add_typer(runs.app, name="runs")
 app.add_typer(artifact.app, name="artifact")
 app.add_typer(scenarios.app, name="scenarios")

@@ -6,7 +6,9 @@ is a key of its own, so `ppo.mean_reward` is where one looks for it.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -199,3 +201,27 @@ def _settling(settling: Settling) -> dict[str, Any]:
             for each in settling.outcomes
         ],
     }
+
+
+def eval_name(document: Mapping[str, Any]) -> str:
+    """What the file of an evaluation is called: the same for the same question, another for any other."""
+    settings, env = document["settings"], document["env"]
+    asked = {"settings": settings, "env": env["name"], "config": env["config"], "models": document["models"]}
+    if document["checkpoints"] is not None:
+        asked["checkpoints"] = [each["step"] for each in document["checkpoints"]["steps"]]
+    key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
+    how = "deterministic" if settings["deterministic"] else "stochastic"
+    return f"{env['config']['split']}-{settings['episodes']}-{how}-{key}.json"
+
+
+def write_eval(document: Mapping[str, Any], path: Path) -> None:
+    """Write the evaluation; a reader sees the old file or the whole new one."""
+    if path.is_dir():
+        raise UsageError(f"'{path}' is a folder", "name a file in it")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        unfinished.write_bytes(as_bytes(document))
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)

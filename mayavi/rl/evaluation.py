@@ -154,7 +154,7 @@ def evaluate(
         pairs = [(one, other) for at, other in enumerate(names) for one in names[at + 1 :]]
     comparisons = tuple(compare(played[one], played[other], settings) for one, other in pairs)
     pooled: tuple[Comparison, ...] = ()
-    if len(own) > 1:
+    if len(own) > 1 and len({pooled_name(name) for name in own}) == 1:
         together = [played[name] for name in own]
         pooled = tuple(compare_pooled(together, played[name], settings) for name in names)
     regrets, beyond = _regrets(played, settings) if optimum is not None else ((), 0)

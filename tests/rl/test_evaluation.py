@@ -73,7 +73,10 @@ def test_drawing_actions_makes_other_trajectories_of_one_state() -> None:
 
 def test_who_does_the_same_cannot_be_told_apart() -> None:
     twin = evaluate(
-        lambda rows: ladder(rows), [Trained("ppo", Careful(low=-1.0))], ["noop"], EvaluationSettings(60, bootstrap=QUICK)
+        lambda rows: ladder(rows),
+        [Trained("ppo", Careful(low=-1.0))],
+        ["noop"],
+        EvaluationSettings(60, bootstrap=QUICK),
     )
     assert twin.comparisons[0].verdict.word == "indistinguishable"
     assert twin.comparisons[0].verdict.reason == "ppo earned exactly what noop did in each of 60 episodes"

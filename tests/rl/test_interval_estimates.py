@@ -124,5 +124,5 @@ def test_what_is_no_sample_is_refused() -> None:
         Bootstrap().estimate(np.array([1.0, np.nan]))
     with pytest.raises(UsageError, match="99 resamples"):
         Bootstrap(resamples=99)
-    with pytest.raises(UsageError, match="confidence of 1.0"):
+    with pytest.raises(UsageError, match=r"confidence of 1\.0"):
         Bootstrap(confidence=1.0)

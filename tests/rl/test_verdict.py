@@ -35,7 +35,8 @@ def test_no_claim_from_too_few_trajectories_however_clear_the_difference() -> No
     seed = of(1.0, 1.0, episodes=32, distinct=1)
     assert seed.word == "saturated"
     assert seed.reason == (
-        "32 episodes are 1 distinct trajectory, and a claim needs 20: the same course of events again is no new evidence"
+        "32 episodes are 1 distinct trajectory, and a claim needs 20:"
+        " the same course of events again is no new evidence"
     )
     assert "1 episode is 1 distinct trajectory" in of(1.0, 1.0, episodes=1, distinct=1).reason
 

@@ -1,0 +1,174 @@
+"""Evaluations of training runs and of baselines alone, as the documents that are written and verified."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import mayavi
+from mayavi.errors import UnknownName, UsageError
+from mayavi.gym_env.configuration import SPLITS
+from mayavi.gym_env.registry import entry, make_rows
+from mayavi.rl.eval_file import document_of, settings_from
+from mayavi.rl.evaluation import ROWS, EvaluationSettings, Make, Say, evaluate
+from mayavi.rl.play import play
+from mayavi.rl.settling import Settling, settle
+from mayavi.rl.strategies import Trained, check_strategies
+from mayavi.scenarios.world_source import WorldSource
+
+if TYPE_CHECKING:
+    from mayavi.rl.checkpoints import Checkpoint
+    from mayavi.rl.models import Model
+
+MARKET = "market"
+
+
+def evaluate_models(
+    models: Sequence[Model],
+    against: Sequence[str] | None = None,
+    settings: EvaluationSettings | None = None,
+    *,
+    config: Mapping[str, Any] | None = None,
+    checkpoints: Sequence[Checkpoint] = (),
+    world: WorldSource | None = None,
+    threads: int | None = None,
+    say: Say | None = None,
+) -> dict[str, Any]:
+    """The evaluation of the policies of `models`, all of one environment; several of one algorithm are pooled too.
+
+    `config` changes settings of the environment the first was trained on, such as `split`. With `checkpoints` those
+    of the one model are compared as well. `against` is by default every script of the environment.
+    """
+    from mayavi.rl.environments import world_of
+    from mayavi.rl.training import versions
+
+    settings = settings or EvaluationSettings()
+    first = models[0]
+    if first.env_name == MARKET:
+        raise UsageError("the market has several agents, and an evaluation plays one", "evaluate another environment")
+    make = _maker(
+        first.env_name, {**first.config.env_config, **(config or {})}, world or world_of(first.config), threads
+    )
+    env = make(1)
+    names = list(against) if against is not None else list(env.strategies)
+    check_strategies(env, names)
+    for model in models:
+        model.check_fits(env)
+    known = _names(models)
+    subjects = [
+        Trained(name, model.policy(), settings.deterministic, settings.seed)
+        for name, model in zip(known, models, strict=True)
+    ]
+    evaluation = evaluate(make, subjects, names, settings, say=say)
+    settling = _settled(first, checkpoints, make, settings, say) if checkpoints else None
+    facts: list[Mapping[str, Any]] = [_facts(name, model) for name, model in zip(known, models, strict=True)]
+    used: dict[str, str] = {}
+    for model in models:
+        used |= versions(model.config.framework)
+    return document_of(evaluation, against=names, models=facts, versions=used, settling=settling)
+
+
+def evaluate_baselines(
+    env_name: str,
+    against: Sequence[str] | None = None,
+    settings: EvaluationSettings | None = None,
+    *,
+    config: Mapping[str, Any] | None = None,
+    world: WorldSource | None = None,
+    threads: int | None = None,
+    say: Say | None = None,
+) -> dict[str, Any]:
+    """The evaluation of strategies that need no training, compared with each other."""
+    import numpy as np
+
+    settings = settings or EvaluationSettings()
+    make = _maker(entry(env_name).name, config or {}, world, threads)
+    names = list(against) if against is not None else list(make(1).strategies)
+    evaluation = evaluate(make, [], names, settings, say=say)
+    used = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    return document_of(evaluation, against=names, models=[], versions=used)
+
+
+def evaluate_again(
+    document: Mapping[str, Any],
+    model: Model,
+    *,
+    world: WorldSource | None = None,
+    threads: int | None = None,
+    say: Say | None = None,
+) -> dict[str, Any]:
+    """The evaluation of `document` once more, with the policies of `model`."""
+    from mayavi.rl.models import Model
+
+    (facts,) = document["models"]
+    chosen = Model(model.folder, model.checkpoint(facts["steps"]))
+    told = document["checkpoints"]
+    steps = [each["step"] for each in told["steps"]] if told else []
+    return evaluate_models(
+        [chosen],
+        document["settings"]["against"],
+        settings_from(document),
+        config=document["env"]["config"],
+        checkpoints=[model.checkpoint(step) for step in steps],
+        world=world,
+        threads=threads,
+        say=say,
+    )
+
+
+def check_split(split: str) -> str:
+    """`split`, or `UnknownName` with the nearest."""
+    if split not in SPLITS:
+        raise UnknownName.of("split", split, SPLITS, f"there are {', '.join(SPLITS)}")
+    return split
+
+
+def chosen_checkpoints(model: Model, named: str) -> list[Checkpoint]:
+    """What `--checkpoints` means: `all`, or steps with commas between them."""
+    if named.strip() == "all":
+        return model.checkpoints() or [model.checkpoint()]
+    return [model.checkpoint(each.strip()) for each in named.split(",") if each.strip()] or [model.checkpoint()]
+
+
+def _maker(name: str, config: Mapping[str, Any], world: WorldSource | None, threads: int | None) -> Make:
+    return lambda rows: make_rows(name, rows, config=config, world=world, threads=threads)
+
+
+def _names(models: Sequence[Model]) -> list[str]:
+    """`ppo` for one model; `ppo@3`, by the seed of its training, for each of several."""
+    if len(models) == 1:
+        return [models[0].config.algorithm]
+    names: list[str] = []
+    for model in models:
+        wanted = f"{model.config.algorithm}@{model.config.seed}"
+        taken = sum(1 for each in names if each.partition("#")[0] == wanted)
+        names.append(f"{wanted}#{taken + 1}" if taken else wanted)
+    return names
+
+
+def _facts(name: str, model: Model) -> dict[str, Any]:
+    """What a policy came of; nothing of when or where, so that the same training gives the same."""
+    config = model.config
+    return {
+        "name": name,
+        "framework": config.framework,
+        "algorithm": config.algorithm,
+        "recurrent": config.recurrent,
+        "seed": config.seed,
+        "timesteps": config.timesteps,
+        "steps": model.checkpoint().steps,
+    }
+
+
+def _settled(
+    model: Model, checkpoints: Sequence[Checkpoint], make: Make, settings: EvaluationSettings, say: Say | None
+) -> Settling:
+    ordered = sorted(checkpoints, key=lambda each: each.steps)
+    env = make(min(settings.episodes, ROWS))
+    played = []
+    for each in ordered:
+        player = Trained(f"step {each.steps}", model.policy(each), settings.deterministic, settings.seed)
+        progress = say(f"playing the checkpoint of step {each.steps:,}") if say is not None else None
+        played.append(play(env, player, range(settings.episodes), progress=progress))
+    return settle([each.steps for each in ordered], played, settings)
