@@ -1,60 +1,95 @@
-"""`mayavi artifact`: a run as one file, and the proof that it can be had again."""
+"""`mayavi artifact`: a run or a training as one file, and the proof that it can be had again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mayavi.cli.eval import ModelsOption, parts
 from mayavi.cli.group import command_group
 from mayavi.cli.output import Column, print_json, print_note, print_table
 from mayavi.cli.progress import activity, counted
 from mayavi.cli.runs import RunArgument, StoreOption
-from mayavi.errors import UsageError
+from mayavi.errors import UnknownRun, UsageError
 
 if TYPE_CHECKING:
-    from mayavi.sim.store.artifact import BundledRun, Outcome
+    from mayavi.rl.models import Model
+    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.sim.store.artifact import BundledRun, Check, Outcome
+    from mayavi.sim.store.bundle import Bundle
 
 
-app = command_group("Write a run to a bundle, or verify one: `artifact RUN_ID` writes.", default="write")
+app = command_group("Write a run or a training to a bundle, or verify one: `artifact RUN_ID` writes.", default="write")
 
 
 @app.command("write")
 def write(
     run: RunArgument,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Where to; by default SCENARIO-RUN_ID.zip here.")
+        Path | None, typer.Option("--output", metavar="FILE", help="Where to; by default NAME-RUN_ID.zip here.")
     ] = None,
     store: StoreOption = None,
+    models: ModelsOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a run to a bundle: its rows as Parquet, the scenario, what it ran on, and a manifest of hashes.
 
-    The bytes depend on what happened in the run alone: the same run gives the same file.
+    The bytes depend on what happened in the run alone: the same run gives the same file. A training run becomes a
+    bundle of its configuration, the checkpoints that were evaluated, and the evaluations.
     """
     from mayavi.sim.store import Store
     from mayavi.sim.store.artifact import write_artifact
 
     database = Store(store)
-    found = database.run(run)
-    path = output or Path(f"{found.scenario}-{found.run_id}.zip")
+    if models is not None:
+        _write_training(_training(run, models), output, as_json)
+        return
+    try:
+        found = database.run(run)
+    except UnknownRun as unknown:
+        try:
+            training = _training(run, None)
+        except UnknownRun:
+            raise unknown from None
+        _write_training(training, output, as_json)
+        return
+    path = _place(output or Path(f"{found.scenario}-{found.run_id}.zip"))
+    with activity(f"bundling {found.run_id}"):
+        digest = write_artifact(database, found.run_id, path)
+    _told(found.run_id, path, digest, {"digest": found.digest}, as_json)
+
+
+def _training(named: str, models: Path | None) -> Model:
+    from mayavi.rl.models import Model
+    from mayavi.rl.run_folder import find_run, models_path
+
+    return Model(find_run(named, models_path(models)))
+
+
+def _write_training(model: Model, output: Path | None, as_json: bool) -> None:
+    from mayavi.rl.training_bundle import write_training
+
+    path = _place(output or Path(f"{model.env_name}-{model.config.algorithm}-{model.run_id}.zip"))
+    with activity(f"bundling {model.run_id}"):
+        digest = write_training(model, path)
+    _told(model.run_id, path, digest, {"kind": "training"}, as_json)
+
+
+def _place(path: Path) -> Path:
     if path.is_dir():
         raise UsageError(f"'{path}' is a folder", "name a file in it")
     if not path.absolute().parent.is_dir():
         raise UsageError(f"there is no folder '{path.absolute().parent}'", "create it, or name another place")
-    with activity(f"bundling {found.run_id}"):
-        digest = write_artifact(database, found.run_id, path)
+    return path
+
+
+def _told(run_id: str, path: Path, digest: str, more: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print_json(
-            {
-                "run_id": found.run_id,
-                "bundle": str(path),
-                "bytes": path.stat().st_size,
-                "sha256": digest,
-                "digest": found.digest,
-            }
-        )
+        size = path.stat().st_size
+        print_json({"run_id": run_id, "bundle": str(path), "bytes": size, "sha256": digest, **more})
         return
     print(f"{path}, {path.stat().st_size:,} bytes, sha256 {digest}")
     print_note(f"`mayavi artifact verify {path}` runs it again and compares")
@@ -77,21 +112,67 @@ def verify(
 ) -> None:
     """Check every hash of a bundle, run it again from its manifest and compare the digests.
 
-    Exit code 0 when all is the same, 1 when something differs or the bundle is damaged, 2 when there is none.
+    Of a training, every evaluation is played again with the policy in the bundle. Exit code 0 when all is the same, 1
+    when something differs or the bundle is damaged, 2 when there is none.
     """
+    from mayavi.cli.position import block_of
+    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.sim.store.bundle import read_bundle
+
+    def world(kind: str, chain: str | None = None) -> WorldSource:
+        return WorldSource.of(kind, chain=chain, snapshot=snapshot, rpc_url=rpc_url, block=block_of(block))
+
+    read = read_bundle(bundle)
+    if read.kind == "training":
+        source = str(read.facts.get("training", {}).get("config", {}).get("source", "replica"))
+        verified = _verify_training(read, world(source.partition(":")[0]), threads, as_json)
+    else:
+        verified = _verify_run(bundle, world, threads, as_json)
+    if not verified:
+        raise typer.Exit(1)
+
+
+def _verify_training(bundle: Bundle, world: WorldSource, threads: int | None, as_json: bool) -> bool:
+    from mayavi.rl.training_bundle import verify_training
+
+    with parts() as say:
+        result = verify_training(bundle, world=world, threads=threads, say=say)
+    facts = bundle.facts["training"]
+    if as_json:
+        print_json(
+            {
+                "bundle": str(bundle.path),
+                "verified": result.verified,
+                "kind": bundle.kind,
+                "env": facts["env"],
+                "seed": str(facts["seed"]),
+                **_checks_as_json(result.checks, result.versions),
+                "differences": list(result.differences),
+            }
+        )
+        return result.verified
+    _print_checks(result.checks, result.versions)
+    for each in result.differences:
+        print_note(each)
+    print(
+        "verified: its evaluations came out the same again"
+        if result.verified
+        else "NOT verified: an evaluation came out otherwise"
+    )
+    return result.verified
+
+
+def _verify_run(bundle: Path, world: Any, threads: int | None, as_json: bool) -> bool:
     from mayavi.sim.store.artifact import Outcome, verify_artifact
 
     def run_again(run: BundledRun) -> Outcome:
-        from mayavi.cli.position import block_of
         from mayavi.scenarios.loading import load_text
         from mayavi.scenarios.running import execute, versions
-        from mayavi.scenarios.world_source import WorldSource
         from mayavi.sim.recorder import MemoryRecorder
 
         scenario = load_text(run.scenario_text, origin=f"{bundle}: scenario.yaml")
-        source = WorldSource.of(run.source, chain=run.chain, snapshot=snapshot, rpc_url=rpc_url, block=block_of(block))
         with activity("opening the world"):
-            fork = source.open()
+            fork = world(run.source, run.chain).open()
         recorder = MemoryRecorder()
         with counted(f"running {run.scenario} again", "steps") as advance:
             execute(
@@ -119,23 +200,29 @@ def verify(
                 "chain": result.run.chain,
                 "seed": str(result.run.seed),
                 "digest": result.run.digest,
-                "checks": [
-                    {"name": each.name, "equal": each.equal, "expected": each.expected, "got": each.got}
-                    for each in result.checks
-                ],
-                "versions": {each.name: {"bundle": each.expected, "here": each.got} for each in result.versions},
+                **_checks_as_json(result.checks, result.versions),
             }
         )
-    else:
-        rows = [(each.name, each.expected, each.got, "yes" if each.equal else "NO") for each in result.checks]
-        print_table(
-            [Column("", right=False), Column("bundle", right=False), Column("now", right=False), Column("same")], rows
-        )
-        for each in result.versions:
-            if not each.equal:
-                print_note(f"{each.name} was {each.expected} then and is {each.got} here")
-        print(
-            "verified: it ran again to the same rows" if result.verified else "NOT verified: it ran to something else"
-        )
-    if not result.verified:
-        raise typer.Exit(1)
+        return result.verified
+    _print_checks(result.checks, result.versions)
+    print("verified: it ran again to the same rows" if result.verified else "NOT verified: it ran to something else")
+    return result.verified
+
+
+def _checks_as_json(checks: Sequence[Check], versions: Sequence[Check]) -> dict[str, Any]:
+    return {
+        "checks": [
+            {"name": each.name, "equal": each.equal, "expected": each.expected, "got": each.got} for each in checks
+        ],
+        "versions": {each.name: {"bundle": each.expected, "here": each.got} for each in versions},
+    }
+
+
+def _print_checks(checks: Sequence[Check], versions: Sequence[Check]) -> None:
+    rows = [(each.name, each.expected, each.got, "yes" if each.equal else "NO") for each in checks]
+    print_table(
+        [Column("", right=False), Column("bundle", right=False), Column("now", right=False), Column("same")], rows
+    )
+    for each in versions:
+        if not each.equal:
+            print_note(f"{each.name} was {each.expected} then and is {each.got} here")
