@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 COUNTED = {"actions", "failed", "raised", "transactions", "gas_used", "fees_wei"}
 """Figures that the first line tells."""
+TOLD_EVEN_IF_ZERO = {"largest_difference_from_record"}
+"""Where nothing is the news."""
 POOL_MOVES = ("price_impact", "pool_change")
 """The figures that tell where a pool went."""
 REASONS_SHOWN = 3
@@ -154,7 +156,9 @@ def told(run: Run, config: ScenarioConfig) -> list[str]:
     moves, named = prices(run)
     told_of |= named | COUNTED | {name for name in run.kpis if name.partition(".")[0] in NOTED}
     facts += [
-        (title_of(row.name), shown(row, run.chain)) for row in run.kpis.rows() if row.name not in told_of and row.number
+        (title_of(row.name), shown(row, run.chain))
+        for row in run.kpis.rows()
+        if row.name not in told_of and (row.number or row.name in TOLD_EVEN_IF_ZERO)
     ]
     facts += moves
     width = max((len(name) for name, _ in facts), default=0)

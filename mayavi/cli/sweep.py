@@ -63,6 +63,7 @@ def sweep(
     from mayavi.scenarios.workers import check_jobs, default_jobs
     from mayavi.scenarios.world_source import WorldSource
     from mayavi.sim.store import Store, store_path
+    from mayavi.sim.store.opening import refuse_unusable
 
     processes = check_jobs(default_jobs() if jobs is None else jobs)
     chosen_seeds, points = parse_seeds(seeds), parse_grid(grid or ())
@@ -71,6 +72,8 @@ def sweep(
     ]
     name, on = scenarios[0].name, scenarios[0].config.chain
     world = WorldSource.of(source, chain=on, snapshot=snapshot, rpc_url=rpc_url, block=block_of(block))
+    place = store_path(store)
+    refuse_unusable(place)
     open_shown(world)
     with activity("planning"):
         check_buildable(scenarios, world)
@@ -80,7 +83,6 @@ def sweep(
         file=sys.stderr if as_json else sys.stdout,
         flush=True,
     )
-    place = store_path(store)
     try:
         with counted("sweeping", "runs", eta=True) as advance:
             found = run_sweep(

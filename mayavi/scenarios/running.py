@@ -22,6 +22,7 @@ from mayavi.scenarios.workers import default_jobs
 from mayavi.scenarios.world_source import WorldSource
 from mayavi.sim.rows import Recorder, RunEnd, RunInfo
 from mayavi.sim.store import SegmentRecorder, new_run_id, store_path
+from mayavi.sim.store.opening import refuse_unusable
 from mayavi.sim.world_state import checked_seed
 
 if TYPE_CHECKING:
@@ -89,8 +90,9 @@ def run_scenario(
     built: Callable[[], None] | None = None,
 ) -> Run:
     """Run `scenario` on `world` and keep it in the database at `store`. `built` is called when nothing that the
-    scenario names is missing, and the run begins.
+    scenario names is missing, and the run begins. A store that cannot be used is refused before that.
     """
+    refuse_unusable(store)
     with SegmentRecorder(store) as recorder:
         return execute(
             scenario,

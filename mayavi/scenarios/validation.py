@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from mayavi.scenarios.model import Model
 M = TypeVar("M", bound=Model)
 
 _SHOWN = 5
+_PLACE = re.compile(r"^.*?:\d+:\d+: ")
 _EXPECTED = {
     "int_type": "a whole number",
     "int_parsing": "a whole number",
@@ -26,6 +28,16 @@ _EXPECTED = {
     "dict_type": "a mapping of keys to values",
     "model_type": "a mapping of keys to values",
     "model_attributes_type": "a mapping of keys to values",
+}
+_LIKE = {
+    "int_type": "digits alone, such as 100 or 5_000",
+    "int_parsing": "digits alone, such as 100 or 5_000",
+    "int_from_float": "digits alone, such as 100 or 5_000",
+    "list_type": "write it in brackets: [1.05, 2.5]",
+    "tuple_type": "write it in brackets: [1.05, 2.5]",
+    "dict_type": "write it in braces: {USDC: 5_000}",
+    "model_type": "write it in braces, or indented below: {key: value}",
+    "model_attributes_type": "write it in braces, or indented below: {key: value}",
 }
 
 
@@ -62,7 +74,10 @@ def _fitting(document: Document, errors: Iterable[ErrorDetails]) -> list[ErrorDe
 
 def _by_place(errors: Iterable[BadScenario]) -> list[BadScenario]:
     """Each message once, in the order of the file as pydantic found them."""
-    return list({error.message: error for error in errors}.values())
+    once: dict[str, BadScenario] = {}
+    for error in errors:
+        once.setdefault(_PLACE.sub("", error.message), error)
+    return list(once.values())
 
 
 def _told(document: Document, error: ErrorDetails) -> BadScenario:
@@ -84,7 +99,7 @@ def _told(document: Document, error: ErrorDetails) -> BadScenario:
         message = f"{name} is {_value(error['input'])}, and may be {_listed(allowed)}"
         return document.fault(place, message, did_you_mean(str(error["input"]), allowed))
     if kind in _EXPECTED:
-        return document.fault(place, f"{name} is {_value(error['input'])}, not {_EXPECTED[kind]}")
+        return document.fault(place, f"{name} is {_value(error['input'])}, not {_EXPECTED[kind]}", _LIKE.get(kind))
     if kind in {"greater_than", "greater_than_equal", "less_than", "less_than_equal"}:
         bound = next(iter(facts.values()))
         words = {"greater_than": "above", "greater_than_equal": "at least", "less_than": "below"}
@@ -93,8 +108,9 @@ def _told(document: Document, error: ErrorDetails) -> BadScenario:
     if kind in {"too_short", "too_long"}:
         few = kind == "too_short"
         bound = facts["min_length" if few else "max_length"]
-        return document.fault(place, f"{name} has {facts['actual_length']} entries, and needs "
-                              f"{'at least' if few else 'at most'} {bound}")  # fmt: skip
+        needs = f"{'at least' if few else 'at most'} {bound}"
+        where = "`mayavi scenarios new FILE` writes a scenario that has some" if place == ("agents",) else None
+        return document.fault(place, f"{name} has {facts['actual_length']} entries, and needs {needs}", where)
     if kind in {"quantity", "rule"}:
         subject = f"{name} " if kind == "quantity" else ""
         extra = tuple(facts.get("at", ()))

@@ -158,14 +158,31 @@ def test_what_cannot_be_run_is_a_misuse_and_stores_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_database_that_is_none_is_refused_before_anything_runs(run_mayavi, tmp_path: Path) -> None:
-    store = tmp_path / "notes.txt"
-    store.write_text("not a database at all, but long enough to look at")
-    finished = run_mayavi("run", "aave_borrower", "--store", str(store))
-    assert finished.returncode == 1
-    assert "is not a DuckDB database" in finished.stderr
-    assert "--store" in finished.stderr
-    assert store.read_text().startswith("not a database")
+@pytest.mark.parametrize("command", [("run", *SMALL), ("sweep", *SMALL, "--steps", "4", "--seeds", "0:2")])
+def test_a_database_that_cannot_be_used_is_refused_before_anything_is_said_or_run(
+    run_mayavi, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    import duckdb
+
+    text, newer, folder = tmp_path / "notes.txt", tmp_path / "newer.duckdb", tmp_path / "folder.duckdb"
+    text.write_text("not a database at all, but long enough to look at")
+    assert run_mayavi("run", *SMALL, "--store", str(newer)).returncode == 0
+    with duckdb.connect(newer) as connection:
+        connection.execute("UPDATE mayavi_schema SET version = 99")
+    folder.mkdir()
+    told = {
+        text: ("is not a DuckDB database", "--store"),
+        newer: ("has schema version 99, this mayavi knows versions up to", "use the newer mayavi that wrote it"),
+        folder: ("is a folder, not a database", "folder.duckdb/runs.duckdb"),
+    }
+    for store, (message, hint) in told.items():
+        before = store.read_bytes() if store.is_file() else b""
+        finished = run_mayavi(*command, "--store", str(store))
+        assert (finished.returncode, finished.stdout) == (1, "")
+        assert message in finished.stderr
+        assert hint in finished.stderr
+        assert "Traceback" not in finished.stderr
+        assert (store.read_bytes() if store.is_file() else b"") == before
 
 
 def test_without_a_node_it_says_how_to_name_one(run_mayavi, tmp_path: Path) -> None:

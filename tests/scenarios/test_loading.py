@@ -48,7 +48,7 @@ def changed(old: str, new: str) -> str:
     [
         ("steps: 4", "stepps: 4", "mine.yaml:6:1: unknown key 'stepps'", "did you mean 'steps'?"),
         ("count: 3", "cuont: 3", "mine.yaml:13:5: unknown key 'cuont' in agents.crowd", "did you mean 'count'?"),
-        ("count: 3", "count: many", "mine.yaml:13:12: agents.crowd.count is 'many', not a whole number", ""),
+        ("count: 3", "count: many", "mine.yaml:13:12: agents.crowd.count is 'many', not a whole number", "100"),
         ("count: 3", "count: 3.5", "mine.yaml:13:12: agents.crowd.count is '3.5', not a whole number", ""),
         ("count: 3", "count: 0", "mine.yaml:13:12: agents.crowd.count is '0', and must be at least 1", ""),
         ("count: 3", "count: -3", "mine.yaml:13:12: agents.crowd.count is '-3', and must be at least 1", ""),
@@ -110,6 +110,7 @@ def test_a_mistake_in_a_file_is_told_with_its_place(old: str, new: str, message:
 
 
 def test_one_fault_of_a_value_with_several_forms_is_told_once() -> None:
+    assert fault("name: x\nchain: etherium\n" + GOOD[GOOD.index("\nsteps:") + 1 :]).hint == "did you mean 'ethereum'?"
     assert "also" not in str(fault(changed("count: 3", "count: 3\n    behaviour: keep_band")).hint)
     assert "also" not in str(fault(changed("count: 3", "count: 3\n    behaviour: {bnd: 1}")).hint)
 
