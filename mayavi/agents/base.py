@@ -76,7 +76,7 @@ class Intent:
     account: str = ""
     """Whose action it is, where an agent acts for many; by default the agent's own name."""
     priority_fee_wei: int = 0
-    """The tip for each unit of gas; 0 is the run's usual one. Where gas is free it still decides the place."""
+    """The tip for each unit of gas; 0 is its agent's, or the run's. Where gas is free it still decides the place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,9 @@ class StepResult:
 
 class Agent(ABC):
     """Somebody who acts. A name is unique in a run: random stream, addresses and ordering follow from it."""
+
+    priority_fee_wei: int = 0
+    """What its intents offer above the base fee where they say nothing themselves."""
 
     def __init__(self, name: str) -> None:
         self.name = name

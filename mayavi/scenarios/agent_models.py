@@ -63,12 +63,15 @@ class Borrower(_Agent):
 
     kind: Literal["borrower"]
     count: Count = 1
+    """How many there are. All are drawn from the same distributions."""
     protocol: Protocol = "aave_v3"
+    """Where: aave_v3, spark or compound_v3."""
     market: str = "cUSDCv3"
     """The market of Compound V3."""
     collateral: TokenOrAmount
     debt: TokenOrAmount
     size_usd: Distribution = Field(default_factory=lambda: _spread(20_000))
+    """The value of its collateral in dollars, where `collateral` names no amount."""
     health_factor: HealthFactors | None = None
     """What it opens at, above 1. Below what the market lends at it is the market's limit, and the run says so."""
     behaviour: dict[Behaviour, RatioFromZero] | Behaviour = "hold"
@@ -77,7 +80,9 @@ class Borrower(_Agent):
     band: Annotated[list[PositiveRatio], Field(min_length=2, max_length=2)] = Field(
         default_factory=lambda: [Decimal("1.3"), Decimal("1.8")]
     )
+    """Inside of it who keeps a band rests; below the first it pays back, above the second it borrows more."""
     panic_below: PositiveRatio = Decimal("1.1")
+    """The health factor below which who panics leaves."""
     cash: Share = Decimal("0.5")
     """The share of what it borrowed that it still has to pay back with; the rest is spent."""
 
@@ -105,8 +110,11 @@ class Liquidator(_Agent):
 
     kind: Literal["liquidator"]
     count: Count = 1
+    """How many there are. They race."""
     protocol: Protocol = "aave_v3"
+    """Where: aave_v3, spark or compound_v3."""
     market: str = "cUSDCv3"
+    """The market of Compound V3."""
     capital: dict[Symbol, NotNegative] = Field(default_factory=dict)
     """What it starts with: {USDC: 5_000_000}."""
     watches: list[str] | None = None
@@ -132,9 +140,11 @@ class Arbitrageur(_Agent):
 
     kind: Literal["arbitrageur"]
     count: Count = 1
+    """How many there are."""
     pool: str
     """A pool of Uniswap V3 or Curve by its name: WETH/USDC.500, Curve.3pool."""
     capital: dict[Symbol, NotNegative]
+    """What it starts with of both tokens: {WETH: 200_000, USDC: 400_000_000}."""
     to: Literal["edge", "reference"] = "edge"
     """Trade as long as the next unit pays (edge), or up to the outside price itself where all of it pays."""
 
@@ -144,9 +154,13 @@ class OracleShock(_Agent):
 
     kind: Literal["oracle_shock"]
     asset: Symbol
+    """Whose feeds it moves."""
     at: Step = 0
+    """The step in which agents first see it."""
     size: Move | None = None
+    """By how much: -25%."""
     steps: Steps = 1
+    """Over how many steps it moves in equal parts; 1 is at once."""
     path: list[Positive] | None = None
     """Prices in US dollars, one a step from `at` on."""
 
@@ -177,6 +191,7 @@ class VestingRecipient(_Agent):
     duration: Seconds = 0
     """From the cliff on it vests evenly over this time; 0 releases all at once."""
     sells: Literal["at_once", "twap", "threshold"] = "at_once"
+    """at_once: what is released. twap: in parts over some steps. threshold: only above a price."""
     share: Share = Decimal(1)
     """The share of what is released that it sells."""
     over: Steps = 10
@@ -196,6 +211,7 @@ class Traders(_Agent):
 
     kind: Literal["traders"]
     pool: str
+    """Where they trade."""
     trades_a_step: RatioFromZero
     """How many on average."""
     size: Distribution
@@ -203,6 +219,7 @@ class Traders(_Agent):
     buys: Share = Decimal("0.5")
     """The share of trades that are purchases."""
     capital: dict[Symbol, NotNegative]
+    """What they have of both tokens."""
 
 
 class CurveBorrower(_Agent):
@@ -210,20 +227,26 @@ class CurveBorrower(_Agent):
 
     kind: Literal["curve_borrower"]
     count: Count = 1
+    """How many there are."""
     protocol: Literal["aave_v3", "spark"] = "aave_v3"
+    """Where it borrows: aave_v3 or spark."""
     pool: str = "Curve.3pool"
+    """The Curve pool it trades on."""
     collateral: TokenOrAmount
     debt: Symbol
+    """What it borrows, and sells for more collateral."""
     size_usd: Distribution = Field(default_factory=lambda: _spread(500_000))
     """Its own money, where `collateral` names no amount."""
     health_factor: PositiveRatio = Decimal("1.1")
     """What it loops down to."""
     loops: Annotated[int, Field(ge=0, le=50)] = 3
+    """How often it borrows and buys more collateral at most."""
     depeg: Distribution = Field(default_factory=lambda: Constant(constant=Decimal("0.01")))
     """How far below par the pool's price may fall before it unwinds."""
     floor: Share = Decimal("0.5")
     """Below this price it is too late, and it holds."""
     repay_below: PositiveRatio = Decimal("1.02")
+    """The health factor below which it pays back what it can."""
 
 
 class CurveHolders(_Agent):
@@ -231,9 +254,13 @@ class CurveHolders(_Agent):
 
     kind: Literal["curve_holders"]
     count: Count = 1
+    """How many there are."""
     pool: str = "Curve.3pool"
+    """The Curve pool they sell on."""
     holds: Symbol
+    """The coin they have."""
     wants: Symbol
+    """The coin they flee into."""
     amount: Distribution
     """In whole coins."""
     flees_below: Distribution
@@ -247,8 +274,11 @@ class LaunchTrader(_Agent):
 
     kind: Literal["launch"]
     pool: str
+    """The pool that is created and traded on: NOVA/WETH.10000."""
     file: str | None = None
+    """The record, a CSV or JSON file, relative to the scenario's own place."""
     data: str | None = None
+    """The same as CSV text."""
     liquidity_factor: PositiveRatio = Decimal(1)
     """What if the pool had begun with so many times the liquidity."""
     volume: PositiveRatio = Decimal(1)

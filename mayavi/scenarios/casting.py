@@ -78,6 +78,8 @@ class Cast:
         for name in [*(each for each in config.agents if each not in late), *late]:
             try:
                 cast.agents[name] = cast._made(name, config.agents[name])
+                for agent in cast.agents[name]:
+                    agent.priority_fee_wei = config.agents[name].priority_fee
             except (BadScenario, BadSeries):
                 raise
             except (UsageError, ExecutionError) as error:

@@ -53,6 +53,7 @@ class Gas(Model):
     """What a transaction costs. Zero base fee and zero priority fee: nothing."""
 
     base_fee: Wei = 0
+    """Burned for every unit of gas: 20 gwei."""
     priority_fee: Wei = 0
     """Offered by every agent that does not say its own."""
 
@@ -63,6 +64,7 @@ class NewToken(Model):
     supply: Positive
     """How many whole ones there are."""
     decimals: Annotated[int, Field(ge=0, le=18)] = 18
+    """How many decimals its smallest unit has."""
 
 
 class NewPool(Model):
@@ -82,18 +84,24 @@ class Watch(Model):
     """What is recorded of the market after every step, beside what the agents have to do with."""
 
     pools: list[str] = Field(default_factory=list)
+    """Pools of Uniswap V3 by their names."""
     assets: list[Symbol] = Field(default_factory=list)
+    """Reserves of Aave V3."""
 
 
 class ScenarioConfig(Model):
     """A market and what happens on it."""
 
     name: Name
+    """What it is called; by default the name of the file."""
     title: str = ""
+    """What happens, in one line."""
     chain: ChainName
+    """Where it plays, where `--chain` names no other."""
     chains: Annotated[list[ChainName], Field(min_length=1)]
     """The chains it can be run on. In a file also a mapping: what differs on each."""
     steps: Annotated[int, Field(ge=1, le=10_000_000)]
+    """How many steps it takes."""
     step_blocks: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
     """How many blocks a step takes …"""
     step_time: Seconds | None = None
@@ -101,17 +109,25 @@ class ScenarioConfig(Model):
     seed: Annotated[int, Field(ge=0, lt=SEED_LIMIT)] = 0
     """The seed where `--seed` gives none."""
     prices: dict[Symbol, Price] = Field(default_factory=dict)
+    """How prices move outside the chain, by token; the oracles follow."""
     correlations: dict[str, Annotated[Decimal, Field(ge=-1, le=1)]] = Field(default_factory=dict)
     """Between the random parts of two prices: {WETH/WBTC: 0.8}."""
     tokens: dict[Symbol, NewToken] = Field(default_factory=dict)
+    """Tokens that are created for it."""
     pools: dict[str, NewPool] = Field(default_factory=dict)
+    """Pools of Uniswap V3 that are created for it."""
     agents: Annotated[dict[Name, AgentModel], Field(min_length=1)]
+    """Who acts, by name."""
     blocks: dict[Name, list[str]] | None = None
     """Who acts together, block after block in a step; by default the oracles first, then everybody else."""
     ordering: Literal["fifo", "shuffle", "priority_fee"] = "shuffle"
+    """Who comes first in a block: as listed, by lot, or by the higher priority fee."""
     gas: Gas = Field(default_factory=Gas)
+    """What a transaction costs; without it, nothing."""
     watch: Watch = Field(default_factory=Watch)
+    """What else to record of the market after every step."""
     halt_on_exception: bool = False
+    """Stop where an agent's own code breaks; otherwise it is recorded and the run goes on."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> ScenarioConfig:

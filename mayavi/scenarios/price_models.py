@@ -104,7 +104,9 @@ class GbmPrice(_Process):
 
     process: Literal["gbm"]
     volatility: RatioFromZero
+    """Of the price in a year: 80%."""
     drift: Ratio = Decimal(0)
+    """By how much it grows in a year on average."""
 
 
 class OrnsteinUhlenbeckPrice(_Process):
@@ -114,7 +116,9 @@ class OrnsteinUhlenbeckPrice(_Process):
     mean: Positive | None = None
     """Without it, where it starts."""
     half_life: Seconds
+    """The time in which half of a distance from the mean is gone: 6h."""
     volatility: RatioFromZero
+    """Of the price in a year: 80%."""
 
 
 class JumpDiffusionPrice(_Process):
@@ -122,8 +126,11 @@ class JumpDiffusionPrice(_Process):
 
     process: Literal["jump_diffusion"]
     volatility: RatioFromZero
+    """Of the price in a year: 80%. Without the jumps."""
     drift: Ratio = Decimal(0)
+    """By how much it grows in a year on average, jumps included."""
     jumps_per_year: RatioFromZero
+    """How many jumps there are on average."""
     jump_mean: Move
     """By how much a jump moves the price on average: -10%."""
     jump_deviation: RatioFromZero

@@ -109,8 +109,8 @@ def _told(document: Document, error: ErrorDetails) -> BadScenario:
         few = kind == "too_short"
         bound = facts["min_length" if few else "max_length"]
         needs = f"{'at least' if few else 'at most'} {bound}"
-        where = "`mayavi scenarios new FILE` writes a scenario that has some" if place == ("agents",) else None
-        return document.fault(place, f"{name} has {facts['actual_length']} entries, and needs {needs}", where)
+        advice = "`mayavi scenarios new FILE` writes a scenario that has some" if place == ("agents",) else None
+        return document.fault(place, f"{name} has {facts['actual_length']} entries, and needs {needs}", advice)
     if kind in {"quantity", "rule"}:
         subject = f"{name} " if kind == "quantity" else ""
         extra = tuple(facts.get("at", ()))

@@ -194,7 +194,7 @@ class Scheduler:
                 row = _row(world.step, block.name, -1, agent.name, agent.name, "rest", moment, canonical(note))
                 actions.append(row)
             for intent in answer.intents:
-                tip = intent.priority_fee_wei or self.priority_fee_wei
+                tip = intent.priority_fee_wei or agent.priority_fee_wei or self.priority_fee_wei
                 wanted.append(Placed(agent.name, intent.account or agent.name, intent, tip, answer.note))
         return wanted
 

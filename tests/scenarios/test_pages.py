@@ -44,6 +44,16 @@ def test_every_kind_of_agent_and_every_process_stands_on_the_page() -> None:
             assert f"`{process}`" in PAGE
 
 
+def test_the_page_of_keys_is_what_the_schema_says_and_no_key_is_left_unexplained() -> None:
+    import runpy
+
+    page: str = runpy.run_path(str(DOCS.parent / "tools/generate_scenario_keys.py"))["page"]()
+    assert (DOCS / "scenario-keys.md").read_text(encoding="utf-8") == page, "run tools/generate_scenario_keys.py"
+    for section in page.split("\n## ")[1:]:
+        for line in section.splitlines():
+            assert not re.fullmatch(r"\| [^|]* \|\s*\|", line) or line == "| key | |", line
+
+
 @pytest.mark.parametrize("name", registry.names())
 def test_every_override_that_a_page_offers_is_valid(name: str) -> None:
     text = (DOCS / "scenarios" / f"{name}.md").read_text(encoding="utf-8")

@@ -1,0 +1,65 @@
+"""Write `docs/scenario-keys.md`: every key of a scenario, from the schema that editors use.
+
+    PYTHONPATH=. .venv/bin/python tools/generate_scenario_keys.py
+
+The suite holds the page against the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mayavi.scenarios.schema import json_schema
+
+PAGE = Path(__file__).parents[1] / "docs" / "scenario-keys.md"
+_HEAD = """\
+# Keys of a scenario
+
+What may stand in a scenario's file; [scenarios.md](scenarios.md) tells how to write one. A key in **bold** must be
+given, what stands in brackets is taken where it is not. The page is written by `tools/generate_scenario_keys.py` from
+the schema that `mayavi scenarios schema` prints.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    schema = json_schema()
+    parts = [_HEAD, *_section("The scenario", "", schema, None)]
+    for title, within, key in (("prices", "prices", "process"), ("agents", "agents", "kind")):
+        mapping = schema["properties"][within]
+        each = (mapping.get("additionalProperties") or next(iter(mapping["patternProperties"].values())))[
+            "discriminator"
+        ]
+        named: dict[str, list[str]] = {}
+        for value, reference in each["mapping"].items():
+            named.setdefault(reference.rpartition("/")[2], []).append(value)
+        for model, values in named.items():
+            words = " or ".join(f"`{key}: {value}`" for value in values)
+            parts += _section(f"{title}: {', '.join(values)}", f"{words}. ", schema["$defs"][model], key)
+    for title, model in (("pools", "NewPool"), ("tokens", "NewToken"), ("gas", "Gas"), ("watch", "Watch")):
+        parts += _section(title, "", schema["$defs"][model], None)
+    return "\n".join(parts)
+
+
+def _section(title: str, words: str, model: dict[str, Any], tag: str | None) -> Iterator[str]:
+    yield f"## {title}\n\n{words}{' '.join(model.get('description', '').split())}\n\n| key | |\n|---|---|"
+    for key, field in model["properties"].items():
+        if key == tag:
+            continue
+        name = f"**`{key}`**" if key in model.get("required", ()) else f"`{key}`"
+        default = field.get("default")
+        shown = {True: "true", False: "false"}.get(default, default) if isinstance(default, bool) else default
+        taken = "" if shown in (None, "", [], {}) else f" [{shown}]"
+        choices = field.get("enum") or []
+        told = " ".join(str(field.get("description", "")).split()).replace("|", "\\|")
+        options = (
+            f" ({', '.join(map(str, choices))})" if choices and not all(str(each) in told for each in choices) else ""
+        )
+        yield f"| {name}{taken} | {told}{options} |"
+    yield ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
