@@ -184,15 +184,14 @@ class Scheduler:
                         snapshot = fork.snapshot()
             snapshot.keep()
         self._standing.clear()
+        if self.record_rests:
+            for name, answer in answers.items():
+                if not answer.intents:
+                    note = canonical({"note": answer.note} if answer.note else {})
+                    actions.append(_row(world.step, block.name, -1, name, name, "rest", moment, note))
         wanted = []
         for agent in block.agents:  # the order of the list, which `fifo` keeps and no other ordering knows
-            answer = answers.get(agent.name)
-            if answer is None:
-                continue
-            note = {"note": answer.note} if answer.note else {}
-            if self.record_rests and not answer.intents:
-                row = _row(world.step, block.name, -1, agent.name, agent.name, "rest", moment, canonical(note))
-                actions.append(row)
+            answer = answers.get(agent.name, StepResult())
             for intent in answer.intents:
                 tip = intent.priority_fee_wei or agent.priority_fee_wei or self.priority_fee_wei
                 wanted.append(Placed(agent.name, intent.account or agent.name, intent, tip, answer.note))

@@ -31,6 +31,7 @@ from itertools import pairwise
 import pytest
 
 from mayavi.protocols.aave_v3 import FULL_CLOSE_BELOW_WAD, AaveV3
+from mayavi.scenarios.config import CHAINS
 from tests.scenarios.play import Played, play
 
 MARGIN = Decimal("0.00001")
@@ -71,7 +72,7 @@ def parameters(played: Played) -> tuple[Fraction, Fraction, Fraction]:
 HEALTH = ("borrowers", "health_factor", 0)
 
 
-@pytest.mark.parametrize("chain", ["ethereum", "polygon", "base"])
+@pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("health", ["1.05", "1.25", "2"])
 def test_bad_debt_begins_where_the_bonus_no_longer_fits(chain: str, health: str) -> None:
     threshold, bonus, opened = parameters(shocked("-1%", chain, health=health))

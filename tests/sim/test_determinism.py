@@ -82,6 +82,22 @@ def test_the_place_in_the_list_changes_nothing(replica: Fork, ordering: str) -> 
     assert len(digests) == 1
 
 
+def test_who_breaks_and_who_rests_stands_in_the_record_whatever_its_place_in_the_list(replica: Fork) -> None:
+    def breaks(world: World, step_idx: int) -> StepResult:
+        raise ValueError("broken")
+
+    def rests(world: World, step_idx: int) -> StepResult:
+        return StepResult(note="tired")
+
+    names = {"anna": breaks, "bert": rests, "carl": breaks, "dora": rests}
+    rows = []
+    for order in (names, dict(reversed(names.items()))):
+        agents = [Scripted(name, script) for name, script in order.items()]
+        rows.append(ran(replica.copy(), agents, steps=2, record_rests=True)[0].actions)
+    assert rows[0] == rows[1]
+    assert [row.agent for row in rows[0][:4]] == ["anna", "carl", "bert", "dora"]
+
+
 def test_in_fifo_the_place_in_the_list_matters(replica: Fork) -> None:
     ends = [life(replica.copy(), agents, ordering="fifo") for agents in (cast(), cast()[::-1])]
     assert ends[0].digest != ends[1].digest

@@ -161,6 +161,7 @@ def test_a_population_is_counted_by_health_and_its_bad_debt_is_what_collateral_d
 
 def test_a_population_on_compound_is_read_the_same_way(fork: Fork) -> None:
     comet, world = CompoundV3(fork), WorldState(fork, [], seed=1)
+    # Who owes nothing has no health factor there: it is counted among none of the sick.
     bob = comet.account(world.address("bob"))
     fork.deal("WETH", bob.address, ether(10))
     bob.supply("WETH", ether(10))
@@ -171,6 +172,9 @@ def test_a_population_on_compound_is_read_the_same_way(fork: Fork) -> None:
     assert hook.latest["all", "debt"].value == data.debt_value_e8
     assert hook.latest["bob", "health_factor"].value == data.liquidation_limit_e8 * 10**18 // data.debt_value_e8
     assert hook.latest["all", "accounts_with_debt"].value == 1
+    assert hook.latest["all", "health_factor_below_3"].value == 1
+    assert hook.latest["all", "health_factor_below_1"].value == 0
+    assert hook.latest["all", "liquidatable"].value == 0
 
 
 def test_rows_are_read_before_the_first_step_and_after_every_one(fork: Fork) -> None:
