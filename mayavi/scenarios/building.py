@@ -18,7 +18,7 @@ from mayavi.scenarios.casting import Cast
 from mayavi.scenarios.config import PRICES, ScenarioConfig
 from mayavi.scenarios.creation import Liquidity, create_pool, create_token, open_pool, provide
 from mayavi.scenarios.kpis import Figures, Tally
-from mayavi.scenarios.pricing import draw_prices
+from mayavi.scenarios.pricing import draw_prices, opening_gaps_wad
 from mayavi.scenarios.routes import pool_named
 from mayavi.sim.rows import KpiRow
 
@@ -88,6 +88,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         following=_following(config, cast.pools),
         oracles=_oracles(cast),
         borrowers={name: cast.agents[name][0] for name in cast.lenders if name in cast.agents},
+        opening_gaps=opening_gaps_wad(config, fork, prices),
     )
     return Built(world, scheduler, config.steps, kpis)
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from mayavi.sim.rows import KpiRow, SnapshotRow
 
-_CHANGES = ("oracle_change", "price_impact", "pool_change", "pool_gap", "liquidity_change", "liquidation_sale_gap")
+_CHANGES = (
+    "oracle_change",
+    "price_impact",
+    "pool_change",
+    "opening_gap",
+    "pool_gap",
+    "liquidity_change",
+    "liquidation_sale_gap",
+)
 _RATES = ("supply_rate", "borrow_rate", "utilisation")
 
 

@@ -132,6 +132,7 @@ class Figures:
         following: Sequence[str] = (),
         oracles: Mapping[str, str] | None = None,
         borrowers: Mapping[str, Agent] | None = None,
+        opening_gaps: Mapping[str, int] | None = None,
     ) -> None:
         self.tally, self.market = tally, market
         self.populations, self.traced = tuple(populations), tuple(traced)
@@ -141,6 +142,8 @@ class Figures:
         self.oracles = dict(oracles or {})
         """Where a lending market's price of a token is to be found among the figures."""
         self.borrowers = dict(borrowers or {})
+        self.opening_gaps = dict(opening_gaps or {})
+        """How far prices begin from the oracle's, with 18 decimals, where the scenario sets them outright."""
 
     def __call__(self, world: WorldState) -> list[KpiRow]:
         """All of them."""
@@ -194,6 +197,8 @@ class Figures:
 
     def _prices(self) -> Iterable[KpiRow]:
         first, latest = self.market.first, self.market.latest
+        for name, gap in sorted(self.opening_gaps.items()):
+            yield kpi(f"opening_gap.{name}", gap, "wad")
         for subject, name in self.assets:
             if (subject, "price") in latest:
                 yield kpi(f"oracle_change.{name}", _change(first, latest, subject), "wad")

@@ -8,7 +8,7 @@ from mayavi.scenarios.figures import percent
 
 FAR_APART = 0.05
 """So far from the oracle's price a pool may end, or a sale be made, before it is worth a word."""
-NOTED = ("accounts_at_limit", "health_factor_limit", "accounts", "never_opened", "pool_gap")
+NOTED = ("accounts_at_limit", "health_factor_limit", "accounts", "never_opened", "opening_gap", "pool_gap")
 """The kinds of figures that notes are made of."""
 
 Figures = Mapping[str, float]
@@ -41,6 +41,12 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
             )
         elif kind == "never_opened" and number:
             yield name, f"{of} never opened its loan; `mayavi runs explain` shows why"
+        elif kind == "opening_gap" and abs(number) > FAR_APART:
+            yield (
+                name,
+                f"the price of {of} begins {percent(number, sign=True)} from the oracle's, so that the first step is "
+                "a shock by itself; `anchored: true` for a file, or no `start`, begins where the market stands",
+            )
         elif kind == "liquidation_sale_gap" and abs(number) > FAR_APART:
             yield name, _far_sales(number)
         elif kind == "sold" and not number:

@@ -72,6 +72,23 @@ def start_usd_e8(config: ScenarioConfig, fork: Fork, symbol: str) -> int:
         ) from None
 
 
+def opening_gaps_wad(config: ScenarioConfig, fork: Fork, prices: PricePaths | None) -> dict[str, int]:
+    """How far prices that a scenario sets outright, by a file or a `start`, begin from the oracle's, as a share of it.
+
+    Borrowers open at the oracle's price, and the first step posts the other one: a shock that nobody may have wanted.
+    """
+    gaps = {}
+    for symbol, price in config.prices.items():
+        if prices is None or not (price.start is not None or (isinstance(price, PathPrice) and not price.anchored)):
+            continue
+        try:
+            oracle = oracle_usd_e8(fork, symbol)
+        except (UsageError, ExecutionError):
+            continue  # a token of the scenario's own begins where it is told to
+        gaps[symbol] = (prices.usd_e8(symbol, 0) - oracle) * 10**18 // oracle
+    return gaps
+
+
 def oracle_usd_e8(fork: Fork, symbol: str) -> int:
     """What Aave's oracle says of `symbol`, in dollars with eight decimals; else a feed of Chainlink's by that name."""
     from mayavi.protocols.aave_v3 import AaveV3

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from mayavi import Fork
 from mayavi.agents.borrower_population import BorrowerPopulation
 from mayavi.errors import BadArgument, BadScenario
+from mayavi.protocols.aave_v3 import AaveV3
 from mayavi.scenarios.headlines import gist
 from mayavi.scenarios.loading import load_scenario
 from mayavi.scenarios.notes import notes, notes_of_many
@@ -101,6 +105,31 @@ def test_liquidators_who_sell_before_the_pool_follows_are_told_of() -> None:
     sold, brought = (sum(int(each[key]) for each in late.details("liquidate")) for key in ("seized_e8", "received_e8"))
     assert late.kpis["liquidation_sale_gap"] == (brought - sold) * 10**18 // sold > 0.3 * 10**18
     assert any(note.startswith("liquidators sold what they seized at +") for note in notes(numbers(late)))
+
+
+def test_a_price_that_begins_far_from_the_oracles_is_told_of(tmp_path: Path) -> None:
+    lines = [f"{1_700_000_000 + 3_600 * hour},{1_500 - hour}" for hour in range(6)]
+    (tmp_path / "weth.csv").write_text("time,price\n" + "\n".join(lines))
+
+    def gap(price: str) -> tuple[int | None, list[str]]:
+        played = play("depeg_cascade", steps=4, overrides=[f"prices.WETH={price}", "agents.borrowers.count=3"])
+        told = [note for note in notes(numbers(played)) if "begins" in note]
+        return played.kpis.get("opening_gap.WETH"), told
+
+    oracle = AaveV3(Fork.replica("ethereum")).price_usd_e8("WETH")
+    file = f"process: path, file: {tmp_path / 'weth.csv'}"
+    found, told = gap(f"{{{file}}}")
+    assert found == (1_500 * 10**8 - oracle) * 10**18 // oracle < -0.4 * 10**18
+    assert told == [
+        "the price of WETH begins −41.5 % from the oracle's, so that the first step is a shock by itself; "
+        "`anchored: true` for a file, or no `start`, begins where the market stands"
+    ]
+    assert gap(f"{{{file}, anchored: true}}") == (None, [])
+    assert len(gap("{process: gbm, volatility: 10%, start: 4_000}")[1]) == 1
+    near = gap("{process: gbm, volatility: 10%, start: 2_560}")
+    assert near[0] is not None
+    assert near[1] == []
+    assert gap("{process: step, at: 0, size: -30%}") == (None, [])  # a shock that was asked for
 
 
 def test_many_runs_tell_each_kind_of_doubt_once_and_how_many_have_it() -> None:
