@@ -10,12 +10,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from mayavi.sim.store import Store
+from mayavi.sim.rows import RunEnd
+from mayavi.sim.store import SegmentRecorder, Store
 from mayavi.sim.store.merging import Merged
 from mayavi.sim.store.segments import SegmentFolder
 from mayavi.sim.store.views import reading
 from tests.sim.store.processes import open_shell, start_writer
-from tests.sim.store.sample_runs import KPIS, actions_of, snapshots_of, store_run
+from tests.sim.store.sample_runs import KPIS, actions_of, info_of, snapshots_of, store_run
 
 COUNTS = "SELECT run_id, count(*) FROM {} GROUP BY run_id"
 
@@ -117,6 +118,23 @@ def test_nothing_is_merged_under_the_eyes_of_a_reader(tmp_path: Path) -> None:
         assert connection.execute(count).fetchall() == [(24,)]
     assert Store(path).merge().segments == 1
     assert Store(path).sql(count).fetchall() == [(24,)]
+
+
+def test_a_merge_leaves_a_run_that_is_under_way_alone(tmp_path: Path) -> None:
+    path, info = tmp_path / "runs.duckdb", info_of()
+    with SegmentRecorder(path, flush_rows=1) as recorder:
+        recorder.begin(info)
+        recorder.record(actions_of(0), snapshots_of(0))
+        other = store_run(path)  # ends, and merges what it finds
+        assert SegmentFolder(path).segments() == []
+        assert {run.run_id: run.status for run in Store(path).runs()} == {
+            info.run_id: "running",
+            other.run_id: "finished",
+        }
+        recorder.record(actions_of(1), snapshots_of(1))
+        recorder.end(RunEnd("finished", "00" * 32, KPIS, "cd" * 32, {"total": 1.0}))
+    assert everything(path)[info.run_id] == ("finished", 6, 4, len(KPIS))
+    assert list(Store(path).actions(info.run_id)) == [*actions_of(0), *actions_of(1)]
 
 
 def test_what_the_shell_itself_changes_is_read_as_well(tmp_path: Path) -> None:
