@@ -28,7 +28,7 @@ Count = Annotated[int, Field(ge=1, le=100_000)]
 Step = Annotated[int, Field(ge=0, le=10_000_000)]
 Steps = Annotated[int, Field(ge=1, le=10_000_000)]
 Protocol = Literal["aave_v3", "spark", "compound_v3"]
-Behaviour = Literal["hold", "band", "panic"]
+BehaviourName = Literal["hold", "band", "panic"]
 
 
 def _spread(median: int) -> LogNormal:
@@ -74,7 +74,7 @@ class Borrower(_Agent):
     """The value of its collateral in dollars, where `collateral` names no amount."""
     health_factor: HealthFactors | None = None
     """What it opens at, above 1. Below what the market lends at it is the market's limit, and the run says so."""
-    behaviour: dict[Behaviour, RatioFromZero] | Behaviour = "hold"
+    behaviour: dict[BehaviourName, RatioFromZero] | BehaviourName = "hold"
     """hold: never acts again. band: keeps its health factor inside `band`. panic: pays back all it can below
     `panic_below`. Or shares of each: `{hold: 70%, band: 20%, panic: 10%}`."""
     band: Annotated[list[PositiveRatio], Field(min_length=2, max_length=2)] = Field(

@@ -13,6 +13,7 @@ from mayavi.errors import BadScenario, BadSeries, ExecutionError, UnknownName, U
 from mayavi.scenarios.agent_models import (
     AgentModel,
     Arbitrageur,
+    BehaviourName,
     Borrower,
     CurveBorrower,
     CurveHolders,
@@ -177,7 +178,7 @@ class Cast:
     def _behaviours(self, model: Borrower) -> list[tuple[Behaviour, float]]:
         from mayavi.agents.behaviours import KeepsBand, Panics, Passive
 
-        kinds: dict[str, Behaviour] = {
+        kinds: dict[BehaviourName, Behaviour] = {
             "hold": Passive(),
             "band": KeepsBand(model.band[0], model.band[1]),
             "panic": Panics(below=model.panic_below, sells=True),

@@ -197,8 +197,8 @@ class Figures:
 
     def _prices(self) -> Iterable[KpiRow]:
         first, latest = self.market.first, self.market.latest
-        for name, gap in sorted(self.opening_gaps.items()):
-            yield kpi(f"opening_gap.{name}", gap, "wad")
+        for name, leap in sorted(self.opening_gaps.items()):
+            yield kpi(f"opening_gap.{name}", leap, "wad")
         for subject, name in self.assets:
             if (subject, "price") in latest:
                 yield kpi(f"oracle_change.{name}", _change(first, latest, subject), "wad")

@@ -47,6 +47,8 @@ def test_a_bundle_holds_rows_scenario_provenance_and_hashes(tmp_path: Path, bund
     with zipfile.ZipFile(bundle) as archive:
         manifest = json.loads(archive.read("manifest.json"))
         archive.extractall(tmp_path / "out")
+        entries = archive.infolist()
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}  # nothing of when it was written
     assert manifest["run"]["seed"] == 7
     assert manifest["run"]["versions"] == {"mayavi": "0.1.0", "kernel": "0.1.0"}
     assert manifest["rows"] == {"actions": 12, "market_snapshots": 8, "kpis": 2}
