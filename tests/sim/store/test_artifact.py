@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -71,9 +72,10 @@ def test_a_bundle_is_verified_by_running_it_again(bundle: Path) -> None:
         ("kernel", "0.1.0", "none"),
         ("mayavi", "0.1.0", "0.2.0"),
     ]
-    bad = verify_artifact(bundle, lambda run: Outcome("00", run.world_digest, run.final_world_digest, {}))
-    assert not bad.verified
-    assert [check.name for check in bad.checks if not check.equal] == ["rows"]
+    for other, name in (("digest", "rows"), ("world_digest", "world before"), ("final_world_digest", "world after")):
+        bad = verify_artifact(bundle, lambda run, other=other: replace(same(run), **{other: "00"}))
+        assert not bad.verified
+        assert [check.name for check in bad.checks if not check.equal] == [name]
 
 
 def test_a_bundle_that_was_tampered_with_is_refused(bundle: Path) -> None:
