@@ -10,7 +10,7 @@ use revm::{
     state::{AccountId, AccountInfo},
 };
 
-use crate::{overlay::Overlay, world::World};
+use crate::{hashes::Hashes, overlay::Overlay, world::World};
 
 /// A piece of state that is not there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,11 +41,20 @@ pub struct RowDatabase {
     /// In probe mode a miss reads as nothing and is noted, so that one run finds many; its result is never used.
     pub probe: bool,
     pub misses: BTreeSet<Miss>,
+    /// What the interpreter need not hash again.
+    pub hashes: Hashes,
 }
 
 impl RowDatabase {
     pub fn new(world: Arc<World>) -> Self {
-        Self { world, overlay: Overlay::default(), shared: None, probe: false, misses: BTreeSet::new() }
+        Self {
+            world,
+            overlay: Overlay::default(),
+            shared: None,
+            probe: false,
+            misses: BTreeSet::new(),
+            hashes: Hashes::default(),
+        }
     }
 
     /// What was written over the world.

@@ -18,8 +18,9 @@ use crate::{
     world::World,
 };
 
-/// Rows a thread takes at a time: few enough to balance, enough to not matter.
-const CHUNK: usize = 2;
+/// How often a thread comes back for more rows: often enough that none waits long for another at the end of a step,
+/// whichever rows have the most to do, and seldom enough to not matter.
+const TURNS: usize = 64;
 
 /// N independent courses of events over one world.
 #[pyclass(module = "mayavi._kernel")]
@@ -106,13 +107,14 @@ impl Fleet {
         let program = &*program;
         let (in_width, out_width) = (wanted * 32, program.output_count() * 32);
         let Self { world, settings, rows, pool, .. } = self;
-        let chunks = rows.len().div_ceil(CHUNK);
+        let chunk = (rows.len() / (threads * TURNS)).max(1);
+        let chunks = rows.len().div_ceil(chunk);
         let failed = py.detach(|| {
             let mut jobs: Vec<_> = rows
-                .chunks_mut(CHUNK)
+                .chunks_mut(chunk)
                 .enumerate()
-                .zip(split_mut(taken, CHUNK * out_width, chunks))
-                .map(|((chunk, rows), taken)| (chunk * CHUNK, rows, taken))
+                .zip(split_mut(taken, chunk * out_width, chunks))
+                .map(|((index, rows), taken)| (index * chunk, rows, taken))
                 .collect();
             let step = |world: &Arc<World>, job: &mut (usize, &mut [Row], &mut [u8])| -> Vec<(usize, Failure)> {
                 let (first, rows, taken) = job;
@@ -135,7 +137,7 @@ impl Fleet {
             let mut failures: Vec<(usize, Failure)> = match pool {
                 Some((pool, worlds)) if threads > 1 => pool.install(|| {
                     let own = || &worlds[rayon::current_thread_index().unwrap_or(0)];
-                    jobs.par_iter_mut().flat_map_iter(|job| step(own(), job)).collect()
+                    jobs.par_iter_mut().with_max_len(1).flat_map_iter(|job| step(own(), job)).collect()
                 }),
                 _ => jobs.iter_mut().flat_map(|job| step(world, job)).collect(),
             };

@@ -11,6 +11,7 @@ mod dump;
 mod evm;
 mod fleet;
 mod hardfork;
+mod hashes;
 mod identity;
 mod inspector;
 mod machine;

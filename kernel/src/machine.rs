@@ -20,6 +20,7 @@ use revm::{
 
 use crate::{
     database::{Miss, RowDatabase},
+    hashes,
     inspector::{CreateAt, Tracer},
     overlay::{Overlay, Row},
     trace::Recorder,
@@ -86,7 +87,9 @@ fn build<I>(database: RowDatabase, settings: &Settings, inspector: I) -> RawEvm<
 
 impl Machine {
     fn new(settings: &Settings) -> Self {
-        Self { evm: build(RowDatabase::new(nowhere()), settings, ()), settings: *settings }
+        let mut evm = build(RowDatabase::new(nowhere()), settings, ());
+        hashes::install(&mut evm.instruction);
+        Self { evm, settings: *settings }
     }
 
     pub fn database(&mut self) -> &mut RowDatabase {

@@ -1,0 +1,85 @@
+//! The KECCAK256 instruction with a memory for the hashes of two words.
+//!
+//! A mapping's entry lies at the hash of its key and its slot, and a contract computes that again at every access. Rows of
+//! a fleet ask for the same few entries over and over, and a hash costs as much as dozens of other instructions.
+
+use revm::{
+    bytecode::opcode,
+    context::Host,
+    handler::{MainnetContext, instructions::EthInstructions},
+    interpreter::{
+        Instruction, InstructionContext, InstructionExecResult, InstructionResult, gas, instructions::system,
+        interpreter::EthInterpreter,
+    },
+    primitives::{U256, keccak256},
+};
+
+use crate::database::RowDatabase;
+
+type Context = MainnetContext<RowDatabase>;
+
+/// A key of a mapping and the mapping's slot.
+const LENGTH: usize = 64;
+/// A power of two; a hundred kilobytes of entries, which a core keeps near.
+const ENTRIES: usize = 1024;
+
+struct Entry {
+    preimage: [u8; LENGTH],
+    hash: U256,
+}
+
+/// Hashes of two words that were asked for lately. One machine has it, so no thread waits for another.
+#[derive(Default)]
+pub struct Hashes {
+    /// Each preimage has one place. Empty until the first hash.
+    entries: Vec<Option<Entry>>,
+}
+
+impl Hashes {
+    fn of(&mut self, preimage: &[u8; LENGTH]) -> U256 {
+        if self.entries.is_empty() {
+            self.entries.resize_with(ENTRIES, || None);
+        }
+        let entry = &mut self.entries[place(preimage)];
+        match entry {
+            Some(known) if known.preimage == *preimage => known.hash,
+            _ => entry.insert(Entry { preimage: *preimage, hash: keccak256(preimage).into() }).hash,
+        }
+    }
+}
+
+/// Where a preimage belongs: every bit of it counts, and neighbouring slots do not meet.
+#[inline]
+fn place(preimage: &[u8; LENGTH]) -> usize {
+    let (limbs, _) = preimage.as_chunks::<8>();
+    let mixed = limbs.iter().fold(0u64, |mixed, limb| {
+        (mixed.rotate_left(23) ^ u64::from_le_bytes(*limb)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    });
+    (mixed >> (u64::BITS - ENTRIES.ilog2())) as usize
+}
+
+/// KECCAK256: two words in memory that is there already are looked up, all else is revm's own instruction's.
+fn remembered(context: InstructionContext<'_, Context, EthInterpreter>) -> InstructionExecResult {
+    let InstructionContext { interpreter, host } = context;
+    let preimage: Option<[u8; LENGTH]> = match interpreter.stack.data()[..] {
+        [.., length, offset] if length == U256::from(LENGTH) => usize::try_from(offset)
+            .ok()
+            .filter(|offset| offset.checked_add(LENGTH).is_some_and(|end| end <= interpreter.memory.len()))
+            .and_then(|offset| interpreter.memory.slice_len(offset, LENGTH)[..].try_into().ok()),
+        _ => None,
+    };
+    let Some(preimage) = preimage else {
+        return system::keccak256(InstructionContext { interpreter, host });
+    };
+    if !interpreter.gas.record_regular_cost(host.gas_params().keccak256_cost(LENGTH)) {
+        return Err(InstructionResult::OutOfGas);
+    }
+    let Some((_, top)) = interpreter.stack.popn_top::<1>() else { return Err(InstructionResult::StackUnderflow) };
+    *top = host.journaled_state.database.hashes.of(&preimage);
+    Ok(())
+}
+
+/// Let an interpreter remember hashes.
+pub fn install(instructions: &mut EthInstructions<EthInterpreter, Context>) {
+    instructions.insert_instruction(opcode::KECCAK256, Instruction::new(remembered), gas::KECCAK256 as u16);
+}
