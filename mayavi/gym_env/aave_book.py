@@ -31,6 +31,8 @@ class Account(NamedTuple):
     collateral: Word
     debt: Word
     health_factor_wad: Word
+    collateral_value_e8: Word
+    debt_value_e8: Word
 
 
 class AaveBook:
@@ -61,8 +63,20 @@ class AaveBook:
             limit = program.divide(program.add(program.multiply(value, threshold), _ALL_BPS // 2), _ALL_BPS)
             rounded = program.add(program.multiply(limit, WAD), program.divide(debt_value, 2))
             health = program.either(debt_value, program.divide(rounded, debt_value), NO_DEBT_WAD)
-            accounts.append(Account(supplied, debt, health))
+            accounts.append(Account(supplied, debt, health, value, debt_value))
         return accounts
+
+    def headroom(self, program: Program, account: Account) -> Word:
+        """What `account` may still borrow at the most, in smallest units."""
+        ltv, price = self.collateral.configuration.ltv_bps, self.debt.price_usd_e8
+        allowed = program.multiply(program.add(account.collateral_value_e8, 1), ltv)
+        most = program.divide(program.subtract(allowed, 1 + ltv // 2), _ALL_BPS)  # the pool rounds halves up
+        free = program.add(program.subtract(most, account.debt_value_e8), 1)
+        return program.divide(program.subtract(program.multiply(free, self.debt_unit), 1), price)
+
+    def borrow_rate_ray(self, program: Program) -> Word:
+        """What debt costs a year."""
+        return self._owed.debt(program, program.time()[1]).rate_ray
 
     # -- acting -------------------------------------------------------------------------------------------------------
 
@@ -74,6 +88,11 @@ class AaveBook:
     def borrow(self, borrower: bytes, amount: Word) -> Template:
         """`borrower` takes a loan."""
         data = self.pool.borrow.encode(self.debt.address, 0, _VARIABLE_RATE, 0, borrower)
+        return Template(self.pool.address, data, {_AMOUNT: amount}, sender=borrower)
+
+    def repay(self, borrower: bytes, amount: Word) -> Template:
+        """`borrower` pays back; more than it owes is not taken."""
+        data = self.pool.repay.encode(self.debt.address, 0, _VARIABLE_RATE, borrower)
         return Template(self.pool.address, data, {_AMOUNT: amount}, sender=borrower)
 
     def liquidate(self, liquidator: bytes, borrower: Word, cover: Word) -> Template:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mayavi.errors import UnknownName
+from mayavi.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from mayavi.gym_env.configuration import EnvConfig
@@ -51,13 +51,20 @@ ENVS: dict[str, Entry] = {
     )
 }  # fmt: skip
 
+MULTI_AGENT: dict[str, Entry] = {
+    "market": Entry("market", "", f"{_HERE}.market_rows:AaveMarketRows",
+                    "borrowers against liquidators in one Aave market, for RLlib"),
+}  # fmt: skip
+"""Environments of several agents. Gymnasium has no id for them; `mayavi.gym_env.rllib` makes them."""
+
 
 def entry(name: str) -> Entry:
     """The environment of that name or gymnasium id; `UnknownName` with the nearest where there is none."""
-    for each in ENVS.values():
-        if name in {each.name, each.id}:
+    known = ENVS | MULTI_AGENT
+    for each in known.values():
+        if name and name in {each.name, each.id}:
             return each
-    raise UnknownName.of("environment", name, ENVS, f"there are {', '.join(ENVS)}")
+    raise UnknownName.of("environment", name, known, f"there are {', '.join(known)}")
 
 
 def make_rows(
@@ -72,6 +79,11 @@ def make_rows(
     """`rows` episodes of an environment side by side; `settings` change single values of `config`."""
     from mayavi.gym_env.configuration import configured
 
+    if entry(name).name in MULTI_AGENT:
+        raise UsageError(
+            f"'{name}' has several agents, which gymnasium and stable-baselines3 do not know",
+            "train it with RLlib: `mayavi train --env market --framework rllib`",
+        )
     kind = entry(name).load()
     return kind(configured(kind.config_type, config, settings), rows, world=world, threads=threads)
 

@@ -229,30 +229,8 @@ class RowsEnv(ABC, Generic[C]):
 
     def _within_range(self, actions: Any, alive: NDArray[np.bool_]) -> NDArray[Any]:
         """`actions` as the action space has them; those out of range are clipped and counted."""
-        from gymnasium import spaces
-
-        space = self.action_space
-        given = np.asarray(actions)
-        shape = (self.rows, *(space.shape or ()))
-        if given.shape != shape:
-            raise BadArgument(f"actions have the shape {given.shape}", f"{self.rows} rows take the shape {shape}")
-        if given.dtype.kind not in "iuf":
-            raise BadArgument(f"actions are {given.dtype}", "give numbers")
-        bad = np.flatnonzero(~np.isfinite(given).reshape(self.rows, -1).all(axis=1) & alive)
-        if len(bad):
-            raise BadArgument(f"the action of row {bad[0]} is no number", "a policy that gives NaN has diverged")
-        if isinstance(space, spaces.Discrete):
-            if given.dtype.kind == "f" and (given[alive] != np.floor(given[alive])).any():
-                raise BadArgument("an action is not a whole number", f"choose one of {space.n} by its number")
-            first, last = int(space.start), int(space.start) + int(space.n) - 1
-            wanted = np.where(alive, given, first)
-            fitting = np.clip(wanted, first, last).astype(np.int64)
-        elif isinstance(space, spaces.Box):
-            wanted = np.where(alive.reshape(-1, *(1,) * (given.ndim - 1)), given, 0.0).astype(np.float64)
-            fitting = np.clip(wanted, space.low, space.high)
-        else:
-            raise BadArgument(f"actions of a {type(space).__name__} are not known here", "use Discrete or Box")
-        self.columns["clipped"] += (fitting != wanted).reshape(self.rows, -1).any(axis=1) & alive
+        fitting, clipped = fitting_actions(self.action_space, actions, alive)
+        self.columns["clipped"] += clipped
         return fitting
 
     def __repr__(self) -> str:
@@ -263,3 +241,33 @@ def _in_words(value: Any) -> str:
     if isinstance(value, list):
         return "  ".join(map(_in_words, value))
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def fitting_actions(
+    space: spaces.Space[Any], actions: Any, alive: NDArray[np.bool_]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Actions, one for each of `alive`, as `space` has them: the nearest in range, and which were out of it."""
+    from gymnasium import spaces
+
+    given, rows = np.asarray(actions), len(alive)
+    shape = (rows, *(space.shape or ()))
+    if given.shape != shape:
+        raise BadArgument(f"actions have the shape {given.shape}", f"{rows} rows take the shape {shape}")
+    if given.dtype.kind not in "iuf":
+        raise BadArgument(f"actions are {given.dtype}", "give numbers")
+    bad = np.flatnonzero(~np.isfinite(given).reshape(rows, -1).all(axis=1) & alive)
+    if len(bad):
+        raise BadArgument(f"the action of row {bad[0]} is no number", "a policy that gives NaN has diverged")
+    fitting: NDArray[Any]
+    if isinstance(space, spaces.Discrete):
+        if given.dtype.kind == "f" and (given[alive] != np.floor(given[alive])).any():
+            raise BadArgument("an action is not a whole number", f"choose one of {space.n} by its number")
+        first, last = int(space.start), int(space.start) + int(space.n) - 1
+        wanted: NDArray[Any] = np.where(alive, given, first)
+        fitting = np.clip(wanted, first, last).astype(np.int64)
+    elif isinstance(space, spaces.Box):
+        wanted = np.where(alive.reshape(-1, *(1,) * (given.ndim - 1)), given, 0.0).astype(np.float64)
+        fitting = np.clip(wanted, space.low, space.high)
+    else:
+        raise BadArgument(f"actions of a {type(space).__name__} are not known here", "use Discrete or Box")
+    return fitting, (fitting != wanted).reshape(rows, -1).any(axis=1) & alive

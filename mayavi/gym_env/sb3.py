@@ -13,14 +13,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import VecEnv
 
-from mayavi.errors import UsageError
+from mayavi.errors import SetupError, UsageError
 from mayavi.gym_env.endless import EndlessRows
 from mayavi.gym_env.registry import make_rows
 from mayavi.gym_env.rows import Observations, RowsEnv
 from mayavi.gym_env.vector import row_infos
+
+try:
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import VecEnv
+except ModuleNotFoundError as error:
+    raise SetupError(
+        f"this needs {error.name}, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
+    ) from error
 
 Indices = int | Iterable[int] | None
 
@@ -30,7 +36,7 @@ def make_sb3(name: str, rows: int = 1, *, exact_info: bool = False, **settings: 
     return RowsVecEnv(make_rows(name, rows, **settings), exact_info=exact_info)
 
 
-class RowsVecEnv(VecEnv):
+class RowsVecEnv(VecEnv):  # type: ignore[misc]
     """The rows of `env` for stable-baselines3. All of them step in one kernel call.
 
     A row whose episode ends starts its next one in the same step. Its info then holds `terminal_observation`,

@@ -23,6 +23,12 @@ class Placed(NamedTuple):
     note: str = ""
 
 
+def lot_of(seed: int, step: int, block: str, agent: str, account: str, number: int = 0) -> bytes:
+    """What the `number`th intent of an agent's account draws in a block; the least comes first."""
+    ticket = f"{seed}\0{step}\0{block}\0{agent}\0{account}\0{number}"
+    return blake2b(ticket.encode(), digest_size=16).digest()
+
+
 def ordered(wanted: Sequence[Placed], ordering: Ordering, *, seed: int, step: int, block: str) -> list[Placed]:
     """`wanted` in the order of execution.
 
@@ -36,15 +42,13 @@ def ordered(wanted: Sequence[Placed], ordering: Ordering, *, seed: int, step: in
     if ordering == "fifo" or len(wanted) < 2:
         return list(wanted)
     by_fee = ordering == "priority_fee"
-    start = f"{seed}\0{step}\0{block}\0".encode()
     ranks: dict[tuple[str, str], tuple[int, bytes, int]] = {}
     keyed: list[tuple[tuple[int, bytes, int], Placed]] = []
     for placed in wanted:
         whose = placed.agent, placed.account
         before = ranks.get(whose)
         number = before[2] + 1 if before else 0
-        lot = blake2b(start + f"{placed.agent}\0{placed.account}\0{number}".encode(), digest_size=16).digest()
-        rank = (-placed.tip_wei if by_fee else 0, lot)
+        rank = (-placed.tip_wei if by_fee else 0, lot_of(seed, step, block, *whose, number))
         if before and before[:2] > rank:
             rank = before[:2]
         ranks[whose] = (*rank, number)

@@ -22,6 +22,9 @@ except SetupError as error:
     ("missing", "act"),
     [
         ("gymnasium", "import mayavi.gym_env"),
+        ("stable_baselines3", "import mayavi.gym_env.sb3"),
+        ("ray", "import mayavi.gym_env.rllib"),
+        ("ray", "import mayavi.gym_env.aave_market"),
         (
             "matplotlib.figure",
             "from mayavi.gym_env.registry import make_single; e = make_single('vesting', render_mode='rgb_array'); "

@@ -12,7 +12,7 @@ from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from benchmarks.free_env import FREE
 from mayavi.errors import UnknownName
 from mayavi.gym_env.registry import ENVS
-from mayavi.gym_env.rllib import VECTORIZE_MODE, create, environment, register
+from mayavi.gym_env.rllib import create, environment, register, vectorize_mode
 from mayavi.gym_env.single import MayaviEnv
 from mayavi.gym_env.vector import MayaviVectorEnv
 
@@ -28,7 +28,7 @@ def config(**settings: Any) -> PPOConfig:
     return (
         PPOConfig()
         .environment(**environment("free", **settings))
-        .env_runners(gym_env_vectorize_mode=VECTORIZE_MODE, num_env_runners=0, num_envs_per_env_runner=ROWS)
+        .env_runners(gym_env_vectorize_mode=vectorize_mode("free"), num_env_runners=0, num_envs_per_env_runner=ROWS)
         .debugging(seed=3)
     )
 
