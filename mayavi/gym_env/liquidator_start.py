@@ -75,7 +75,7 @@ def start_of(
     fall = _fall(config.horizon, begin, length, _between(config.shock, shock), _between(config.rebound, rebound))
     return Start(
         blocks=int(late * (config.start_blocks + 1)),
-        collateral=[_ppm(float(exp(low + (high - low) * each))) * unit // MILLION for each in sizes.tolist()],
+        collateral=[_ppm(each) * unit // MILLION for each in exp(low + (high - low) * sizes).tolist()],
         health_factor_ppm=[_ppm(_between(config.health_factor, each)) for each in healths.tolist()],
         price_e8=[to_usd_e8(each) for each in (noise * fall).tolist()],
         recovery_ppm=_ppm(_between(config.recovery, recovery)),

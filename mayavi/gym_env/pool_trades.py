@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.agents.quantities import MILLION
-from mayavi.agents.selling import sqrt_price_x96
 from mayavi.evm.fleet import Program, Template, Word, Words
 from mayavi.evm.token_balance import balance_slot
 from mayavi.protocols.uniswap_route import Route
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 SLOT0, LIQUIDITY = 0, 4
 """Where a pool keeps its square root price (in its low bits) and the liquidity that trades at it."""
 ROOT_BITS, LIQUIDITY_BITS = 160, 128
-_Q96 = 2.0**96
+_Q96_BITS = 96
+_Q96 = 2.0**_Q96_BITS
 PLENTY = 10**15
 """Whole tokens of somebody whose money is no matter: more than any pool takes."""
 
@@ -88,7 +88,9 @@ class PoolTrades:
 
     def root_at(self, price_e8: int) -> int:
         """The square root price at which one whole token costs `price_e8` of the money, with eight decimals."""
-        return sqrt_price_x96(Fraction(price_e8, 10**8), *self.decimals, token0=self.token_is_zero)
+        money, tokens = price_e8 * self.money_unit, 10**8 * self.unit
+        one, zero = (money, tokens) if self.token_is_zero else (tokens, money)
+        return isqrt((one << 2 * _Q96_BITS) // zero)
 
     def price_of(self, roots: NDArray[np.uint8]) -> NDArray[np.float64]:
         """What one whole token costs at square root prices given as words, as floats."""

@@ -133,7 +133,7 @@ class VestingEnv(RowsEnv[VestingConfig]):
         program.call(fill, mask=live)
         program.advance(late, program.multiply(late, self.block_seconds), mask=live)
         self.trades.move_towards(program, arbitrageur, root, MILLION, live)
-        self._release(program, wallet, live)
+        self._release(program, wallet, slot, live)
         self._look(program, fork, slot, {})
         return program
 
@@ -151,14 +151,15 @@ class VestingEnv(RowsEnv[VestingConfig]):
         blocks = self.config.step_blocks
         program.advance(blocks, blocks * self.block_seconds, mask=live)
         self.trades.move_towards(program, arbitrageur, root, recovery, live)
-        released = self._release(program, wallet, live)
+        released = self._release(program, wallet, slot, live)
         self._look(program, fork, slot, {"sold": amount, "received": received[0], "gas": program.add(gas, released)})
         return program
 
-    def _release(self, program: Program, wallet: Word, mask: Word) -> Word:
-        """The holder has released what vested; what gas it took."""
+    def _release(self, program: Program, wallet: Word, wallet_slot: Word, mask: Word) -> Word:
+        """The holder has released what vested, unless the wallet is empty; what gas it took."""
         release = selector_of("release(address)") + self.trades.token.rjust(32, b"\0")
-        _, gas, _ = program.call(Template(wallet, release, sender=self.holder), mask=mask)
+        filled = program.less(0, program.load(self.trades.token, wallet_slot))
+        _, gas, _ = program.call(Template(wallet, release, sender=self.holder), mask=program.multiply(mask, filled))
         return gas
 
     def _look(self, program: Program, fork: Fork, wallet_slot: Word, done: dict[str, Word]) -> None:

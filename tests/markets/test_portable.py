@@ -43,3 +43,11 @@ def test_the_bits_are_these() -> None:
         portable.exp(x).astype("<f8").tobytes() + portable.log(np.arange(1, 10_000) / 97.0).astype("<f8").tobytes()
     )
     assert hashlib.sha256(results).hexdigest() == "ba06fdd8e0edd2d3209a9b3fcdd75f3e6fef8847fc0f01e2ce248dee03907bed"
+
+
+def test_few_numbers_give_the_same_bits_as_many() -> None:
+    x = np.concatenate((RNG.uniform(-750, 750, 3_000), RNG.uniform(-1, 1, 3_000), [-745.2, 709.9, -0.0, 720.5]))
+    assert [float(portable.exp(each)) for each in x] == portable.exp(x).tolist()
+    above = np.concatenate((np.exp(RNG.uniform(-700, 700, 3_000)), RNG.uniform(0.5, 2, 3_000), [5e-324, 1.0]))
+    assert [float(portable.log(each)) for each in above] == portable.log(above).tolist()
+    assert portable.exp(x[:6].reshape(2, 3)).tolist() == portable.exp(x)[:6].reshape(2, 3).tolist()
