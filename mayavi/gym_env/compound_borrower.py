@@ -11,7 +11,7 @@ from mayavi.gym_env.lending_env import LendingRowsEnv
 
 
 class CompoundV3BorrowerEnv(LendingRowsEnv[ShockConfig]):
-    """The days, prices and actions of `mayavi/AaveBorrowerShock-v0` on Compound V3: collateral earns nothing, and a
+    """The steps, prices and actions of `mayavi/AaveBorrowerShock-v0` on Compound V3: collateral earns nothing, and a
     debt has a least size.
     """
 

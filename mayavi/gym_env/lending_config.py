@@ -41,8 +41,8 @@ class LendingConfig(EnvConfig):
 
 
 class ShockConfig(LendingConfig):
-    """Twenty-four days, a step each, with prices that move."""
+    """Twenty-four steps, sixty days on Ethereum, with prices that move and a yield worth a loan more often."""
 
     horizon: int = Field(24, ge=1, le=100_000, description="steps until an episode is cut off")
-    step_blocks: int = Field(7_200, ge=1, le=10_000_000, description="blocks that pass in a step")
+    cash_yield: Interval = Field((-0.05, 0.4), description="what dollars in the wallet earn outside, a year")
     prices: Literal["constant", "shocks"] = Field("shocks", description="how the collateral's price moves")

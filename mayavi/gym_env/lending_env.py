@@ -23,10 +23,10 @@ from mayavi.gym_env.lending_desk import Desk
 from mayavi.gym_env.lending_observations import HIGHS, LOWS, TREND_MEMORY, log_return, observations
 from mayavi.gym_env.lending_programs import BILLION, FIGURES, MILLION, opening, tick
 from mayavi.gym_env.lending_rewards import LIQUIDATED, REWARDS
-from mayavi.gym_env.lending_start import OPENING, Start, drawn_start, fixed_start, opened
+from mayavi.gym_env.lending_start import OPENING, Start, amounts_of, drawn_start, fixed_start, opened
 from mayavi.gym_env.lending_strategies import STRATEGIES
 from mayavi.gym_env.posted_feed import PostedFeed
-from mayavi.gym_env.price_shocks import drawn_path
+from mayavi.gym_env.price_shocks import drawn_paths
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
 from mayavi.markets.process import SECONDS_PER_YEAR
 
@@ -80,6 +80,7 @@ class LendingRowsEnv(RowsEnv[C]):
         desk = self.desk = self.desk_type(fork, config.collateral, config.debt)
         self.feed = PostedFeed(fork, desk.feed) if config.prices == "shocks" else None
         desk.prepare(int(config.collateral_amount[1] + 1) * desk.unit)
+        self._amounts = amounts_of(config, desk.unit)
         self.block_seconds = chain(fork.chain_id).block_seconds
         self.step_blocks = max(config.step_blocks, LEAST_STEP_BLOCKS)
         self.step_seconds = self.step_blocks * self.block_seconds
@@ -88,18 +89,18 @@ class LendingRowsEnv(RowsEnv[C]):
 
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
         """Draw the starts, and open the loans by real transactions."""
-        columns, amounts = self.columns, {name: [0] * self.rows for name in OPENING}
+        columns, words = self.columns, {name: np.zeros((self.rows, 32), dtype=np.uint8) for name in OPENING}
         for row, chance in zip(rows.tolist(), chances, strict=True):
             drawn = self.drawn(chance)
             for name, value in opened(drawn, self.desk).items():
-                amounts[name][row] = value
+                words[name][row] = np.frombuffer(value.to_bytes(32, "big"), dtype=np.uint8)
             columns["cash_yield_ppm"][row] = drawn.cash_yield_ppm
-            if self.feed is not None:
-                path = drawn_path(self.config, self.desk.terms.price_e8 / 1e8, self.step_seconds, chance)
-                columns["path_e8"][row] = np.rint(path * 1e8)
+        if self.feed is not None:
+            paths = drawn_paths(self.config, self.desk.terms.price_e8 / 1e8, self.step_seconds, chances)
+            columns["path_e8"][rows] = np.rint(paths * 1e8)
         live = np.zeros(self.rows, dtype=np.bool_)
         live[rows] = True
-        found = self.fleet.run(self._opening, threads=self.threads, live=live, **amounts)
+        found = self.fleet.run(self._opening, threads=self.threads, live=live, **words)
         self._check_opened(found, live)
         self._take(found)
         columns["start_price_e8"][rows] = self.figure("price_e8")[rows]
@@ -110,7 +111,7 @@ class LendingRowsEnv(RowsEnv[C]):
         """Where an episode starts."""
         if self.config.start == "fixed":
             return fixed_start(self.desk.unit)
-        return drawn_start(self.config, self.desk.unit, self.desk.terms.kink, chance)
+        return drawn_start(self.config, self._amounts, self.desk.terms.kink, chance)
 
     def _check_opened(self, found: Outcome, live: NDArray[np.bool_]) -> None:
         for name in OPENING[1:]:

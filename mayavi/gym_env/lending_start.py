@@ -17,6 +17,8 @@ FIXED_HEALTH_FACTOR = 1.25
 BUSY_SHARE = 0.5
 """In so many episodes the reserve is busier than its rates were made for; in the others it is calmer."""
 _LARGEST_LOAN_PPM = 999_000  # of what may be borrowed, so that rounding refuses none
+AMOUNTS = 4_097
+"""So many amounts of collateral there are to draw from."""
 OPENING = ("blocks", "lend", "market_supply", "market_borrow", "supply", "borrow")
 """What a start is made of: how many blocks pass, then amounts of transactions in their order."""
 
@@ -41,19 +43,24 @@ def fixed_start(unit: int) -> Start:
     return Start(0, unit, round(FIXED_HEALTH_FACTOR * MILLION), None, 0)
 
 
-def drawn_start(config: LendingConfig, unit: int, kink: float, chance: np.random.Generator) -> Start:
+def amounts_of(config: LendingConfig, unit: int) -> list[int]:
+    """The amounts of collateral that are drawn from: evenly spaced on a logarithmic scale, in smallest units."""
+    smallest, largest = portable.log(config.collateral_amount)
+    whole = portable.exp(np.linspace(smallest, largest, AMOUNTS))
+    return [_ppm(float(each)) * unit // MILLION for each in whole]
+
+
+def drawn_start(config: LendingConfig, amounts: list[int], kink: float, chance: np.random.Generator) -> Start:
     """A start from `config`'s intervals; `kink` is the utilisation above which the reserve's rates rise steeply.
 
     Below the kink rates hardly differ, above it they differ by much: so one half of the episodes is drawn on each side.
     """
-    smallest, largest = portable.log(config.collateral_amount)
-    amount = float(portable.exp(smallest + (largest - smallest) * chance.random()))
     low, high = config.utilisation
     if low < kink < high:
         low, high = (kink, high) if chance.random() < BUSY_SHARE else (low, kink)
     return Start(
         blocks=int(chance.integers(config.start_blocks + 1)),
-        collateral=_ppm(amount) * unit // MILLION,
+        collateral=int(amounts[chance.integers(len(amounts))]),
         health_factor_ppm=_ppm(chance.uniform(*config.health_factor)),
         utilisation_ppm=_ppm(chance.uniform(low, high)),
         cash_yield_ppm=_ppm(chance.uniform(*config.cash_yield)),

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from mayavi.gym_env.lending_config import LendingConfig
-from mayavi.markets import GeometricBrownianMotion, Ramp
-
-if TYPE_CHECKING:
-    from mayavi.markets.process import Floats
+from mayavi.markets import portable
+from mayavi.markets.process import SECONDS_PER_YEAR, Floats
 
 
-def drawn_path(config: LendingConfig, start: float, step_seconds: int, chance: np.random.Generator) -> Floats:
-    """The price at the start and after each step: a geometric Brownian motion, in most episodes times one ramp.
+def drawn_paths(
+    config: LendingConfig, start: float, step_seconds: int, chances: Sequence[np.random.Generator]
+) -> Floats:
+    """For each of `chances` the price at the start and after each step.
 
-    Volatility, and the ramp's first step, length and size are drawn from `config`'s intervals; it ends in the episode.
+    A path is that of `markets.GeometricBrownianMotion` with a drawn volatility, to the last bit, and in a share of the
+    episodes times one `markets.Ramp`, whose first step, length and size are drawn; it ends within the episode. All
+    paths are worked out at once, for a path at a time would take longer than the steps of an episode.
     """
-    steps = config.horizon
-    path = GeometricBrownianMotion(chance.uniform(*config.volatility)).path(start, steps, step_seconds, chance)
-    shocked, size = chance.random() < config.shock_chance, chance.uniform(*config.shock_size)
-    length = min(int(chance.integers(config.shock_steps[0], config.shock_steps[1] + 1)), steps)
-    begin = int(chance.integers(0, steps - length + 1))
-    if shocked:
-        path *= Ramp(begin, begin + length, size).path(1.0, steps, step_seconds, chance)
-    return path
+    steps, count = config.horizon, len(chances)
+    volatility, size, shocked = np.empty((count, 1)), np.empty((count, 1)), np.empty((count, 1), dtype=np.bool_)
+    begin, length = np.empty((count, 1)), np.empty((count, 1))
+    noise = np.empty((count, steps))
+    least, most = config.shock_steps
+    for row, chance in enumerate(chances):
+        volatility[row] = chance.uniform(*config.volatility)
+        noise[row] = chance.standard_normal(steps)
+        shocked[row] = chance.random() < config.shock_chance
+        size[row] = chance.uniform(*config.shock_size)
+        length[row] = min(int(chance.integers(least, most + 1)), steps)
+        begin[row] = chance.integers(0, steps - int(length[row, 0]) + 1)
+    years = step_seconds / SECONDS_PER_YEAR
+    returns = np.zeros((count, steps + 1))
+    returns[:, 1:] = -volatility * volatility / 2 * years + volatility * math.sqrt(years) * noise
+    paths = start * portable.exp(np.cumsum(returns, axis=1))
+    passed = np.clip((np.arange(steps + 1) - begin) / length, 0.0, 1.0)
+    top = 1.0 + size
+    ramps: Floats = np.where(shocked, 1.0 + (top - 1.0) * passed, 1.0)
+    return paths * ramps

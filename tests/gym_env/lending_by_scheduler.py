@@ -19,9 +19,9 @@ from mayavi.evm.fork import Fork
 from mayavi.gym_env.episodes import episode_stream
 from mayavi.gym_env.lending_env import LendingRowsEnv
 from mayavi.gym_env.lending_start import OPENING, opened
-from mayavi.gym_env.price_shocks import drawn_path
-from mayavi.markets import portable
+from mayavi.markets import Constant, GeometricBrownianMotion, Ramp, portable
 from mayavi.markets.price_paths import PricePaths
+from mayavi.markets.process import Floats
 from mayavi.protocols.compound_v3 import CompoundV3
 from mayavi.protocols.tokens import Erc20
 from mayavi.sim.scheduler import PsubBlock, Scheduler
@@ -154,7 +154,7 @@ class PlayedBySimulation:
         prices = None
         if config.prices == "shocks":
             price_usd = env.desk.terms.price_e8 / 10**8
-            path = np.rint(drawn_path(config, price_usd, env.step_seconds, self.chance) * 1e8) / 1e8
+            path = np.rint(self._path(price_usd) * 1e8) / 1e8
             prices = PricePaths({"WETH": np.append(path[1:], path[-1])}, env.step_seconds)
             market.append(PricePathAgent("oracle", feeds={"WETH": "Chainlink.ETH/USD"}))
         agents = [self.borrower, *market, self.liquidator]
@@ -169,6 +169,16 @@ class PlayedBySimulation:
         self.steps, self.trend, self.last_return = 0, 0.0, 0.0
         self.first = self.last = self.exact()
         self.statuses: list[str] = []
+
+    def _path(self, start: float) -> Floats:
+        """The prices, by the processes they are made of."""
+        config, chance, seconds = self.env.config, self.chance, self.env.step_seconds
+        path = GeometricBrownianMotion(chance.uniform(*config.volatility)).path(start, config.horizon, seconds, chance)
+        shocked, size = chance.random() < config.shock_chance, chance.uniform(*config.shock_size)
+        length = min(int(chance.integers(config.shock_steps[0], config.shock_steps[1] + 1)), config.horizon)
+        begin = int(chance.integers(0, config.horizon - length + 1))
+        shock = Ramp(begin, begin + length, size) if shocked else Constant()
+        return path * shock.path(1.0, config.horizon, seconds, chance)
 
     @property
     def fork(self) -> Fork:
