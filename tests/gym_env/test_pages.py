@@ -1,0 +1,49 @@
+"""The page on environments runs as it stands, prints what it shows, and names every setting with its default."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from mayavi.gym_env import ENVS, entry
+
+PAGE = Path(__file__).parents[2] / "docs" / "rl" / "environments.md"
+
+
+def test_the_page_prints_what_it_shows() -> None:
+    steps = re.findall(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(steps) >= 3
+    names: dict[str, object] = {}
+    for code, shown in steps:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, str(PAGE), "exec"), names)
+        assert printed.getvalue() == shown
+
+
+@pytest.mark.parametrize("name", ["vesting", "liquidator"])
+def test_every_setting_is_on_the_page_with_its_default(name: str) -> None:
+    section = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    (text,) = [each for each in section if each.startswith(f"{name}\n")]
+    told: dict[str, str] = {}
+    for settings, defaults in re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (.*?) \|", text, re.MULTILINE):
+        keys = re.findall(r"`(\w+)`", settings)
+        values = re.findall(r"\(.*?\)|[^,\s][^,]*", defaults)
+        assert len(keys) == len(values), settings
+        told |= dict(zip(keys, values, strict=True))
+    fields = entry(name).load().config_type.model_fields
+    common = {"chain", "split", "start", "actions"}
+    assert set(told) == set(fields) - common
+    for key, default in told.items():
+        value = fields[key].default
+        assert default == ("none" if value is None else str(value)), key
+
+
+def test_every_environment_is_in_the_table() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for each in ENVS.values():
+        assert f"`{each.id}` | {each.about} |" in text
