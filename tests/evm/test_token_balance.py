@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mayavi import Fork, ether
-from mayavi.errors import BadInteger, UsageError
+from mayavi.errors import BadInteger, StateError, UsageError
+from mayavi.evm.token_balance import balance_slot
 
 ALICE = "0x00000000000000000000000000000000000a11ce"
 TOKEN = ["balanceOf(address) view returns (uint256)", "totalSupply() view returns (uint256)"]
@@ -46,3 +47,18 @@ def test_what_cannot_be_dealt_changes_nothing(fork: Fork) -> None:
     with pytest.raises(BadInteger):
         fork.deal("WETH", ALICE, -1)
     assert fork.digest() == before
+
+
+@pytest.mark.parametrize("name", ["WETH", "USDC", "USDT"])
+def test_the_slot_of_a_balance_holds_it(fork: Fork, name: str) -> None:
+    token, alice = fork.address_of(name), fork.address_of(ALICE)
+    before = fork.digest()
+    place = balance_slot(fork, token, alice)
+    assert fork.digest() == before
+    fork.deal(name, ALICE, 1_234)
+    assert fork.storage(*place) == 1_234
+
+
+def test_a_balance_that_bears_interest_has_no_slot(fork: Fork) -> None:
+    with pytest.raises(StateError, match="not plain storage"):
+        balance_slot(fork, fork.address_of("AaveV3.aWETH"), fork.address_of(ALICE))
