@@ -181,3 +181,16 @@ def test_a_killed_command_leaves_an_interrupted_run(store: Path) -> None:
     Store(store).merge(patience_s=5)
     assert Store(store).run(run_id).status == "interrupted"
     assert Store(store).remove(run_id) == [run_id]
+
+
+def test_of_an_account_in_a_large_population_nothing_is_claimed_that_was_not_recorded(
+    run_mayavi, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "large.duckdb")
+    quiet = ("agents.borrowers.count=201", "agents.borrowers.health_factor=2", "agents.borrowers.behaviour=hold")
+    sets = [word for each in quiet for word in ("--set", each)]
+    assert run_mayavi("run", "depeg_cascade", "--steps", "3", *sets, "--store", path).returncode == 0
+    told = run_mayavi("runs", "explain", "latest", "--agent", "borrowers-200", "--store", path)
+    assert told.returncode == 0, told.stderr
+    assert "was not liquidated; its health factor was recorded before the first step alone" in told.stdout
+    assert "it began (before the first step) with a health factor of 2.0000" in told.stdout

@@ -110,8 +110,10 @@ class Explanation:
     def why(self) -> list[str]:
         """Why it was liquidated, or that it was not, in sentences."""
         if not self.liquidations:
-            lowest = min((w for s in self.steps if (w := s.health_factor_wad) is not None), default=None)
-            end = "" if lowest is None else f"; its lowest recorded health factor was {shown_wad(lowest)}"
+            known = {s.step: factor for s in self.steps if (factor := s.health_factor_wad) is not None}
+            end = f"; its lowest recorded health factor was {shown_wad(min(known.values()))}" if known else ""
+            if known and max(known) < 0:  # one of a large population, whose later steps say nothing
+                end = "; its health factor was recorded before the first step alone"
             return [f"{self.account} was not liquidated{end}", *self._began()]
         sentences = []
         for event in self.liquidations:
