@@ -243,9 +243,15 @@ class Fleet:
         missing = [name for name in names if name not in inputs]
         if missing:
             raise UsageError(f"input '{missing[0]}' is not given", f"the program takes: {', '.join(names)}")
-        words = np.zeros((len(self), len(names), 32), dtype=np.uint8)
+        rows = len(self)
+        words = np.zeros((rows, len(names), 32), dtype=np.uint8)
+        lowest = words.view(">u8")[:, :, 3]
         for column, name in enumerate(names):
-            words[:, column] = to_words(inputs[name], len(self), name)
+            values = inputs[name]
+            if _are_small(values, rows):
+                lowest[:, column] = values  # the usual case, spared the way through `to_words`
+            else:
+                words[:, column] = to_words(values, rows, name)
         return words
 
 
@@ -283,6 +289,13 @@ def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:
         words[:, 12:] = np.frombuffer(b"".join(values), dtype=np.uint8).reshape(rows, 20)
         return words
     return np.frombuffer(b"".join(_word(value, name) for value in values), dtype=np.uint8).reshape(rows, 32)
+
+
+def _are_small(values: Any, rows: int) -> bool:
+    """Whether these are 64-bit integers, one for each row and none of them negative."""
+    if not isinstance(values, np.ndarray) or values.shape != (rows,) or values.dtype.kind not in "iub":
+        return False
+    return values.dtype.kind != "i" or bool(values.min() >= 0)
 
 
 def _are_addresses(values: Collection[Any]) -> bool:

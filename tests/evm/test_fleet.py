@@ -318,3 +318,20 @@ def test_rows_have_one_identity_exactly_where_their_states_are_equal(one: list, 
     with pytest.raises(UsageError, match="row 3 is not one of 3"):
         fleet.identities([3])
     assert fleet.identities([]) == []
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int16, np.int64, np.uint64, ">i4", ">u8"])
+def test_an_array_of_any_integers_gives_the_same_words_as_their_list(fork: Fork, dtype: str) -> None:
+    kind = np.dtype(dtype)
+    largest = 1 if kind == np.bool_ else int(np.iinfo(kind).max)
+    values = [0, 1, largest]
+    program = Program()
+    program.output("given", program.input("given"))
+    fleet = Fleet(fork, 3)
+    array = np.array(values, dtype=kind)
+    for given_values in (values, array, array[::-1], np.repeat(array, 2)[::2]):
+        result = fleet.run(program, given=given_values)["given"].ints()
+        assert result == [int(value) for value in given_values]
+    if kind.kind == "i":
+        with pytest.raises(BadInteger, match="input 'given' holds -2, which is negative"):
+            fleet.run(program, given=np.array([1, -2, 3], dtype=kind))
