@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mayavi import __version__
-from mayavi.cli import artifact, demo, doctor, position, run, runs, scenarios, snapshot, sweep, validate, world
+from mayavi.cli import artifact, demo, doctor, position, run, runs, scenarios, snapshot, sweep, train, validate, world
 from mayavi.cli import eval as eval_command
 from mayavi.cli.group import command_group
 
@@ -40,6 +40,7 @@ app.command("demo", short_help="A borrower on the real Aave V3 contracts, offlin
 app.command("position", short_help="What an account holds and owes, and when it is liquidated.")(position.position)
 app.command("run", short_help="Run a scenario and keep every action in the database of runs.")(run.run)
 app.command("sweep", short_help="Run a scenario with many seeds and summarise: mean, quantiles, VaR, LaR.")(sweep.sweep)
+app.command("train", short_help="Train a policy with RLlib or stable-baselines3, and keep it.")(train.train)
 app.command("eval", short_help="What a trained policy is worth against baselines, and what that proves.")(
     eval_command.evaluate
 )

@@ -5,15 +5,23 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mayavi.cli.output import is_styled, is_terminal
 
 if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.status import Status
+
+
+class Advance(Protocol):
+    """Says how far a body is; `note` is a word on how it goes, for whoever watches."""
+
+    def __call__(self, done: int, total: int, note: str = "") -> None:
+        """`done` of `total`."""
+
 
 PATIENCE_S = 0.4
 SPEAK_EVERY_S = 10.0
@@ -50,7 +58,7 @@ def activity(message: str) -> Iterator[None]:
 
 
 @contextmanager
-def counted(message: str, unit: str, *, eta: bool = False) -> Iterator[Callable[[int, int], None]]:
+def counted(message: str, unit: str, *, eta: bool = False) -> Iterator[Advance]:
     """Yield `advance(done, total)` for a body that knows how far it is: a bar on a terminal, silence elsewhere.
 
     Under NO_COLOR a terminal gets one plain line instead of the bar. With `eta` the bar also says how long it still
@@ -63,7 +71,7 @@ def counted(message: str, unit: str, *, eta: bool = False) -> Iterator[Callable[
     bar: list[Progress] = []
     said = False
 
-    def advance(done: int, total: int) -> None:
+    def advance(done: int, total: int, note: str = "") -> None:
         nonlocal said
         if not is_terminal(sys.stderr) or (not bar and time.monotonic() - began < PATIENCE_S):
             return
@@ -79,11 +87,11 @@ def counted(message: str, unit: str, *, eta: bool = False) -> Iterator[Callable[
         if not bar:
             shown = [TextColumn(message), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeElapsedColumn()]
             if eta:
-                shown += [TextColumn("left"), Remaining()]
+                shown += [TextColumn("left"), Remaining(), TextColumn("{task.fields[note]}")]
             bar.append(Progress(*shown, console=Console(stderr=True), transient=True))
-            bar[0].add_task(message, total=total)
+            bar[0].add_task(message, total=total, note=note)
             bar[0].start()
-        bar[0].update(bar[0].task_ids[0], completed=done, total=total)
+        bar[0].update(bar[0].task_ids[0], completed=done, total=total, note=note)
 
     try:
         yield advance
@@ -92,7 +100,7 @@ def counted(message: str, unit: str, *, eta: bool = False) -> Iterator[Callable[
             bar[0].stop()
 
 
-def forecast(message: str, unit: str) -> Callable[[int, int], None]:
+def forecast(message: str, unit: str) -> Advance:
     """`advance(done, total)` that prints `message: 312 of 1,000 runs, about 2 min left`, at most every `SPEAK_EVERY_S`.
 
     The first call says where the count starts: what was done before tells nothing of the pace.
@@ -100,7 +108,7 @@ def forecast(message: str, unit: str) -> Callable[[int, int], None]:
     began = spoken = time.monotonic()
     first: int | None = None
 
-    def advance(done: int, total: int) -> None:
+    def advance(done: int, total: int, note: str = "") -> None:
         nonlocal first, spoken
         first = done if first is None else first
         now = time.monotonic()
@@ -108,7 +116,8 @@ def forecast(message: str, unit: str) -> Callable[[int, int], None]:
             return
         spoken = now
         left = duration((total - done) * (now - began) / (done - first))
-        print(f"{message}: {done:,} of {total:,} {unit}, about {left} left", file=sys.stderr, flush=True)
+        how = f", {note}" if note else ""
+        print(f"{message}: {done:,} of {total:,} {unit}{how}, about {left} left", file=sys.stderr, flush=True)
 
     return advance
 

@@ -122,6 +122,9 @@ class TrainConfig(Model):
             inner = {**values.get("env_config", {}), **layer.get("env_config", {})}
             values |= {**layer, "env_config": inner}
         check_choices(values)
+        if values.get("env") == MARKET:  # a market a row: they are not stepped together
+            values.setdefault("num_envs", 8)
+            values.setdefault("minibatch_size", min(256, 8 * values.get("rollout_steps", 32)))
         try:
             return cls.model_validate(values)
         except ValidationError as error:
@@ -142,7 +145,8 @@ def read_config(path: Path) -> dict[str, Any]:
 
     if not path.is_file():
         raise UsageError(f"there is no configuration at '{path}'", "`--config FILE` takes the settings as YAML or JSON")
-    return plain(Document.open(path).data)
+    found: dict[str, Any] = plain(Document.open(path).data)
+    return found
 
 
 def parse_settings(options: Iterable[str], env_settings: Iterable[str]) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,45 +19,59 @@ if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv
 
 
+ONLY_ROLE = "default_policy"
+"""What RLlib calls the one policy of an environment with a single agent."""
+
+
 @dataclass(frozen=True, slots=True)
 class EnvFacts:
-    """What a trainer must know of an environment."""
+    """What a trainer must know of an environment: for each role, that is each policy, what it sees and does."""
 
     name: str
-    observation_space: spaces.Box
-    action_space: spaces.Space[Any]
+    roles: Mapping[str, tuple[spaces.Box, spaces.Space[Any]]]
     horizon: int
     world_digest: str
 
     @property
     def discrete(self) -> bool:
         """Whether an action is one of a few."""
-        return hasattr(self.action_space, "n")
+        return all(hasattr(actions, "n") for _, actions in self.roles.values())
 
-    @property
-    def observations(self) -> int:
-        """How many numbers are observed."""
-        count = 1
-        for each in self.observation_space.shape:
-            count *= each
-        return count
-
-    @property
-    def actions(self) -> int:
-        """How many choices there are, or how many numbers an action has."""
-        return int(getattr(self.action_space, "n", 0)) or int(self.action_space.shape[0])  # type: ignore[index]
+    def sizes(self) -> list[tuple[int, int]]:
+        """For each role how many numbers it observes, and how many choices or numbers an action has."""
+        return [
+            (math.prod(seen.shape), int(getattr(done, "n", 0)) or math.prod(done.shape or ()))
+            for seen, done in self.roles.values()
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """For `run.json` and each checkpoint."""
-        return {
-            "env": self.name,
-            "observation_space": described(self.observation_space),
-            "action_space": described(self.action_space),
-        }
+        if set(self.roles) == {ONLY_ROLE}:
+            seen, done = (described(each) for each in self.roles[ONLY_ROLE])
+        else:
+            seen, done = (
+                {"kind": "Dict", "spaces": {role: described(both[at]) for role, both in self.roles.items()}}
+                for at in (0, 1)
+            )
+        return {"env": self.name, "observation_space": seen, "action_space": done}
+
+
+def is_market(config: TrainConfig) -> bool:
+    """Whether several agents are trained at once."""
+    from mayavi.gym_env.registry import MULTI_AGENT, entry
+
+    return entry(config.env).name in MULTI_AGENT
+
+
+def env_settings(name: str) -> list[str]:
+    """The names of what an environment can be told; `UnknownName` where there is no such environment."""
+    from mayavi.gym_env import entry
+
+    return list(entry(name).load().config_type.model_fields)
 
 
 def world_of(config: TrainConfig) -> WorldSource:
-    """The world that `source` names: `replica`, `snapshot:PATH` or `rpc` (its URL is MAYAVI_RPC_URL, and never kept)."""
+    """The world that `source` names: `replica`, `snapshot:PATH` or `rpc` (MAYAVI_RPC_URL, which is never kept)."""
     kind, _, path = config.source.partition(":")
     return WorldSource.of(kind, snapshot=Path(path) if path else None, block=config.block)
 
@@ -68,17 +84,36 @@ def make_training_rows(config: TrainConfig, rows: int) -> RowsEnv[Any]:
 
 
 def env_facts(config: TrainConfig) -> EnvFacts:
-    """What is known of the environment; `UsageError` where the algorithm cannot act in it."""
-    env = make_training_rows(config, 1)
-    facts = EnvFacts(env.name, env.observation_space, env.action_space, env.config.horizon, env.world_digest)
+    """What is known of the environment; `UsageError` where the framework or the algorithm cannot train in it."""
+    if is_market(config):
+        facts = _market_facts(config)
+    else:
+        env = make_training_rows(config, 1)
+        roles = {ONLY_ROLE: (env.observation_space, env.action_space)}
+        facts = EnvFacts(env.name, roles, env.config.horizon, env.world_digest)
     if config.algorithm == "sac" and facts.discrete:
         raise UsageError(
-            f"SAC needs continuous actions, and '{facts.name}' takes one of {facts.actions}",
+            f"SAC needs continuous actions, and those of '{facts.name}' are discrete",
             "`--set actions=continuous`, or --algorithm ppo or dqn",
         )
     if config.algorithm == "dqn" and not facts.discrete:
         raise UsageError(
-            f"DQN needs discrete actions, and '{facts.name}' takes numbers",
+            f"DQN needs discrete actions, and those of '{facts.name}' are continuous",
             "`--set actions=discrete`, or --algorithm ppo or sac",
         )
     return facts
+
+
+def _market_facts(config: TrainConfig) -> EnvFacts:
+    from mayavi.gym_env.configuration import configured
+    from mayavi.gym_env.market_config import MarketConfig
+    from mayavi.gym_env.market_rows import AaveMarketRows
+
+    if config.algorithm != "ppo":
+        raise UsageError("the market is trained with PPO alone", "leave --algorithm out")
+    rows = AaveMarketRows(configured(MarketConfig, config.env_config), 1, world=world_of(config))
+    roles: dict[str, Any] = {
+        "borrower": (rows.borrower_space, rows.borrower_actions),
+        "liquidator": (rows.liquidator_space, rows.liquidator_actions),
+    }
+    return EnvFacts(rows.name, roles, rows.config.horizon, rows.world_digest)

@@ -7,7 +7,9 @@ layers between forward and backward. What the driver takes for itself is not: le
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from mayavi.errors import MemoryCeiling, UsageError
@@ -67,40 +69,43 @@ def ceiling_gb() -> float:
     return value
 
 
-def estimate(config: TrainConfig, observations: int, actions: int, *, discrete: bool) -> MemoryEstimate:
-    """What training on `observations` numbers and `actions` (choices, or numbers) takes."""
-    widths = list(config.network)
-    if config.algorithm == "ppo":
-        rows, sequences = config.batch_size, config.minibatch_size
-        towers = [(widths, actions), (widths, 1)]
-        extra = 0 if discrete else actions  # the deviations
-        networks = 1
-        lstm = _lstm(config, observations) if config.recurrent else 0
-        row_floats = observations + (1 if discrete else actions) + 6  # log-probability, value, return, advantage …
-    else:
-        rows = sequences = config.minibatch_size
-        lstm = extra = 0
-        row_floats = 2 * observations + (1 if discrete else actions) + 2
-        if config.algorithm == "dqn":
-            towers, networks = [(widths, actions)], 2  # with its target
-        else:
-            towers, networks = [(widths, 2 * actions), *[(widths, 1)] * 4], 1  # actor, two critics, two targets
-    inputs = [config.lstm_size if config.recurrent else observations] * len(towers)
-    if config.algorithm == "sac":
-        inputs = [observations, *[observations + actions] * 4]
-    parameters = networks * sum(_mlp(first, *tower) for first, tower in zip(inputs, towers, strict=True)) + lstm + extra
-    activations = sequences * sum(
-        first + 2 * sum(hidden) + last for first, (hidden, last) in zip(inputs, towers, strict=True)
+def estimate(config: TrainConfig, sizes: Sequence[tuple[int, int]], *, discrete: bool) -> MemoryEstimate:
+    """What a training takes: for each policy, how many numbers it observes, and its choices or numbers of an action."""
+    policies = [_policy(config, observations, actions, discrete) for observations, actions in sizes]
+    return MemoryEstimate(
+        parameters=sum(each.parameters for each in policies),
+        model_bytes=sum(each.model_bytes for each in policies),
+        batch_bytes=sum(each.batch_bytes for each in policies),
+        activation_bytes=max(each.activation_bytes for each in policies),  # one after the other
+        replay_bytes=sum(each.replay_bytes for each in policies),
     )
+
+
+def _policy(config: TrainConfig, observations: int, actions: int, discrete: bool) -> MemoryEstimate:
+    action = 1 if discrete else actions
+    recurrent = 0
+    if config.algorithm == "ppo":
+        first = config.lstm_size if config.recurrent else observations
+        towers = [(first, actions if discrete else 2 * actions), (first, 1)]
+        rows, row = config.batch_size, observations + action + 6  # log-probability, value, return, advantage …
+        if config.recurrent:  # a memory each for the policy and the value
+            recurrent = 2 * 4 * config.lstm_size * (observations + config.lstm_size + 2)
+    elif config.algorithm == "dqn":
+        towers = [(observations, actions)] * 2  # with its target
+        rows, row = config.minibatch_size, 2 * observations + action + 2
+    else:
+        towers = [(observations, 2 * actions), *[(observations + actions, 1)] * 4]  # actor, two critics, their targets
+        rows, row = config.minibatch_size, 2 * observations + action + 2
+    parameters = recurrent + sum(_mlp([first, *config.network, last]) for first, last in towers)
+    kept = sum(first + 2 * sum(config.network) + last for first, last in towers)
     if config.recurrent:
-        activations += sequences * 12 * config.lstm_size
-    replay = 0 if config.algorithm == "ppo" else config.buffer_size * row_floats * _FLOAT
+        kept += 2 * 6 * config.lstm_size
     return MemoryEstimate(
         parameters=parameters,
-        model_bytes=4 * _FLOAT * parameters,
-        batch_bytes=_FLOAT * rows * row_floats,
-        activation_bytes=2 * _FLOAT * activations,
-        replay_bytes=replay,
+        model_bytes=4 * _FLOAT * parameters,  # the weights, their gradients, and what Adam remembers of both
+        batch_bytes=_FLOAT * rows * row,
+        activation_bytes=2 * _FLOAT * config.minibatch_size * kept,
+        replay_bytes=0 if config.algorithm == "ppo" else _FLOAT * config.buffer_size * row,
     )
 
 
@@ -120,12 +125,5 @@ def gigabytes(count: int) -> str:
     return f"{count / _GB:,.1f} GB" if count >= _GB / 10 else f"{count / 1e6:,.1f} MB"
 
 
-def _mlp(first: int, hidden: list[int], last: int) -> int:
-    sizes = [first, *hidden, last]
-    return sum(a * b + b for a, b in zip(sizes, sizes[1:], strict=False))
-
-
-def _lstm(config: TrainConfig, observations: int) -> int:
-    size = config.lstm_size
-    one = 4 * size * (observations + size + 2)
-    return 2 * one  # SB3 keeps one for the policy and one for the value
+def _mlp(widths: Sequence[int]) -> int:
+    return sum((first + 1) * second for first, second in pairwise(widths))

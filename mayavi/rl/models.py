@@ -91,7 +91,7 @@ class Model:
 
             return load_rllib_policy(self.config, found, role)
 
-    def make_env(self, rows: int = 1, *, world: WorldSource | None = None, **settings: object) -> RowsEnv[Any]:
+    def make_env(self, rows: int = 1, *, world: WorldSource | None = None, **settings: Any) -> RowsEnv[Any]:
         """The environment as it was trained on; `settings` change single values, such as `split`."""
         from mayavi.gym_env import make_rows
         from mayavi.rl.environments import world_of
@@ -113,9 +113,10 @@ class Model:
         for verb, name in pairs:
             trained, given = self.record[name], described(getattr(env, name))
             if trained != given:
+                other = " with other bounds" if told(trained) == told(given) else ""
                 raise ModelMismatch(
                     f"run {self.run_id} was trained on another {name.replace('_', ' ')}: it {verb} {told(trained)}, "
-                    f"and this environment has {told(given)}{'' if told(trained) != told(given) else ' with other bounds'}",
+                    f"and this environment has {told(given)}{other}",
                     "its settings are in run.json under config.env_config; a newer mayavi may have changed the "
                     "environment, then train again",
                 )
@@ -141,7 +142,8 @@ class Model:
 
 
 def open_model(named: str | Path, models: Path | None = None) -> Model:
-    """The model of a run (id, beginning or end of it, `latest`, folder), or of one checkpoint by its folder or RUN:STEP."""
+    """The model of a run (its id, the beginning or end of it, `latest`, its folder), or of a checkpoint (its folder,
+    RUN:STEP, RUN:final)."""
     path = Path(named)
     if (path / "checkpoint.json").is_file():
         owner = path.parent if path.name == "final" else path.parent.parent

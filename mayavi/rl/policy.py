@@ -3,8 +3,8 @@
     actions, state = policy.actions(env.observe(), None, deterministic=True)
     actions, state = policy.actions(env.observe(), state, deterministic=False, rng=rng)
 
-`state` is what a recurrent policy remembers, an array whose first axis is the rows: zeros are the start of an episode, so
-a row that begins anew is zeroed. None is the start of all. Chance comes from `rng` alone.
+`state` is what a recurrent policy remembers, an array whose first axis is the rows: zeros are the start of an episode,
+so a row that begins anew is zeroed. None is the start of all. Chance comes from `rng` alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Choice:
 
     def best(self) -> NDArray[Any]:
         """The likeliest."""
-        return self.logits.argmax(axis=1)
+        best: NDArray[Any] = self.logits.argmax(axis=1)
+        return best
 
     def drawn(self, rng: np.random.Generator) -> NDArray[Any]:
         """One for each row, by its probability."""
@@ -42,7 +43,7 @@ class Choice:
         weights = np.exp(self.logits - self.logits.max(axis=1, keepdims=True))
         below = np.cumsum(weights, axis=1)
         drawn = (rng.random(len(below))[:, None] * below[:, -1:] >= below).sum(axis=1)
-        return np.minimum(drawn, below.shape[1] - 1)
+        return np.asarray(np.minimum(drawn, below.shape[1] - 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,14 @@ class Sb3Policy(Policy):
         self.network = model.policy
         self.network.set_training_mode(False)
 
-    @torch.no_grad()
     def distribution(
         self, observations: NDArray[np.float32], state: State | None
     ) -> tuple[Choice | Gaussian, State | None]:
         """What the policy would do, and what it remembers then."""
+        with torch.no_grad():
+            return self._seeing(observations, state)
+
+    def _seeing(self, observations: NDArray[np.float32], state: State | None) -> tuple[Choice | Gaussian, State | None]:
         seen = torch.as_tensor(observations)
         if self.algorithm == "dqn":
             return Choice(_array(self.network.q_net(seen)), greedy=True), None

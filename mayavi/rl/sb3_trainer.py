@@ -1,8 +1,8 @@
 """Training with stable-baselines3: PPO, SAC and DQN, and sb3-contrib's recurrent PPO.
 
-A checkpoint is taken between two rollouts. It holds the weights and the optimizer, all generators, where every row stands
-(its episode and the actions it has seen) and, for SAC and DQN, what is remembered. A training that goes on from it does
-what an undisturbed one does: on a CPU the final weights are the same, bit for bit.
+A checkpoint is taken between two rollouts. It holds the weights and the optimizer, all generators, where every row
+stands (its episode and the actions it has seen) and, for SAC and DQN, what is remembered. A training that goes on from
+it does what an undisturbed one does: on a CPU the final weights are the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ class Schedule:
         self.start, self.end = start, end
 
     def __call__(self, remaining: float) -> float:
+        """The rate when that share of the training is left."""
         return self.end + (self.start - self.end) * max(remaining, 0.0)
 
 
-class TrainingRows(VecEnvWrapper):
+class TrainingRows(VecEnvWrapper):  # type: ignore[misc]  # no types there
     """Rows as the trainer sees them: rewards scaled, and the horizon an end unless it is to be a cut."""
 
     def __init__(self, rows: RowsVecEnv, scale: float, bootstrap: bool) -> None:
@@ -72,7 +73,8 @@ def algorithm_class(config: TrainConfig) -> type[BaseAlgorithm]:
 
         recurrent: type[BaseAlgorithm] = RecurrentPPO
         return recurrent
-    return {"ppo": PPO, "sac": SAC, "dqn": DQN}[config.algorithm]
+    found: type[BaseAlgorithm] = {"ppo": PPO, "sac": SAC, "dqn": DQN}[config.algorithm]
+    return found
 
 
 def train_with_sb3(config: TrainConfig, session: Session, resume: Checkpoint | None) -> None:
@@ -165,7 +167,7 @@ def _loaded(config: TrainConfig, rows: TrainingRows, resume: Checkpoint) -> Base
     return model
 
 
-class _Between(BaseCallback):
+class _Between(BaseCallback):  # type: ignore[misc]  # no types there
     """Tells the session of every moment between two rollouts."""
 
     def __init__(self, session: Session, rows: TrainingRows, config: TrainConfig) -> None:
@@ -207,7 +209,7 @@ class _Between(BaseCallback):
             model.save_replay_buffer(path / REPLAY)
 
 
-class _Scalars(KVWriter):
+class _Scalars(KVWriter):  # type: ignore[misc]  # no types there
     """What stable-baselines3 logs, for the run's TensorBoard."""
 
     def __init__(self, session: Session) -> None:

@@ -62,9 +62,9 @@ class Session:
             self.save(boundary)
             raise
         waited = time.monotonic() - self._saved_at >= self.config.checkpoint_every_s
-        if waited or boundary.steps - self._saved_steps >= self.config.steps_between_checkpoints:
-            if boundary.steps < self.config.timesteps:
-                self.save(boundary)
+        walked = boundary.steps - self._saved_steps >= self.config.steps_between_checkpoints
+        if (waited or walked) and boundary.steps < self.config.timesteps:
+            self.save(boundary)
 
     def save(self, boundary: Boundary) -> None:
         """Write a checkpoint of now."""

@@ -13,7 +13,7 @@ from typing import Any
 import mayavi
 from mayavi.errors import SetupError, UsageError
 from mayavi.rl.checkpoints import Checkpoint, read_checkpoint
-from mayavi.rl.config import MARKET, TrainConfig
+from mayavi.rl.config import TrainConfig
 from mayavi.rl.progress import Progress
 from mayavi.rl.run_folder import FAILED, FINISHED, INTERRUPTED, TRAINING, RunFolder, find_run, models_path, now
 
@@ -41,6 +41,8 @@ class TrainedModel:
     resumed_from: int | None = None
     exact: bool = True
     """Whether a resumed training is what an undisturbed one would have been."""
+    reason: str = ""
+    """Why it is not."""
 
 
 def train(
@@ -76,7 +78,7 @@ def train(
         folder = find_run(resume, place)
         check_resumable(folder, config)
     facts = env_facts(config)
-    memory = estimate(config, facts.observations, facts.actions, discrete=facts.discrete)
+    memory = estimate(config, facts.sizes(), discrete=facts.discrete)
     check_ceiling(memory)
     with folder.held(), chance.kept():
         if begun is not None:
@@ -121,6 +123,7 @@ def train(
         device=done["device"],
         resumed_from=last["steps"] if last else None,
         exact=last["exact"] if last else True,
+        reason=last.get("reason", "") if last else "",
     )
 
 
@@ -201,8 +204,3 @@ def _taken_up(folder: RunFolder, record: dict[str, Any], world_digest: str, conf
     facts = checkpoint.facts if checkpoint else {"steps": 0, "episodes": 0, "mean_reward": None}
     record |= {name: facts[name] for name in ("steps", "episodes", "mean_reward")}
     return checkpoint
-
-
-def is_market(config: TrainConfig) -> bool:
-    """Whether several agents are trained at once."""
-    return config.env == MARKET

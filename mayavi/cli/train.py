@@ -1,0 +1,244 @@
+"""`mayavi train`: a policy for an environment, from one configuration whatever trains it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mayavi.cli.eval import ModelsOption
+from mayavi.cli.output import print_json, print_note
+from mayavi.cli.progress import activity, counted, duration
+from mayavi.errors import UsageError
+
+if TYPE_CHECKING:
+    from mayavi.rl.config import TrainConfig
+    from mayavi.rl.progress import TrainProgress
+    from mayavi.rl.training import TrainedModel
+
+
+def train(
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="[RUN]", help="With --resume: which run; by default the last that is not finished."),
+    ] = None,
+    env: Annotated[
+        str | None, typer.Option("--env", help="aave, aave-shock, compound, vesting, liquidator or market.")
+    ] = None,
+    framework: Annotated[
+        str | None, typer.Option("--framework", metavar="rllib|sb3", help="Who trains; by default rllib.")
+    ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option("--algorithm", metavar="ppo|sac|dqn", help="By default ppo; sac: continuous, dqn: discrete."),
+    ] = None,
+    timesteps: Annotated[
+        int | None, typer.Option("--timesteps", metavar="N", help="Steps of the environment; by default 50,000.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="The same seed, the same weights; by default 0.")] = None,
+    recurrent: Annotated[bool, typer.Option("--recurrent", help="A policy with memory (LSTM); ppo alone.")] = False,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the training or of the environment."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Settings of the training as YAML or JSON.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="replica|snapshot:PATH|rpc", help="Where the world comes from.")
+    ] = None,
+    remote: Annotated[
+        str | None, typer.Option("--remote", metavar="modal", help="Train there; wins over MAYAVI_RL_BACKEND.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run where its last checkpoint is.")] = False,
+    ray: Annotated[
+        str | None,
+        typer.Option("--ray", metavar="ADDRESS", help="With rllib: play on this Ray cluster: auto, host:6379."),
+    ] = None,
+    models: ModelsOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Train a policy and keep it, with its configuration and checkpoints, in data/models/RUN_ID.
+
+    `mayavi eval RUN_ID` says what it is worth. A training that was stopped goes on with `mayavi train --resume`.
+    """
+    from mayavi.cli import INTERRUPTED
+    from mayavi.rl.backend import chosen_backend, train_on
+    from mayavi.rl.run_folder import RunFolder, models_path
+
+    if run is not None and not resume:
+        raise UsageError(f"'{run}' is no option of a new training", f"`mayavi train --resume {run}` goes on with it")
+    backend = chosen_backend(remote)
+    place = models_path(models)
+    given = {
+        "env": env,
+        "framework": framework,
+        "algorithm": algorithm,
+        "timesteps": timesteps,
+        "seed": seed,
+        "recurrent": recurrent or None,
+        "source": source,
+    }
+    folder = _unfinished(run, place) if resume else None
+    asked = _asked(folder, config, {key: value for key, value in given.items() if value is not None}, overrides or [])
+    if ray is not None and asked.framework != "rllib":
+        raise UsageError("--ray is for RLlib, and stable-baselines3 trains in this process", "leave --ray out")
+    out = sys.stderr if as_json else sys.stdout
+    started: list[str] = []
+
+    def begun(run_id: str) -> None:
+        # As soon as there is such a run, so that whoever interrupts it knows what was interrupted.
+        started.append(run_id)
+        print(heading(asked, run_id), file=out, flush=True)
+
+    try:
+        with counted("training", "steps", eta=True) as advance, stopping() as stop:
+
+            def progress(told: TrainProgress) -> None:
+                advance(min(told.steps, told.timesteps), told.timesteps, told.note)
+                stop()
+
+            with activity("preparing"):
+                _prepare(asked)
+            done = train_on(
+                backend,
+                asked,
+                models=place,
+                resume=folder.run_id if folder else None,
+                progress=progress,
+                ray=ray,
+                begun=begun,
+            )
+    except KeyboardInterrupt:
+        if started:
+            kept = [each.steps for each in RunFolder(place / started[0]).checkpoints()]
+            steps = f"{kept[-1]:,} of {asked.timesteps:,} steps are kept" if kept else "no checkpoint was made yet"
+            print(f"interrupted: {steps} in run {started[0]}", file=sys.stderr)
+            print(f"  `mayavi train --resume {started[0]}` goes on with it", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print_json(document(done))
+        return
+    for line in told(done):
+        print(f"  {line}")
+    print_note(f"{done.run_id} · `mayavi eval {done.run_id}` says what it is worth")
+
+
+def _asked(folder: Any, file: Path | None, given: dict[str, Any], overrides: list[str]) -> TrainConfig:
+    """The training that the options describe: the file, then the options by name, then each --set."""
+    from mayavi.rl.config import TrainConfig, check_choices, parse_settings, read_config
+    from mayavi.rl.environments import env_settings
+
+    layers: list[dict[str, Any]] = [folder.config().to_json()] if folder else []
+    if file is not None:
+        layers.append(read_config(file))
+    layers.append(given)
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        merged |= layer
+    check_choices(merged)
+    if not merged.get("env"):
+        raise UsageError("no environment is named", "`mayavi train --env aave`; also aave-shock, compound, vesting …")
+    name = str(merged["env"])
+    settings = parse_settings(overrides, env_settings(name))
+    return TrainConfig.of(*layers, settings)
+
+
+def _unfinished(named: str | None, place: Path) -> Any:
+    """The run that is gone on with: the named one, or the last that is not finished."""
+    from mayavi.rl.run_folder import FINISHED, find_run, list_runs
+
+    if named is not None:
+        return find_run(named, place)
+    for each in reversed(list_runs(place)):
+        if each.read()["status"] != FINISHED and not each.is_held():
+            return each
+    raise UsageError(
+        f"no training in '{place}' waits to be resumed",
+        "`mayavi train --resume RUN --timesteps N` trains a finished one",
+    )
+
+
+def _prepare(asked: TrainConfig) -> None:
+    """Open the world for the first time, where that takes a while and nobody would know why."""
+    from mayavi.cli.run import open_shown
+    from mayavi.rl.environments import world_of
+
+    chain = str(asked.env_config.get("chain", "ethereum"))
+    world = world_of(asked)
+    if world.kind == "replica":
+        open_shown(world.on(chain))
+
+
+@contextmanager
+def stopping() -> Iterator[Any]:
+    """Yield `stop()`, called between two rollouts: it stops there when the user asked for it.
+
+    The first interruption waits for the rollout under way, so that it is kept; the second does not.
+    """
+    asked = moving = False
+
+    def stop() -> None:
+        nonlocal moving
+        moving = True
+        if asked:
+            raise KeyboardInterrupt
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked or not moving:
+            raise KeyboardInterrupt
+        asked = True
+        print("stopping after this rollout; again to stop at once", file=sys.stderr, flush=True)
+
+    try:
+        before = signal.signal(signal.SIGINT, note)
+    except ValueError:  # not the main thread, which alone is interrupted
+        yield stop
+        return
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def heading(config: TrainConfig, run_id: str) -> str:
+    """What is trained, in a line."""
+    memory = " with memory" if config.recurrent else ""
+    how = f"{config.framework} {config.algorithm}{memory}"
+    return f"run {run_id} · {config.env} · {how} · seed {config.seed} · {config.timesteps:,} steps"
+
+
+def told(done: TrainedModel) -> list[str]:
+    """What came of it."""
+    pace = f"{done.steps / done.seconds:,.0f} steps a second" if done.seconds else ""
+    lines = [f"{done.steps:,} steps, {done.episodes:,} episodes in {duration(done.seconds)} on {done.device}, {pace}"]
+    if done.resumed_from is not None:
+        exact = "exactly as if it had not stopped" if done.exact else f"not exactly: {done.reason}"
+        lines.append(f"went on from step {done.resumed_from:,}, {exact}")
+    if done.mean_reward is not None:
+        lines.append(f"mean reward of the last episodes {done.mean_reward:.6g}")
+    lines.append(f"kept in {done.path}; `tensorboard --logdir {done.path / 'logs'}` shows the curves")
+    return lines
+
+
+def document(done: TrainedModel) -> dict[str, object]:
+    """A training for programs."""
+    return {
+        "run_id": done.run_id,
+        "path": str(done.path),
+        "config": done.config.to_json(),
+        "steps": done.steps,
+        "episodes": done.episodes,
+        "mean_reward": done.mean_reward,
+        "seconds": done.seconds,
+        "device": done.device,
+        "resumed_from": done.resumed_from,
+        "exact": done.exact,
+    }

@@ -1,0 +1,101 @@
+"""Training with RLlib, in this process, over its cores or on a Ray cluster.
+
+With no runners the process that learns plays too, over all its rows at once. With runners, that many processes play, on
+any node of the cluster.
+"""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mayavi.errors import UsageError
+from mayavi.rl.chance import spread_seed
+from mayavi.rl.checkpoints import Checkpoint
+from mayavi.rl.config import TrainConfig
+from mayavi.rl.ray_connection import ray_for, runner_count
+from mayavi.rl.session import Boundary, Session
+
+ALGORITHM, STANDING = "algorithm", "standing.pkl"
+
+
+def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint | None, address: str | None) -> None:
+    """Train until the timesteps are reached. `session` hears of every rollout."""
+    runners = runner_count(config.runners)
+    if runners > config.num_envs:
+        raise UsageError(
+            f"{runners} runners cannot share {config.num_envs} rows", "give more num_envs, or fewer runners"
+        )
+    torch.set_num_threads(config.torch_threads)
+    with ray_for(runners, address), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # RLlib's own
+        algorithm = _built(config, session, runners)
+        try:
+            _train(config, session, algorithm, resume)
+        finally:
+            algorithm.stop()
+            shutil.rmtree(algorithm.logdir, ignore_errors=True)  # an empty folder of Ray's; logs are in the run's own
+
+
+def _built(config: TrainConfig, session: Session, runners: int) -> Any:
+    from mayavi.rl.rllib_algorithm import algorithm_config, on_gpu
+    from mayavi.rl.rllib_standing import seed_buffer
+
+    session.record |= {"device": "cuda" if on_gpu(config) else "cpu", "runners": runners}
+    made = algorithm_config(config, session.facts, runners)
+    algorithm = made.build_algo()
+    seed_buffer(algorithm, spread_seed(config.seed, "replay"))
+    return algorithm
+
+
+def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkpoint | None) -> None:
+    from mayavi.rl.rllib_standing import put_back
+
+    steps = episodes = 0
+    mean: float | None = None
+    if resume:
+        steps, episodes, mean = (resume.facts[name] for name in ("steps", "episodes", "mean_reward"))
+        algorithm.restore_from_path(str((resume.path / ALGORITHM).absolute()))
+        reason = put_back(algorithm, (resume.path / STANDING).read_bytes())
+        if not reason and session.record["device"] != "cpu":
+            reason = "the arithmetic of a GPU is not the same twice"
+        session.resumed_from(resume, exact=not reason, reason=reason)
+    while steps < config.timesteps:
+        result = algorithm.train()
+        played = result["env_runners"]
+        steps += int(played["num_env_steps_sampled"])
+        episodes += int(played.get("num_episodes", 0))
+        told = played.get("episode_return_mean")
+        if told is not None and told == told:
+            mean = float(told) / config.reward_scale
+        session.scalars(_numbers(result), steps)
+        if steps < config.timesteps:
+            session.at(_boundary(algorithm, steps, episodes, mean))
+    session.finish(_boundary(algorithm, steps, episodes, mean))
+
+
+def _boundary(algorithm: Any, steps: int, episodes: int, mean: float | None) -> Boundary:
+    from mayavi.rl.rllib_standing import standing
+
+    def save(path: Path) -> None:
+        kept = standing(algorithm)  # first: saving draws from no generator, and this is how it can be sure of it
+        algorithm.save_to_path(str((path / ALGORITHM).absolute()))
+        (path / STANDING).write_bytes(kept)
+
+    return Boundary(steps, episodes, mean, save, (STANDING,))
+
+
+def _numbers(result: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """The figures of a result that are worth a curve."""
+    found: dict[str, float] = {}
+    for name, value in result.items():
+        if isinstance(value, Mapping) and name in {"env_runners", "learners", "default_policy", "timers"}:
+            found |= _numbers(value, f"{prefix}{name}/")
+        elif prefix and isinstance(value, int | float) and not isinstance(value, bool):
+            found[f"{prefix}{name}"] = float(value)
+    return found
