@@ -11,8 +11,10 @@ from mayavi.gym_env.lending_env import LendingRowsEnv
 
 
 class AaveBorrowerShockEnv(LendingRowsEnv[ShockConfig]):
-    """Twenty-four steps of 18,000 blocks, sixty days on Ethereum. Discrete actions: rest, repay a quarter of the debt, repay what the wallet
-    can, borrow a quarter of what may still be borrowed, borrow a half of it.
+    """Twenty-four steps of 18,000 blocks, sixty days on Ethereum.
+
+    Discrete actions: rest, repay a quarter of the debt, repay what the wallet can, borrow a quarter of what may still
+    be borrowed, borrow a half of it.
     """
 
     name: ClassVar[str] = "aave-shock"

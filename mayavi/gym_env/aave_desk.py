@@ -9,7 +9,7 @@ from mayavi.evm.fleet import Fleet, Program, Template, Word
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
 from mayavi.gym_env.aave_indexes import AaveIndexes, Shares
-from mayavi.gym_env.lending_desk import BORROWER, EVERYTHING, LIQUIDATOR, MARKET, Desk, Standing, Terms
+from mayavi.gym_env.lending_desk import BORROWER, EVERYTHING, LIQUIDATOR, MARKET, UNLIMITED, Desk, Standing, Terms
 from mayavi.protocols.aave_v3 import AaveV3
 from mayavi.protocols.health import NO_DEBT
 
@@ -59,6 +59,11 @@ class AaveDesk(Desk):
             kink=self.fork.contract(debt.rate_strategy, _RATE_STRATEGY).OPTIMAL_USAGE_RATIO() / 10**27,
             supplied=debt.borrowed + debt.available,
             borrowed=debt.borrowed,
+            room=(
+                _left(debt.configuration.supply_cap, debt.supplied),
+                _left(self.reserve.configuration.supply_cap, self.reserve.supplied),
+                min(_left(debt.configuration.borrow_cap, debt.borrowed), debt.available),
+            ),
         )
 
     # -- sending ------------------------------------------------------------------------------------------------------
@@ -180,3 +185,7 @@ class AaveDesk(Desk):
 
     def _asked(self, program: Program, to: bytes, data: bytes, returns: int) -> list[Word]:
         return program.call(Template(to, data), returns=returns, commit=False)[2]
+
+
+def _left(cap: int | None, used: int) -> int:
+    return UNLIMITED if cap is None else max(0, cap - used)

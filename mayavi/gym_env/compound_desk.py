@@ -9,7 +9,7 @@ from mayavi.evm.fleet import Program, Template, Word
 from mayavi.evm.fork import Fork
 from mayavi.evm.token_balance import slot_behind
 from mayavi.evm.units import WAD
-from mayavi.gym_env.lending_desk import BORROWER, LIQUIDATOR, MARKET, Desk, Standing, Terms
+from mayavi.gym_env.lending_desk import BORROWER, LIQUIDATOR, MARKET, UNLIMITED, Desk, Standing, Terms
 from mayavi.markets.process import SECONDS_PER_YEAR
 from mayavi.protocols.compound_v3 import INDEX_SCALE, CompoundV3
 from mayavi.protocols.health import NO_DEBT
@@ -54,6 +54,7 @@ class CompoundDesk(Desk):
             kink=self.kink / WAD,
             supplied=totals.supplied,
             borrowed=totals.borrowed,
+            room=(UNLIMITED, self.asset.supply_cap - self.asset.supplied, totals.supplied - totals.borrowed),
             least_debt=self.market.minimum_borrow,
         )
 

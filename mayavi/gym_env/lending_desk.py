@@ -13,6 +13,8 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.sim.world_state import account_address
 
 EVERYTHING = 2**256 - 1
+UNLIMITED = 2**128
+"""More than there is of anything."""
 BORROWER, LIQUIDATOR, BANK, MARKET = map(account_address, ("borrower", "liquidator", "bank", "market"))
 """Who acts: the borrower, who liquidates it, where dollars earn something, and everybody else in the reserve."""
 PLENTY = 10**12
@@ -53,6 +55,8 @@ class Terms:
     supplied: int
     """What the reserve of the debt has been lent, and what of this it has lent on."""
     borrowed: int
+    room: tuple[int, int, int]
+    """What caps and cash leave the market to lend, to put up as collateral, and to borrow, smallest units."""
     least_debt: int = 0
 
 

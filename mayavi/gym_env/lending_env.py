@@ -63,7 +63,9 @@ class LendingRowsEnv(RowsEnv[C]):
         else:
             self.action_space = spaces.Box(-1.0, 1.0, (1,), dtype=np.float32)
         floats = ("start_wealth_e8", "start_price_e8", "last_wealth_e8", "last_price_e8", "last_collateral")
-        self.columns |= {name: np.zeros(rows) for name in (*floats, "last_health", "last_return", "trend")}
+        self.columns |= {
+            name: np.zeros(rows) for name in (*floats, "last_health", "last_return", "trend", "volatility")
+        }
         self.columns |= {name: np.zeros(rows, dtype=np.int64) for name in ("cash_yield_ppm", "acted")}
         self.columns |= {
             "liquidated": np.zeros(rows, dtype=np.bool_),
@@ -96,7 +98,8 @@ class LendingRowsEnv(RowsEnv[C]):
                 words[name][row] = np.frombuffer(value.to_bytes(32, "big"), dtype=np.uint8)
             columns["cash_yield_ppm"][row] = drawn.cash_yield_ppm
         if self.feed is not None:
-            paths = drawn_paths(self.config, self.desk.terms.price_e8 / 1e8, self.step_seconds, chances)
+            price_usd = self.desk.terms.price_e8 / 1e8
+            paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, chances)
             columns["path_e8"][rows] = np.rint(paths * 1e8)
         live = np.zeros(self.rows, dtype=np.bool_)
         live[rows] = True
@@ -170,7 +173,8 @@ class LendingRowsEnv(RowsEnv[C]):
     def shares_of(self, actions: NDArray[Any]) -> Integers:
         """Actions of either kind as millionths: below zero of the debt, above of the headroom."""
         if self.config.actions == "discrete":
-            return np.array(self.shares_ppm, dtype=np.int64)[actions]
+            chosen: Integers = np.array(self.shares_ppm, dtype=np.int64)[actions]
+            return chosen
         shares: Integers = np.rint(actions[:, 0].astype(np.float64) * MILLION).astype(np.int64)
         return shares
 

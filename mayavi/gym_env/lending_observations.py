@@ -30,6 +30,7 @@ OBSERVED = (
     Entry("price", -2.0, 2.0, "logarithm of the collateral's price over that of the start"),
     Entry("last_return", -5.0, 5.0, "logarithm of the price over that of the step before, in tenths"),
     Entry("trend", -5.0, 5.0, "an average of such returns in which the later ones weigh more"),
+    Entry("volatility", 0.0, 10.0, "of the price outside of shocks, a year: what options would tell"),
     Entry("borrow_rate", 0.0, 10.0, "what debt costs a year, in tenths"),
     Entry("supply_rate", 0.0, 10.0, "what collateral earns a year, in tenths"),
     Entry("cash_yield", -10.0, 10.0, "what dollars in the wallet earn a year, in tenths"),
@@ -61,13 +62,14 @@ def observations(env: LendingRowsEnv[Any]) -> Observations:
     seen[:, 4] = log_return(env.figure("price_e8"), env.columns["start_price_e8"])
     seen[:, 5] = env.columns["last_return"] * _TENTHS
     seen[:, 6] = env.columns["trend"] * _TENTHS
-    seen[:, 7] = rate
-    seen[:, 8] = env.figure("supply_rate_wad") / 1e17
-    seen[:, 9] = cash_yield
-    seen[:, 10] = cash_yield - rate
-    seen[:, 11] = env.net_wealth_e8() / start - 1.0
-    seen[:, 12] = portable.log(np.maximum(value / 1e8, 1.0)) / (_TENTHS * _LOG_10)
-    seen[:, 13] = 1.0 - env.steps / env.config.horizon
+    seen[:, 7] = env.columns["volatility"]
+    seen[:, 8] = rate
+    seen[:, 9] = env.figure("supply_rate_wad") / 1e17
+    seen[:, 10] = cash_yield
+    seen[:, 11] = cash_yield - rate
+    seen[:, 12] = env.net_wealth_e8() / start - 1.0
+    seen[:, 13] = portable.log(np.maximum(value / 1e8, 1.0)) / (_TENTHS * _LOG_10)
+    seen[:, 14] = 1.0 - env.steps / env.config.horizon
     return np.clip(seen, LOWS, HIGHS, out=seen).astype(np.float32)
 
 

@@ -16,6 +16,7 @@ FIXED_HEALTH_FACTOR = 1.25
 """Where the loan of the fixed start is opened, on one whole token of collateral."""
 BUSY_SHARE = 0.5
 """In so many episodes the reserve is busier than its rates were made for; in the others it is calmer."""
+_ROOM_PPM = 950_000  # of what caps leave, for interest comes on top until the start
 _LARGEST_LOAN_PPM = 999_000  # of what may be borrowed, so that rounding refuses none
 AMOUNTS = 4_097
 """So many amounts of collateral there are to draw from."""
@@ -68,18 +69,32 @@ def drawn_start(config: LendingConfig, amounts: list[int], kink: float, chance: 
 
 
 def opened(start: Start, desk: Desk) -> dict[str, int]:
-    """What makes the start, by the names of `OPENING`, in smallest units."""
-    terms, lend, market_borrow = desk.terms, 0, 0
+    """What makes the start, by the names of `OPENING`, in smallest units.
+
+    The rest of the market lends or borrows more until the reserve is as busy as the start says, or nearly so where caps
+    leave no room for it.
+    """
+    terms, lend, backing, market_borrow = desk.terms, 0, 0, 0
     if start.utilisation_ppm is not None:
-        market_borrow = max(0, terms.supplied * start.utilisation_ppm // MILLION - terms.borrowed)
-        lend = max(0, terms.borrowed * MILLION // start.utilisation_ppm - terms.supplied)
-    backing = market_borrow * terms.debt_price_e8 * desk.unit // (terms.price_e8 * desk.debt_unit)
+        room = [each * _ROOM_PPM // MILLION for each in terms.room]
+        lend = min(max(0, terms.borrowed * MILLION // start.utilisation_ppm - terms.supplied), room[0])
+        backed = (
+            room[1]
+            * terms.price_e8
+            * terms.ltv_wad
+            * desk.debt_unit
+            * 10
+            // (11 * WAD * terms.debt_price_e8 * desk.unit)
+        )
+        market_borrow = min(max(0, terms.supplied * start.utilisation_ppm // MILLION - terms.borrowed), room[2], backed)
+        backing = market_borrow * terms.debt_price_e8 * desk.unit * WAD * 11
+        backing //= terms.price_e8 * desk.debt_unit * terms.ltv_wad * 10
     value = start.collateral * terms.price_e8 // desk.unit
     most = value * terms.ltv_wad // WAD * _LARGEST_LOAN_PPM // MILLION
     debt = min(value * terms.threshold_wad // WAD * MILLION // start.health_factor_ppm, most)
     loan = debt * desk.debt_unit // terms.debt_price_e8
     loan = loan if loan >= terms.least_debt else 0
-    amounts = start.blocks, lend, backing * WAD * 11 // (terms.ltv_wad * 10), market_borrow, start.collateral, loan
+    amounts = start.blocks, lend, backing, market_borrow, start.collateral, loan
     return dict(zip(OPENING, amounts, strict=True))
 
 

@@ -12,6 +12,9 @@ MILLION = 10**6
 BAND = (1.3, 2.0)
 """Below the one `hold_band` repays, above the other it borrows."""
 
+SPREAD_TARGET = 1.5
+"""The health factor that `follow_spread` goes for."""
+
 
 def noop(env: Any) -> NDArray[Any]:
     """Rests."""
@@ -40,9 +43,22 @@ def borrow_max(env: Any) -> NDArray[Any]:
     return actions
 
 
+def follow_spread(env: Any) -> NDArray[Any]:
+    """While dollars earn more than debt costs, goes for a health factor of 1.5; while they do not, repays all."""
+    debt, target = env.figure("debt_value_e8"), env.figure("limit_e8") / SPREAD_TARGET
+    earns = env.columns["cash_yield_ppm"] * 1e12 > env.figure("borrow_rate_wad")
+    wanted = np.where(earns, target, 0.0)
+    headroom = env.figure("headroom") * (env.desk.terms.debt_price_e8 / env.desk.debt_unit)
+    repaid, borrowed = 1.0 - wanted / np.maximum(debt, 1.0), (wanted - debt) / np.maximum(headroom, 1.0)
+    shares = np.where(wanted < debt, -repaid, np.clip(borrowed, 0.0, 1.0))
+    actions: NDArray[Any] = env.actions_for(np.rint(shares * MILLION))
+    return actions
+
+
 STRATEGIES: dict[str, Callable[[Any], NDArray[Any]]] = {
     "noop": noop,
     "repay_all": repay_all,
     "hold_band": hold_band,
     "borrow_max": borrow_max,
+    "follow_spread": follow_spread,
 }

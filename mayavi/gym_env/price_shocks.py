@@ -14,8 +14,8 @@ from mayavi.markets.process import SECONDS_PER_YEAR, Floats
 
 def drawn_paths(
     config: LendingConfig, start: float, step_seconds: int, chances: Sequence[np.random.Generator]
-) -> Floats:
-    """For each of `chances` the price at the start and after each step.
+) -> tuple[Floats, Floats]:
+    """For each of `chances` the price at the start and after each step, and the volatility it was drawn with.
 
     A path is that of `markets.GeometricBrownianMotion` with a drawn volatility, to the last bit, and in a share of the
     episodes times one `markets.Ramp`, whose first step, length and size are drawn; it ends within the episode. All
@@ -40,4 +40,4 @@ def drawn_paths(
     passed = np.clip((np.arange(steps + 1) - begin) / length, 0.0, 1.0)
     top = 1.0 + size
     ramps: Floats = np.where(shocked, 1.0 + (top - 1.0) * passed, 1.0)
-    return paths * ramps
+    return paths * ramps, volatility[:, 0]

@@ -143,7 +143,7 @@ class PlayedBySimulation:
         self.env, config = env, env.config
         self.chance = episode_stream(env.name, config.split, episode)
         start = env.drawn(self.chance)
-        self.yield_ppm = start.cash_yield_ppm
+        self.yield_ppm, self.volatility = start.cash_yield_ppm, 0.0
         self.market = "CompoundV3.cUSDCv3" if env.name == "compound" else "AaveV3"
         pair = config.collateral, config.debt
         self.collateral, self.debt = pair
@@ -173,7 +173,8 @@ class PlayedBySimulation:
     def _path(self, start: float) -> Floats:
         """The prices, by the processes they are made of."""
         config, chance, seconds = self.env.config, self.chance, self.env.step_seconds
-        path = GeometricBrownianMotion(chance.uniform(*config.volatility)).path(start, config.horizon, seconds, chance)
+        self.volatility = chance.uniform(*config.volatility)
+        path = GeometricBrownianMotion(self.volatility).path(start, config.horizon, seconds, chance)
         shocked, size = chance.random() < config.shock_chance, chance.uniform(*config.shock_size)
         length = min(int(chance.integers(config.shock_steps[0], config.shock_steps[1] + 1)), config.horizon)
         begin = int(chance.integers(0, config.horizon - length + 1))
@@ -260,6 +261,7 @@ class PlayedBySimulation:
             (float(portable.log(now["price_e8"] / first["price_e8"])), -2, 2),
             (self.last_return * 10, -5, 5),
             (self.trend * 10, -5, 5),
+            (self.volatility, 0, 10),
             (rate, 0, 10),
             (now["supply_rate_wad"] / tenths, 0, 10),
             (cash_yield, -10, 10),
