@@ -109,9 +109,10 @@ def forecast(message: str, unit: str) -> Advance:
     first: int | None = None
 
     def advance(done: int, total: int, note: str = "") -> None:
-        nonlocal first, spoken
-        first = done if first is None else first
+        nonlocal first, began, spoken
         now = time.monotonic()
+        if first is None:
+            first, began = done, now
         if now - spoken < SPEAK_EVERY_S or done <= first:
             return
         spoken = now

@@ -170,7 +170,7 @@ def parse_settings(options: Iterable[str], env_settings: Iterable[str]) -> dict[
             told[key.removeprefix("env.")] = value
         else:
             raise UnknownName.of(
-                "setting", key, own | theirs, "`mayavi train --help` and docs/rl/training.md list them"
+                "setting", key, own | theirs, "docs/rl/training.md lists them"
             )
     return {**values, "env_config": told} if told else values
 

@@ -26,7 +26,8 @@ ALGORITHM, STANDING = "algorithm", "standing.pkl"
 
 def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint | None, address: str | None) -> None:
     """Train until the timesteps are reached. `session` hears of every rollout."""
-    runners = runner_count(config.runners)
+    kept = session.record.get("runners") if resume else None  # another machine may have other cores
+    runners = runner_count(kept if config.runners is None else config.runners)
     if runners > config.num_envs:
         raise UsageError(
             f"{runners} runners cannot share {config.num_envs} rows", "give more num_envs, or fewer runners"

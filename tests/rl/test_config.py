@@ -1,0 +1,95 @@
+"""`TrainConfig`: one schema for both frameworks, told from a file, options and `--set`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mayavi.errors import UnknownName, UsageError
+from mayavi.rl.config import TrainConfig, parse_settings, read_config
+
+pytest.importorskip("gymnasium", reason="gymnasium is not installed; `pip install 'mayavi-sim[rl]'` installs it")
+
+
+def test_it_comes_back_from_json_as_it_was() -> None:
+    config = TrainConfig.of(
+        {"env": "aave", "network": [32, 16], "env_config": {"start": "fixed", "horizon": 3}, "learning_rate_end": 0.0}
+    )
+    assert TrainConfig.of(json.loads(json.dumps(config.to_json()))) == config
+    assert config.network == (32, 16)
+    assert config.batch_size == 64 * 32
+
+
+def test_later_layers_win_and_settings_of_the_environment_are_joined() -> None:
+    config = TrainConfig.of(
+        {"env": "aave", "seed": 1, "env_config": {"horizon": 3}}, {"seed": 2, "env_config": {"start": "fixed"}}
+    )
+    assert config.seed == 2
+    assert config.env_config == {"horizon": 3, "start": "fixed"}
+
+
+def test_a_set_option_is_the_trainings_or_the_environments() -> None:
+    told = parse_settings(
+        ["learning_rate=3e-4", "network=[8, 8]", "horizon=3", "env.start=fixed"], ["horizon", "start"]
+    )
+    assert told == {"learning_rate": 3e-4, "network": [8, 8], "env_config": {"horizon": 3, "start": "fixed"}}
+    with pytest.raises(UnknownName, match="unknown setting 'learning_rat'") as refused:
+        parse_settings(["learning_rat=1"], ["horizon"])
+    assert "did you mean 'learning_rate'" in (refused.value.hint or "")
+    with pytest.raises(UnknownName, match="unknown setting 'horizn'") as refused:
+        parse_settings(["horizn=1"], ["horizon"])
+    assert "did you mean 'horizon'?" in (refused.value.hint or "")
+    with pytest.raises(UsageError, match="does not set anything"):
+        parse_settings(["horizon"], ["horizon"])
+
+
+def test_a_file_is_yaml_or_json(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("env: aave\ngamma: 0.9\nenv_config:\n  horizon: 3\n")
+    (tmp_path / "a.json").write_text('{"env": "aave", "gamma": 0.9, "env_config": {"horizon": 3}}')
+    read = [TrainConfig.of(read_config(tmp_path / name)) for name in ("a.yaml", "a.json")]
+    assert read[0] == read[1]
+    assert read[0].gamma == 0.9
+    with pytest.raises(UsageError, match="there is no configuration at"):
+        read_config(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("values", "message", "hint"),
+    [
+        ({"framework": "sb4"}, "unknown framework 'sb4'", "did you mean 'sb3'?"),
+        ({"algorithm": "pop"}, "unknown algorithm 'pop'", "there are ppo, sac, dqn"),
+        ({"timesteps": 0}, "setting 'timesteps' is 0: input should be greater than or equal to 1", ""),
+        ({"timesteps": 1.5}, "setting 'timesteps' is 1.5: input should be a valid integer", ""),
+        ({"gama": 1}, "a training has no setting 'gama'", "did you mean 'gamma'?"),
+        ({"recurrent": True, "algorithm": "dqn"}, "DQN has no recurrent form here", "take ppo"),
+        ({"recurrent": True, "algorithm": "sac"}, "SAC has no recurrent form here", "take ppo"),
+        ({"num_envs": 2, "rollout_steps": 4}, "a minibatch of 256 rows does not fit into a batch of 8", ""),
+        ({"env": "market", "framework": "sb3"}, "the market has several agents", "--framework rllib"),
+        ({"network": []}, "setting 'network' is []", ""),
+        ({"seed": -1}, "setting 'seed' is -1", ""),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_with_the_reason(values: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        TrainConfig.of({"env": "aave"}, values)
+    assert message in refused.value.message
+    assert hint in (refused.value.hint or "")
+
+
+def test_no_setting_of_an_environment_has_the_name_of_one_of_the_training() -> None:
+    from mayavi.gym_env.registry import ENVS, MULTI_AGENT
+    from mayavi.rl.environments import env_settings
+
+    for name in [*ENVS, *MULTI_AGENT]:
+        assert not set(env_settings(name)) & set(TrainConfig.model_fields), name
+
+
+def test_every_setting_stands_in_the_documentation(repository: Path) -> None:
+    page = (repository / "docs/rl/training.md").read_text(encoding="utf-8")
+    for name, field in TrainConfig.model_fields.items():
+        assert f"| `{name}` |" in page, name
+        assert field.description
+        assert field.description.replace("|", "\\|") in page, name
