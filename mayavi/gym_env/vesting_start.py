@@ -45,8 +45,8 @@ class VestingConfig(EnvConfig):
     )  # fmt: skip
     half_life_hours: float | None = Field(
         None, gt=0, le=1e6,
-        description="in which the reference price makes half its way back to where it began; without it drawn from 2 "
-        "to 48. A million hours are a random walk",
+        description="in which the reference price makes half its way back to where it began (12 of `fixed`); without it "
+        "drawn from 2 to 48. A million hours are a random walk",
     )  # fmt: skip
     start_level: float = Field(
         0.05, ge=0, le=0.5, description="drawn: the reference price starts up to so much above or below the pool's"
@@ -84,7 +84,7 @@ def start_of(
     fixed = config.start == "fixed"
     recovery = _chosen(config.recovery, 1.0 if fixed else _between(_RECOVERY, recovery))
     volatility = _chosen(config.volatility, 0.0 if fixed else _between(_VOLATILITY, volatility))
-    half_life = _chosen(config.half_life_hours, _between(_HALF_LIFE_HOURS, half_life))
+    half_life = _chosen(config.half_life_hours, 12.0 if fixed else _between(_HALF_LIFE_HOURS, half_life))
     named = "cliff" if fixed else SCHEDULES[int(schedule * len(SCHEDULES))]
     amount = config.inventory * config.scale * (1.0 if fixed else float(exp(size * log(config.spread))))
     price = pool_price_e8 / _E8 * (1.0 if fixed else 1 + config.start_level * (2 * level - 1))

@@ -39,8 +39,10 @@ def judged(
     trajectories differ from each other, `equal` in how many episodes both earned exactly the same.
     """
     if distinct < minimum:
-        played = "1 distinct trajectory" if distinct == 1 else f"{distinct:,} distinct trajectories"
         every = f"{episodes:,} episode{'s are' if episodes != 1 else ' is'}"
+        if distinct == episodes:
+            return Verdict("saturated", f"{every} too few: a claim needs {minimum:,} distinct trajectories")
+        played = "1 distinct trajectory" if distinct == 1 else f"{distinct:,} distinct trajectories"
         return Verdict(
             "saturated",
             f"{every} {played}, and a claim needs {minimum:,}: the same course of events again is no new evidence",

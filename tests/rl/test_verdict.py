@@ -38,7 +38,9 @@ def test_no_claim_from_too_few_trajectories_however_clear_the_difference() -> No
         "32 episodes are 1 distinct trajectory, and a claim needs 20:"
         " the same course of events again is no new evidence"
     )
-    assert "1 episode is 1 distinct trajectory" in of(1.0, 1.0, episodes=1, distinct=1).reason
+    few = of(1.0, 2.0, episodes=8, distinct=8)
+    assert (few.word, few.reason) == ("saturated", "8 episodes are too few: a claim needs 20 distinct trajectories")
+    assert of(1.0, 1.0, episodes=1, distinct=1).reason.startswith("1 episode is too few")
 
 
 def test_the_reason_says_what_was_found() -> None:
