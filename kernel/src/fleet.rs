@@ -1,6 +1,6 @@
 //! Many rows over one frozen world, stepped in one call on all cores.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::{
@@ -77,13 +77,16 @@ impl Fleet {
     /// Run a program on every row. `inputs` is (rows, inputs, 32) bytes; the result is (rows, outputs, 32).
     ///
     /// All or nothing: where one row misses state or gets an impossible input, every row is put back as it was.
-    #[pyo3(signature = (program, inputs, threads=1))]
+    /// What is missing is told of all rows together; with `probe` each tells whatever its transaction missed, not the
+    /// first alone.
+    #[pyo3(signature = (program, inputs, threads=1, probe=false))]
     fn run<'py>(
         &mut self,
         py: Python<'py>,
         program: PyRef<'py, Program>,
         inputs: PyReadonlyArray3<'py, u8>,
         threads: usize,
+        probe: bool,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
         let (rows, wanted) = (self.rows.len(), program.input_count());
         if inputs.shape() != [rows, wanted, 32] {
@@ -125,7 +128,7 @@ impl Fleet {
                     let inputs = &given[at * in_width..(at + 1) * in_width];
                     let outputs = &mut taken[i * out_width..(i + 1) * out_width];
                     row.overlay.snapshot(&row.block);
-                    let result = with_row(world, row, settings, false, |machine, block| {
+                    let result = with_row(world, row, settings, probe, |machine, block| {
                         program.run(machine, block, inputs, &mut registers, outputs)
                     });
                     if let Err(failure) = result {
@@ -143,7 +146,7 @@ impl Fleet {
             };
             drop(jobs);
             failures.sort_unstable_by_key(|(row, _)| *row);
-            let failed = failures.into_iter().next();
+            let failed = first_with_all_misses(failures);
             let close = |row: &mut Row| {
                 let Some(mark) = row.overlay.last_snapshot() else { return };
                 if failed.is_none() {
@@ -224,6 +227,24 @@ impl Fleet {
     fn memory(&self) -> Vec<usize> {
         self.rows.iter().map(|row| size_of::<Row>() + row.overlay.memory()).collect()
     }
+}
+
+/// The failure of the first row; where that is missing state, with what the other rows miss besides.
+fn first_with_all_misses(failures: Vec<(usize, Failure)>) -> Option<(usize, Failure)> {
+    let mut failures = failures.into_iter();
+    let (row, first) = failures.next()?;
+    let Failure::Missing(mut misses) = first else { return Some((row, first)) };
+    let mut others = BTreeSet::new();
+    for (_, failure) in failures {
+        if let Failure::Missing(more) = failure {
+            others.extend(more);
+        }
+    }
+    for known in &misses {
+        others.remove(known);
+    }
+    misses.extend(others);
+    Some((row, Failure::Missing(misses)))
 }
 
 /// As many mutable pieces as there are chunks of rows, empty ones where a program has no outputs.

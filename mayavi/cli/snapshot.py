@@ -1,4 +1,4 @@
-"""`mayavi snapshot`: look into snapshot files."""
+"""`mayavi snapshot`: look into snapshot files, and write one for an environment."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import typer
 from mayavi.cli.group import command_group
 from mayavi.cli.output import print_facts, print_json, print_note
 from mayavi.cli.progress import activity
+from mayavi.cli.snapshot_warm import warm
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
     from mayavi.evm.contents import Difference, WorldContents
 
-app = command_group("Look into snapshot files.")
+app = command_group("Look into snapshot files, and write one for an environment.")
+app.command("warm")(warm)
 
 SHOWN_PER_ACCOUNT = 8
 

@@ -11,7 +11,8 @@
     result["status"].uint64()
 
 A row is plain data in the kernel: resetting or copying one costs what it wrote. Results do not depend on the number of
-threads. A run is all or nothing: if a row misses state or gets an impossible input, every row is as before.
+threads. A run is all or nothing: if a row misses state or gets an impossible input, every row is as before. A fleet of
+a fork that reads from a node asks it for what the rows miss and runs again, on one thread; any other refuses by name.
 """
 
 from __future__ import annotations
@@ -159,13 +160,16 @@ class KeptRow:
 class Fleet:
     """`rows` independent twins of `fork` as it stands now; later changes of `fork` do not reach them.
 
-    Each row holds a copy of what `fork` itself has written; `Fleet(fork.frozen(), rows)` spares that.
+    Each row holds a copy of what `fork` itself has written; `Fleet(fork.frozen(), rows)` spares that, where `fork`
+    reads from no node: what is frozen learns nothing. `lacking` is what helps where state is missing, for the error.
     """
 
-    def __init__(self, fork: Fork, rows: int) -> None:
+    def __init__(
+        self, fork: Fork, rows: int, *, lacking: str = "walk the path on a fork first, then freeze it"
+    ) -> None:
         if rows < 1:
             raise UsageError(f"a fleet of {rows} rows does nothing", "give at least one row")
-        self._origin = fork
+        self._origin, self._lacking = fork, lacking
         self._fleet = _kernel.Fleet(unclocked(fork._evm), rows)
 
     def __len__(self) -> int:
@@ -181,12 +185,21 @@ class Fleet:
             raise UsageError(f"{threads} threads do nothing", "give at least one thread")
         words = self._words(program, inputs)
         try:
+            if self._origin.learns:
+                # The worlds of several threads are copies, which what is learnt does not reach.
+                learnt = self._origin._learner.run(lambda: self._run_learning(program, words))
+                return Outcome(program.outputs, learnt)
             return Outcome(program.outputs, self._fleet.run(program, words, threads))
         except _kernel.MissingState as error:
             notes = " ".join(getattr(error, "__notes__", []))
-            raise MissingStateError(
-                f"{error.args[0]} ({notes})", "walk the path on a fork first, then freeze it"
-            ) from None
+            raise MissingStateError(f"{error.args[0]} ({notes})", self._lacking) from None
+        except _kernel.InvalidTransaction as error:
+            raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
+
+    def _run_learning(self, program: Program, words: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """All that a transaction of each row misses is told at once, so that the node is asked in batches."""
+        try:
+            return self._fleet.run(program, words, 1, True)
         except _kernel.InvalidTransaction as error:
             raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
 

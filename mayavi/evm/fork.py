@@ -682,6 +682,16 @@ class Fork:
         """How many requests this fork has made to its node."""
         return self._learner.remote.requests if self._learner.remote else 0
 
+    @property
+    def learns(self) -> bool:
+        """Whether state that is missing is read from a node; where not, reading it is an error."""
+        return self._learner.remote is not None
+
+    @property
+    def facts_read(self) -> int:
+        """How many accounts, slots and block hashes were asked for so far, of the node or of its cache."""
+        return self._learner.remote.asked if self._learner.remote else 0
+
     def close(self) -> None:
         """Let go of the connection to the node and of the cache. What was read can still be used."""
         if self._learner.remote is not None:

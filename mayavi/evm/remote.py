@@ -79,6 +79,8 @@ class RemoteState:
         self._cache_checked = verified or chain_id not in DEV_CHAINS
         self._by_hash: bool | None = None  # None: not yet known whether the node takes block hashes
         self._access_lists = AccessLists(client, hex(header.number))
+        self.asked = 0
+        """Accounts, slots and block hashes that were asked for, whether the cache had them or not."""
 
     @classmethod
     def open(
@@ -161,6 +163,7 @@ class RemoteState:
         """
         if missing and not self._cache_checked:
             self._check_cache()
+        self.asked += len(missing)
         accounts = list(dict.fromkeys(address for kind, address, _ in missing if kind == "account"))
         slots = list(dict.fromkeys((address, key) for kind, address, key in missing if kind == "slot"))
         numbers = list(dict.fromkeys(key for kind, _, key in missing if kind == "block_hash"))

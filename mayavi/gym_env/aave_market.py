@@ -9,7 +9,7 @@ observations, infos = env.reset(seed=1)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,11 @@ from mayavi.gym_env.configuration import configured
 from mayavi.gym_env.episodes import next_episode
 from mayavi.gym_env.market_config import MarketConfig
 from mayavi.gym_env.market_rows import AaveMarketRows, MarketStepped
-from mayavi.scenarios.world_source import WorldSource
+from mayavi.gym_env.registry import chosen_world
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.scenarios.world_source import WorldSource
 
 try:
     from ray.rllib.env.multi_agent_env import MultiAgentEnv
@@ -53,7 +57,8 @@ class AaveMarketEnv(MultiAgentEnv):  # type: ignore[misc]  # RLlib has no types
         self,
         config: Mapping[str, object] | MarketConfig | None = None,
         *,
-        world: WorldSource | None = None,
+        world: WorldSource | Fork | None = None,
+        source: str | None = None,
         threads: int | None = 1,
         exact_info: bool = True,
         render_mode: str | None = None,
@@ -61,7 +66,8 @@ class AaveMarketEnv(MultiAgentEnv):  # type: ignore[misc]  # RLlib has no types
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise UsageError(f"render mode '{render_mode}' is not known", "take ansi")
-        self.rows = AaveMarketRows(configured(MarketConfig, config, settings), 1, world=world, threads=threads)
+        place = chosen_world(world, source)
+        self.rows = AaveMarketRows(configured(MarketConfig, config, settings), 1, world=place, threads=threads)
         self.exact_info, self.render_mode = exact_info, render_mode
         self.possible_agents = list(self.rows.agents)
         self.agents = list(self.possible_agents)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mayavi.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
     from mayavi.gym_env.configuration import EnvConfig
     from mayavi.gym_env.rows import RowsEnv
     from mayavi.gym_env.single import MayaviEnv
@@ -72,13 +73,18 @@ def make_rows(
     rows: int = 1,
     *,
     config: Mapping[str, object] | EnvConfig | None = None,
-    world: WorldSource | None = None,
+    world: WorldSource | Fork | None = None,
+    source: str | None = None,
     threads: int | None = None,
     **settings: object,
 ) -> RowsEnv[Any]:
-    """`rows` episodes of an environment side by side; `settings` change single values of `config`."""
+    """`rows` episodes of an environment side by side; `settings` change single values of `config`.
+
+    The world is `world`, or the one that `source` names: `replica` (the default), `snapshot:PATH` or `rpc`.
+    """
     from mayavi.gym_env.configuration import configured
 
+    world = chosen_world(world, source)
     if entry(name).name in MULTI_AGENT:
         raise UsageError(
             f"'{name}' has several agents, which gymnasium and stable-baselines3 do not know",
@@ -86,6 +92,17 @@ def make_rows(
         )
     kind = entry(name).load()
     return kind(configured(kind.config_type, config, settings), rows, world=world, threads=threads)
+
+
+def chosen_world(world: WorldSource | Fork | None, source: str | None) -> WorldSource | Fork | None:
+    """`world`, or the one that `source` names."""
+    from mayavi.scenarios.world_source import WorldSource
+
+    if source is None:
+        return world
+    if world is not None:
+        raise UsageError("both a world and a source are given", "leave one of them out")
+    return WorldSource.named(source)
 
 
 def make_single(name: str, *, render_mode: str | None = None, **settings: Any) -> MayaviEnv:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.errors import BadArgument, UsageError
+from mayavi.errors import BadArgument, MissingStateError, UsageError
 from mayavi.evm.fleet import Fleet, KeptRow
 from mayavi.gym_env.configuration import EnvConfig
 from mayavi.gym_env.episodes import checked_episode, episode_stream
@@ -83,18 +84,26 @@ class RowsEnv(ABC, Generic[C]):
     action_space: spaces.Space[Any]
 
     def __init__(
-        self, config: C, rows: int = 1, *, world: WorldSource | None = None, threads: int | None = None
+        self, config: C, rows: int = 1, *, world: WorldSource | Fork | None = None, threads: int | None = None
     ) -> None:
+        """On `world`, by default the replica. Of a fork a twin is taken: what is learnt for the rows, it knows too."""
         if type(rows) is not int or rows < 1:
             raise UsageError(f"an environment of {rows!r} rows does nothing", "give at least one row")
         if threads is not None and (type(threads) is not int or threads < 1):
             raise UsageError(f"{threads!r} threads do nothing", "give at least one thread")
         self.config, self.rows, self.threads = config, rows, threads
-        fork = (world or WorldSource()).on(config.chain).open()
-        self.prepare(fork)
-        self.world_digest = fork.digest()
+        if world is None or isinstance(world, WorldSource):
+            fork = (world or WorldSource()).on(config.chain).open()
+        else:
+            fork = world.copy()
+        remedy = f"read it beforehand: mayavi snapshot warm --env {self.name} --rollouts 100 --output FILE"
+        try:
+            self.prepare(fork)
+        except MissingStateError as error:
+            raise MissingStateError(error.message, remedy) from None
+        self.world_digest = identity_of(fork)
         """The identity of the world all episodes start from."""
-        self.fleet = Fleet(fork.frozen(), rows)
+        self.fleet = Fleet(fork if fork.learns else fork.frozen(), rows, lacking=remedy)
         self.episodes = np.full(rows, -1, dtype=np.int64)
         """The number of the episode each row plays; -1 before the first."""
         self.columns: dict[str, NDArray[Any]] = {
@@ -235,6 +244,13 @@ class RowsEnv(ABC, Generic[C]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.rows} rows of '{self.name}', {self.config.split} split>"
+
+
+def identity_of(fork: Fork) -> str:
+    """What tells a world from others: its digest, or where it is read from a node as need arises, chain and block."""
+    if not fork.learns:
+        return fork.digest()
+    return sha256(f"mayavi world {fork.chain_id} {fork.source['block_hash']}".encode()).hexdigest()
 
 
 def _in_words(value: Any) -> str:

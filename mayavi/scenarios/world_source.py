@@ -63,6 +63,20 @@ class WorldSource:
             raise UsageError(f"there is no snapshot at '{path}'", "`mayavi world build --output FILE` writes one")
         return cls("snapshot", chain, path.absolute())
 
+    @classmethod
+    def named(cls, source: str, *, rpc_url: str | None = None, block: int | str | None = None) -> WorldSource:
+        """What `replica`, `snapshot:PATH` and `rpc` mean."""
+        kind, colon, path = source.partition(":")
+        if colon and kind == "rpc":
+            raise UsageError(
+                "the source rpc takes no address", "the node's URL is read from MAYAVI_RPC_URL, or given with --rpc-url"
+            )
+        if colon and kind == "replica":
+            raise UsageError(f"the source replica takes no '{path}'", "name the chain: --set chain=arbitrum")
+        if kind == "snapshot" and not path:
+            raise UsageError("the source snapshot needs a file", "name it: snapshot:PATH")
+        return cls.of(kind, snapshot=path or None, rpc_url=rpc_url, block=block)
+
     def on(self, chain: str) -> WorldSource:
         """The same source, of `chain`."""
         return replace(self, chain=chain)
@@ -82,7 +96,10 @@ class WorldSource:
         fork = _from_file(str(self.path)).copy()
         if self.chain is not None and known_chain(self.chain).chain_id != fork.chain_id:
             there = known_chain(fork.chain_id).name
-            raise UsageError(f"'{self.path}' holds {there}, not {self.chain}", f"give --chain {there}")
+            raise UsageError(
+                f"'{self.path}' holds {there}, not {self.chain}",
+                f"give --chain {there}, or of an environment the setting chain={there}",
+            )
         return fork
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mayavi import _kernel
 from mayavi._kernel import Evm
 from mayavi.errors import BadInteger, MissingStateError, UnknownName, UsageError
 from mayavi.evm.address import checksum
@@ -162,6 +163,42 @@ def test_a_step_is_all_or_nothing() -> None:
         fleet.run(program, slot=[1, 9, 2], threads=2)
     assert [fleet.fork(row).storage(STORER, 1) for row in range(3)] == [0, 0, 0]
     assert fleet.run(program, slot=[1, 1, 2])["read"].ints() == [7, 7, 0]
+
+
+@pytest.mark.parametrize(("probe", "found"), [(False, {5, 8}), (True, {5, 7, 8, 9})])
+def test_what_rows_miss_is_told_together_and_by_a_probe_beyond_the_first(probe: bool, found: set[int]) -> None:
+    reader = {1: "6005546007545050", 2: "6008546009545050"}  # slots 5 and 7, slots 8 and 9
+    evm = Evm(1, "shanghai", closed=False)
+    for account in (ALICE, bytes(20)):
+        evm.learn_account(account, 0, 0, b"")
+    for number, code in reader.items():
+        evm.learn_account(bytes(19) + bytes([16 + number]), 0, 1, bytes.fromhex(code + "00"))
+    program = Program()
+    for number in reader:
+        program.call(
+            Template(bytes(19) + bytes([16 + number]), b"", sender=ALICE),
+            mask=program.equal(program.input(f"{number}"), 1),
+        )
+    fleet = _kernel.Fleet(evm, 3)
+    words = np.zeros((3, 2, 32), dtype=np.uint8)
+    words[0, 0, 31] = words[2, 1, 31] = 1
+    with pytest.raises(_kernel.MissingState) as error:
+        fleet.run(program, words, 1, probe)
+    assert {slot for kind, _, slot in error.value.args[1] if kind == "slot"} == found
+    evm.learn_slots(bytes(19) + b"\x11", {5: 0, 7: 0})  # of the world below all rows
+    evm.learn_slots(bytes(19) + b"\x12", {8: 0, 9: 0})
+    assert fleet.run(program, words, 1, probe).shape == (3, 0, 32)
+
+
+def test_a_fleet_says_what_helps_where_state_is_missing() -> None:
+    evm = Evm(1, "shanghai", closed=False)
+    evm.learn_account(STORER, 0, 1, STORE)
+    program = Program()
+    program.output("read", program.load(STORER, 3))
+    fleet = Fleet(Fork.from_state(evm.freeze(), labels={}, source={}), 1, lacking="read it beforehand")
+    with pytest.raises(MissingStateError, match="slot 0x3") as error:
+        fleet.run(program)
+    assert error.value.hint == "read it beforehand"
 
 
 def test_an_output_shorter_than_asked_is_not_a_success(fork: Fork) -> None:

@@ -1,0 +1,87 @@
+"""`mayavi snapshot warm`: all that an environment reads, in one file, so that it is trained with no request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mayavi.cli.eval import parts, settings_of
+from mayavi.cli.output import print_facts, print_json, print_note
+from mayavi.cli.position import block_of
+from mayavi.cli.run import BlockOption, RpcUrlOption
+
+
+def warm(
+    env: Annotated[str, typer.Option("--env", help="The environment, by its name or gymnasium id.")],
+    rollouts: Annotated[
+        int, typer.Option("--rollouts", metavar="N", help="Episodes that every strategy plays in a pass.")
+    ] = 100,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; by default in data/snapshots.")
+    ] = None,
+    source: Annotated[
+        str, typer.Option("--source", metavar="rpc|replica|snapshot:PATH", help="The world that is played on.")
+    ] = "rpc",
+    rpc_url: RpcUrlOption = None,
+    block: BlockOption = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the environment; may be given again."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Play every action of an environment on a fork until nothing that is read is new, and write all of it to a file.
+
+    `mayavi train --source snapshot:FILE` then makes no request. State that the file lacks is refused by name.
+    """
+    from mayavi.errors import SetupError
+
+    try:
+        from mayavi.rl.warming import warm as warmed
+    except ModuleNotFoundError as error:
+        raise SetupError(
+            f"environments need {error.name}, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
+        ) from None
+    from mayavi.scenarios.world_source import WorldSource
+
+    world = WorldSource.named(source, rpc_url=rpc_url, block=block_of(block))
+    with parts() as say:
+        told = ""
+        advance = say("reading")
+
+        def progress(what: str, done: int, total: int) -> None:
+            nonlocal told, advance
+            if what != told:
+                told, advance = what, say(f"{env}: {what}")
+            advance(done, total)
+
+        found = warmed(env, world, output, config=settings_of(overrides or []), rollouts=rollouts, progress=progress)
+    if as_json:
+        print_json(
+            {
+                "path": str(found.path),
+                "env": found.env,
+                "chain_id": found.chain_id,
+                "block": found.block,
+                "digest": found.digest,
+                "strategies": list(found.strategies),
+                "rollouts": found.rollouts,
+                "passes": found.passes,
+                "facts": found.facts,
+                "requests": found.requests,
+                "file_bytes": found.file_bytes,
+            }
+        )
+        return
+    print_facts(
+        [
+            ("file", f"{found.path}, {found.file_bytes:,} bytes"),
+            ("digest", found.digest),
+            ("chain", f"{found.chain_id}, block {found.block:,}"),
+            ("played", f"{found.rollouts:,} episodes with each of {', '.join(found.strategies)}"),
+            ("read", f"{found.facts:,} facts in {found.requests:,} requests; pass {found.passes} read nothing new"),
+        ]
+    )
+    print_note(f"mayavi train --env {found.env} --source snapshot:{found.path}")

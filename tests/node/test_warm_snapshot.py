@@ -1,0 +1,95 @@
+"""Training without a node: what `mayavi snapshot warm` writes is all that an environment reads, and plays the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mayavi import Fork
+from mayavi.errors import MissingStateError
+from mayavi.gym_env import make_rows
+from mayavi.rl.config import TrainConfig
+from mayavi.rl.play import play
+from mayavi.rl.strategies import Chance
+from mayavi.rl.training import train
+from mayavi.rl.warming import warm
+from mayavi.scenarios.world_source import WorldSource
+from tests.node.hardhat import Hardhat
+from tests.node.replica_on_node import put_on_node
+
+pytestmark = [pytest.mark.node, pytest.mark.slow]
+EPISODES = list(range(1000, 1006))
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hardhat]:
+    """A node that Mayavi did not write, with the replica of Ethereum on it."""
+    replica = Fork.replica("ethereum")
+    first = replica.timestamp - replica.block_number - 100_000
+    running = Hardhat.start(tmp_path_factory.mktemp("node"), chain_id=1, first_timestamp=first)
+    put_on_node(running, replica)
+    yield running
+    running.stop()
+
+
+@pytest.mark.parametrize("name", ["aave", "aave-shock", "compound", "vesting", "liquidator"])
+def test_rewards_on_the_snapshot_are_those_on_the_fork(
+    run_mayavi, node: Hardhat, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "warm.snapshot"
+    options = ("--env", name, "--rollouts", "6", "--output", str(file), "--rpc-url", node.url, "--json")
+    done = run_mayavi("snapshot", "warm", *options, env={"MAYAVI_CACHE_DIR": str(tmp_path / "cache")})
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["passes"] > 1
+    assert told["facts"] > 50
+    assert told["requests"] < told["facts"]  # asked in batches
+    assert node.url not in done.stdout
+
+    monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path / "cold"))
+    live = make_rows(name, 3, world=WorldSource.of("rpc", rpc_url=node.url, block=told["block"]), split="test")
+    offline = make_rows(name, 3, source=f"snapshot:{file}", split="test")
+    replica = make_rows(name, 3, split="test")
+    played = [play(env, Chance(3), EPISODES) for env in (live, offline, replica)]
+    assert np.array_equal(played[0].rewards, played[1].rewards)
+    assert np.array_equal(played[0].rewards, played[2].rewards)
+    assert played[0].rewards.any()
+    for env in (live, offline):
+        assert env.exact() == replica.exact()
+    assert live.fleet._origin.requests > 0
+    assert offline.fleet._origin.requests == 0
+
+
+def test_a_market_of_several_agents_is_read_whole(
+    node: Hardhat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path / "cache"))
+    world = WorldSource.of("rpc", rpc_url=node.url)
+    found = warm("market", world, tmp_path / "market.snapshot", rollouts=3)  # it plays the file, and compares
+    assert found.path.is_file()
+    assert found.facts > 50
+    assert found.strategies == ("random",)
+
+
+def test_training_on_the_snapshot_is_training_on_the_fork_and_asks_nobody(
+    node: Hardhat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "aave.snapshot"
+    monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path / "cache"))
+    told = warm("aave", WorldSource.of("rpc", rpc_url=node.url), file, rollouts=6)
+    settings = {"env": "aave", "framework": "sb3", "timesteps": 96, "num_envs": 4, "rollout_steps": 12}
+    settings |= {"minibatch_size": 48, "epochs": 2, "seed": 5}
+    monkeypatch.setenv("MAYAVI_RPC_URL", node.url)
+    live = train(TrainConfig.of(settings, {"source": "rpc", "block": told.block}), models=tmp_path / "live")
+    monkeypatch.setenv("MAYAVI_RPC_URL", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path / "empty"))
+    offline = train(TrainConfig.of(settings, {"source": f"snapshot:{file}"}), models=tmp_path / "offline")
+    assert live.mean_reward == offline.mean_reward
+    assert live.mean_reward
+    with pytest.raises(MissingStateError) as error:
+        make_rows("vesting", 1, source=f"snapshot:{file}")
+    assert "mayavi snapshot warm --env vesting" in str(error.value.hint)
