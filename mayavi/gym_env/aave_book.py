@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mayavi.evm.fleet import Program, Template, Word
 from mayavi.evm.units import WAD
-from mayavi.gym_env.aave_indexes import AaveIndexes, Shares
+from mayavi.protocols.aave_indexes import AaveIndexes, Shares
 from mayavi.protocols.aave_v3 import AaveV3
 
 if TYPE_CHECKING:

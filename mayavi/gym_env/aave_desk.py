@@ -8,8 +8,8 @@ from mayavi.errors import StateError
 from mayavi.evm.fleet import Fleet, Program, Template, Word
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
-from mayavi.gym_env.aave_indexes import AaveIndexes, Shares
 from mayavi.gym_env.lending_desk import BORROWER, EVERYTHING, LIQUIDATOR, MARKET, UNLIMITED, Desk, Standing, Terms
+from mayavi.protocols.aave_indexes import AaveIndexes, Shares
 from mayavi.protocols.aave_v3 import AaveV3
 from mayavi.protocols.health import NO_DEBT
 

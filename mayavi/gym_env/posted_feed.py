@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from mayavi.errors import ExecutionError, UsageError
 from mayavi.evm.fleet import Program, Template, Word
-from mayavi.evm.hashing import selector_of
 from mayavi.evm.token_balance import slot_behind
 from mayavi.protocols.price_feed import PriceFeed
 from mayavi.sim.world_state import account_address
@@ -27,16 +26,17 @@ class PostedFeed:
 
     def __init__(self, fork: Fork, address: bytes) -> None:
         self.address = address
-        if _answer(fork, address, "ratio()"):
+        contract = PriceFeed(fork, address).contract
+        if _answer(fork, address, contract.ratio.encode()):
             raise UsageError(
                 f"{fork.name(address)} has no price of its own: it follows another feed", "take WETH as collateral"
             )
-        if _answer(fork, address, "aggregator()")[-20:] != address:
+        if _answer(fork, address, contract.aggregator.encode())[-20:] != address:
             _replace(fork, PriceFeed(fork, address))
-        feed = PriceFeed(fork, address)
-        self._place = slot_behind(fork, address, selector_of("latestAnswer()"))
-        self._owner: bytes = feed.contract.owner()
-        self._scale = 10**feed.decimals
+        self._place = slot_behind(fork, address, contract.latestAnswer.encode())
+        self._owner: bytes = contract.owner()
+        self._scale = 10 ** int(contract.decimals())
+        self._post: bytes = contract.set_answer.encode(0)
 
     def price_e8(self, program: Program) -> Word:
         """Its latest answer, with eight decimals."""
@@ -44,17 +44,14 @@ class PostedFeed:
 
     def post(self, program: Program, price_e8: Word, mask: Word) -> None:
         """Make `price_e8` its latest answer, where `mask` is not zero."""
-        data, answer = (
-            selector_of("set_answer(int256)") + bytes(32),
-            program.multiply_divide(price_e8, self._scale, 10**8),
-        )
-        program.call(Template(self.address, data, {4: answer}, sender=self._owner), mask=mask)
+        answer = program.multiply_divide(price_e8, self._scale, 10**8)
+        program.call(Template(self.address, self._post, {4: answer}, sender=self._owner), mask=mask)
 
 
-def _answer(fork: Fork, address: bytes, view: str) -> bytes:
+def _answer(fork: Fork, address: bytes, view: bytes) -> bytes:
     """What a view returns; nothing where the contract does not have it."""
     try:
-        return fork.call(address, selector_of(view))
+        return fork.call(address, view)
     except ExecutionError:
         return b""
 
