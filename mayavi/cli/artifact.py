@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mayavi.cli.eval import ModelsOption, parts
+from mayavi.cli.eval import ModelsOption
 from mayavi.cli.group import command_group
 from mayavi.cli.output import Column, print_json, print_note, print_table
-from mayavi.cli.progress import activity, counted
+from mayavi.cli.progress import activity, counted, in_parts
 from mayavi.cli.runs import RunArgument, StoreOption
 from mayavi.errors import UnknownRun, UsageError
 
@@ -135,7 +135,7 @@ def verify(
 def _verify_training(bundle: Bundle, world: WorldSource, threads: int | None, as_json: bool) -> bool:
     from mayavi.rl.training_bundle import verify_training
 
-    with parts() as say:
+    with in_parts() as say:
         result = verify_training(bundle, world=world, threads=threads, say=say)
     facts = bundle.facts["training"]
     if as_json:

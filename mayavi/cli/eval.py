@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mayavi.cli.output import Column, print_json, print_note, print_table
-from mayavi.cli.progress import counted
+from mayavi.cli.progress import in_parts
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +88,7 @@ def evaluate(
     names = None if against is None else [each.strip() for each in against.split(",") if each.strip()]
     if output is not None and not output.absolute().parent.is_dir():
         raise UsageError(f"there is no folder '{output.absolute().parent}'", "create it, or name another place")
-    with parts() as say:
+    with in_parts() as say:
         asked: dict[str, Any] = {
             "against": names,
             "settings": settings,
@@ -179,19 +177,6 @@ def settings_of(options: list[str]) -> dict[str, Any]:
     return values
 
 
-@contextmanager
-def parts() -> Iterator[Callable[[str], Callable[[int, int], None]]]:
-    """Yield `say(what)`, which gives the progress of the next part of the work."""
-    with ExitStack() as all_parts:
-        now = all_parts.enter_context(ExitStack())
-
-        def say(what: str) -> Callable[[int, int], None]:
-            now.close()
-            return now.enter_context(counted(what, "parts" if "optimum" in what else "episodes", eta=True))
-
-        yield say
-
-
 def tell(document: dict[str, Any]) -> None:
     """The evaluation for a person."""
     env, settings = document["env"], document["settings"]
@@ -225,7 +210,7 @@ def tell(document: dict[str, Any]) -> None:
     for each in (*document["comparisons"], *document["pooled"]):
         together = f" (all {each['trainings']} trainings)" if each["trainings"] > 1 else ""
         print(f"{each['strategy']}{together} against {each['against']}: {each['verdict']}")
-        wins = f"; it earns more in {each['probability_of_improvement']['value']:.0%} of them, ties counting half"
+        wins = f"; it earns more in {_percent(each['probability_of_improvement'], 0)} of them, ties counting half"
         print_note(f"  {each['reason']}{'' if each['verdict'] == 'saturated' else wins}")
     _tell_regret(document["regret"])
     settled = document["checkpoints"]
@@ -260,11 +245,15 @@ def _tell_regret(regret: dict[str, Any] | None) -> None:
         told = (
             "nothing is attainable"
             if share is None
-            else f"{'' if exact else 'at most '}{share['value']:.1%} of attainable"
+            else f"{'' if exact else 'at most '}{_percent(share, 1)} of attainable"
         )
         print(f"{name}: {told}, regret {_number(one['regret']['value'])} {_interval(one['regret'])}")
     reference = f"beyond {regret['reference']}" if regret["reference"] else "beyond zero"
     print_note(f"  {found}; attainable is what can be had {reference}")
+
+
+def _percent(share: dict[str, float], digits: int) -> str:
+    return f"{100 * share['value']:.{digits}f} %"
 
 
 def _number(value: float) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from mayavi.cli.output import is_styled, is_terminal
@@ -98,6 +98,18 @@ def counted(message: str, unit: str, *, eta: bool = False) -> Iterator[Advance]:
     finally:
         if bar:
             bar[0].stop()
+
+
+@contextmanager
+def in_parts() -> Iterator[Callable[[str], Advance]]:
+    """Yield `say(what)`, which ends the part of the work before and gives `advance(done, total)` of the next."""
+    with ExitStack() as now:
+
+        def say(what: str) -> Advance:
+            now.close()
+            return now.enter_context(counted(what, "parts" if "optimum" in what else "episodes", eta=True))
+
+        yield say
 
 
 def forecast(message: str, unit: str) -> Advance:

@@ -45,7 +45,7 @@ class VestingConfig(EnvConfig):
     )  # fmt: skip
     half_life_hours: float | None = Field(
         None, gt=0, le=1e6,
-        description="in which the reference price makes half its way back to where it began (12 of `fixed`); without it "
+        description="in which the reference price makes half its way back to where it began: 12 of `fixed`, without it "
         "drawn from 2 to 48. A million hours are a random walk",
     )  # fmt: skip
     start_level: float = Field(
