@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from mayavi.cli.eval import parts, settings_of
+from mayavi.cli.eval import settings_of
 from mayavi.cli.output import print_facts, print_json, print_note
 from mayavi.cli.position import block_of
+from mayavi.cli.progress import in_parts
 from mayavi.cli.run import BlockOption, RpcUrlOption
 
 
@@ -47,7 +48,7 @@ def warm(
     from mayavi.scenarios.world_source import WorldSource
 
     world = WorldSource.named(source, rpc_url=rpc_url, block=block_of(block))
-    with parts() as say:
+    with in_parts() as say:
         told = ""
         advance = say("reading")
 
