@@ -137,9 +137,9 @@ def sell(
 
 def sqrt_price_x96(price: Fraction, decimals_in: int, decimals_out: int, *, token0: bool) -> int:
     """The square root price of a pool where one whole token costs `price` whole others; `token0`: it is token0."""
-    raw = price * 10**decimals_out / 10**decimals_in
-    raw = raw if token0 else 1 / raw
-    return isqrt((raw.numerator << 192) // raw.denominator)
+    above, below = price.numerator * 10**decimals_out, price.denominator * 10**decimals_in
+    above, below = (above, below) if token0 else (below, above)
+    return isqrt((above << 192) // below)
 
 
 def _limit_x96(pool: UniswapV3Pool, way: Route, least: Fraction) -> int:

@@ -71,7 +71,7 @@ class EndlessRows:
         stepped = self.env.step(actions, alive)
         if before.max() >= len(self._played):
             self._played = np.concatenate([self._played, np.zeros_like(self._played)])
-        kept = np.flatnonzero(alive)
+        kept = self._places if live is None else np.flatnonzero(alive)
         self._played[before[kept], kept] = np.asarray(actions)[kept]
         if live is not None:
             rewards = np.where(alive, stepped.rewards, 0.0)
