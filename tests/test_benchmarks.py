@@ -26,7 +26,7 @@ def run_benchmarks(repository: Path, *arguments: str, **environment: str) -> sub
         cwd=repository,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=500,
         check=False,
         env=os.environ | environment,
     )
@@ -113,7 +113,7 @@ class TestCommand:
     def test_an_unknown_benchmark_is_refused_with_the_known_ones(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "calls,tulips")
         assert finished.returncode == 2
-        known = "startup, calls, batch, peers, codec, fleet, sim, blocks"
+        known = "startup, calls, batch, peers, codec, fleet, sim, rl, blocks"
         assert f"unknown benchmark 'tulips'; there are: {known}" in finished.stderr
 
     def test_without_the_cases_the_replay_says_why_it_is_skipped(self, repository: Path, tmp_path: Path) -> None:
@@ -156,6 +156,26 @@ class TestCommand:
         through = [row for row in section["rows"] if "hardhat node" in row["what"]]
         assert len(through) == 2 or any("hardhat is not installed" in note for note in section["notes"])
         assert all(row["against_us"]["value"] > 1 for row in through)
+
+    @pytest.mark.slow
+    def test_a_quick_run_of_training_measures_every_environment_and_both_frameworks(self, repository: Path) -> None:
+        finished = run_benchmarks(repository, "--only", "rl", "--quick", "--json")
+        assert finished.returncode == 0, finished.stderr
+        section = json.loads(finished.stdout.splitlines()[-1])["sections"]["rl"]
+        assert section["skipped"] is None
+        for row in section["rows"]:
+            check_row(row)
+        named = {row["what"].partition(",")[0] for row in section["rows"]}
+        assert {"aave", "aave-shock", "compound", "vesting", "liquidator", "market", "PPO"} <= named
+        batches = [row for row in section["rows"] if "adapter" in row]
+        parts = ("kernel", "fleet run", "apply", "observe", "rewards", "begin", "adapter")
+        for row in batches:
+            whole = sum(row[part]["value"] for part in (*parts, "playing", "learner", "other") if part in row)
+            assert whole == pytest.approx(1), row["what"]
+        promised = [each["what"] for each in section["targets"]]
+        assert sum("÷ EVM time of a row" in what for what in promised) in {1, 2}
+        assert sum(what.startswith("mayavi train") for what in promised) == 2
+        assert sum(what.startswith("the EVM slows") for what in promised) == 2
 
     @pytest.mark.slow
     def test_people_get_tables_and_the_verdict_on_every_target(self, repository: Path) -> None:

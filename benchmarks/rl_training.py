@@ -1,0 +1,175 @@
+"""PPO end to end, each training a process of its own: as a person runs it, and with its parts timed inside.
+
+    python -m benchmarks.rl_training '{"env": "aave", "framework": "sb3", "timesteps": 50000}'
+
+is a process of the second kind: it trains with the function that `mayavi train` calls, and prints where its time went.
+There RLlib plays in the process that learns, so that the environment that costs nothing is known where it is played.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.position import REPOSITORY
+from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable
+from benchmarks.spans import Spans, watch_rows
+from benchmarks.startup import command, run
+from benchmarks.timing import Timing, in_turns
+
+ENV, FREE_ENV = "aave", "free"
+TIMESTEPS, QUICK_TIMESTEPS = 50_000, 4_096
+LIMIT_S = {"sb3": 40, "rllib": 60}
+SEEDS_STEPS_A_SECOND = 188
+ROUNDS, PROFILE_ROUNDS = 3, 2
+NAMES = {"sb3": "Stable-Baselines3", "rllib": "RLlib"}
+SPANS = ("kernel", "fleet.run", "apply", "observe", "rewards", "begin", "adapter", "playing", "learner", "other")
+
+
+class Trained(NamedTuple):
+    """What one process told."""
+
+    process_s: float
+    train_s: float
+    steps: int
+    spans: dict[str, float]
+
+    @property
+    def loop_s(self) -> float:
+        """What was spent on playing and learning, whatever surrounds them: the part an environment can slow down."""
+        return sum(seconds for name, seconds in self.spans.items() if name != "other")
+
+
+def trainings(section: Section, effort: Effort) -> None:
+    """Both frameworks from the command line; then on a real environment and on the free one, in turns."""
+    timesteps = QUICK_TIMESTEPS if effort.quick else TIMESTEPS
+    from_the_shell(section, effort, timesteps)
+    against_free(section, effort, timesteps)
+    if effort.quick:
+        section.notes.append(f"a quick run trains {timesteps:,} steps: most of its time is the start of frameworks")
+
+
+def from_the_shell(section: Section, effort: Effort, timesteps: int) -> None:
+    """`mayavi train` from the start of the process to the model on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked = ["train", "--env", ENV, "--timesteps", str(timesteps), "--models", folder]
+        contestants = {each: run([*command(), *asked, "--framework", each]) for each in NAMES}
+        timings = in_turns(contestants, 1 if effort.quick else ROUNDS)
+    for framework, timing in timings.items():
+        speed = Quantity(timesteps / timing.median, "/s")
+        what = f"mayavi train --env {ENV} --framework {framework} --timesteps {timesteps}"
+        section.rows.append(Row(what, figures_of(timing, speed)))
+        limit = Quantity(LIMIT_S[framework], "s")
+        section.targets.append(Target(f"{what}, from process start", limit, Quantity(timing.median, "s")))
+        gain = Quantity(speed.value / SEEDS_STEPS_A_SECOND, "×")
+        what = f"that with {NAMES[framework]}, of {SEEDS_STEPS_A_SECOND} steps a second"
+        section.targets.append(Target(what, Quantity(5, "×"), gain, at_most=False))
+
+
+def against_free(section: Section, effort: Effort, timesteps: int) -> None:
+    """Where the time of a training goes, and how much of it an environment that costs nothing spares."""
+    kept: dict[str, list[Trained]] = {}
+
+    def once(framework: str, env: str) -> float:
+        done = train_in_process(framework, env, timesteps)
+        kept.setdefault(f"{framework} {env}", []).append(done)
+        return done.loop_s
+
+    names = [f"{framework} {env}" for framework in NAMES for env in (ENV, FREE_ENV)]
+    timings = in_turns({name: partial(once, *name.split()) for name in names}, 1 if effort.quick else PROFILE_ROUNDS)
+    for name in names:
+        framework, env = name.split()
+        fastest = min(kept[name], key=lambda each: each.loop_s)
+        parts = {span: Quantity(fastest.spans.get(span, 0.0) / fastest.train_s, "%") for span in SPANS}
+        what = f"PPO, {NAMES[framework]}, {fastest.steps:,} steps of '{env}', playing and learning"
+        figures = figures_of(timings[name], Quantity(fastest.steps / fastest.loop_s, "/s"))
+        section.rows.append(Row(what, figures | {span.replace(".", " "): share for span, share in parts.items()}))
+    for framework, title in NAMES.items():
+        slower = Quantity(timings[f"{framework} {ENV}"].ratio(timings[f"{framework} {FREE_ENV}"]), "×")
+        what = f"the EVM slows playing and learning with {title} down"
+        section.targets.append(Target(what, Quantity(2.5, "×"), slower))
+
+
+def figures_of(timing: Timing, speed: Quantity) -> dict[str, Quantity]:
+    """The columns that trainings share with environments, and the seconds they took."""
+    return {"steps": speed, "spread": Quantity(timing.spread, "%"), "seconds": Quantity(timing.median, "s")}
+
+
+def train_in_process(framework: str, env: str, timesteps: int) -> Trained:
+    """Train in a fresh process."""
+    config = {"env": env, "framework": framework, "timesteps": timesteps, "seed": 1, "runners": 0}
+    arguments = [sys.executable, "-m", "benchmarks.rl_training", json.dumps(config)]
+    began = time.perf_counter()
+    done = subprocess.run(arguments, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    taken = time.perf_counter() - began
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise Unavailable(f"a training with {NAMES[framework]} failed: {reason}")
+    told = json.loads(done.stdout.splitlines()[-1])
+    return Trained(taken, told["train_s"], told["steps"], told["spans"])
+
+
+# -- inside the process -----------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Train what the command line says, with every part timed."""
+    config = json.loads(sys.argv[1])
+    began = time.perf_counter()
+    spans = Spans()
+    watch_training(spans, config)
+    from mayavi.rl.config import TrainConfig
+    from mayavi.rl.training import train
+
+    with tempfile.TemporaryDirectory() as folder:
+        done = train(TrainConfig.of(config), models=Path(folder))
+    seconds = time.perf_counter() - began
+    spans.seconds["other"] = seconds - sum(spans.seconds.values())
+    print(json.dumps({"train_s": seconds, "steps": done.steps, "spans": spans.seconds}))
+
+
+def watch_training(spans: Spans, config: dict[str, Any]) -> None:
+    """Time the rows, their adapter, the playing around it and the learning, of whichever framework."""
+    from benchmarks.free_env import FREE
+    from mayavi.gym_env.registry import ENVS
+
+    ENVS[FREE.name] = FREE
+    kind = ENVS[config["env"]].load()
+    made = kind.__init__
+
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        made(self, *args, **options)
+        watch_rows(spans, self)
+
+    kind.__init__ = init  # type: ignore[method-assign]
+    if config["framework"] == "sb3":
+        from stable_baselines3 import PPO
+
+        from mayavi.gym_env.sb3 import RowsVecEnv
+
+        spans.watch(RowsVecEnv, "step_wait", "adapter")
+        spans.watch(PPO, "collect_rollouts", "playing")
+        spans.watch(PPO, "train", "learner")
+    else:
+        from ray.rllib.algorithms.ppo import PPO as RllibPpo  # noqa: N811
+        from ray.rllib.core.learner.learner_group import LearnerGroup
+        from ray.rllib.env.env_runner_group import EnvRunnerGroup
+        from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+
+        from mayavi.gym_env.vector import MayaviVectorEnv
+
+        spans.watch(MayaviVectorEnv, "step", "adapter")
+        spans.watch(SingleAgentEnvRunner, "sample", "playing")
+        spans.watch(LearnerGroup, "update", "learner")
+        spans.watch(EnvRunnerGroup, "sync_weights", "learner")
+        spans.watch(RllibPpo, "training_step", "playing")
+
+
+if __name__ == "__main__":
+    main()
