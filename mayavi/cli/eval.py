@@ -57,7 +57,7 @@ def evaluate(
         str,
         typer.Option("--search", metavar="auto|exhaustive|beam", help="With the baseline optimum: how it is found."),
     ] = "auto",
-    width: Annotated[int, typer.Option("--beam-width", help="With a beam search: states that go on.")] = 8,
+    width: Annotated[int, typer.Option("--beam-width", help="With a beam search: states that go on.")] = 4,
     points: Annotated[int, typer.Option("--grid", help="With continuous actions: points a search tries of each.")] = 5,
     source: Annotated[
         str | None,
@@ -161,8 +161,7 @@ def _world(source: str | None) -> Any:
         return None
     from mayavi.scenarios.world_source import WorldSource
 
-    kind, _, path = source.partition(":")
-    return WorldSource.of(kind, snapshot=Path(path) if path else None)
+    return WorldSource.named(source)
 
 
 def settings_of(options: list[str]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from mayavi.rl.exhaustive_search import Found
 from mayavi.rl.fingerprints import states
 
 Script = Callable[[Any], NDArray[Any]]
-WIDTH = 8
+WIDTH = 4
 
 
 def rows_per_episode(grid: ActionGrid, width: int) -> int:

@@ -169,9 +169,7 @@ def parse_settings(options: Iterable[str], env_settings: Iterable[str]) -> dict[
         elif key.removeprefix("env.") in theirs:
             told[key.removeprefix("env.")] = value
         else:
-            raise UnknownName.of(
-                "setting", key, own | theirs, "docs/rl/training.md lists them"
-            )
+            raise UnknownName.of("setting", key, own | theirs, "docs/rl/training.md lists them")
     return {**values, "env_config": told} if told else values
 
 

@@ -14,7 +14,7 @@ from mayavi.rl.evaluation import EvaluationSettings
 from mayavi.rl.exhaustive_search import search_exhaustively
 from mayavi.rl.interval_estimates import Bootstrap
 from mayavi.rl.model_evaluation import evaluate_baselines
-from mayavi.rl.optimum import SearchSettings
+from mayavi.rl.optimum import SearchSettings, find_optimum
 from mayavi.rl.play import play
 from mayavi.rl.strategies import Planned, baseline
 
@@ -55,3 +55,14 @@ def test_the_optimum_of_the_borrower_is_the_best_of_all_sequences() -> None:
     assert found.value == tried.rewards.max()
     assert found.row_steps < 3 + 9 + 27 + 81  # a repayment out of an empty wallet is a rest
     assert found.merged > 0
+
+
+@pytest.mark.parametrize(("name", "horizon"), [("aave", 6), ("aave-shock", 4), ("vesting", 4)])
+def test_a_beam_finds_the_optimum_where_everything_can_be_tried(name: str, horizon: int) -> None:
+    def make(rows: int) -> Any:
+        return make_rows(name, rows, split="validation", horizon=horizon)
+
+    exact = find_optimum(make, range(6), SearchSettings("exhaustive"))
+    beam = find_optimum(make, range(6), SearchSettings("beam"))
+    assert beam.values == pytest.approx(exact.values, rel=1e-12)
+    assert all(beam.values[episode] <= exact.values[episode] + 1e-15 for episode in range(6))

@@ -1,0 +1,45 @@
+"""docs/rl/evaluation.md tells the truth: its example runs, its output is what its command prints, its keys exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mayavi.rl.eval_file import RESERVED
+from mayavi.rl.evaluation import EvaluationSettings
+from mayavi.rl.interval_estimates import Bootstrap
+from mayavi.rl.model_evaluation import evaluate_baselines
+from mayavi.rl.optimum import SearchSettings
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs/rl/evaluation.md").read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    return PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_every_key_of_the_file_is_described() -> None:
+    quick = EvaluationSettings(2, bootstrap=Bootstrap(resamples=100), search=SearchSettings("beam", width=1))
+    document = evaluate_baselines("aave", ["noop", "optimum"], quick, config={"horizon": 2})
+    described = set(re.findall(r"`(\w+)`", section("The file")))
+    assert set(RESERVED) <= described
+    assert set(document) - {"optimum"} <= described | {"noop"}
+    for part in (document["noop"], document["comparisons"][0], document["settings"], document["env"]):
+        assert set(part) <= described
+    assert set(document["regret"]) - {"strategies"} <= described
+
+
+@pytest.mark.slow
+def test_the_example_and_the_output_are_real(run_mayavi, capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(code, "docs/rl/evaluation.md", "exec"), {})
+    assert "repay_all" in capsys.readouterr().out
+    command = re.search(r"^    mayavi (eval - .*)$", PAGE, re.MULTILINE)
+    output = re.search(r"```\n(aave .*?)```", PAGE, re.DOTALL)
+    assert command is not None
+    assert output is not None
+    printed = run_mayavi(*command[1].split())
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout == output[1]
