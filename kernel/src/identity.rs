@@ -12,8 +12,9 @@ use crate::{
     world::World,
 };
 
-/// SHA-256 of the block and of every account and slot that is not as it is below. A value that was written back to what
-/// it was leaves no trace, so two courses of events that end alike have one identity.
+/// SHA-256 of the block and of every account and slot that is not as it is below. In a closed world a value that was
+/// written back to what it was leaves no trace, so two courses of events that end alike have one identity. What lies
+/// below an open one may be learnt at any time, which must change no identity: there everything written counts.
 pub fn identity(world: &World, row: &Row) -> [u8; 32] {
     let mut bytes = Vec::with_capacity(4096);
     dump_block(&mut bytes, &row.block);
@@ -26,22 +27,16 @@ pub fn identity(world: &World, row: &Row) -> [u8; 32] {
 }
 
 fn dump_change(out: &mut Vec<u8>, world: &World, address: &Address, account: &OverlayAccount) {
-    let (same_info, covers, mut slots) = world
-        .account(address, |below| {
-            let covers = account.cleared && !(below.complete && below.slots.is_empty());
-            let as_below = |key: &U256| match below.slots.get(key) {
-                Some(value) if !account.cleared => Some(*value),
-                None if !account.cleared && !below.complete => None,
-                _ => Some(U256::ZERO),
-            };
-            let slots = changed(account, as_below);
-            (alike(&below.info, &account.info), covers, slots)
-        })
-        .unwrap_or_else(|| {
-            // In a closed world an empty account and none at all are the same thing.
-            let absent = world.closed && account.info.is_empty();
-            (absent, account.cleared && !world.closed, changed(account, |_| world.closed.then_some(U256::ZERO)))
-        });
+    let below = if world.closed { world.base.get(address) } else { None };
+    let value_below = |key: &U256| match below {
+        Some(below) if !account.cleared => below.slots.get(key).copied().or(below.complete.then_some(U256::ZERO)),
+        _ => Some(U256::ZERO),
+    };
+    let written = account.slots.iter().map(|(key, value)| (*key, *value));
+    let mut slots: Vec<_> = written.filter(|(key, value)| !world.closed || value_below(key) != Some(*value)).collect();
+    // In a closed world an empty account and none at all are the same thing.
+    let same_info = below.map_or(world.closed && account.info.is_empty(), |below| alike(&below.info, &account.info));
+    let covers = account.cleared && below.map_or(!world.closed, |below| !(below.complete && below.slots.is_empty()));
     if same_info && !covers && !account.destroyed && slots.is_empty() {
         return;
     }
@@ -60,10 +55,4 @@ fn dump_change(out: &mut Vec<u8>, world: &World, address: &Address, account: &Ov
 
 fn alike(one: &AccountInfo, other: &AccountInfo) -> bool {
     (one.balance, one.nonce, one.code_hash) == (other.balance, other.nonce, other.code_hash)
-}
-
-/// The slots whose value is not the one `below`; where that is unknown, every slot that was written.
-fn changed(account: &OverlayAccount, below: impl Fn(&U256) -> Option<U256>) -> Vec<(U256, U256)> {
-    let differs = |(key, value): &(&U256, &U256)| below(key) != Some(**value);
-    account.slots.iter().filter(differs).map(|(key, value)| (*key, *value)).collect()
 }

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from mayavi.gym_env.rows import RowsEnv
 
-_TOLD_ELSEWHERE = {"clipped"}  # what it counts is told in the actions
+_TOLD_ELSEWHERE = {"clipped", "remembered"}
+"""What the actions tell, and what pictures are drawn from: neither decides what happens next."""
 
 
 def states(env: RowsEnv[Any], rows: Sequence[int] | NDArray[np.intp]) -> list[bytes]:

@@ -88,7 +88,8 @@ class Bootstrap:
     def estimate_pooled(self, values: Floats, statistic: Statistic = mean) -> Estimate:
         """`statistic` of (trainings, episodes) values, trainings and episodes drawn again both.
 
-        The interval tells what another training seed and other episodes would give, not other episodes alone.
+        The interval tells what another training seed and other episodes would give, not other episodes alone. Trainings
+        are few, and percentiles of a bootstrap of few are too narrow: they are expanded as Student's t asks for.
         """
         values = np.asarray(values, dtype=np.float64)
         checked(values.ravel())
@@ -103,7 +104,7 @@ class Bootstrap:
             mixed = weights[done : done + len(drawn)] @ values
             parts.append(statistic(np.take_along_axis(mixed, drawn, axis=1)))
             done += len(drawn)
-        return self._interval(centre, parts)
+        return self._interval(centre, parts, _expanded((1 - self.confidence) / 2, trainings))
 
     def estimate_ratio(self, parts: Floats, wholes: Floats) -> Estimate | None:
         """The mean of `parts` over that of `wholes`, none of which is negative; None where these are all zero."""
@@ -124,10 +125,19 @@ class Bootstrap:
         for start in range(0, self.resamples, rows):
             yield rng.integers(count, size=(min(rows, self.resamples - start), count))
 
-    def _interval(self, centre: float, parts: list[Floats]) -> Estimate:
-        tail = (1 - self.confidence) / 2
+    def _interval(self, centre: float, parts: list[Floats], tail: float | None = None) -> Estimate:
+        tail = (1 - self.confidence) / 2 if tail is None else tail
         low, high = np.quantile(np.concatenate(parts), [tail, 1 - tail])
         return Estimate(centre, float(low), float(high))
+
+
+def _expanded(tail: float, count: int) -> float:
+    """The tail to cut off so that percentiles of a bootstrap of `count` values hold what those of many would."""
+    if count < 2:
+        return tail
+    from scipy.special import ndtr, stdtrit
+
+    return float(ndtr(-math.sqrt(count / (count - 1)) * stdtrit(count - 1, 1 - tail)))
 
 
 def checked(values: Floats) -> Floats:

@@ -372,3 +372,16 @@ def test_an_array_of_any_integers_gives_the_same_words_as_their_list(fork: Fork,
     if kind.kind == "i":
         with pytest.raises(BadInteger, match="input 'given' holds -2, which is negative"):
             fleet.run(program, given=np.array([1, -2, 3], dtype=kind))
+
+
+def test_what_is_learnt_of_an_open_world_changes_no_identity() -> None:
+    evm = Evm(1, "cancun", closed=False)
+    evm.learn_account(STORER, 0, 1, STORE)
+    fleet = Fleet(Fork._of(evm, None, {}, {}), 2)
+    program = Program()
+    program.store(STORER, 5, program.input("value"))
+    fleet.run(program, value=[7, 8])
+    before = fleet.identities()
+    evm.learn_slots(STORER, {5: 7})
+    assert fleet.identities() == before
+    assert before[0] != before[1]

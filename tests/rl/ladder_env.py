@@ -20,16 +20,11 @@ LADDER = b"\x1a" * 20
 TOP = 40
 
 
-class EmptyWorld:
+def empty_world() -> Fork:
     """A chain with nothing on it."""
-
-    def on(self, chain: str) -> EmptyWorld:
-        return self
-
-    def open(self) -> Fork:
-        fork = Fork.empty()
-        fork.set_block(number=1_000, timestamp=50_000)
-        return fork
+    fork = Fork.empty()
+    fork.set_block(number=1_000, timestamp=50_000)
+    return fork
 
 
 class LadderConfig(EnvConfig):
@@ -49,7 +44,7 @@ class LadderEnv(RowsEnv[LadderConfig]):
     }
 
     def __init__(self, config: LadderConfig, rows: int = 1, **more: Any) -> None:
-        super().__init__(config, rows, **{"world": EmptyWorld(), **more})  # type: ignore[arg-type]
+        super().__init__(config, rows, **{"world": empty_world(), **more})
         self.observation_space = spaces.Box(0.0, 1.0, (3,), np.float32)
         self.action_space = (
             spaces.Discrete(3) if config.actions == "discrete" else spaces.Box(-1.0, 1.0, (1,), np.float32)

@@ -77,18 +77,23 @@ def test_twenty_episodes_are_enough_for_nearly_95_and_five_are_not() -> None:
     assert held[5] / 400 < 0.88
 
 
-def test_a_pooled_interval_covers_the_chance_of_training_too() -> None:
+@pytest.mark.parametrize("trainings", [5, 12])
+def test_a_pooled_interval_covers_the_chance_of_training_too(trainings: int) -> None:
     rng = np.random.default_rng(2)
     held = narrow = 0
-    for trial in range(150):
-        seeds = rng.standard_normal(12)[:, None]  # each training ends somewhere else
-        values = seeds + 0.1 * rng.standard_normal((12, 60))
-        pooled = Bootstrap(seed=trial, resamples=400).estimate_pooled(values)
+    for trial in range(200):
+        seeds = rng.standard_normal(trainings)[:, None]  # each training ends somewhere else
+        values = seeds + 0.1 * rng.standard_normal((trainings, 40))
+        pooled = Bootstrap(seed=trial, resamples=2_000).estimate_pooled(values)
         held += pooled.low <= 0 <= pooled.high
         alone = Bootstrap(seed=trial, resamples=400).estimate(values.mean(axis=0))
         narrow += alone.low <= 0 <= alone.high
-    assert held / 150 > 0.85
-    assert narrow / 150 < 0.2  # episodes alone would claim far too much
+    assert held / 200 > 0.88
+    assert narrow / 200 < 0.2  # episodes alone would claim far too much
+
+
+def test_a_pooled_interval_of_one_training_is_that_of_its_episodes() -> None:
+    rng = np.random.default_rng(2)
     one = rng.standard_normal(50)
     assert Bootstrap().estimate_pooled(np.stack([one])).low == pytest.approx(Bootstrap().estimate(one).low)
 
