@@ -165,6 +165,14 @@ class MemoryCeiling(UsageError):
     """A training whose model and batch would take more memory than it may."""
 
 
+class CostCeiling(UsageError):
+    """A training elsewhere that could cost more than it may."""
+
+
+class RemoteError(MayaviError):
+    """Work on rented machines, or the way there or back, that failed."""
+
+
 class EvaluationFileError(MayaviError):
     """A file that should hold an evaluation and does not, or one of a newer Mayavi."""
 

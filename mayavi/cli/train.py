@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -69,7 +69,7 @@ def train(
     `mayavi eval RUN_ID` says what it is worth. A training that was stopped goes on with `mayavi train --resume`.
     """
     from mayavi.cli import INTERRUPTED
-    from mayavi.rl.backend import chosen_backend, train_on
+    from mayavi.rl.backend import MODAL, chosen_backend, train_on
     from mayavi.rl.run_folder import RunFolder, models_path
 
     if run is not None and not resume:
@@ -85,11 +85,17 @@ def train(
         "recurrent": recurrent or None,
         "source": source,
     }
+    out = sys.stderr if as_json else sys.stdout
+
+    def say(line: str) -> None:
+        print(line, file=out, flush=True)
+
+    if resume and run is not None and backend == MODAL:
+        _fetch(run, place, say)
     folder = _unfinished(run, place) if resume else None
     asked = _asked(folder, config, {key: value for key, value in given.items() if value is not None}, overrides or [])
     if ray is not None and asked.framework != "rllib":
         raise UsageError("--ray is for RLlib, and stable-baselines3 trains in this process", "leave --ray out")
-    out = sys.stderr if as_json else sys.stdout
     started: list[str] = []
 
     def begun(run_id: str) -> None:
@@ -114,6 +120,7 @@ def train(
                 progress=progress,
                 ray=ray,
                 begun=begun,
+                say=say,
             )
     except KeyboardInterrupt:
         if started:
@@ -163,6 +170,18 @@ def _unfinished(named: str | None, place: Path) -> Any:
         f"no training in '{place}' waits to be resumed",
         "`mayavi train --resume RUN --timesteps N` trains a finished one",
     )
+
+
+def _fetch(run: str, place: Path, say: Callable[[str], None]) -> None:
+    """Bring a run that is further on Modal, or not here at all, from there. Names that are no whole id are of here."""
+    from mayavi.rl.modal_training import fetch_run
+    from mayavi.sim.store.run_id import check_id
+
+    try:
+        check_id(run)
+    except UsageError:
+        return
+    fetch_run(run, place, say=say)
 
 
 def _prepare(asked: TrainConfig) -> None:

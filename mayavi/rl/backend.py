@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from mayavi.errors import SetupError, UnknownName
+from mayavi.errors import UnknownName, UsageError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.progress import Progress
 from mayavi.rl.training import TrainedModel, train
@@ -17,10 +17,10 @@ BACKENDS = (LOCAL, MODAL)
 
 
 def chosen_backend(remote: str | None = None) -> str:
-    """What `--remote` says, else MAYAVI_RL_BACKEND, else `local`."""
+    """`local` or `modal`: what `--remote` says, else MAYAVI_RL_BACKEND, else `local`."""
     if remote is not None:
-        if remote != MODAL:
-            raise UnknownName.of("remote", remote, [MODAL], "trainings go to modal")
+        if remote not in BACKENDS:
+            raise UnknownName.of("remote", remote, BACKENDS, "trainings go to modal; local is here")
         return remote
     named = os.environ.get(VARIABLE, "").strip() or LOCAL
     if named not in BACKENDS:
@@ -37,8 +37,13 @@ def train_on(
     progress: Progress | None = None,
     ray: str | None = None,
     begun: Callable[[str], None] | None = None,
+    say: Callable[[str], None] = print,
 ) -> TrainedModel:
-    """Train `config` there; what comes of it is in `models` here."""
+    """Train `config` there; what comes of it is in `models` here. `say` is told what it may cost before it does."""
     if backend == MODAL:
-        raise SetupError("this mayavi cannot train on Modal yet", "leave --remote out")
+        from mayavi.rl.modal_training import train_on_modal
+
+        if ray is not None:
+            raise UsageError("a training is on a Ray cluster or on Modal", "leave --ray or --remote out")
+        return train_on_modal(config, models=models, resume=resume, progress=progress, begun=begun, say=say)
     return train(config, models=models, resume=resume, progress=progress, ray=ray, begun=begun)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import UsageError
@@ -72,8 +71,16 @@ def env_settings(name: str) -> list[str]:
 
 def world_of(config: TrainConfig) -> WorldSource:
     """The world that `source` names: `replica`, `snapshot:PATH` or `rpc` (MAYAVI_RPC_URL, which is never kept)."""
-    kind, _, path = config.source.partition(":")
-    return WorldSource.of(kind, snapshot=Path(path) if path else None, block=config.block)
+    return WorldSource.named(config.source, block=config.block)
+
+
+def pinned(config: TrainConfig) -> TrainConfig:
+    """`config` with the number of the block that a node calls the latest now, so that everybody opens the same."""
+    if config.source != "rpc" or config.block is not None:
+        return config
+    fork = world_of(config).on(str(config.env_config.get("chain", "ethereum"))).open()
+    fork.close()
+    return config.model_copy(update={"block": int(fork.source["block"])})
 
 
 def make_training_rows(config: TrainConfig, rows: int) -> RowsEnv[Any]:

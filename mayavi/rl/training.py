@@ -63,7 +63,7 @@ def train(
     of a cluster that RLlib's runners work on. The caller's generators are left as they were.
     """
     from mayavi.rl import chance
-    from mayavi.rl.environments import env_facts
+    from mayavi.rl.environments import env_facts, pinned
     from mayavi.rl.memory_ceiling import check_ceiling, estimate
     from mayavi.rl.session import Session
     from mayavi.sim.store.run_id import check_id, new_run_id
@@ -71,6 +71,7 @@ def train(
     check_installed(config.framework)
     place = models_path(models)
     if resume is None:
+        config = pinned(config)
         folder = RunFolder(place / check_id(run_id or new_run_id()))
         if (folder.path / "run.json").exists():
             raise UsageError(f"there is a run {folder.run_id} already", "`--resume` goes on with it")
@@ -110,8 +111,13 @@ def train(
             raise
         finally:
             session.close()
-        done = session.record
-    last = (done.get("resumes") or [None])[-1] if checkpoint else None
+    return trained_model(folder, config, resumed=checkpoint is not None)
+
+
+def trained_model(folder: RunFolder, config: TrainConfig, *, resumed: bool = True) -> TrainedModel:
+    """What the record of a run says came of it; `resumed` tells of its last stretch that it was not the first."""
+    done = folder.read()
+    last = (done.get("resumes") or [None])[-1] if resumed else None
     return TrainedModel(
         run_id=folder.run_id,
         path=folder.path,

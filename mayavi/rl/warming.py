@@ -190,11 +190,10 @@ def _check(
     again = _on(WorldSource("snapshot", path=written.absolute()), name, config, envs[0][1].rows)
     for at, ((split, live), (_, offline)) in enumerate(zip(envs, again, strict=True)):
         episodes = _episodes(live.name, split, 1, rollouts)
-        rewards = [_rewards(env, episodes) for env in (live, offline)]
-        if not np.array_equal(*rewards):
+        unlike = np.flatnonzero(_rewards(live, episodes) != _rewards(offline, episodes))
+        if len(unlike):
             raise StateError(
-                f"episode {episodes[int(np.flatnonzero(rewards[0] != rewards[1])[0])]} has another reward on the "
-                "snapshot than on the fork",
+                f"episode {episodes[unlike[0]]} has another reward on the snapshot than on the fork",
                 "please report this: nothing was written",
             )
         _tell(progress, "checking the snapshot", at + 1, len(envs))
