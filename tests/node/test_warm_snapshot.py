@@ -11,7 +11,9 @@ import pytest
 
 from mayavi import Fork
 from mayavi.errors import MissingStateError
+from mayavi.evm.contents import WorldContents
 from mayavi.gym_env import make_rows
+from mayavi.protocols import AaveV3
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.play import play
 from mayavi.rl.strategies import Chance
@@ -28,12 +30,17 @@ EPISODES = list(range(1000, 1006))
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hardhat]:
     """A node that Mayavi did not write, with the replica of Ethereum on it."""
-    replica = Fork.replica("ethereum")
-    first = replica.timestamp - replica.block_number - 100_000
-    running = Hardhat.start(tmp_path_factory.mktemp("node"), chain_id=1, first_timestamp=first)
-    put_on_node(running, replica)
+    running = started(tmp_path_factory.mktemp("node"), Fork.replica("ethereum"))
     yield running
     running.stop()
+
+
+def started(folder: Path, world: Fork) -> Hardhat:
+    """A node with `world` on it."""
+    first = world.timestamp - world.block_number - 100_000
+    running = Hardhat.start(folder, chain_id=1, first_timestamp=first)
+    put_on_node(running, world)
+    return running
 
 
 @pytest.mark.parametrize("name", ["aave", "aave-shock", "compound", "vesting", "liquidator"])
@@ -93,3 +100,29 @@ def test_training_on_the_snapshot_is_training_on_the_fork_and_asks_nobody(
     with pytest.raises(MissingStateError) as error:
         make_rows("vesting", 1, source=f"snapshot:{file}")
     assert "mayavi snapshot warm --env vesting" in str(error.value.hint)
+
+
+def test_prices_are_posted_where_the_feed_listens_to_its_own_oracles_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a real chain: the feed of WETH hands every question on to an aggregator that nobody here can report to."""
+    world = Fork.replica("ethereum").copy()
+    feed = world.address_of(AaveV3(world).oracle.getSourceOfAsset(world.address_of("WETH")))
+    aggregator = bytes.fromhex("a99e" * 10)
+    world.set_code(aggregator, world.code(feed))
+    for slot, value in WorldContents.of(world.freeze().dump()).accounts[feed].slots.items():
+        world.set_storage(aggregator, slot, value)
+    asks = "3660006000376000600036600073" + aggregator.hex() + "5afa3d600060003e6031573d6000fd5b3d6000f3"
+    world.set_code(feed, bytes.fromhex(asks))
+    monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path / "cache"))
+    node = started(tmp_path, world)
+    try:
+        file = tmp_path / "shock.snapshot"
+        warm("aave-shock", WorldSource.of("rpc", rpc_url=node.url), file, rollouts=6)
+        live = make_rows("aave-shock", 3, world=WorldSource.of("rpc", rpc_url=node.url, block=node.block_number))
+        envs = (live, make_rows("aave-shock", 3, source=f"snapshot:{file}"), make_rows("aave-shock", 3))
+        rewards = [play(env, Chance(3), EPISODES).rewards.tolist() for env in envs]
+    finally:
+        node.stop()
+    assert rewards[0] == rewards[1] == rewards[2]
+    assert len(set(rewards[0])) > 3
