@@ -377,11 +377,13 @@ def test_an_array_of_any_integers_gives_the_same_words_as_their_list(fork: Fork,
 def test_what_is_learnt_of_an_open_world_changes_no_identity() -> None:
     evm = Evm(1, "cancun", closed=False)
     evm.learn_account(STORER, 0, 1, STORE)
-    fleet = Fleet(Fork._of(evm, None, {}, {}), 2)
+    evm.learn_slots(STORER, {5: 1})
+    fleet = Fleet(Fork._of(evm, None, {}, {}), 3)
     program = Program()
     program.store(STORER, 5, program.input("value"))
-    fleet.run(program, value=[7, 8])
+    fleet.run(program, value=[7, 8, 7], threads=1)
     before = fleet.identities()
-    evm.learn_slots(STORER, {5: 7})
+    evm.learn_slots(STORER, {6: 7})
+    evm.learn_account(LOADER, 5, 1, LOAD)
     assert fleet.identities() == before
-    assert before[0] != before[1]
+    assert before[0] == before[2] != before[1]
