@@ -236,7 +236,9 @@ class Fleet:
 
     def fork(self, row: int) -> Fork:
         """A `Fork` that stands where the row stands, to look at with every tool there is."""
-        return Fork._of(self._fleet.evm(self._row(row)), None, dict(self._origin.labels), dict(self._origin.source))
+        evm, origin = self._fleet.evm(self._row(row)), self._origin
+        evm.probe = origin.learns
+        return Fork._of(evm, origin._learner.remote, dict(origin.labels), dict(origin.source))
 
     def _row(self, row: int) -> int:
         number = as_integer(row)

@@ -85,10 +85,11 @@ def train_on_modal(
         request = Request(config.to_json(), run_id, world, home=config.source, environment=carried)
         if begun is not None:
             begun(run_id)
+        say("a machine is started; an image that Modal does not have yet is built first, which takes some minutes")
         try:
             answer = (call or call_modal)(machine, store, request, lambda: _tell(store, run_id, config, progress))
         except BaseException:
-            with suppress(RemoteError):  # what was kept until then, where something was
+            with suppress(Exception):  # what was kept until then, where something was
                 say(f"run {run_id} stopped; what the volume holds of it is in {download(store, run_id, place).path}")
             raise
         if "error" in answer:

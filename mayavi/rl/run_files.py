@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mayavi.errors import RemoteError
-from mayavi.rl.checkpoints import write_json
+from mayavi.rl.checkpoints import PARTIAL, write_json
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -31,7 +31,8 @@ def list_files(folder: Path) -> Manifest:
     found: Manifest = {}
     for each in sorted(folder.rglob("*")):
         name = each.relative_to(folder).as_posix()
-        if each.is_file() and name not in _LEFT_OUT and not name.endswith((".partial", ".part")):
+        unfinished = any(part.endswith((PARTIAL, ".part")) for part in each.relative_to(folder).parts)
+        if each.is_file() and name not in _LEFT_OUT and not unfinished:
             found[name] = {"sha256": digest_of(each), "bytes": each.stat().st_size}
     return found
 

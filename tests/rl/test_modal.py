@@ -8,7 +8,7 @@ import shutil
 import sys
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -263,10 +263,32 @@ def test_the_image_holds_this_project_as_it_is_installed_here() -> None:
     names = {each.partition("==")[0] for each in found}
     assert {"numpy", "torch", "gymnasium", "stable-baselines3", "ray[rllib]"} <= names
     assert all("==" in each and "+" not in each for each in found)
-    modal_app.build_image()  # its description; Modal builds it when it is first used
+    # The whole description of the app; Modal makes it true when it is first called.
+    app, function = modal_app.build_app(Machine(), modal_app.open_volume())
+    assert app.name == "mayavi"
+    assert isinstance(function, modal.Function)
     modal_app.check_platform("Linux", "x86_64")
     with pytest.raises(SetupError, match="built for Darwin on arm64"):
         modal_app.check_platform("Darwin", "arm64")
+
+
+def test_the_call_is_waited_for_and_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[Any] = [TimeoutError(), TimeoutError(), {"run_id": "run", "steps": 1}]
+    asked, polled = [], []
+
+    def get(timeout: float) -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    app = SimpleNamespace(run=nullcontext)
+    function = SimpleNamespace(spawn=lambda request: asked.append(request) or SimpleNamespace(get=get))
+    monkeypatch.setattr(modal_training, "build_app", lambda machine, volume: (app, function))
+    request = modal_app.Request({}, "run", "worlds/a.snapshot")
+    found = modal_training.call_modal(Machine(), None, request, lambda: polled.append(1))
+    assert (found["steps"], len(polled)) == (1, 2)
+    assert asked == [modal_app.as_arguments(request)]
 
 
 def test_without_modal_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,14 @@ def test_a_replica_is_written_and_played_like_itself(run_mayavi, tmp_path: Path)
         seen.append((first.tolist(), after.tolist(), reward))
     assert seen[0] == seen[1]
 
+    evaluated = []
+    for source in ("replica", f"snapshot:{file}"):
+        done = run_mayavi("eval", "-", "--env", "vesting", "--episodes", "3", "--source", source, "--json")
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        evaluated.append({name: told[name] for name in told["strategies"]})
+    assert evaluated[0] == evaluated[1]
+
 
 def test_a_continuous_environment_is_warmed_at_its_bounds(tmp_path: Path) -> None:
     found = warm("aave", WorldSource(), tmp_path / "a.snapshot", config={"actions": "continuous"}, rollouts=1)
