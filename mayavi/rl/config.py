@@ -48,7 +48,7 @@ class TrainConfig(Model):
     lstm_size: _Width = Field(64, description="recurrent: the width of the memory")
     learning_rate: _Rate = Field(3e-4, description="the step of the optimizer (Adam)")
     learning_rate_end: float | None = Field(
-        None, ge=0, le=1, description="where the learning rate goes in a straight line; None: it stays"
+        None, ge=0, le=1, description="where the learning rate goes in a straight line; none: it stays"
     )
     gamma: _Share = Field(0.99, description="what a reward of the next step is worth now")
     reward_scale: float = Field(
@@ -66,7 +66,11 @@ class TrainConfig(Model):
     clip_range: float = Field(0.2, gt=0, le=10, description="PPO: how far the policy moves in an update")
     entropy_coefficient: float = Field(0.0, ge=0, description="PPO: how much chance in the policy is worth")
     value_coefficient: float = Field(0.5, ge=0, description="PPO: the weight of the value's loss")
-    target_kl: float | None = Field(None, gt=0, description="PPO: an update that moves the policy further is cut short")
+    target_kl: float | None = Field(
+        None,
+        gt=0,
+        description="PPO: how far an update may move the policy: stable-baselines3 cuts it short, RLlib adds a penalty",
+    )
 
     buffer_size: int = Field(100_000, ge=1, description="SAC, DQN: steps that are remembered")
     learning_starts: int = Field(1_000, ge=0, description="SAC, DQN: steps before the first update")
@@ -78,13 +82,13 @@ class TrainConfig(Model):
     exploration_end: _Share = Field(0.05, description="DQN: the share of random actions after that")
 
     runners: int | None = Field(
-        None, ge=0, le=1024, description="RLlib: processes that play; None: MAYAVI_RL_NUM_ENV_RUNNERS"
+        None, ge=0, le=1024, description="RLlib: processes that play; none: MAYAVI_RL_NUM_ENV_RUNNERS"
     )
     torch_threads: int = Field(1, ge=1, le=1024, description="threads of torch; more rarely help with small networks")
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="where the network learns; auto: a GPU if any")
     checkpoint_every_s: float = Field(60.0, gt=0, description="seconds between two checkpoints")
     checkpoint_every_steps: int | None = Field(
-        None, ge=1, description="steps between two checkpoints besides; None: a tenth of the training"
+        None, ge=1, description="steps between two checkpoints besides; none: a tenth of the training"
     )
 
     @model_validator(mode="after")

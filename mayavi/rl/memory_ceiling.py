@@ -88,8 +88,9 @@ def _policy(config: TrainConfig, observations: int, actions: int, discrete: bool
         first = config.lstm_size if config.recurrent else observations
         towers = [(first, actions if discrete else 2 * actions), (first, 1)]
         rows, row = config.batch_size, observations + action + 6  # log-probability, value, return, advantage …
-        if config.recurrent:  # a memory each for the policy and the value
-            recurrent = 2 * 4 * config.lstm_size * (observations + config.lstm_size + 2)
+        if config.recurrent:  # a memory each for the policy and the value: before the layers, with RLlib behind them
+            before = observations if config.framework == "sb3" else config.network[-1]
+            recurrent = 2 * 4 * config.lstm_size * (before + config.lstm_size + 2)
     elif config.algorithm == "dqn":
         towers = [(observations, actions)] * 2  # with its target
         rows, row = config.minibatch_size, 2 * observations + action + 2
@@ -97,6 +98,14 @@ def _policy(config: TrainConfig, observations: int, actions: int, discrete: bool
         towers = [(observations, 2 * actions), *[(observations + actions, 1)] * 4]  # actor, two critics, their targets
         rows, row = config.minibatch_size, 2 * observations + action + 2
     parameters = recurrent + sum(_mlp([first, *config.network, last]) for first, last in towers)
+    if config.recurrent and config.framework == "rllib":
+        parameters = recurrent + sum(
+            _mlp([observations, *config.network]) + _mlp([config.lstm_size, last]) for _, last in towers
+        )
+    if config.algorithm == "sac" and config.framework == "rllib":
+        parameters = _mlp([observations, *config.network, 2 * actions]) + 4 * _fused_critic(
+            config, observations, actions
+        )
     kept = sum(first + 2 * sum(config.network) + last for first, last in towers)
     if config.recurrent:
         kept += 2 * 6 * config.lstm_size
@@ -127,3 +136,14 @@ def gigabytes(count: int) -> str:
 
 def _mlp(widths: Sequence[int]) -> int:
     return sum((first + 1) * second for first, second in pairwise(widths))
+
+
+def _fused_critic(config: TrainConfig, observations: int, actions: int) -> int:
+    """RLlib's critic of continuous actions: layers for what is seen and for what is done, then layers over both."""
+    both = 2 * config.network[-1]
+    count = _mlp([observations, *config.network]) + _mlp([actions, *config.network])
+    before = both
+    for width in (*config.network, config.network[-1]):
+        count += (before + 1) * width
+        before = width + both
+    return count + config.network[-1] + 1

@@ -94,12 +94,11 @@ def _network(config: TrainConfig, facts: EnvFacts) -> Any:
 
     if config.recurrent:
         return DefaultModelConfig(
-            fcnet_hiddens=[],
+            fcnet_hiddens=list(config.network),
+            fcnet_activation=config.activation,
             use_lstm=True,
             lstm_cell_size=config.lstm_size,
             max_seq_len=min(config.rollout_steps, facts.horizon),
-            head_fcnet_hiddens=list(config.network),
-            head_fcnet_activation=config.activation,
             vf_share_layers=False,
         )
     if config.algorithm == "sac":
@@ -107,6 +106,8 @@ def _network(config: TrainConfig, facts: EnvFacts) -> Any:
             fcnet_hiddens=list(config.network),
             fcnet_activation=config.activation,
             head_fcnet_hiddens=[],
+            fusionnet_hiddens=list(config.network),
+            fusionnet_activation=config.activation,
         )
     return DefaultModelConfig(
         fcnet_hiddens=list(config.network), fcnet_activation=config.activation, vf_share_layers=False

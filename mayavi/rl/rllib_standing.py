@@ -2,8 +2,8 @@
 
 RLlib saves weights, optimizers, connectors and metrics. A run that goes on from that plays new episodes, with
 generators that start anew. Kept here are the rows of every runner, the episodes it is in the middle of, the generators
-of its process, the coefficients of PPO's learner and the replay buffer, so that the next rollout is the one that would
-have come.
+of its process, the replay buffer and what learners adjust beside the weights, so that the next rollout is the one that
+would have come.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ _RUNNER = (
     "_weights_seq_no",
     "num_env_steps_sampled_lifetime",
 )
+_COEFFICIENTS = ("curr_kl_coeffs_per_module", "curr_log_alpha")
+"""What learners adjust beside the weights: PPO's penalty, SAC's temperature."""
+_TARGETS = "last_update_ts_by_mid"
+"""When the target networks were last moved."""
 _MARKETS = ("_observations", "_rewards", "_terminations", "_truncations", "_infos", "_autoreset_envs")
 """What RLlib's row of markets remembers itself."""
 
@@ -51,7 +55,7 @@ def put_back(algorithm: Any, kept: bytes) -> str:
     remote = group.num_remote_env_runners() > 0
     indices = set(dict(group.foreach_env_runner(_index, local_env_runner=not remote)))
     if indices != set(found["runners"]):
-        return f"{len(found['runners'])} processes played before, and {len(indices)} do now: episodes start anew"
+        return f"{_players(set(found['runners']))} played before, and {_players(indices)} now: episodes start anew"
     runners = found["runners"]
 
     def restore(runner: Any) -> None:
@@ -62,6 +66,10 @@ def put_back(algorithm: Any, kept: bytes) -> str:
     _put_buffer_back(algorithm, found["buffer"])
     chance.restore(found["chance"])  # last: of this process, where building the algorithm has seeded everything
     return ""
+
+
+def _players(indices: set[int]) -> str:
+    return "the learning process itself" if indices == {0} else f"{len(indices)} runner{'s' * (len(indices) > 1)}"
 
 
 def _index(runner: Any) -> tuple[int, None]:
@@ -100,14 +108,24 @@ def _put_runner_back(runner: Any, written: bytes) -> None:
 
 
 def _learner_standing(algorithm: Any) -> dict[str, Any]:
-    coefficients = getattr(algorithm.learner_group._learner, "curr_kl_coeffs_per_module", None) or {}
-    return {"kl": {name: float(value) for name, value in coefficients.items()}}
+    learner = algorithm.learner_group._learner
+    weights = {
+        name: {role: value.detach().cpu().numpy() for role, value in getattr(learner, name).items()}
+        for name in _COEFFICIENTS
+        if hasattr(learner, name)
+    }
+    return {"weights": weights, "targets": dict(getattr(learner, _TARGETS, {}))}
 
 
 def _put_learner_back(algorithm: Any, kept: dict[str, Any]) -> None:
-    coefficients = getattr(algorithm.learner_group._learner, "curr_kl_coeffs_per_module", None)
-    for name, value in kept["kl"].items():
-        coefficients[name].data.fill_(value)  # type: ignore[index]
+    import torch
+
+    learner = algorithm.learner_group._learner
+    for name, roles in kept["weights"].items():
+        for role, value in roles.items():
+            getattr(learner, name)[role].data.copy_(torch.as_tensor(value))
+    if kept["targets"]:
+        getattr(learner, _TARGETS).update(kept["targets"])
 
 
 def seed_buffer(algorithm: Any, seed: int) -> None:

@@ -6,6 +6,7 @@ any node of the cluster.
 
 from __future__ import annotations
 
+import math
 import shutil
 import warnings
 from collections.abc import Mapping
@@ -51,7 +52,15 @@ def _built(config: TrainConfig, session: Session, runners: int) -> Any:
     made = algorithm_config(config, session.facts, runners)
     algorithm = made.build_algo()
     seed_buffer(algorithm, spread_seed(config.seed, "replay"))
+    if runners:
+        session.record["nodes"] = len(set(algorithm.env_runner_group.foreach_env_runner(_node, local_env_runner=False)))
     return algorithm
+
+
+def _node(_: Any) -> str:
+    import ray
+
+    return str(ray.get_runtime_context().get_node_id())
 
 
 def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkpoint | None) -> None:
@@ -70,10 +79,9 @@ def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkp
         result = algorithm.train()
         played = result["env_runners"]
         steps += int(played["num_env_steps_sampled"])
-        episodes += int(played.get("num_episodes", 0))
-        told = played.get("episode_return_mean")
-        if told is not None and told == told:
-            mean = float(told) / config.reward_scale
+        ended, told = (float(played.get(name, math.nan)) for name in ("num_episodes", "episode_return_mean"))
+        episodes += 0 if math.isnan(ended) else int(ended)  # nothing is told of a rollout in which no episode ended
+        mean = mean if math.isnan(told) else told / config.reward_scale
         session.scalars(_numbers(result), steps)
         if steps < config.timesteps:
             session.at(_boundary(algorithm, steps, episodes, mean))

@@ -22,11 +22,12 @@ from mayavi.rl.training import train
 
 def weights_digest(run: str, models: Path) -> str:
     """What identifies all weights of the finished training."""
-    policy: Any = open_model(run, models).policy()
-    network = policy.network if hasattr(policy, "network") else policy.module
-    digest = hashlib.sha256()
-    for name, value in sorted(network.state_dict().items()):
-        digest.update(name.encode() + value.numpy().tobytes())
+    model, digest = open_model(run, models), hashlib.sha256()
+    for role in ("borrower", "liquidator") if model.env_name == "market" else (None,):
+        policy: Any = model.policy(role=role)
+        network = policy.network if hasattr(policy, "network") else policy.module
+        for name, value in sorted(network.state_dict().items()):
+            digest.update(name.encode() + value.numpy().tobytes())
     return digest.hexdigest()
 
 

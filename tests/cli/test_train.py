@@ -1,0 +1,140 @@
+"""`mayavi train`: what it prints, what it keeps, what it refuses, and how it stops."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("stable_baselines3", reason="`pip install 'mayavi-sim[rl]'` installs stable-baselines3")
+
+SMALL = (
+    "--framework", "sb3", "--set", "num_envs=8", "--set", "rollout_steps=16", "--set", "minibatch_size=64",
+    "--set", "network=[16, 16]", "--set", "horizon=6",
+)  # fmt: skip
+
+
+def test_a_policy_is_trained_and_kept_under_the_id_that_stands_first_and_last(run_mayavi, tmp_path: Path) -> None:
+    options = ("train", "--env", "aave", *SMALL, "--timesteps", "256", "--seed", "5", "--models", str(tmp_path))
+    finished = run_mayavi(*options)
+    assert finished.returncode == 0, finished.stderr
+    lines = finished.stdout.splitlines()
+    (folder,) = tmp_path.iterdir()
+    assert lines[0] == f"run {folder.name} · aave · sb3 ppo · seed 5 · 256 steps"
+    assert lines[-1].startswith(f"{folder.name} · `mayavi eval {folder.name}`")
+    assert "256 steps, " in lines[1]
+    assert (folder / "final" / "checkpoint.json").is_file()
+
+    again = run_mayavi(*options, "--json")
+    told = json.loads(again.stdout.splitlines()[-1])
+    assert len(again.stdout.splitlines()) == 1  # the heading is not in the way of a program
+    assert told["run_id"] in again.stderr
+    assert (told["steps"], told["config"]["seed"], told["config"]["env_config"]) == (256, 5, {"horizon": 6})
+    from tests.rl.train_process import weights_digest
+
+    assert weights_digest(folder.name, tmp_path) == weights_digest(told["run_id"], tmp_path)
+
+
+def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Path) -> None:
+    file = tmp_path / "training.yaml"
+    file.write_text("env: aave\nframework: sb3\nseed: 9\ngamma: 0.9\nenv_config:\n  start: fixed\n")
+    options = ("train", "--config", str(file), *SMALL, "--timesteps", "128", "--set", "gamma=0.8", "--json")
+    told = json.loads(run_mayavi(*options, "--models", str(tmp_path / "m")).stdout)
+    assert (told["config"]["seed"], told["config"]["gamma"]) == (9, 0.8)
+    assert told["config"]["env_config"] == {"start": "fixed", "horizon": 6}
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ((), "no environment is named", "mayavi train --env aave"),
+        (("--env", "aav"), "unknown environment 'aav'", "did you mean 'aave'"),
+        (("--env", "aave", "--framework", "rlib"), "unknown framework 'rlib'", "did you mean 'rllib'?"),
+        (("--env", "aave", "--algorithm", "pppo"), "unknown algorithm 'pppo'", "did you mean 'ppo'?"),
+        (("--env", "aave", "--timesteps", "0"), "setting 'timesteps' is 0", ""),
+        (("--env", "aave", "--recurrent", "--algorithm", "dqn"), "DQN has no recurrent form here", "take ppo"),
+        (("--env", "aave", "--algorithm", "sac"), "SAC needs continuous actions", "--set actions=continuous"),
+        (("--env", "aave", "--set", "horizn=3"), "unknown setting 'horizn'", "did you mean 'horizon'"),
+        (("--env", "aave", "--set", "start=fixd"), "setting 'start' is 'fixd'", ""),
+        (("--env", "market", "--framework", "sb3"), "the market has several agents", "take --framework rllib"),
+        (("--env", "aave", "--remote", "moda"), "unknown remote 'moda'", "did you mean 'modal'?"),
+        (("--env", "aave", "--source", "replic"), "unknown source 'replic'", "did you mean 'replica'"),
+        (("--env", "aave", "--source", "snapshot:none.bin"), "there is no snapshot at 'none.bin'", ""),
+        (("--env", "aave", "--framework", "sb3", "--ray", "auto"), "--ray is for RLlib", "leave --ray out"),
+        (("--env", "aave", "--config", "none.yaml"), "there is no configuration at 'none.yaml'", "--config FILE"),
+        (("--resume",), "waits to be resumed", "--timesteps N"),
+        (("--resume", "abc"), "unknown training run 'abc'", "`mayavi train` makes one"),
+        (("abc",), "'abc' is no option of a new training", "mayavi train --resume abc"),
+    ],
+)  # fmt: skip
+def test_misuse_is_told_with_the_way_out(run_mayavi, tmp_path: Path, options, message: str, hint: str) -> None:
+    finished = run_mayavi("train", *options, "--models", str(tmp_path / "models"))
+    assert finished.returncode == 2, finished.stderr
+    assert message in finished.stderr
+    assert hint in finished.stderr
+    assert not (tmp_path / "models").exists()
+
+
+def test_the_ceiling_stops_it_with_the_figures(run_mayavi, tmp_path: Path) -> None:
+    options = ("train", "--env", "aave", *SMALL, "--models", str(tmp_path / "models"), "--json")
+    finished = run_mayavi(*options, env={"MAYAVI_LOCAL_GPU_MEM_GB_CEILING": "0.0001"})
+    assert finished.returncode == 2
+    told = json.loads(finished.stdout)
+    assert "and may take 0.0001 GB" in told["error"]
+    assert "MAYAVI_LOCAL_GPU_MEM_GB_CEILING" in told["hint"]
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_framework_that_is_not_installed_is_told_with_its_extra(run_mayavi, tmp_path: Path) -> None:
+    for framework, package in (("sb3", "stable_baselines3"), ("rllib", "ray")):
+        (tmp_path / "sitecustomize.py").write_text(
+            "import importlib.util\n"
+            "there = importlib.util.find_spec\n"
+            f"importlib.util.find_spec = lambda name, *rest: None if name == {package!r} else there(name, *rest)\n"
+        )
+        finished = run_mayavi(
+            "train", "--env", "aave", "--framework", framework, "--models", str(tmp_path / "models"),
+            env={"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        )  # fmt: skip
+        assert finished.returncode == 1
+        assert f"training with {framework} needs {package}, which is not installed" in finished.stderr
+        assert "pip install 'mayavi-sim[rl]'" in finished.stderr
+
+
+def test_an_interruption_keeps_the_rollout_under_way_and_resume_goes_on(run_mayavi, tmp_path: Path) -> None:
+    command = [sys.executable, "-u", "-m", "mayavi", "train", "--env", "aave", *SMALL, "--timesteps", "1000000",
+               "--set", "checkpoint_every_steps=128", "--models", str(tmp_path)]  # fmt: skip
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as training:
+        assert training.stdout is not None
+        run_id = training.stdout.readline().split()[1]
+        while not (tmp_path / run_id / "checkpoints" / "128").is_dir():  # the first rollout is done, and learned from
+            assert training.poll() is None
+            time.sleep(0.02)
+        os.killpg(training.pid, signal.SIGINT)
+        _, errors = training.communicate(timeout=120)
+    assert training.returncode == 130, errors
+    assert "stopping after this rollout" in errors
+    assert f"steps are kept in run {run_id}" in errors
+    assert f"`mayavi train --resume {run_id}` goes on" in errors
+    record = json.loads((tmp_path / run_id / "run.json").read_text())
+    assert record["status"] == "interrupted"
+    kept = record["steps"]
+    more = str(kept + 128)
+
+    resumed = run_mayavi("train", "--resume", "--timesteps", more, "--models", str(tmp_path), "--json")
+    told = json.loads(resumed.stdout.splitlines()[-1])
+    assert (told["run_id"], told["resumed_from"], told["exact"]) == (run_id, kept, True)
+    finished = run_mayavi("train", "--resume", run_id, "--timesteps", more, "--models", str(tmp_path))
+    assert finished.returncode == 2
+    assert f"run {run_id} is finished" in finished.stderr
+    other = run_mayavi("train", "--resume", run_id, "--timesteps", "9999", "--seed", "8", "--models", str(tmp_path))
+    assert other.returncode == 2
+    assert "has seed 0, and 8 is asked for" in other.stderr
