@@ -49,7 +49,7 @@ class LendingConfig(EnvConfig):
     cash_yield: Yields = Field((-0.02, 0.12), description="what dollars in the wallet earn outside, a year")
     utilisation: Shares = Field((0.5, 0.93), description="the lent share of the reserve the loan comes from")
     start_blocks: int = Field(100_000, ge=0, le=10_000_000, description="most blocks that pass before the start")
-    reward: Literal["net_wealth", "carry", "health"] = Field("net_wealth", description="what is rewarded")
+    reward: Literal["net_wealth", "carry", "guarded", "health"] = Field("net_wealth", description="what is rewarded")
     prices: Literal["constant", "shocks"] = Field("constant", description="how the collateral's price moves")
     volatility: Volatilities = Field((0.2, 0.6), description="of the price outside of shocks, a year")
     shock_chance: float = Field(0.7, ge=0, le=1, description="the share of episodes in which one shock unfolds")

@@ -205,9 +205,11 @@ class PlayedBySimulation:
         gained = now["net_wealth_e8"] - start
         if self.env.config.reward == "net_wealth":
             return gained / start if self.steps == self.env.config.horizon else 0.0
-        if self.env.config.reward == "carry":
+        if self.env.config.reward in {"carry", "guarded"}:
             moved = float(before["collateral"]) * float(now["price_e8"] - before["price_e8"]) / float(unit)
-            return (now["net_wealth_e8"] - before["net_wealth_e8"] - moved) / start
+            carried = (now["net_wealth_e8"] - before["net_wealth_e8"] - moved) / start
+            thin = max(1.15 - now["health_factor_wad"] / 1e18, 0.0) if self.env.config.reward == "guarded" else 0.0
+            return carried - 0.02 * thin / 0.15
         health = [min(each["health_factor_wad"] / 1e18, 3.0) for each in (before, now)]
         return health[1] - health[0] - 0.01 * max(health[1] - 2.0, 0.0)
 

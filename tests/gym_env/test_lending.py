@@ -191,6 +191,21 @@ def test_neither_rest_nor_repayment_is_best_everywhere_and_a_rule_of_thumb_beats
     assert earned["follow_spread"].mean() > max(earned["noop"].mean(), earned["repay_all"].mean()) + 5e-4
 
 
+def test_a_near_miss_costs_where_the_cushion_is_guarded() -> None:
+    plain, guarded = (make_rows("aave-shock", 64, split="validation", reward=each) for each in ("carry", "guarded"))
+    for env in (plain, guarded):
+        env.begin(range(64), range(64))
+    live, near_misses = np.ones(64, dtype=np.bool_), 0
+    while live.any():
+        carried, stepped = (env.step(STRATEGIES["noop"](env), live) for env in (plain, guarded))
+        near = live & ~stepped.terminated & (guarded.health() < 1.15)
+        cost = np.where(near, 0.02 * (1.15 - guarded.health()) / 0.15, 0.0)
+        np.testing.assert_allclose((carried.rewards - stepped.rewards)[live], cost[live], atol=1e-12)
+        near_misses += int(near.sum())
+        live &= ~stepped.done
+    assert near_misses > 20
+
+
 def test_health_is_rewarded_by_its_change_less_what_idle_collateral_costs() -> None:
     env = make_rows("aave", start="fixed", reward="health")
     env.begin([0], [0])

@@ -17,6 +17,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("aave", {"start": "fixed"}),
     ("aave-shock", {}),
     ("aave-shock", {"actions": "continuous", "reward": "carry"}),
+    ("aave-shock", {"reward": "guarded", "health_factor": (1.05, 1.3)}),
     ("aave-shock", {"reward": "health", "step_blocks": 50_000, "health_factor": (1.05, 1.3)}),
     ("compound", {}),
     ("compound", {"actions": "continuous", "reward": "carry", "collateral_amount": (0.05, 5.0)}),
