@@ -39,6 +39,7 @@ SHARES = (0.25, 0.5, 1.0)
 """The discrete choices of how much: shares of the most the close factor allows."""
 GAS_OF_BOTH = 520_000
 """What a liquidation and its sale take, as a liquidator reckons beforehand; it pays what they did take."""
+DUST_USD = 1e-4
 _E8, _ALL_BPS = 10**8, 10_000
 
 
@@ -308,8 +309,12 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
 
     @property
     def liquidatable(self) -> NDArray[np.bool_]:
-        """Which accounts can be liquidated, exactly."""
-        return self._health_below(WAD)
+        """Which accounts can be liquidated: a debt with nothing left behind it is nobody's prize."""
+        return np.asarray(self._health_below(WAD) & self.backed())
+
+    def backed(self) -> NDArray[np.bool_]:
+        """Which accounts have collateral that is worth more than dust: what rounding leaves, the pool does not take."""
+        return np.asarray(self._floats("collateral", self.trades.unit) * self._price()[:, None] > DUST_USD)
 
     @property
     def _close_bps(self) -> NDArray[np.int64]:
@@ -325,8 +330,8 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
         return np.where(self.liquidatable, debts * self._close_bps / _ALL_BPS, 0.0)
 
     def ranked(self) -> NDArray[np.intp]:
-        """The accounts of each row, the most urgent first."""
-        health = np.minimum(self._floats("health", WAD), 1e6)
+        """The accounts of each row, the most urgent first, those with nothing left last."""
+        health = np.where(self.backed(), np.minimum(self._floats("health", WAD), 1e6), np.inf)
         return np.argsort(np.where(self.liquidatable, -self.most_usd(), health), axis=1, kind="stable")
 
     def _sales(self, share: float) -> tuple[Floats, Floats, Floats]:

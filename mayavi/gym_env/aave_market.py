@@ -46,9 +46,10 @@ class AaveMarketEnv(MultiAgentEnv):  # type: ignore[misc]  # RLlib has no types
     """`borrower_0`, …, `liquidator_0`, …: all act at once, and a lot decides who comes first.
 
     A borrower that is liquidated is terminated with a reward of -1 and acts no more; its account stays in the market.
-    Liquidators are terminated when no borrower is left that acts or owes, and everybody else is truncated after
-    `horizon` steps. What the agents see, do and earn is in `market_rows`. `reset(options={"episode": 17})` plays a
-    chosen episode. With `exact_info` the info `__common__` holds the exact integers of the whole market.
+    Liquidators are terminated when no borrower is left that acts or whose debt has collateral, and everybody else is
+    truncated after `horizon` steps. What the agents see, do and earn is in `market_rows`.
+    `reset(options={"episode": 17})` plays a chosen episode. With `exact_info` the info `__common__` holds the exact
+    integers of the whole market.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}

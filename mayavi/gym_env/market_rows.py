@@ -67,7 +67,7 @@ class AaveMarketRows(MarketOnChain):
     all it can, borrow a quarter of the headroom, borrow half of it) or one number from -1 to 1: below zero the share of
     the debt to repay, above the share of the headroom to borrow. It is rewarded at the end with the change of its net
     wealth over that of the start, and with -1 where it is liquidated, which ends its part: its account stays in the
-    market. Liquidators are done when no borrower is left that acts or owes.
+    market. Liquidators are done when no borrower is left that acts or whose debt has collateral.
     """
 
     name: ClassVar[str] = "market"
@@ -121,8 +121,8 @@ class AaveMarketRows(MarketOnChain):
 
     def _left_alone(self) -> NDArray[np.bool_]:
         """Whether there is nothing for liquidators to wait for."""
-        owes = self._of_accounts("debt").any(axis=2)
-        return np.asarray(~(owes | ~self.columns["liquidated"]).any(axis=1))
+        prize = self._of_accounts("debt").any(axis=2) & self.backed()
+        return np.asarray(~(prize | ~self.columns["liquidated"]).any(axis=1))
 
     # -- a step -------------------------------------------------------------------------------------------------------
 

@@ -133,10 +133,15 @@ class ScriptedLiquidator(Agent):
         debts = [market.account(each).debt("USDC") for each in story.borrowers]
         factors = [each.health_factor_wad for each in data]
         close = [10_000 if each < 95 * 10**16 else 5_000 for each in factors]
-        keys = [(0, -debts[at] * close[at]) if factors[at] < 10**18 else (1, min(factors[at], 10**24))
-                for at in range(len(data))]  # fmt: skip
+        price_e8 = market.price_usd_e8("WETH")
+        left = [market.account(each).supplied("WETH") * price_e8 > 10**22 for each in story.borrowers]  # 0.0001 dollars
+        prizes = [kept and factor < 10**18 for kept, factor in zip(left, factors, strict=True)]
+        keys = [
+            (0, -debts[at] * close[at]) if prizes[at] else (1, min(factors[at], 10**24)) if left[at] else (2, 0)
+            for at in range(len(data))
+        ]
         chosen = sorted(range(len(data)), key=lambda at: keys[at])[rank]
-        if factors[chosen] >= 10**18:
+        if not prizes[chosen]:
             return self.rests()
         most = (debts[chosen] * close[chosen] + 5_000) // 10_000
         cover = min(most * share // MILLION, Erc20(fork, "USDC").balance_of(me))

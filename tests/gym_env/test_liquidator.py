@@ -222,13 +222,16 @@ def by_hand(config: LiquidatorConfig, number: int, actions: list[Any]) -> list[F
         debts = [each.debt("USDC") for each in accounts]
         usdc, weth = Erc20(fork, "USDC"), Erc20(fork, "WETH")
         money = usdc.balance_of(address)
+        price_e8 = stage["start"].price_e8[step]
+        left = [each.supplied("WETH") * price_e8 > WAD * E8 // 10_000 for each in accounts]  # more than 0.0001 dollars
         most = [
-            (debt * bps + 5_000) // 10_000 if health < WAD else 0
-            for debt, health in zip(debts, data, strict=True)
+            (debt * bps + 5_000) // 10_000 if health < WAD and kept else 0
+            for debt, health, kept in zip(debts, data, left, strict=True)
             for bps in [10_000 if health < 95 * WAD // 100 else 5_000]
         ]
         order = sorted(
-            range(config.borrowers), key=lambda at: (0, -most[at], at) if data[at] < WAD else (1, data[at], at)
+            range(config.borrowers),
+            key=lambda at: (2, 0, at) if not left[at] else (0, -most[at], at) if data[at] < WAD else (1, data[at], at),
         )
         seen.append(
             {
