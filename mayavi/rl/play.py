@@ -69,10 +69,28 @@ class Played:
         return len(set(self.fingerprints))
 
 
-def play(env: RowsEnv[Any], strategy: Strategy, episodes: Sequence[int], *, progress: Progress | None = None) -> Played:
-    """Play `episodes` with `strategy` on the rows of `env`, as many at a time as it has."""
+def play(
+    env: RowsEnv[Any],
+    strategy: Strategy | Policy | str,
+    episodes: Sequence[int],
+    *,
+    deterministic: bool = True,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Played:
+    """Play `episodes` on the rows of `env`, as many at a time as it has.
+
+    A `strategy` may be one by its name, or a policy, of which `deterministic` takes the best action and otherwise draws
+    one; what is drawn, and what `random` does, follows from `seed`.
+    """
+    from mayavi.rl.strategies import Trained, baseline
+
     if not len(episodes):
         raise UsageError("no episode is to be played", "give one at least")
+    if isinstance(strategy, str):
+        strategy = baseline(env, strategy, seed=seed)
+    elif not isinstance(strategy, Strategy):
+        strategy = Trained("policy", strategy, deterministic, seed)
     batches = [episodes[at : at + env.rows] for at in range(0, len(episodes), env.rows)]
     parts = []
     for batch in batches:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.errors import UnknownName
+from mayavi.errors import UnknownName, UsageError
 from mayavi.gym_env.rows import Observations, RowsEnv
 from mayavi.markets.streams import stream
 from mayavi.rl.play import Policy, Strategy
@@ -114,4 +114,8 @@ def baseline(env: RowsEnv[Any], name: str, *, seed: int = 0) -> Strategy:
     if name == RANDOM:
         return Chance(seed)
     check_strategies(env, [name])
+    if name == OPTIMUM:
+        raise UsageError(
+            "the optimum has to be searched first", "`find_optimum(make, episodes).plans` is what it plays"
+        )
     return Scripted(name, env.strategies[name])

@@ -145,3 +145,14 @@ def test_who_is_not_known_is_told_with_the_nearest_names() -> None:
     assert refused.value.hint == "did you mean 'noop'?  'ladder' has noop, down, climb, random, optimum"
     with pytest.raises(UsageError, match="no episode"):
         play(env, baseline(env, "noop"), [])
+    with pytest.raises(UsageError, match="optimum has to be searched first"):
+        play(env, "optimum", [0])
+
+
+def test_a_name_and_a_policy_play_as_what_they_stand_for() -> None:
+    env = ladder(4)
+    assert play(env, "climb", range(6)).fingerprints == play(env, baseline(env, "climb"), range(6)).fingerprints
+    assert play(env, "random", range(6), seed=5).fingerprints == play(env, Chance(5), range(6)).fingerprints
+    one = play(env, Remembering(), range(6), deterministic=False, seed=2)
+    assert one.name == "policy"
+    assert one.fingerprints == play(env, Trained("x", Remembering(), False, 2), range(6)).fingerprints
