@@ -186,7 +186,7 @@ def tell(document: dict[str, Any]) -> None:
     )
     print(
         f"{env['name']} · {env['config']['split']} split · {env['config']['start']} start ·"
-        f" {settings['episodes']:,} episodes · {how}{' · ' + subject if subject else ''}"
+        f" reward {env['config'].get('reward', 'of its own')} · {settings['episodes']:,} episodes · {how}{' · ' + subject if subject else ''}"
     )
     share = f"{settings['confidence'] * 100:g} %"
     rows = []

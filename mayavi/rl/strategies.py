@@ -116,6 +116,6 @@ def baseline(env: RowsEnv[Any], name: str, *, seed: int = 0) -> Strategy:
     check_strategies(env, [name])
     if name == OPTIMUM:
         raise UsageError(
-            "the optimum has to be searched first", "`find_optimum(make, episodes).plans` is what it plays"
+            "the optimum has to be searched first", "`find_optimum(make, episodes).plans` is what it does"
         )
     return Scripted(name, env.strategies[name])

@@ -20,7 +20,7 @@ def evaluated(run_mayavi, *arguments: str, **more: object) -> dict:
 def test_baselines_are_compared_without_any_training(run_mayavi, tmp_path: Path) -> None:
     told = run_mayavi("eval", "-", "--env", "aave", *FEW, "--against", "noop,repay_all", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
-    assert "aave · test split · drawn start · 24 episodes · deterministic" in told.stdout
+    assert "aave · test split · drawn start · reward net_wealth · 24 episodes · deterministic" in told.stdout
     assert "repay_all against noop: " in told.stdout
     assert list(tmp_path.iterdir()) == []
     file = tmp_path / "eval.json"
