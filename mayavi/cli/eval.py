@@ -184,10 +184,10 @@ def tell(document: dict[str, Any]) -> None:
         f"{each['name']} ({each['framework']}, seed {each['seed']}, {each['steps']:,} steps)"
         for each in document["models"]
     )
-    print(
-        f"{env['name']} · {env['config']['split']} split · {env['config']['start']} start ·"
-        f" reward {env['config'].get('reward', 'of its own')} · {settings['episodes']:,} episodes · {how}{' · ' + subject if subject else ''}"
-    )
+    config = env["config"]
+    facts = [env["name"], f"{config['split']} split", f"{config['start']} start"]
+    facts += [f"reward {config['reward']}"] if "reward" in config else []
+    print(" · ".join([*facts, f"{settings['episodes']:,} episodes", how, *([subject] if subject else [])]))
     share = f"{settings['confidence'] * 100:g} %"
     rows = []
     for name in document["strategies"]:

@@ -115,7 +115,5 @@ def baseline(env: RowsEnv[Any], name: str, *, seed: int = 0) -> Strategy:
         return Chance(seed)
     check_strategies(env, [name])
     if name == OPTIMUM:
-        raise UsageError(
-            "the optimum has to be searched first", "`find_optimum(make, episodes).plans` is what it does"
-        )
+        raise UsageError("the optimum has to be searched first", "`find_optimum(make, episodes).plans` is what it does")
     return Scripted(name, env.strategies[name])
