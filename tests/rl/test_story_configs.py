@@ -1,0 +1,35 @@
+"""The configurations of docs/rl train as they stand: a few steps of each, and a page that shows the command."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("stable_baselines3", reason="`pip install 'mayavi-sim[rl]'` installs stable-baselines3")
+
+from mayavi.rl.config import TrainConfig, read_config
+from mayavi.rl.models import open_model
+from mayavi.rl.play import play
+from mayavi.rl.strategies import Trained
+from mayavi.rl.training import train
+
+PAGES = Path(__file__).parents[2] / "docs" / "rl"
+CONFIGS = sorted((PAGES / "configs").glob("*.yaml"))
+FEW = {"framework": "sb3", "num_envs": 4, "rollout_steps": 4, "minibatch_size": 8, "epochs": 1, "timesteps": 16}
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_a_configuration_trains_and_its_policy_plays(path: Path, tmp_path: Path) -> None:
+    told = read_config(path)
+    trained = train(TrainConfig.of(told, FEW, {"checkpoint_every_steps": None}), models=tmp_path)
+    model = open_model(trained.run_id, tmp_path)
+    env = model.make_env(2, split="validation")
+    assert len(play(env, Trained("ppo", model.policy()), range(2)).rewards) == 2
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_a_page_shows_how_a_configuration_is_trained(path: Path) -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES.glob("*.md"))
+    assert re.search(rf"mayavi train --config docs/rl/configs/{re.escape(path.name)}\b", pages)
