@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mayavi.cli.eval import ModelsOption
+from mayavi.cli.interruption import stopping
 from mayavi.cli.output import print_json, print_note
 from mayavi.cli.progress import activity, counted, duration
 from mayavi.errors import UsageError
@@ -116,7 +114,7 @@ def train(
                 backend,
                 asked,
                 models=place,
-                resume=folder.run_id if folder else None,
+                resume=None if folder is None else run if run and "/" in run else folder.run_id,
                 progress=progress,
                 ray=ray,
                 begun=begun,
@@ -193,38 +191,6 @@ def _prepare(asked: TrainConfig) -> None:
     world = world_of(asked)
     if world.kind == "replica":
         open_shown(world.on(chain))
-
-
-@contextmanager
-def stopping() -> Iterator[Any]:
-    """Yield `stop()`, called between two rollouts: it stops there when the user asked for it.
-
-    The first interruption waits for the rollout under way, so that it is kept; the second does not.
-    """
-    asked = moving = False
-
-    def stop() -> None:
-        nonlocal moving
-        moving = True
-        if asked:
-            raise KeyboardInterrupt
-
-    def note(_number: int, _frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked or not moving:
-            raise KeyboardInterrupt
-        asked = True
-        print("stopping after this rollout; again to stop at once", file=sys.stderr, flush=True)
-
-    try:
-        before = signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread, which alone is interrupted
-        yield stop
-        return
-    try:
-        yield stop
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def heading(config: TrainConfig, run_id: str) -> str:

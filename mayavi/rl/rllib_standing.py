@@ -103,6 +103,7 @@ def _put_runner_back(runner: Any, written: bytes) -> None:
         for name, value in kept["vector"].items():
             setattr(rows, name, value)
         for market, each in zip(rows.envs, kept["markets"], strict=True):
+            market.reset(seed=0)  # what is wrapped around it must have seen one
             market.unwrapped.stand(each)
     chance.restore(found["chance"])
 

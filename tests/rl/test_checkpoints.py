@@ -47,7 +47,7 @@ def test_one_that_was_being_written_when_the_process_died_is_none(tmp_path: Path
 def test_one_that_did_not_arrive_whole_is_refused_with_what_is_wrong(tmp_path: Path) -> None:
     place = write_checkpoint(tmp_path / "4096", FACTS, filled).path
     (place / "deep" / "more").write_bytes(b"7")
-    with pytest.raises(CheckpointError, match="deep/more of '.*' is not what was written"):
+    with pytest.raises(CheckpointError, match=r"deep/more of '.*' is not what was written"):
         read_checkpoint(place)
     (place / "deep" / "more").unlink()
     with pytest.raises(CheckpointError, match="lacks deep/more") as refused:

@@ -43,7 +43,7 @@ def test_it_learns(learned: tuple[TrainedModel, Path, list[TrainProgress]]) -> N
     model = open_model(trained.run_id, models)
     env = model.make_env(256, split="test")
     better = play(env, model.policy(), range(256)).rewards.mean()
-    baseline = play(env, env.strategies["noop"], range(256)).rewards.mean()
+    baseline = play(env, "noop", range(256)).rewards.mean()
     assert better > baseline + 0.2
 
 
