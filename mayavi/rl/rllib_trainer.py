@@ -33,6 +33,8 @@ def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint |
         raise UsageError(
             f"{runners} runners cannot share {config.num_envs} rows", "give more num_envs, or fewer runners"
         )
+    if address is not None and not runners:
+        raise UsageError(f"nothing would be played on the Ray cluster at '{address}'", "give runners: --set runners=2")
     torch.set_num_threads(config.torch_threads)
     with ray_for(runners, address), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # RLlib's own
