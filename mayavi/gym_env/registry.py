@@ -65,7 +65,8 @@ def entry(name: str) -> Entry:
     for each in known.values():
         if name and name in {each.name, each.id}:
             return each
-    raise UnknownName.of("environment", name, known, f"there are {', '.join(known)}")
+    ids = [each.id for each in known.values() if each.id]
+    raise UnknownName.of("environment", name, [*known, *ids], f"there are {', '.join(known)}")
 
 
 def make_rows(

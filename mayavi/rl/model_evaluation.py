@@ -149,15 +149,15 @@ def _names(models: Sequence[Model]) -> list[str]:
 
 def _facts(name: str, model: Model) -> dict[str, Any]:
     """What a policy came of; nothing of when or where, so that the same training gives the same."""
-    config = model.config
+    config, checkpoint = model.config, model.checkpoint()
     return {
         "name": name,
         "framework": config.framework,
         "algorithm": config.algorithm,
         "recurrent": config.recurrent,
         "seed": config.seed,
-        "timesteps": config.timesteps,
-        "steps": model.checkpoint().steps,
+        "timesteps": checkpoint.facts.get("timesteps", config.timesteps),
+        "steps": checkpoint.steps,
     }
 
 

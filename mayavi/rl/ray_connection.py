@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mayavi.errors import UsageError, WorkerError
+from mayavi.rl.config import TrainConfig
 
 VARIABLE = "MAYAVI_RL_NUM_ENV_RUNNERS"
 
@@ -25,6 +26,18 @@ def runner_count(chosen: int | None) -> int:
     if not written.isdigit():
         raise UsageError(f"{VARIABLE} is '{written}'", "give a number; 0 lets the learning process play itself")
     return int(written)
+
+
+def checked_runners(config: TrainConfig, address: str | None = None, kept: int | None = None) -> int:
+    """The number of runners of a training, `kept` where it is resumed; `UsageError` where they cannot play it."""
+    runners = runner_count(kept if config.runners is None else config.runners)
+    if runners > config.num_envs:
+        raise UsageError(
+            f"{runners} runners cannot share {config.num_envs} rows", "give more num_envs, or fewer runners"
+        )
+    if address is not None and not runners:
+        raise UsageError(f"nothing would be played on the Ray cluster at '{address}'", "give runners: --set runners=2")
+    return runners
 
 
 @contextmanager

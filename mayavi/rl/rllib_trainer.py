@@ -15,11 +15,10 @@ from typing import Any
 
 import torch
 
-from mayavi.errors import UsageError
 from mayavi.rl.chance import spread_seed
 from mayavi.rl.checkpoints import Checkpoint
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.ray_connection import ray_for, runner_count
+from mayavi.rl.ray_connection import checked_runners, ray_for
 from mayavi.rl.session import Boundary, Session
 
 ALGORITHM, STANDING = "algorithm", "standing.pkl"
@@ -28,13 +27,7 @@ ALGORITHM, STANDING = "algorithm", "standing.pkl"
 def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint | None, address: str | None) -> None:
     """Train until the timesteps are reached. `session` hears of every rollout."""
     kept = session.record.get("runners") if resume else None  # another machine may have other cores
-    runners = runner_count(kept if config.runners is None else config.runners)
-    if runners > config.num_envs:
-        raise UsageError(
-            f"{runners} runners cannot share {config.num_envs} rows", "give more num_envs, or fewer runners"
-        )
-    if address is not None and not runners:
-        raise UsageError(f"nothing would be played on the Ray cluster at '{address}'", "give runners: --set runners=2")
+    runners = checked_runners(config, address, kept)
     torch.set_num_threads(config.torch_threads)
     with ray_for(runners, address), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # RLlib's own

@@ -131,6 +131,7 @@ class Session:
             "framework": self.config.framework,
             "algorithm": self.config.algorithm,
             "recurrent": self.config.recurrent,
+            "timesteps": self.config.timesteps,  # as asked for then: the run may be trained further
             "steps": boundary.steps,
             "episodes": boundary.episodes,
             "mean_reward": boundary.mean_reward,

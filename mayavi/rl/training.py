@@ -65,6 +65,7 @@ def train(
     from mayavi.rl import chance
     from mayavi.rl.environments import env_facts, pinned
     from mayavi.rl.memory_ceiling import check_ceiling, estimate
+    from mayavi.rl.ray_connection import checked_runners
     from mayavi.rl.session import Session
     from mayavi.sim.store.run_id import check_id, new_run_id
 
@@ -81,6 +82,8 @@ def train(
     facts = env_facts(config)
     memory = estimate(config, facts.sizes(), discrete=facts.discrete)
     check_ceiling(memory)
+    if config.framework == "rllib" and resume is None:  # before anything is kept of a run that cannot be
+        checked_runners(config, ray)
     with folder.held(), chance.kept():
         if begun is not None:
             begun(folder.run_id)

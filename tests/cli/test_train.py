@@ -55,6 +55,8 @@ def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Pat
     [
         ((), "no environment is named", "mayavi train --env aave"),
         (("--env", "aav"), "unknown environment 'aav'", "did you mean 'aave'"),
+        (("--env", "mayavi/AaveBorower-v0"), "unknown environment", "did you mean 'mayavi/AaveBorrower-v0'"),
+        (("--env", "aave", "--set", "runners=65"), "65 runners cannot share 64 rows", "more num_envs"),
         (("--env", "aave", "--framework", "rlib"), "unknown framework 'rlib'", "did you mean 'rllib'?"),
         (("--env", "aave", "--algorithm", "pppo"), "unknown algorithm 'pppo'", "did you mean 'ppo'?"),
         (("--env", "aave", "--timesteps", "0"), "setting 'timesteps' is 0", ""),
@@ -78,6 +80,7 @@ def test_misuse_is_told_with_the_way_out(run_mayavi, tmp_path: Path, options, me
     assert finished.returncode == 2, finished.stderr
     assert message in finished.stderr
     assert hint in finished.stderr
+    assert not list(tmp_path.glob("models/*"))  # nothing is begun that a later --resume would find
     assert not (tmp_path / "models").exists()
 
 

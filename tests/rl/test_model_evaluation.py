@@ -221,3 +221,20 @@ def test_the_first_difference_of_two_documents_is_told() -> None:
     assert first_difference(one, {"a": one["a"]}) == "c is only in the bundle"
     assert first_difference({}, {"d": 1}) == "d is only in the new one"
     assert first_difference(1, 1.0) == " was 1 and is 1.0"
+
+
+def test_an_evaluation_stays_verifiable_when_the_run_is_trained_further(tmp_path: Path) -> None:
+    from mayavi.rl.config import TrainConfig
+    from mayavi.rl.training import train
+
+    model = trained(tmp_path, 1, timesteps=512)
+    document = evaluate_models([model], ["noop"], QUICK, config={"split": "test"})
+    write_eval(document, model.folder.eval_path / eval_name(document))
+    train(TrainConfig.of(model.config.to_json(), {"timesteps": 1024}), models=tmp_path, resume=model.run_id)
+    further = open_model(model.path)
+    assert (
+        document["models"][0]["timesteps"],
+        evaluate_models([further], ["noop"], QUICK)["models"][0]["timesteps"],
+    ) == (512, 1024)
+    write_training(further, tmp_path / "b.zip")
+    assert verify_training(read_bundle(tmp_path / "b.zip")).differences == ()
