@@ -80,9 +80,9 @@ def ray_for(runners: int, address: str | None) -> Iterator[Any]:
 
 
 def hush() -> None:
-    """RLlib tells of its own affairs at length; what concerns the user is an error."""
+    """RLlib tells of its own affairs at length; what concerns the user is raised."""
     for name in ("ray", "ray.rllib", "ray.tune", "ray.train"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _connect(ray: Any, address: str) -> None:

@@ -44,6 +44,8 @@ def algorithm_config(config: TrainConfig, facts: EnvFacts, runners: int) -> Any:
         )
         .multi_agent(**multi_agent(config.env))
         .learners(num_learners=0, num_gpus_per_learner=1 if on_gpu(config) else 0)
+        # A runner that came back would play other episodes than the one that was lost, and nobody would know.
+        .fault_tolerance(restart_failed_env_runners=False)
         .debugging(seed=spread_seed(config.seed, "rllib"), log_level="ERROR")
         .rl_module(model_config=_network(config, facts))
         .reporting(metrics_num_episodes_for_smoothing=100, min_time_s_per_iteration=0)

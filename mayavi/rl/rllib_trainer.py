@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import math
 import shutil
+import sys
 import warnings
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from mayavi.errors import MayaviError, WorkerError
 from mayavi.rl.chance import spread_seed
 from mayavi.rl.checkpoints import Checkpoint
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.ray_connection import checked_runners, ray_for
+from mayavi.rl.ray_connection import checked_runners, hush, ray_for
 from mayavi.rl.session import Boundary, Session
 
 ALGORITHM, STANDING = "algorithm", "standing.pkl"
@@ -29,14 +32,31 @@ def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint |
     kept = session.record.get("runners") if resume else None  # another machine may have other cores
     runners = checked_runners(config, address, kept)
     torch.set_num_threads(config.torch_threads)
-    with ray_for(runners, address), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # RLlib's own
-        algorithm = _built(config, session, runners)
+    # RLlib warns of its own affairs, and prints some: standard output is the caller's.
+    with ray_for(runners, address) as ray, warnings.catch_warnings(), redirect_stdout(sys.stderr):
+        warnings.simplefilter("ignore")
         try:
-            _train(config, session, algorithm, resume)
-        finally:
-            algorithm.stop()
-            shutil.rmtree(algorithm.logdir, ignore_errors=True)  # an empty folder of Ray's; logs are in the run's own
+            algorithm = _built(config, session, runners)
+            try:
+                _train(config, session, algorithm, resume)
+            finally:
+                algorithm.stop()
+                shutil.rmtree(algorithm.logdir, ignore_errors=True)  # an empty folder of Ray's
+        except ray.exceptions.RayError as error:
+            raise _lost(error) from error
+
+
+def _lost(error: Exception) -> MayaviError:
+    """What a runner that failed has to say: its own error, or that it is gone."""
+    cause = getattr(error, "cause", None)
+    if isinstance(cause, MayaviError):
+        return cause
+    if "Died" in type(error).__name__ or "Crashed" in type(error).__name__:
+        message = "a runner of the training is gone: it was killed, ran out of memory, or its node was lost"
+    else:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        message = f"a runner of the training failed: {lines[-1] if lines else type(error).__name__}"
+    return WorkerError(message, "`mayavi train --resume` goes on from the last checkpoint")
 
 
 def _built(config: TrainConfig, session: Session, runners: int) -> Any:
@@ -46,6 +66,7 @@ def _built(config: TrainConfig, session: Session, runners: int) -> Any:
     session.record |= {"device": "cuda" if on_gpu(config) else "cpu", "runners": runners}
     made = algorithm_config(config, session.facts, runners)
     algorithm = made.build_algo()
+    hush()  # building has set the level of its loggers
     seed_buffer(algorithm, spread_seed(config.seed, "replay"))
     if runners:
         session.record["nodes"] = len(set(algorithm.env_runner_group.foreach_env_runner(_node, local_env_runner=False)))

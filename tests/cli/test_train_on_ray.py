@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.ray_cluster import two_nodes
+from tests.scenarios.ray_cluster import only_ray, two_nodes
 
 pytestmark = pytest.mark.slow
 SMALL = (
@@ -27,7 +27,8 @@ def test_the_same_command_on_two_nodes_gives_the_same_weights(run_mayavi, tmp_pa
         many = run_mayavi(*SMALL, "--models", str(tmp_path), "--ray", address, "--set", "runners=3")
         assert many.returncode == 2
         assert "3 runners need as many cores, and the Ray cluster has 2" in many.stderr
-    alone = run_mayavi(*SMALL, "--models", str(tmp_path))
+    with only_ray():
+        alone = run_mayavi(*SMALL, "--models", str(tmp_path))
     assert alone.returncode == 0, alone.stderr
     runs = [json.loads(each.stdout.splitlines()[-1])["run_id"] for each in (spread, alone)]
     nodes = [json.loads((tmp_path / run / "run.json").read_text())["nodes"] for run in runs]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mayavi.errors import WorkerError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.models import open_model
 from mayavi.rl.progress import TrainProgress
@@ -111,3 +112,21 @@ def test_what_was_trained_plays_and_is_logged_and_a_row_of_its_memory_is_its_own
             assert alone.logits[0] == pytest.approx(together[at][row], abs=1e-5)
     state[2] = 0  # it begins anew
     assert policy.distribution(seen[0], state)[0].logits[2] == pytest.approx(together[0][2], abs=1e-5)
+
+
+def test_a_runner_that_is_lost_ends_the_training_with_the_way_to_go_on(tmp_path: Path) -> None:
+    import psutil
+
+    config = TrainConfig.of(
+        CHASE, SMALL, {"env": "aave", "runners": 1, "timesteps": 10_000, "checkpoint_every_steps": 1}
+    )
+
+    def kill(told: TrainProgress) -> None:
+        for process in psutil.Process().children(recursive=True):
+            if "SingleAgentEnvRunner" in " ".join(process.cmdline()):
+                process.kill()
+
+    with pytest.raises(WorkerError, match="a runner of the training is gone") as lost:
+        train(config, models=tmp_path, run_id="one", progress=kill)
+    assert "--resume" in (lost.value.hint or "")
+    assert open_model("one", tmp_path).record["status"] == "failed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,18 @@ import pytest
 pytest.importorskip("ray.rllib", reason="`pip install 'mayavi-sim[rl]'` installs RLlib")
 
 from mayavi.rl.models import open_model
+from tests.scenarios.ray_cluster import only_ray
 
 CHASE = {"env": "chase", "framework": "rllib", "seed": 3, "runners": 0}
 SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "network": [16, 16]}
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    with only_ray():
+        yield
+
+
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
@@ -57,4 +67,4 @@ def test_every_algorithm_goes_on_exactly(repository: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "tests/rl/rllib_work.py"]
     finished = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=600, check=False)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert "6 passed" in finished.stdout
+    assert "7 passed" in finished.stdout

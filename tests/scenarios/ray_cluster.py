@@ -14,15 +14,19 @@ import pytest
 
 
 @contextmanager
-def two_nodes() -> Iterator[str]:
-    """The address of a cluster of two nodes with a core each; the test is skipped where ray is not installed.
+def only_ray() -> Iterator[None]:
+    """Nobody else's Ray while the body runs: two of them on a machine starve each other until heartbeats are late."""
+    with (Path(tempfile.gettempdir()) / "mayavi-ray-cluster.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
 
-    One cluster at a time on a machine: two of them starve each other until their heartbeats are late.
-    """
+
+@contextmanager
+def two_nodes() -> Iterator[str]:
+    """The address of a cluster of two nodes with a core each; the test is skipped where ray is not installed."""
     pytest.importorskip("ray", reason="ray is not installed; `pip install 'mayavi-sim[cluster]'` installs it")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    with (Path(tempfile.gettempdir()) / "mayavi-ray-cluster.lock").open("w") as turn, warnings.catch_warnings():
-        fcntl.flock(turn, fcntl.LOCK_EX)
+    with only_ray(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Ray's own
         from ray.cluster_utils import Cluster
 
