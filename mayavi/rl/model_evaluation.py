@@ -47,6 +47,7 @@ def evaluate_models(
     first = models[0]
     if first.env_name == MARKET:
         raise UsageError("the market has several agents, and an evaluation plays one", "evaluate another environment")
+    _check_different(models)
     make = _maker(
         first.env_name, {**first.config.env_config, **(config or {})}, world or world_of(first.config), threads
     )
@@ -129,6 +130,18 @@ def chosen_checkpoints(model: Model, named: str) -> list[Checkpoint]:
     if named.strip() == "all":
         return model.checkpoints() or [model.checkpoint()]
     return [model.checkpoint(each.strip()) for each in named.split(",") if each.strip()] or [model.checkpoint()]
+
+
+def _check_different(models: Sequence[Model]) -> None:
+    """`UsageError` where one checkpoint is named twice: pooled with itself it would pass for another training."""
+    seen = set()
+    for model in models:
+        if (place := model.checkpoint().path.resolve()) in seen:
+            raise UsageError(
+                f"checkpoint {place.name} of run {model.run_id} is named twice",
+                "a training is evidence once; name each run once",
+            )
+        seen.add(place)
 
 
 def _maker(name: str, config: Mapping[str, Any], world: WorldSource | None, threads: int | None) -> Make:

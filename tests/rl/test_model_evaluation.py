@@ -84,6 +84,8 @@ def test_several_trainings_are_pooled_under_their_algorithm(models: Path, model:
     assert document["ppo"]["trainings"] == ["ppo@1", "ppo@3", "ppo@3#2"]
     assert document["pooled"][0]["trainings"] == 3
     assert document["ppo@3"]["rewards"] == document["ppo@3#2"]["rewards"]
+    with pytest.raises(UsageError, match=f"final of run {model.run_id} is named twice"):
+        evaluate_models([model, open_model(model.path / "final")], ["noop"], QUICK)
 
 
 def test_all_checkpoints_say_where_the_evaluation_stops_moving(model: Model) -> None:
