@@ -117,8 +117,7 @@ class Words:
 
     def float64(self, scale: float = 1.0) -> NDArray[np.float64]:
         """The words as floats, divided by `scale`: rounded to 53 bits, for plots and observations only."""
-        powers = np.array([2.0**192, 2.0**128, 2.0**64, 1.0])
-        return np.asarray((self.limbs().astype(np.float64) * powers).sum(axis=1) / scale)
+        return np.asarray(_floats(np.ascontiguousarray(self.words).view(">u8")) / scale)
 
     def addresses(self) -> list[bytes]:
         """The words as addresses."""
@@ -137,6 +136,14 @@ class Outcome(Mapping[str, Words]):
         if name not in self._columns:
             raise UnknownName.of("output", name, self._columns, f"there are: {', '.join(self._columns)}")
         return Words(self.words[:, self._columns[name]])
+
+    def status(self, name: str) -> NDArray[np.uint8]:
+        """The statuses of a call that are the output `name`, as small numbers."""
+        return self[name].words[:, -1]
+
+    def float64(self, first: int = 0) -> NDArray[np.float64]:
+        """The outputs from number `first` on as (rows, outputs) floats: rounded, for plots and observations only."""
+        return _floats(self.words.view(">u8").reshape(*self.words.shape[:2], 4)[:, first:])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -251,14 +258,13 @@ class Fleet:
         return self._fleet.memory()
 
     def _words(self, program: Program, inputs: dict[str, Any]) -> NDArray[np.uint8]:
-        names = program.inputs
+        names, rows = program.inputs, len(self)
         for name in inputs:
             if name not in names:
                 raise UnknownName.of("input", name, names, f"the program takes: {', '.join(names) or 'none'}")
         missing = [name for name in names if name not in inputs]
         if missing:
             raise UsageError(f"input '{missing[0]}' is not given", f"the program takes: {', '.join(names)}")
-        rows = len(self)
         words = np.zeros((rows, len(names), 32), dtype=np.uint8)
         lowest = words.view(">u8")[:, :, 3]
         for column, name in enumerate(names):
@@ -268,6 +274,16 @@ class Fleet:
             else:
                 words[:, column] = to_words(values, rows, name)
         return words
+
+
+def _floats(limbs: NDArray[Any]) -> NDArray[np.float64]:
+    """Words given as four limbs each, most significant first, as floats: the same bits on every machine."""
+    parts = limbs.astype(np.float64)
+    found: NDArray[np.float64] = parts[..., 0] * 2.0**192
+    found += parts[..., 1] * 2.0**128
+    found += parts[..., 2] * 2.0**64
+    found += parts[..., 3]
+    return found
 
 
 def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:

@@ -7,7 +7,7 @@ Loans are opened by real transactions, prices posted to the feed that Aave reads
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -20,7 +20,7 @@ from mayavi.evm.fleet import SUCCESS, Program, Word, Words
 from mayavi.evm.token_balance import balance_slot
 from mayavi.evm.units import ETHER, WAD
 from mayavi.gym_env.aave_book import AaveBook
-from mayavi.gym_env.liquidator_start import LiquidatorConfig, start_of
+from mayavi.gym_env.liquidator_start import LiquidatorConfig, starts_of
 from mayavi.gym_env.pool_trades import LIQUIDITY, LIQUIDITY_BITS, PLENTY, PoolTrades
 from mayavi.gym_env.posted_feed import PostedFeed
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
@@ -41,6 +41,23 @@ GAS_OF_BOTH = 520_000
 """What a liquidation and its sale take, as a liquidator reckons beforehand; it pays what they did take."""
 DUST_USD = 1e-4
 _E8, _ALL_BPS = 10**8, 10_000
+
+
+class Standing(NamedTuple):
+    """The accounts of all rows as they stand, (rows, accounts) each, as floats in whole tokens and dollars."""
+
+    collateral: Floats
+    debt: Floats
+    health: Floats
+    """At most a million."""
+    backed: NDArray[np.bool_]
+    """Whether its collateral is worth more than dust: what rounding leaves, the pool does not take."""
+    liquidatable: NDArray[np.bool_]
+    close_bps: NDArray[np.int64]
+    most_usd: Floats
+    """The most that can be paid of the debt now."""
+    ranked: NDArray[np.intp]
+    """Their numbers, the most urgent first, those with nothing left last."""
 
 
 class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
@@ -203,17 +220,27 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
         amounts = np.zeros((2, self.rows, count, 32), dtype=np.uint8)
         seconds = self.config.step_blocks * self.block_seconds
         price_e8 = self.book.collateral.price_usd_e8
-        for row, chance in zip(rows.tolist(), chances, strict=True):
-            start = start_of(self.config, price_e8, self.trades.unit, seconds, chance)
-            debts = [self._debt(*each, start.price_e8[0])
-                     for each in zip(start.collateral, start.health_factor_ppm, strict=True)]  # fmt: skip
-            live[row], late[row] = 1, start.blocks
-            amounts[0, row], amounts[1, row] = Words.of(start.collateral).words, Words.of(debts).words
-            columns["price_e8"][row] = start.price_e8
-            columns["roots"][row] = Words.of([self.trades.root_at(each) for each in start.price_e8]).words
-            columns["recovery_ppm"][row], columns["gas_price_wei"][row] = start.recovery_ppm, start.gas_price_wei
-            columns["volatility"][row] = start.volatility
-            columns["debts_usd"][row] = sum(debts) / self.trades.money_unit
+        starts = starts_of(self.config, price_e8, self.trades.unit, seconds, chances)
+        debts = [
+            [
+                self._debt(*each, start.price_e8[0])
+                for each in zip(start.collateral, start.health_factor_ppm, strict=True)
+            ]
+            for start in starts
+        ]
+        live[rows], late[rows] = 1, [each.blocks for each in starts]
+        lent = [
+            [amount for each in starts for amount in each.collateral],
+            [amount for each in debts for amount in each],
+        ]
+        amounts[:, rows] = Words.of(lent[0] + lent[1]).words.reshape(2, len(rows), count, 32)
+        columns["price_e8"][rows] = [each.price_e8 for each in starts]
+        roots = self.trades.roots_at([price for each in starts for price in each.price_e8])
+        columns["roots"][rows] = Words.of(roots).words.reshape(len(rows), -1, 32)
+        columns["recovery_ppm"][rows] = [each.recovery_ppm for each in starts]
+        columns["gas_price_wei"][rows] = [each.gas_price_wei for each in starts]
+        columns["volatility"][rows] = [each.volatility for each in starts]
+        columns["debts_usd"][rows] = [sum(each) / self.trades.money_unit for each in debts]
         outcome = self.fleet.run(
             self._start,
             threads=self.threads,
@@ -224,10 +251,10 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
             **{f"collateral_{at}": amounts[0, :, at] for at in range(count)},
             **{f"debt_{at}": amounts[1, :, at] for at in range(count)},
         )
-        for name in (f"{what}_{at}" for at in range(count) for what in ("supplied", "borrowed")):
-            if (outcome[name].uint64()[rows] != SUCCESS).any():
-                raise UsageError("a loan of the book could not be opened",
-                                 "lower `collateral`, or begin `health_factor` above 1.0311")  # fmt: skip
+        if (outcome.words[rows, : 2 * count, -1] != SUCCESS).any():
+            raise UsageError(
+                "a loan of the book could not be opened", "lower `collateral`, or begin `health_factor` above 1.0311"
+            )
         columns["looked"][rows] = outcome.words[rows, 2 * count :]
 
     def _debt(self, collateral: int, health_factor_ppm: int, price_e8: int) -> int:
@@ -245,16 +272,17 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
         else:
             rank = np.minimum(((actions[:, 0] + 1) / 2 * count).astype(np.int64), count - 1)
             share = np.maximum(actions[:, 1], 0.0)
-        chosen = self.ranked()[every, rank]
+        book = self._standing()
+        chosen = book.ranked[every, rank]
         following = np.minimum(self.steps + 1, self.config.horizon)
         outcome = self.fleet.run(
             self._step,
             threads=self.threads,
             live=live,
-            acts=self.liquidatable[every, chosen],
+            acts=book.liquidatable[every, chosen],
             borrower=self._addresses[chosen],
             debt=self._of_accounts("debt")[every, chosen],
-            close_bps=self._close_bps[every, chosen],
+            close_bps=book.close_bps[every, chosen],
             share_ppm=np.rint(share * MILLION).astype(np.int64),
             price_e8=columns["price_e8"][every, following],
             root=columns["roots"][every, following],
@@ -310,37 +338,40 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
     @property
     def liquidatable(self) -> NDArray[np.bool_]:
         """Which accounts can be liquidated: a debt with nothing left behind it is nobody's prize."""
-        return np.asarray(self._health_below(WAD) & self.backed())
-
-    def backed(self) -> NDArray[np.bool_]:
-        """Which accounts have collateral that is worth more than dust: what rounding leaves, the pool does not take."""
-        return np.asarray(self._floats("collateral", self.trades.unit) * self._price()[:, None] > DUST_USD)
-
-    @property
-    def _close_bps(self) -> NDArray[np.int64]:
-        return np.where(self._health_below(FULL_CLOSE_BELOW_WAD), _ALL_BPS, CLOSE_FACTOR_BPS)
-
-    def _health_below(self, bound_wad: int) -> NDArray[np.bool_]:
-        words = Words(self._of_accounts("health").reshape(-1, 32))
-        return (words < bound_wad).reshape(self.rows, self.config.borrowers)
+        return self._standing().liquidatable
 
     def most_usd(self) -> Floats:
         """The most that can be paid of each account's debt now, in dollars."""
-        debts = self._floats("debt", self.trades.money_unit)
-        return np.where(self.liquidatable, debts * self._close_bps / _ALL_BPS, 0.0)
+        return self._standing().most_usd
 
     def ranked(self) -> NDArray[np.intp]:
         """The accounts of each row, the most urgent first, those with nothing left last."""
-        health = np.where(self.backed(), np.minimum(self._floats("health", WAD), 1e6), np.inf)
-        return np.argsort(np.where(self.liquidatable, -self.most_usd(), health), axis=1, kind="stable")
+        return self._standing().ranked
 
-    def _sales(self, share: float) -> tuple[Floats, Floats, Floats]:
+    def _standing(self) -> Standing:
+        """All that follows from what was read of the accounts."""
+        collateral, debt, health = (
+            self._floats("collateral", self.trades.unit),
+            self._floats("debt", self.trades.money_unit),
+            np.minimum(self._floats("health", WAD), 1e6),
+        )
+        exactly = Words(self._of_accounts("health").reshape(-1, 32))
+        below, far_below = ((exactly < bound).reshape(health.shape) for bound in (WAD, FULL_CLOSE_BELOW_WAD))
+        backed = collateral * self._price()[:, None] > DUST_USD
+        liquidatable = below & backed
+        close_bps = np.where(far_below, _ALL_BPS, CLOSE_FACTOR_BPS)
+        most_usd = np.where(liquidatable, debt * close_bps / _ALL_BPS, 0.0)
+        order = np.where(liquidatable, -most_usd, np.where(backed, health, np.inf))
+        ranked = np.argsort(order, axis=1, kind="stable")
+        return Standing(collateral, debt, health, backed, liquidatable, close_bps, most_usd, ranked)
+
+    def _sales(self, book: Standing, share: float) -> tuple[Floats, Floats, Floats]:
         """Of `share` of the most, for each account: dollars paid, what is seized against the pool's depth, profit."""
         price = self._price()[:, None]
         money = self._seen("money").float64(self.trades.money_unit)[:, None]
-        paid = np.minimum(self.most_usd() * share, money)
+        paid = np.minimum(book.most_usd * share, money)
         bonus, kept = self.bonus_bps / _ALL_BPS, 1 - self.fee_bps / _ALL_BPS
-        gross = np.minimum(paid / price * bonus, self._floats("collateral", self.trades.unit))
+        gross = np.minimum(paid / price * bonus, book.collateral)
         paid = np.minimum(paid, gross * price / bonus)
         seized = gross / bonus * (1 + (bonus - 1) * kept)
         root = self._seen("root").words
@@ -365,18 +396,19 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
             self.columns["recovery_ppm"] / MILLION,
             50 * self.columns["volatility"] * step_years**0.5,
         )
-        paid, against_depth, profit = self._sales(1.0)
+        book = self._standing()
+        paid, against_depth, profit = self._sales(book, 1.0)
         each = np.stack(
             (
-                10 * (np.minimum(self._floats("health", WAD), 1e6) - 1),
-                self._floats("debt", self.trades.money_unit) / debts[:, None],
+                10 * (book.health - 1),
+                book.debt / debts[:, None],
                 paid / debts[:, None],
                 10 * against_depth,
                 10 * profit / scale[:, None],
             ),
             axis=2,
         )
-        ordered = np.take_along_axis(each, self.ranked()[:, :, None], axis=1)
+        ordered = np.take_along_axis(each, book.ranked[:, :, None], axis=1)
         seen = np.concatenate((np.stack(common, axis=1), ordered.reshape(self.rows, -1)), axis=1)
         return self.within_bounds(seen)
 
@@ -428,8 +460,9 @@ class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
 
     def _greedy(self, choices: Sequence[int]) -> NDArray[Any]:
         """The account and the share, of those `choices`, that promise most profit now; waits where none do."""
-        profits = np.stack([self._sales(SHARES[each])[2] for each in choices], axis=2)
-        profits = np.take_along_axis(profits, self.ranked()[:, :, None], axis=1).reshape(self.rows, -1)
+        book = self._standing()
+        profits = np.stack([self._sales(book, SHARES[each])[2] for each in choices], axis=2)
+        profits = np.take_along_axis(profits, book.ranked[:, :, None], axis=1).reshape(self.rows, -1)
         best = profits.argmax(axis=1)
         rank, which = np.divmod(best, len(choices))
         share = np.array([SHARES[each] for each in choices])[which]

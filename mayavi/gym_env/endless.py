@@ -71,9 +71,11 @@ class EndlessRows:
         stepped = self.env.step(actions, alive)
         if before.max() >= len(self._played):
             self._played = np.concatenate([self._played, np.zeros_like(self._played)])
-        kept = self._places if live is None else np.flatnonzero(alive)
-        self._played[before[kept], kept] = np.asarray(actions)[kept]
-        if live is not None:
+        if live is None:
+            self._played[before, self._places] = actions
+        else:
+            kept = np.flatnonzero(alive)
+            self._played[before[kept], kept] = np.asarray(actions)[kept]
             rewards = np.where(alive, stepped.rewards, 0.0)
             stepped = Stepped(stepped.observations, rewards, stepped.terminated & alive, stepped.truncated & alive)
         self.returns += stepped.rewards

@@ -6,6 +6,7 @@ the same one, and no number of one split starts where a number of another does.
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 from mayavi.errors import BadInteger
@@ -32,8 +33,6 @@ def next_episode(rng: np.random.Generator) -> int:
 
 def checked_episode(episode: object) -> int:
     """`episode` as a number of one, or `BadInteger`."""
-    import operator
-
     try:
         number = operator.index(episode)  # type: ignore[arg-type]  # what has no index is told below
     except TypeError:

@@ -20,7 +20,16 @@ from mayavi.evm.fleet import SKIPPED, SUCCESS, Outcome, Words
 from mayavi.evm.fork import Fork
 from mayavi.gym_env.lending_config import LendingConfig
 from mayavi.gym_env.lending_desk import Desk
-from mayavi.gym_env.lending_observations import HIGHS, LOWS, TREND_MEMORY, log_return, observations
+from mayavi.gym_env.lending_observations import (
+    HIGHS,
+    LOGS,
+    LOWS,
+    OF_SIZE,
+    SINCE_LAST,
+    SINCE_START,
+    TREND_MEMORY,
+    observations,
+)
 from mayavi.gym_env.lending_programs import BILLION, FIGURES, MILLION, opening, tick
 from mayavi.gym_env.lending_rewards import LIQUIDATED, REWARDS
 from mayavi.gym_env.lending_start import OPENING, Start, amounts_of, drawn_start, fixed_start, opened
@@ -28,6 +37,7 @@ from mayavi.gym_env.lending_strategies import STRATEGIES
 from mayavi.gym_env.posted_feed import PostedFeed
 from mayavi.gym_env.price_shocks import drawn_paths
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
+from mayavi.markets import portable
 from mayavi.markets.process import SECONDS_PER_YEAR
 
 C = TypeVar("C", bound=LendingConfig)
@@ -69,6 +79,7 @@ class LendingRowsEnv(RowsEnv[C]):
         self.columns |= {name: np.zeros(rows, dtype=np.int64) for name in ("cash_yield_ppm", "acted")}
         self.columns |= {
             "liquidated": np.zeros(rows, dtype=np.bool_),
+            "logs": np.zeros((rows, len(LOGS))),
             "path_e8": np.zeros((rows, config.horizon + 1), dtype=np.int64),
             "words": np.zeros((rows, len(FIGURES), 32), dtype=np.uint8),
             "figures": np.zeros((rows, len(FIGURES))),
@@ -91,23 +102,24 @@ class LendingRowsEnv(RowsEnv[C]):
 
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
         """Draw the starts, and open the loans by real transactions."""
-        columns, words = self.columns, {name: np.zeros((self.rows, 32), dtype=np.uint8) for name in OPENING}
-        for row, chance in zip(rows.tolist(), chances, strict=True):
-            drawn = self.drawn(chance)
-            for name, value in opened(drawn, self.desk).items():
-                words[name][row] = np.frombuffer(value.to_bytes(32, "big"), dtype=np.uint8)
-            columns["cash_yield_ppm"][row] = drawn.cash_yield_ppm
+        columns, starts = self.columns, [self.drawn(chance) for chance in chances]
+        columns["cash_yield_ppm"][rows] = [each.cash_yield_ppm for each in starts]
+        amounts = b"".join(amount.to_bytes(32, "big") for each in starts for amount in opened(each, self.desk).values())
+        words = np.zeros((self.rows, len(OPENING), 32), dtype=np.uint8)
+        words[rows] = np.frombuffer(amounts, dtype=np.uint8).reshape(-1, len(OPENING), 32)
         if self.feed is not None:
             price_usd = self.desk.terms.price_e8 / 1e8
             paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, chances)
             columns["path_e8"][rows] = np.rint(paths * 1e8)
         live = np.zeros(self.rows, dtype=np.bool_)
         live[rows] = True
-        found = self.fleet.run(self._opening, threads=self.threads, live=live, **words)
-        self._check_opened(found, live)
+        inputs = {name: words[:, place] for place, name in enumerate(OPENING)}
+        found = self.fleet.run(self._opening, threads=self.threads, live=live, **inputs)
+        self._check_opened(found)
         self._take(found)
         columns["start_price_e8"][rows] = self.figure("price_e8")[rows]
         columns["start_wealth_e8"][rows] = self.net_wealth_e8()[rows]
+        columns["logs"] = self._logs()
         self._remember(live)
 
     def drawn(self, chance: np.random.Generator) -> Start:
@@ -116,10 +128,12 @@ class LendingRowsEnv(RowsEnv[C]):
             return fixed_start(self.desk.unit)
         return drawn_start(self.config, self._amounts, self.desk.terms.kink, chance)
 
-    def _check_opened(self, found: Outcome, live: NDArray[np.bool_]) -> None:
+    def _check_opened(self, found: Outcome) -> None:
+        """Whatever was sent went through; where nothing was, it was skipped."""
+        if found.words[:, : len(OPENING) - 1, -1].max() <= max(SKIPPED, SUCCESS):
+            return
         for name in OPENING[1:]:
-            statuses = found[name].uint64()
-            failed = np.flatnonzero(live & (statuses != SUCCESS) & (statuses != SKIPPED))
+            failed = np.flatnonzero(found.status(name) > max(SKIPPED, SUCCESS))
             if len(failed):
                 raise SimulationError(
                     f"episode {self.episodes[failed[0]]} cannot start: the protocol refuses its '{name}'",
@@ -132,14 +146,14 @@ class LendingRowsEnv(RowsEnv[C]):
         """A tick of the scheduler, for all rows."""
         self._remember(live)
         columns = self.columns
-        shares = np.where(live, self.shares_of(actions), 0)
+        shares = self.shares_of(actions) * live
         inputs: dict[str, Any] = {
             "live": live,
             "debt": self.exactly("debt"),
             "headroom": self.exactly("headroom"),
             "repay_ppm": np.maximum(-shares, 0),
             "borrow_ppm": np.maximum(shares, 0),
-            "yield_ppb": np.where(live, self._yield_ppb(), 0),
+            "yield_ppb": self._yield_ppb() * live,
             "pays": columns["cash_yield_ppm"] < 0,
         }
         if self.feed is not None:
@@ -147,12 +161,11 @@ class LendingRowsEnv(RowsEnv[C]):
             inputs["price_e8"] = columns["path_e8"][np.arange(self.rows), following]
         found = self.fleet.run(self._tick, threads=self.threads, **inputs)
         self._take(found)
-        columns["acted"] = np.where(live, found["acted"].uint64().astype(np.int64), columns["acted"])
-        columns["liquidated"] |= live & (found["liquidated"].uint64() == SUCCESS)
-        change = log_return(self.figure("price_e8"), columns["last_price_e8"])
+        columns["liquidated"] |= found.status("liquidated") == SUCCESS
+        columns["logs"] = self._logs()
+        change = columns["logs"][:, SINCE_LAST]
         trend = TREND_MEMORY * columns["trend"] + (1.0 - TREND_MEMORY) * change
-        columns["last_return"] = np.where(live, change, columns["last_return"])
-        columns["trend"] = np.where(live, trend, columns["trend"])
+        self._put(live, acted=found.status("acted").astype(np.int64), last_return=change, trend=trend)
 
     def _yield_ppb(self) -> Integers:
         """What the wallet's dollars earn in a step, in billionths, rounded down; of what they lose, the amount."""
@@ -161,14 +174,19 @@ class LendingRowsEnv(RowsEnv[C]):
 
     def _remember(self, live: NDArray[np.bool_]) -> None:
         """Keep of `live` rows how they stand now: the step before, for the next one."""
-        now = {
-            "last_wealth_e8": self.net_wealth_e8(),
-            "last_price_e8": self.figure("price_e8"),
-            "last_collateral": self.figure("collateral"),
-            "last_health": self.health(),
-        }
-        for name, values in now.items():
-            self.columns[name] = np.where(live, values, self.columns[name])
+        self._put(
+            live,
+            last_wealth_e8=self.net_wealth_e8(),
+            last_price_e8=self.figure("price_e8"),
+            last_collateral=self.figure("collateral"),
+            last_health=self.health(),
+        )
+
+    def _put(self, live: NDArray[np.bool_], **columns: NDArray[Any]) -> None:
+        """Let columns of `live` rows hold those values."""
+        everywhere = live.all()
+        for name, values in columns.items():
+            self.columns[name] = values.copy() if everywhere else np.where(live, values, self.columns[name])
 
     def shares_of(self, actions: NDArray[Any]) -> Integers:
         """Actions of either kind as millionths: below zero of the debt, above of the headroom."""
@@ -233,8 +251,14 @@ class LendingRowsEnv(RowsEnv[C]):
         return np.minimum(self.figure("health_factor_wad") / 1e18, 10.0)
 
     def _take(self, found: Outcome) -> None:
-        words = found.words[:, -len(FIGURES) :]
-        self.columns["words"] = words
-        limbs = np.ascontiguousarray(words).view(">u8").astype(np.float64)  # (rows, figures, 4)
-        figures = limbs[..., 0] * 2.0**192 + limbs[..., 1] * 2.0**128 + limbs[..., 2] * 2.0**64 + limbs[..., 3]
-        self.columns["figures"] = figures
+        first = len(found) - len(FIGURES)
+        self.columns["words"], self.columns["figures"] = found.words[:, first:], found.float64(first)
+
+    def _logs(self) -> Floats:
+        """Logarithms by row, `SINCE_LAST`, `SINCE_START` and `OF_SIZE`: at once, for each call has its price."""
+        ratios = np.empty((len(LOGS), self.rows))
+        price = np.maximum(self.figure("price_e8"), 1.0)
+        ratios[SINCE_LAST] = price / np.maximum(self.columns["last_price_e8"], 1.0)
+        ratios[SINCE_START] = price / np.maximum(self.columns["start_price_e8"], 1.0)
+        ratios[OF_SIZE] = np.maximum(np.maximum(self.figure("collateral_value_e8"), 1.0) / 1e8, 1.0)
+        return portable.log(ratios).T

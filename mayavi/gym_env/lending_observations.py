@@ -10,7 +10,7 @@ from mayavi.markets import portable
 
 if TYPE_CHECKING:
     from mayavi.gym_env.lending_env import LendingRowsEnv
-    from mayavi.gym_env.rows import Floats, Observations
+    from mayavi.gym_env.rows import Observations
 
 
 class Entry(NamedTuple):
@@ -41,6 +41,10 @@ OBSERVED = (
 )
 LOWS = np.array([entry.least for entry in OBSERVED], dtype=np.float32)
 HIGHS = np.array([entry.most for entry in OBSERVED], dtype=np.float32)
+_LEAST, _MOST = LOWS.astype(np.float64), HIGHS.astype(np.float64)
+
+LOGS = SINCE_LAST, SINCE_START, OF_SIZE = range(3)
+"""The columns of `logs`: of the price over that of the step before, and of the start; of the collateral's worth."""
 
 TREND_MEMORY = 0.6
 """The share of a trend that the next step leaves of it."""
@@ -59,7 +63,8 @@ def observations(env: LendingRowsEnv[Any]) -> Observations:
     seen[:, 1] = debt / value
     seen[:, 2] = env.figure("cash_value_e8") / value
     seen[:, 3] = headroom_value / value
-    seen[:, 4] = log_return(env.figure("price_e8"), env.columns["start_price_e8"])
+    logs = env.columns["logs"]
+    seen[:, 4] = logs[:, SINCE_START]
     seen[:, 5] = env.columns["last_return"] * _TENTHS
     seen[:, 6] = env.columns["trend"] * _TENTHS
     seen[:, 7] = env.columns["volatility"]
@@ -68,11 +73,6 @@ def observations(env: LendingRowsEnv[Any]) -> Observations:
     seen[:, 10] = cash_yield
     seen[:, 11] = cash_yield - rate
     seen[:, 12] = env.net_wealth_e8() / start - 1.0
-    seen[:, 13] = portable.log(np.maximum(value / 1e8, 1.0)) / (_TENTHS * _LOG_10)
+    seen[:, 13] = logs[:, OF_SIZE] / (_TENTHS * _LOG_10)
     seen[:, 14] = 1.0 - env.steps / env.config.horizon
-    return np.clip(seen, LOWS, HIGHS, out=seen).astype(np.float32)
-
-
-def log_return(after: Floats, before: Floats) -> Floats:
-    """The logarithm of what a price grew by; zero before there was one."""
-    return portable.log(np.maximum(after, 1.0) / np.maximum(before, 1.0))
+    return np.minimum(np.maximum(seen, _LEAST, out=seen), _MOST, out=seen).astype(np.float32)

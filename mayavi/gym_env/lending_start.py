@@ -59,17 +59,19 @@ def drawn_start(config: LendingConfig, amounts: list[int], kink: float, chance: 
     low, high = config.utilisation
     if low < kink < high:
         low, high = (kink, high) if chance.random() < BUSY_SHARE else (low, kink)
+    blocks, collateral = int(chance.integers(config.start_blocks + 1)), amounts[chance.integers(len(amounts))]
+    health, busy, cash = chance.random(3).tolist()
     return Start(
-        blocks=int(chance.integers(config.start_blocks + 1)),
-        collateral=int(amounts[chance.integers(len(amounts))]),
-        health_factor_ppm=_ppm(chance.uniform(*config.health_factor)),
-        utilisation_ppm=_ppm(chance.uniform(low, high)),
-        cash_yield_ppm=_ppm(chance.uniform(*config.cash_yield)),
+        blocks=blocks,
+        collateral=collateral,
+        health_factor_ppm=_ppm(between(config.health_factor, health)),
+        utilisation_ppm=_ppm(between((low, high), busy)),
+        cash_yield_ppm=_ppm(between(config.cash_yield, cash)),
     )
 
 
 def opened(start: Start, desk: Desk) -> dict[str, int]:
-    """What makes the start, by the names of `OPENING`, in smallest units.
+    """What makes the start, by the names of `OPENING` and in their order, in smallest units.
 
     The rest of the market lends or borrows more until the reserve is as busy as the start says, or nearly so where caps
     leave no room for it.
@@ -96,6 +98,11 @@ def opened(start: Start, desk: Desk) -> dict[str, int]:
     loan = loan if loan >= terms.least_debt else 0
     amounts = start.blocks, lend, backing, market_borrow, start.collateral, loan
     return dict(zip(OPENING, amounts, strict=True))
+
+
+def between(interval: tuple[float, float], lot: float) -> float:
+    """The number that `lot`, one of 0 … 1, is in `interval`: what `Generator.uniform` makes of it, in less time."""
+    return interval[0] + (interval[1] - interval[0]) * lot
 
 
 def _ppm(value: float) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -10,12 +11,13 @@ from pydantic import Field
 from mayavi.agents.quantities import MILLION
 from mayavi.gym_env.configuration import EnvConfig
 from mayavi.gym_env.lending_config import Interval
-from mayavi.markets.diffusions import GeometricBrownianMotion
+from mayavi.markets.diffusions import walk_paths
 from mayavi.markets.portable import exp, log
-from mayavi.markets.price_paths import to_usd_e8
+from mayavi.markets.price_paths import all_to_usd_e8
 from mayavi.markets.process import Floats
 
 _GWEI = 10**9
+F = TypeVar("F", float, Floats)
 
 
 class LiquidatorConfig(EnvConfig):
@@ -61,27 +63,54 @@ def start_of(
     config: LiquidatorConfig, price_e8: int, unit: int, step_seconds: int, chance: np.random.Generator
 ) -> Start:
     """Where an episode starts whose chance is `chance`; that of the fixed start is not asked."""
+    return starts_of(config, price_e8, unit, step_seconds, [chance])[0]
+
+
+def starts_of(
+    config: LiquidatorConfig, price_e8: int, unit: int, step_seconds: int, chances: Sequence[np.random.Generator]
+) -> list[Start]:
+    """The same for each of `chances`.
+
+    The price is that of `markets.GeometricBrownianMotion`, to the last bit, times the shock. All paths are worked out
+    at once, for a path at a time would take longer than a step of its episode.
+    """
     if config.start == "fixed":
-        return _fixed(config, price_e8, unit)
-    count = config.borrowers
-    low, high = (float(log(each)) for each in config.collateral)
-    sizes, healths = chance.random(count), chance.random(count)
-    shock, rebound, volatility, level, recovery, gas, late = chance.random(7).tolist()
-    length = max(1, round(_between(config.shock_steps, float(chance.random()))))
-    begin = int(chance.integers(max(1, config.horizon // 2)))
-    start = price_e8 / 10**8 * (1 + config.start_level * (2 * level - 1))
+        return [_fixed(config, price_e8, unit)] * len(chances)
+    count, horizon = config.borrowers, config.horizon
+    lots, noise, falls = np.empty((len(chances), 2 * count + 8)), np.empty((len(chances), horizon)), []
+    for own, shocks, chance in zip(lots, noise, chances, strict=True):
+        chance.random(out=own)
+        shock, rebound, *_, length = own[2 * count :].tolist()
+        steps, begin = max(1, round(_between(config.shock_steps, length))), int(chance.integers(max(1, horizon // 2)))
+        falls.append(_fall(horizon, begin, steps, _between(config.shock, shock), _between(config.rebound, rebound)))
+        chance.standard_normal(out=shocks)
+    _, _, volatility, level, recovery, gas, late, _ = lots[:, 2 * count :].T
     yearly = _between(config.volatility, volatility)
-    noise = GeometricBrownianMotion(yearly).path(start, config.horizon, step_seconds, chance)
-    fall = _fall(config.horizon, begin, length, _between(config.shock, shock), _between(config.rebound, rebound))
-    return Start(
-        blocks=int(late * (config.start_blocks + 1)),
-        collateral=[_ppm(each) * unit // MILLION for each in exp(low + (high - low) * sizes).tolist()],
-        health_factor_ppm=[_ppm(_between(config.health_factor, each)) for each in healths.tolist()],
-        price_e8=[to_usd_e8(each) for each in (noise * fall).tolist()],
-        recovery_ppm=_ppm(_between(config.recovery, recovery)),
-        gas_price_wei=int(_between(config.gas_price_gwei, gas) * _GWEI),
-        volatility=yearly,
+    paths = walk_paths(price_e8 / 10**8 * (1 + config.start_level * (2 * level - 1)), yearly, noise, step_seconds)
+    low, high = log(config.collateral).tolist()
+    drawn = (
+        late * (config.start_blocks + 1),
+        exp(low + (high - low) * lots[:, :count]),
+        _between(config.health_factor, lots[:, count : 2 * count]),
+        all_to_usd_e8(paths * np.array(falls)),
+        _between(config.recovery, recovery),
+        _between(config.gas_price_gwei, gas) * _GWEI,
+        yearly,
     )
+    return [
+        Start(
+            blocks=int(blocks),
+            collateral=[_ppm(each) * unit // MILLION for each in collateral],
+            health_factor_ppm=[_ppm(each) for each in healths],
+            price_e8=prices_e8,
+            recovery_ppm=_ppm(share),
+            gas_price_wei=int(gas_price_wei),
+            volatility=its_volatility,
+        )
+        for blocks, collateral, healths, prices_e8, share, gas_price_wei, its_volatility in zip(
+            *(each.tolist() for each in drawn), strict=True
+        )
+    ]
 
 
 def _fixed(config: LiquidatorConfig, price_e8: int, unit: int) -> Start:
@@ -96,7 +125,7 @@ def _fixed(config: LiquidatorConfig, price_e8: int, unit: int) -> Start:
         blocks=0,
         collateral=[_ppm(size) * unit // MILLION] * count,
         health_factor_ppm=[_ppm(each) for each in healths],
-        price_e8=[to_usd_e8(each) for each in (price_e8 / 10**8 * fall).tolist()],
+        price_e8=all_to_usd_e8(price_e8 / 10**8 * fall).tolist(),
         recovery_ppm=_ppm(_between(config.recovery, 0.5)),
         gas_price_wei=int(_between(config.gas_price_gwei, 0.5) * _GWEI),
         volatility=0.0,
@@ -112,7 +141,7 @@ def _fall(horizon: int, begin: int, length: int, shock: float, rebound: float) -
     return path
 
 
-def _between(interval: tuple[float, float], lot: float) -> float:
+def _between(interval: tuple[float, float], lot: F) -> F:
     return interval[0] + (interval[1] - interval[0]) * lot
 
 

@@ -121,7 +121,7 @@ class AaveMarketRows(MarketOnChain):
 
     def _left_alone(self) -> NDArray[np.bool_]:
         """Whether there is nothing for liquidators to wait for."""
-        prize = self._of_accounts("debt").any(axis=2) & self.backed()
+        prize = self._of_accounts("debt").any(axis=2) & self._standing().backed
         return np.asarray(~(prize | ~self.columns["liquidated"]).any(axis=1))
 
     # -- a step -------------------------------------------------------------------------------------------------------
@@ -181,7 +181,8 @@ class AaveMarketRows(MarketOnChain):
         """A tick of the scheduler. `actions` are (rows, agents, 2): a rank, and a share in millionths."""
         columns, config, every = self.columns, self.config, np.arange(self.rows)
         count, agents = config.borrowers, len(self.agents)
-        chosen = np.take_along_axis(self.ranked(), actions[:, count:, 0], axis=1)
+        book = self._standing()
+        chosen = np.take_along_axis(book.ranked, actions[:, count:, 0], axis=1)
         rows = every[:, None]
         shares = actions[:, :, 1]
         debts, headroom = self._of_accounts("debt"), self._of_accounts("headroom")
@@ -190,13 +191,13 @@ class AaveMarketRows(MarketOnChain):
         by_agent: dict[str, NDArray[Any]] = {
             "choice": np.concatenate((own, np.tile(np.arange(2 * count, count + agents), (self.rows, 1))), axis=1),
             "base": np.concatenate((base, debts[rows, chosen]), axis=1),
-            "close_bps": np.concatenate((np.full((self.rows, count), _ALL_BPS), self._close_bps[rows, chosen]), axis=1),
+            "close_bps": np.concatenate((np.full((self.rows, count), _ALL_BPS), book.close_bps[rows, chosen]), axis=1),
             "share_ppm": np.abs(shares) * live[:, None],
             "target": np.concatenate((np.zeros_like(base), self._addresses[chosen]), axis=1),
             "money_at": np.broadcast_to(self._money_at, (self.rows, agents, 32)),
             "token_at": np.broadcast_to(self._token_at, (self.rows, agents, 32)),
         }
-        by_agent["share_ppm"][:, count:] *= self.liquidatable[rows, chosen]
+        by_agent["share_ppm"][:, count:] *= book.liquidatable[rows, chosen]
         order = columns["order"][every, np.minimum(self.steps, config.horizon - 1)]
         in_line = {name: values[rows, order] for name, values in by_agent.items()}
         inputs = {f"{name}_{place}": values[:, place] for name, values in in_line.items() for place in range(agents)}

@@ -88,9 +88,15 @@ class PoolTrades:
 
     def root_at(self, price_e8: int) -> int:
         """The square root price at which one whole token costs `price_e8` of the money, with eight decimals."""
-        money, tokens = price_e8 * self.money_unit, 10**8 * self.unit
-        one, zero = (money, tokens) if self.token_is_zero else (tokens, money)
-        return isqrt((one << 2 * _Q96_BITS) // zero)
+        return self.roots_at([price_e8])[0]
+
+    def roots_at(self, prices_e8: list[int]) -> list[int]:
+        """The same for each of many prices."""
+        money, tokens = self.money_unit << 2 * _Q96_BITS, 10**8 * self.unit
+        if self.token_is_zero:
+            return [isqrt(price * money // tokens) for price in prices_e8]
+        tokens <<= 2 * _Q96_BITS
+        return [isqrt(tokens // (price * self.money_unit)) for price in prices_e8]
 
     def price_of(self, roots: NDArray[np.uint8]) -> NDArray[np.float64]:
         """What one whole token costs at square root prices given as words, as floats."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from mayavi.gym_env.lending_config import LendingConfig
-from mayavi.markets import portable
-from mayavi.markets.process import SECONDS_PER_YEAR, Floats
+from mayavi.gym_env.lending_start import between
+from mayavi.markets.diffusions import walk_paths
+from mayavi.markets.process import Floats
 
 
 def drawn_paths(
@@ -22,22 +22,18 @@ def drawn_paths(
     paths are worked out at once, for a path at a time would take longer than the steps of an episode.
     """
     steps, count = config.horizon, len(chances)
-    volatility, size, shocked = np.empty((count, 1)), np.empty((count, 1)), np.empty((count, 1), dtype=np.bool_)
-    begin, length = np.empty((count, 1)), np.empty((count, 1))
-    noise = np.empty((count, steps))
+    noise, drawn = np.empty((count, steps)), []
     least, most = config.shock_steps
     for row, chance in enumerate(chances):
-        volatility[row] = chance.uniform(*config.volatility)
-        noise[row] = chance.standard_normal(steps)
-        shocked[row] = chance.random() < config.shock_chance
-        size[row] = chance.uniform(*config.shock_size)
-        length[row] = min(int(chance.integers(least, most + 1)), steps)
-        begin[row] = chance.integers(0, steps - int(length[row, 0]) + 1)
-    years = step_seconds / SECONDS_PER_YEAR
-    returns = np.zeros((count, steps + 1))
-    returns[:, 1:] = -volatility * volatility / 2 * years + volatility * math.sqrt(years) * noise
-    paths = start * portable.exp(np.cumsum(returns, axis=1))
+        own = between(config.volatility, chance.random())
+        chance.standard_normal(out=noise[row])
+        happens, depth = chance.random(2).tolist()
+        lasts = min(int(chance.integers(least, most + 1)), steps)
+        first = int(chance.integers(0, steps - lasts + 1))
+        drawn.append((own, happens < config.shock_chance, between(config.shock_size, depth), lasts, first))
+    volatility, shocked, size, length, begin = np.array(drawn, dtype=np.float64).reshape(count, 5, 1).swapaxes(0, 1)
+    paths = walk_paths(np.full(count, start), volatility[:, 0], noise, step_seconds)
     passed = np.clip((np.arange(steps + 1) - begin) / length, 0.0, 1.0)
     top = 1.0 + size
-    ramps: Floats = np.where(shocked, 1.0 + (top - 1.0) * passed, 1.0)
+    ramps: Floats = np.where(shocked > 0, 1.0 + (top - 1.0) * passed, 1.0)
     return paths * ramps, volatility[:, 0]

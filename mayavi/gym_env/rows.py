@@ -259,6 +259,16 @@ def _in_words(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
+def _all_fit(space: spaces.Space[Any], given: NDArray[Any]) -> bool:
+    """Whether there is nothing to be done about any of these actions, as nearly always."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        first = int(space.start)
+        return given.dtype.kind in "iu" and bool(first <= given.min() and given.max() < first + int(space.n))
+    return isinstance(space, spaces.Box) and bool(((given >= space.low) & (given <= space.high)).all())
+
+
 def fitting_actions(
     space: spaces.Space[Any], actions: Any, alive: NDArray[np.bool_]
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -271,6 +281,9 @@ def fitting_actions(
         raise BadArgument(f"actions have the shape {given.shape}", f"{rows} rows take the shape {shape}")
     if given.dtype.kind not in "iuf":
         raise BadArgument(f"actions are {given.dtype}", "give numbers")
+    if alive.all() and _all_fit(space, given):
+        whole = isinstance(space, spaces.Discrete)
+        return given.astype(np.int64 if whole else np.float64), np.zeros(rows, dtype=np.bool_)
     bad = np.flatnonzero(~np.isfinite(given).reshape(rows, -1).all(axis=1) & alive)
     if len(bad):
         raise BadArgument(f"the action of row {bad[0]} is no number", "a policy that gives NaN has diverged")

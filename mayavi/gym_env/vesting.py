@@ -21,7 +21,7 @@ from mayavi.evm.hashing import selector_of
 from mayavi.evm.token_balance import balance_slot
 from mayavi.gym_env.pool_trades import LIQUIDITY, LIQUIDITY_BITS, PLENTY, PoolTrades
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
-from mayavi.gym_env.vesting_start import SCHEDULES, VestingConfig, start_of
+from mayavi.gym_env.vesting_start import SCHEDULES, VestingConfig, starts_of
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.vesting_wallet import VestingWallet
 from mayavi.sim.world_state import account_address
@@ -185,15 +185,16 @@ class VestingEnv(RowsEnv[VestingConfig]):
         """Fill a wallet, let it get later, and bring the pool to where the reference price starts."""
         columns, live = self.columns, np.zeros(self.rows, dtype=np.uint64)
         late, seconds = np.zeros(self.rows, dtype=np.uint64), self.config.step_blocks * self.block_seconds
-        for row, chance in zip(rows.tolist(), chances, strict=True):
-            drawn = start_of(self.config, self.pool_price_e8, self.trades.unit, seconds, chance)
-            live[row], late[row] = 1, drawn.start_blocks
-            columns["schedule"][row] = SCHEDULES.index(drawn.schedule)
-            columns["inventory"][row] = Words.of([drawn.amount]).words[0]
-            columns["reference_e8"][row] = drawn.reference_e8
-            columns["roots"][row] = Words.of([self.trades.root_at(price) for price in drawn.reference_e8]).words
-            columns["recovery_ppm"][row] = drawn.recovery_ppm
-            columns["step_volatility"][row], columns["pull"][row] = drawn.step_volatility, drawn.pull
+        drawn = starts_of(self.config, self.pool_price_e8, self.trades.unit, seconds, chances)
+        live[rows], late[rows] = 1, [each.start_blocks for each in drawn]
+        columns["schedule"][rows] = [SCHEDULES.index(each.schedule) for each in drawn]
+        columns["inventory"][rows] = Words.of([each.amount for each in drawn]).words
+        columns["reference_e8"][rows] = [each.reference_e8 for each in drawn]
+        roots = self.trades.roots_at([price for each in drawn for price in each.reference_e8])
+        columns["roots"][rows] = Words.of(roots).words.reshape(len(rows), -1, 32)
+        columns["recovery_ppm"][rows] = [each.recovery_ppm for each in drawn]
+        columns["step_volatility"][rows] = [each.step_volatility for each in drawn]
+        columns["pull"][rows] = [each.pull for each in drawn]
         outcome = self.fleet.run(
             self._start,
             threads=self.threads,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -9,13 +10,14 @@ from pydantic import Field
 
 from mayavi.agents.quantities import MILLION
 from mayavi.gym_env.configuration import EnvConfig
-from mayavi.markets.diffusions import OrnsteinUhlenbeck
+from mayavi.markets.diffusions import peg_paths
 from mayavi.markets.portable import exp, log
-from mayavi.markets.price_paths import to_usd_e8
-from mayavi.markets.process import SECONDS_PER_YEAR
+from mayavi.markets.price_paths import all_to_usd_e8
+from mayavi.markets.process import SECONDS_PER_YEAR, Floats
 
 SCHEDULES = ("cliff", "late_cliff", "half", "whole")
 _E8, _HOUR_S = 10**8, 3_600
+_LOG_2 = float(log(2.0))
 _RECOVERY, _VOLATILITY, _HALF_LIFE_HOURS = (0.2, 1.0), (0.4, 1.2), (2.0, 48.0)
 """What is drawn where no setting says."""
 
@@ -75,10 +77,48 @@ class Start(NamedTuple):
 def start_of(
     config: VestingConfig, pool_price_e8: int, unit: int, step_seconds: int, chance: np.random.Generator
 ) -> Start:
-    """Where an episode starts whose chance is `chance`, and the reference prices it has.
+    """Where an episode starts whose chance is `chance`, and the reference prices it has."""
+    return starts_of(config, pool_price_e8, unit, step_seconds, [chance])[0]
+
+
+def starts_of(
+    config: VestingConfig, pool_price_e8: int, unit: int, step_seconds: int, chances: Sequence[np.random.Generator]
+) -> list[Start]:
+    """The same for each of `chances`.
+
+    Reference prices are those of `markets.OrnsteinUhlenbeck`, to the last bit. All paths are worked out at once, for a
+    path at a time would take longer than a step of its episode.
+    """
+    noise = np.empty((len(chances), config.horizon))
+    drawn = [_drawn(config, pool_price_e8, chance, shocks) for chance, shocks in zip(chances, noise, strict=True)]
+    sizes, prices, reversions, volatilities = np.array([each[-4:] for each in drawn]).T
+    paths = peg_paths(prices, reversions * SECONDS_PER_YEAR / _HOUR_S, volatilities, noise, step_seconds)
+    references, pulls = all_to_usd_e8(paths).tolist(), (1 - exp(-reversions * step_seconds / _HOUR_S)).tolist()
+    amounts = config.inventory * config.scale * exp(sizes * log(config.spread))
+    years = float(step_seconds / SECONDS_PER_YEAR)
+    return [
+        Start(
+            schedule=schedule,
+            amount=max(1, round(amount * MILLION) * unit // MILLION),
+            reference_e8=reference,
+            recovery_ppm=round(recovery * MILLION),
+            step_volatility=volatility * years**0.5,
+            pull=pull,
+            start_blocks=late,
+        )
+        for (schedule, recovery, late, *_, volatility), amount, reference, pull in zip(
+            drawn, amounts.tolist(), references, pulls, strict=True
+        )
+    ]
+
+
+def _drawn(
+    config: VestingConfig, pool_price_e8: int, chance: np.random.Generator, shocks: Floats
+) -> tuple[str, float, int, float, float, float, float]:
+    """Schedule, recovery, blocks before it, size; price, reversion an hour and volatility of its path.
 
     There is one draw for each thing that can differ, whether a setting decides it or not: so a setting changes nothing
-    but what it names.
+    but what it names. What moves the path goes into `shocks`.
     """
     schedule, size, recovery, volatility, half_life, level, late = chance.random(7).tolist()
     fixed = config.start == "fixed"
@@ -86,20 +126,12 @@ def start_of(
     volatility = _chosen(config.volatility, 0.0 if fixed else _between(_VOLATILITY, volatility))
     half_life = _chosen(config.half_life_hours, 12.0 if fixed else _between(_HALF_LIFE_HOURS, half_life))
     named = "cliff" if fixed else SCHEDULES[int(schedule * len(SCHEDULES))]
-    amount = config.inventory * config.scale * (1.0 if fixed else float(exp(size * log(config.spread))))
     price = pool_price_e8 / _E8 * (1.0 if fixed else 1 + config.start_level * (2 * level - 1))
-    reversion = float(log(2.0)) / half_life  # an hour
-    process = OrnsteinUhlenbeck(reversion * SECONDS_PER_YEAR / _HOUR_S, volatility, None)
-    path = process.path(price, config.horizon, step_seconds, chance)
-    return Start(
-        schedule=named if config.schedule == "drawn" else config.schedule,
-        amount=max(1, round(amount * MILLION) * unit // MILLION),
-        reference_e8=[to_usd_e8(each) for each in path.tolist()],
-        recovery_ppm=round(recovery * MILLION),
-        step_volatility=volatility * float(step_seconds / SECONDS_PER_YEAR) ** 0.5,
-        pull=1 - float(exp(-reversion * step_seconds / _HOUR_S)),
-        start_blocks=0 if fixed else int(late * (config.start_blocks + 1)),
-    )
+    chance.standard_normal(out=shocks)
+    if config.schedule != "drawn":
+        named = config.schedule
+    blocks = 0 if fixed else int(late * (config.start_blocks + 1))
+    return named, recovery, blocks, 0.0 if fixed else size, price, _LOG_2 / half_life, volatility
 
 
 def _chosen(setting: float | None, otherwise: float) -> float:

@@ -80,13 +80,9 @@ class OrnsteinUhlenbeck(PriceProcess):
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
         """The path along `shocks`."""
         del rng
-        years = step_seconds / SECONDS_PER_YEAR
+        steps = _peg_step(np.array([self.mean_reversion]), np.array([self.volatility]), step_seconds)
+        kept, spread = (float(each[0]) for each in steps)
         mean = start if self.mean is None else float(self.mean)
-        kept = float(portable.exp(-self.mean_reversion * years))
-        if self.mean_reversion * years < 1e-9:  # 1 - kept² has no digits left there
-            spread = self.volatility * math.sqrt(years)
-        else:
-            spread = self.volatility * math.sqrt((1 - kept * kept) / (2 * self.mean_reversion))
         deviation = float(portable.log(start / mean))
         deviations = np.empty(len(shocks) + 1)
         deviations[0] = deviation
@@ -96,6 +92,37 @@ class OrnsteinUhlenbeck(PriceProcess):
         prices = mean * portable.exp(deviations)
         prices[0] = start  # to the last bit
         return prices
+
+
+def _peg_step(mean_reversions: Floats, volatilities: Floats, step_seconds: float) -> tuple[Floats, Floats]:
+    """What a step keeps of each peg's deviation, and what a shock adds to it."""
+    years = step_seconds / SECONDS_PER_YEAR
+    kept = portable.exp(-mean_reversions * years)
+    slow = mean_reversions * years < 1e-9  # 1 - kept² has no digits left there
+    variance = np.where(slow, years, (1 - kept * kept) / np.where(slow, 1.0, 2 * mean_reversions))
+    return kept, volatilities * np.sqrt(variance)
+
+
+def peg_paths(
+    starts: Floats, mean_reversions: Floats, volatilities: Floats, shocks: Floats, step_seconds: float
+) -> Floats:
+    """(paths, steps + 1) prices, each as an `OrnsteinUhlenbeck` without a mean drives it along its row of `shocks`."""
+    kept, spread = _peg_step(mean_reversions, volatilities, float(step_seconds))
+    deviations = np.zeros((shocks.shape[1] + 1, len(starts)))
+    for step, shock in enumerate(shocks.T):
+        deviations[step + 1] = deviations[step] * kept + spread * shock
+    prices: Floats = starts[:, None] * portable.exp(deviations.T)
+    prices[:, 0] = starts
+    return prices
+
+
+def walk_paths(starts: Floats, volatilities: Floats, shocks: Floats, step_seconds: float) -> Floats:
+    """(paths, steps + 1) prices, each as a `GeometricBrownianMotion` drives it along its row of `shocks`."""
+    years, own = step_seconds / SECONDS_PER_YEAR, volatilities[:, None]
+    returns = np.zeros((len(shocks), shocks.shape[1] + 1))
+    returns[:, 1:] = -own * own / 2 * years + own * math.sqrt(years) * shocks
+    prices: Floats = starts[:, None] * portable.exp(np.cumsum(returns, axis=1))
+    return prices
 
 
 @dataclass(frozen=True, slots=True)

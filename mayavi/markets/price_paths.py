@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, UnknownKey
 from mayavi.markets.correlation import Correlation
@@ -14,6 +15,7 @@ from mayavi.markets.process import Floats, PriceProcess
 from mayavi.markets.streams import stream
 
 E8 = 10**8
+_CLEAR = 2.0**39  # below, the last place of a product is a ten-thousandth or less
 
 
 class PricePaths(Mapping[str, Floats]):
@@ -121,6 +123,20 @@ def to_usd_e8(price_usd: float) -> int:
     whole_part, rest = divmod(numerator * E8, denominator)
     doubled = 2 * rest
     return whole_part + (doubled > denominator or (doubled == denominator and whole_part % 2 == 1))
+
+
+def all_to_usd_e8(prices_usd: Floats) -> NDArray[np.int64]:
+    """`to_usd_e8` of each.
+
+    A product is off by half a unit of its last place at most, which decides only where it lies near the middle of two.
+    """
+    products = prices_usd * E8
+    nearest = np.rint(products)
+    clear = (np.abs(products) < _CLEAR) & (np.abs(products - nearest) < 0.499)
+    found: NDArray[np.int64] = np.where(clear, nearest, 0.0).astype(np.int64)
+    for place in zip(*np.nonzero(~clear), strict=True):
+        found[place] = to_usd_e8(float(prices_usd[place]))
+    return found
 
 
 def from_usd_e8(price_usd_e8: int) -> float:

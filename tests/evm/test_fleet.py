@@ -294,6 +294,17 @@ def test_words_are_exact_and_say_when_they_do_not_fit() -> None:
     assert Words(words.words[:3]).uint64().tolist() == values[:3]
 
 
+def test_an_outcome_gives_statuses_and_all_outputs_as_floats(fork: Fork) -> None:
+    values, program = [0, 1, 2**64 + 1, 2**200 + 2**140 + 3], Program()
+    given_word = program.input("given")
+    program.output("status", program.less(0, given_word))
+    program.output("same", given_word)
+    outcome = Fleet(fork, len(values)).run(program, given=values)
+    assert outcome.status("status").tolist() == [0, 1, 1, 1]
+    assert outcome.float64()[:, 1].tolist() == outcome["same"].float64().tolist() == [float(each) for each in values]
+    assert outcome.float64(1).tolist() == outcome.float64()[:, 1:].tolist()
+
+
 def test_every_way_to_give_words_means_the_same(fork: Fork) -> None:
     program = Program()
     program.output("same", program.input("x"))

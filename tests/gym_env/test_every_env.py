@@ -103,6 +103,29 @@ def test_a_row_that_is_not_live_stays_as_it_is_and_a_copied_one_goes_on_alike(
     assert env.episodes.tolist() == [6, 2, 6]
 
 
+@pytest.mark.parametrize(("name", "settings"), NAMES)
+def test_a_row_put_where_one_stood_goes_on_as_that_one_wherever_it_came_from(
+    name: str, settings: dict[str, Any]
+) -> None:
+    env = rows_of(name, settings, 2)
+    actions = [np.stack([each[0], each[0]]) for each in choices(env, 6)]
+    env.begin([0, 1], [3, 4])
+    env.step(actions[0])
+    kept = env.keep([0])
+    env.begin([0, 1], [5, 6])
+    env.put(kept, [0], [0])
+    env.copy_rows([0], [1])
+    env.begin([0], [3])
+    env.step(actions[0], np.array([True, False]))
+    assert env.observe()[0].tolist() == env.observe()[1].tolist()
+    stepped = env.step(actions[1])
+    assert stepped.observations[0].tolist() == stepped.observations[1].tolist()
+    assert stepped.rewards[0] == stepped.rewards[1]
+    assert all(values[0] == values[1] for values in env.exact().values())
+    for column in env.columns:
+        np.testing.assert_array_equal(env.columns[column][0], env.columns[column][1], err_msg=column)
+
+
 @pytest.mark.parametrize(("name", "settings"), VARIANTS)
 def test_actions_that_are_no_numbers_are_refused_and_those_out_of_range_clipped_and_counted(
     name: str, settings: dict[str, Any]

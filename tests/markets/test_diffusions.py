@@ -9,6 +9,7 @@ import pytest
 
 from mayavi.errors import BadArgument
 from mayavi.markets import GeometricBrownianMotion, JumpDiffusion, OrnsteinUhlenbeck, stream
+from mayavi.markets.diffusions import peg_paths, walk_paths
 from mayavi.markets.process import SECONDS_PER_YEAR
 
 HOUR = 3600.0
@@ -32,6 +33,22 @@ def distance_from_normal(values) -> float:
     expected = np.array([(1 + math.erf(value / math.sqrt(2))) / 2 for value in ordered])
     above, below = np.arange(1, n + 1) / n - expected, expected - np.arange(n) / n
     return float(max(above.max(), below.max()) * math.sqrt(n))
+
+
+@pytest.mark.parametrize("paths", [1, 50])
+def test_paths_worked_out_at_once_are_those_of_the_processes_to_the_last_bit(paths: int) -> None:
+    rng = stream(5, "at once")
+    starts, volatilities = rng.uniform(0.5, 4000, paths), rng.uniform(0, 1.5, paths)
+    reversions = np.where(rng.random(paths) < 0.2, 0.0, rng.uniform(0, 5000, paths))
+    shocks = rng.standard_normal((paths, 24))
+    walks = walk_paths(starts, volatilities, shocks, HOUR)
+    pegs = peg_paths(starts, reversions, volatilities, shocks, HOUR)
+    for path in range(paths):
+        start, volatility, reversion = (float(each[path]) for each in (starts, volatilities, reversions))
+        alone = GeometricBrownianMotion(volatility).driven(start, shocks[path], HOUR, rng)
+        assert walks[path].tolist() == alone.tolist()
+        alone = OrnsteinUhlenbeck(reversion, volatility, None).driven(start, shocks[path], HOUR, rng)
+        assert pegs[path].tolist() == alone.tolist()
 
 
 # -- geometric Brownian motion ----------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from mayavi.markets import (
     Step,
     stream,
 )
-from mayavi.markets.price_paths import from_usd_e8, to_usd_e8
+from mayavi.markets.price_paths import all_to_usd_e8, from_usd_e8, to_usd_e8
 
 GBM = GeometricBrownianMotion(volatility=0.8)
 PROCESSES = {
@@ -144,7 +144,14 @@ def test_the_integer_is_the_float_rounded_once(price: float) -> None:
     assert to_usd_e8(price) == round(Fraction(price) * 10**8)
 
 
+@given(st.lists(st.one_of(st.floats(1e-8, 9e10), st.integers(0, 10**13).map(lambda n: (n + 0.5) / 10**8)), min_size=1))
+def test_many_at_once_are_rounded_as_each_is(prices: list[float]) -> None:
+    assert all_to_usd_e8(np.array(prices)).tolist() == [to_usd_e8(each) for each in prices]
+    assert all_to_usd_e8(np.array([prices, prices])).tolist() == [[to_usd_e8(each) for each in prices]] * 2
+
+
 def test_halves_go_to_the_even_neighbour() -> None:
+    assert all_to_usd_e8(np.array([1 / 512, 3 / 512])).tolist() == [195_312, 585_938]
     assert to_usd_e8(1 / 512) == 195_312  # 195312.5
     assert to_usd_e8(3 / 512) == 585_938  # 585937.5
 
