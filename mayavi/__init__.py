@@ -106,6 +106,20 @@ def __getattr__(name: str) -> object:
     return value
 
 
+_OF_RL = {
+    "gymnasium",
+    "matplotlib",
+    "modal",
+    "ray",
+    "sb3_contrib",
+    "scipy",
+    "stable_baselines3",
+    "tensorboard",
+    "torch",
+}
+"""What the extra `rl` installs, and `make setup` does not."""
+
+
 def setup_fault(error: ImportError) -> SetupError | None:
     """What `error` says of the set-up, with the command that mends it; None when it is a fault of the code.
 
@@ -120,7 +134,10 @@ def setup_fault(error: ImportError) -> SetupError | None:
     if ours or (error.name == "mayavi" and "'_kernel'" in str(error)):
         return SetupError("the Rust kernel is not built", "run `make setup`, which builds it")
     if isinstance(error, ModuleNotFoundError) and package not in {"", "mayavi"}:
-        return SetupError(f"the Python package '{package}' is not installed", "run `make setup`, which installs it")
+        way = (
+            "`pip install 'mayavi-sim[rl]'` installs it" if package in _OF_RL else "run `make setup`, which installs it"
+        )
+        return SetupError(f"the Python package '{package}' is not installed", way)
     return None
 
 

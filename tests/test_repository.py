@@ -135,3 +135,11 @@ def test_the_readme_shows_what_the_demo_prints(repository: Path, run_mayavi) -> 
 def test_the_example_of_the_readme_runs(repository: Path) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", (repository / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})
+
+
+def test_what_the_extra_rl_installs_is_told_by_the_extra_where_it_is_missing(repository: Path) -> None:
+    project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {re.split(r"[\[<>=]", each)[0].replace("-", "_") for each in project["optional-dependencies"]["rl"]}
+    for package in named:
+        fault = mayavi.setup_fault(ModuleNotFoundError(f"No module named '{package}'", name=package))
+        assert "mayavi-sim[rl]" in str(fault and fault.hint), package

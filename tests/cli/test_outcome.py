@@ -126,6 +126,11 @@ def test_debug_shows_the_traceback_too(run_mayavi, damaged: str, switch: dict) -
             1,
             "error: the Python package 'numpy' is not installed\n  run `make setup`",
         ),
+        (
+            ModuleNotFoundError("No module named 'ray.rllib'", name="ray.rllib"),
+            1,
+            "error: the Python package 'ray' is not installed\n  `pip install 'mayavi-sim[rl]'` installs it",
+        ),
         (ZeroDivisionError("boom"), 1, "error: unexpected ZeroDivisionError: boom\n  this is a fault of mayavi"),
     ],
 )
