@@ -98,7 +98,7 @@ class TrainConfig(Model):
         if self.algorithm == "ppo" and self.minibatch_size > self.batch_size:
             raise ValueError(
                 f"a minibatch of {self.minibatch_size:,} rows does not fit into a batch of {self.batch_size:,} "
-                "(num_envs × rollout_steps)"
+                f"(num_envs × rollout_steps); take minibatch_size={self.batch_size} or less, or a larger batch"
             )
         if self.env == MARKET and self.framework != "rllib":
             raise ValueError("the market has several agents, and stable-baselines3 trains one; take --framework rllib")

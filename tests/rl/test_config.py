@@ -66,7 +66,7 @@ def test_a_file_is_yaml_or_json(tmp_path: Path) -> None:
         ({"gama": 1}, "a training has no setting 'gama'", "did you mean 'gamma'?"),
         ({"recurrent": True, "algorithm": "dqn"}, "DQN has no recurrent form here", "take ppo"),
         ({"recurrent": True, "algorithm": "sac"}, "SAC has no recurrent form here", "take ppo"),
-        ({"num_envs": 2, "rollout_steps": 4}, "a minibatch of 256 rows does not fit into a batch of 8", ""),
+        ({"num_envs": 2, "rollout_steps": 4}, "a minibatch of 256 rows does not fit into a batch of 8", "=8 or less"),
         ({"env": "market", "framework": "sb3"}, "the market has several agents", "--framework rllib"),
         ({"network": []}, "setting 'network' is []", ""),
         ({"seed": -1}, "setting 'seed' is -1", ""),
