@@ -210,7 +210,8 @@ def tell(document: dict[str, Any]) -> None:
         together = f" (all {each['trainings']} trainings)" if each["trainings"] > 1 else ""
         print(f"{each['strategy']}{together} against {each['against']}: {each['verdict']}")
         wins = f"; it earns more in {_percent(each['probability_of_improvement'], 0)} of them, ties counting half"
-        print_note(f"  {each['reason']}{'' if each['verdict'] == 'saturated' else wins}")
+        told = each["verdict"] == "saturated" or each["equal_episodes"] == settings["episodes"]
+        print_note(f"  {each['reason']}{'' if told else wins}")
     _tell_regret(document["regret"])
     settled = document["checkpoints"]
     if settled is not None:
