@@ -68,6 +68,7 @@ def train(
     """
     from mayavi.cli import INTERRUPTED
     from mayavi.rl.backend import MODAL, chosen_backend, train_on
+    from mayavi.rl.config import MARKET
     from mayavi.rl.run_folder import RunFolder, models_path
 
     if run is not None and not resume:
@@ -132,7 +133,10 @@ def train(
         return
     for line in told(done):
         print(f"  {line}")
-    print_note(f"{done.run_id} · `mayavi eval {done.run_id}` says what it is worth")
+    if done.config.env == MARKET:  # an evaluation plays one agent
+        print_note(f"{done.run_id} · open_model('{done.run_id}').policy(role='borrower') plays it, from Python")
+    else:
+        print_note(f"{done.run_id} · `mayavi eval {done.run_id}` says what it is worth")
 
 
 def _asked(folder: Any, file: Path | None, given: dict[str, Any], overrides: list[str]) -> TrainConfig:

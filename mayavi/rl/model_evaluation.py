@@ -10,6 +10,7 @@ import mayavi
 from mayavi.errors import UnknownName, UsageError
 from mayavi.gym_env.configuration import SPLITS
 from mayavi.gym_env.registry import entry, make_rows
+from mayavi.rl.config import MARKET
 from mayavi.rl.eval_file import document_of, settings_from
 from mayavi.rl.evaluation import ROWS, EvaluationSettings, Make, Say, evaluate
 from mayavi.rl.play import play
@@ -20,8 +21,6 @@ from mayavi.scenarios.world_source import WorldSource
 if TYPE_CHECKING:
     from mayavi.rl.checkpoints import Checkpoint
     from mayavi.rl.models import Model
-
-MARKET = "market"
 
 
 def evaluate_models(
@@ -46,7 +45,10 @@ def evaluate_models(
     settings = settings or EvaluationSettings()
     first = models[0]
     if first.env_name == MARKET:
-        raise UsageError("the market has several agents, and an evaluation plays one", "evaluate another environment")
+        raise UsageError(
+            "the market has several agents, and an evaluation plays one",
+            "its policies play from Python: docs/rl/evaluation.md#a-market",
+        )
     _check_different(models)
     make = _maker(
         first.env_name, {**first.config.env_config, **(config or {})}, world or world_of(first.config), threads

@@ -240,3 +240,14 @@ def test_an_evaluation_stays_verifiable_when_the_run_is_trained_further(tmp_path
     ) == (512, 1024)
     write_training(further, tmp_path / "b.zip")
     assert verify_training(read_bundle(tmp_path / "b.zip")).differences == ()
+
+
+def test_a_market_has_no_evaluation_and_the_page_says_how_its_policies_play(tmp_path: Path, repository: Path) -> None:
+    folder = tmp_path / "one"
+    folder.mkdir()
+    (folder / "run.json").write_text(json.dumps({"format": 1, "env": "market", "status": "finished"}))
+    with pytest.raises(UsageError, match="the market has several agents") as refused:
+        evaluate_models([open_model(folder)], ["noop"], QUICK)
+    page, _, place = (refused.value.hint or "").rpartition(": ")[2].partition("#")
+    assert place == "a-market"
+    assert "## A market\n" in (repository / page).read_text(encoding="utf-8")
