@@ -11,8 +11,9 @@ import pytest
 
 import mayavi.gym_env
 from mayavi import Fork
-from mayavi.errors import UnknownName, UsageError
+from mayavi.errors import StateError, UnknownName, UsageError
 from mayavi.gym_env import make_rows
+from mayavi.protocols import AaveV3
 from mayavi.rl.warming import warm
 from mayavi.scenarios.world_source import WorldSource
 
@@ -47,6 +48,24 @@ def test_a_replica_is_written_and_played_like_itself(run_mayavi, tmp_path: Path)
 def test_a_continuous_environment_is_warmed_at_its_bounds(tmp_path: Path) -> None:
     found = warm("aave", WorldSource(), tmp_path / "a.snapshot", config={"actions": "continuous"}, rollouts=1)
     assert {"always [-1.0]", "always [0.0]", "always [1.0]", "random"} < set(found.strategies)
+
+
+def test_a_file_on_which_rewards_are_others_never_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = Fork.dump_snapshot
+
+    def of_another_market(fork: Fork, path: Path) -> str:
+        other = Fork.replica("ethereum")
+        whale = AaveV3(other).account("0x00000000000000000000000000000000000a11ce")
+        other.deal("WETH", whale.address, 10**23)
+        whale.supply("WETH", 10**23)  # what collateral earns is less from now on
+        return written(other, path)
+
+    monkeypatch.setattr(Fork, "dump_snapshot", of_another_market)
+    with pytest.raises(StateError, match="has another reward on the snapshot than on the fork"):
+        warm("aave", WorldSource(), tmp_path / "a.snapshot", rollouts=1)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("rollouts", [0, -1, 10**9])
