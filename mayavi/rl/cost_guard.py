@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
 
 from mayavi.errors import CostCeiling, UnknownName, UsageError
 
@@ -106,9 +106,14 @@ class Machine:
             f"{self.memory_gib.normalize():f} GiB ${self.memory_gib * self.gib_usd_per_hour:.4f}",
         )
         return (
-            f"at most ${self.worst_case_usd:.2f}: {' + '.join(parts)} = ${self.usd_per_hour:.4f} an hour, "
+            f"at most ${_cents_up(self.worst_case_usd)}: {' + '.join(parts)} = ${self.usd_per_hour:.4f} an hour, "
             f"for {self.timeout_s:,} s"
         )
+
+
+def _cents_up(amount: Decimal) -> Decimal:
+    """What an amount is at most, in whole cents."""
+    return amount.quantize(Decimal("0.01"), rounding=ROUND_CEILING)
 
 
 def ceiling_usd(environment: Mapping[str, str] | None = None) -> Decimal:
@@ -121,7 +126,7 @@ def check_cost(machine: Machine, ceiling: Decimal) -> None:
     if machine.worst_case_usd <= ceiling:
         return
     fits = int(ceiling / machine.usd_per_hour * _HOUR_S)
-    changes = [f"raise {CEILING} above {machine.worst_case_usd:.2f}"]
+    changes = [f"raise {CEILING} to {_cents_up(machine.worst_case_usd)}"]
     if fits >= machine.attempts * LEAST_ATTEMPT_S:
         changes.insert(0, f"MAYAVI_MODAL_TIMEOUT_S={fits} fits")
     cheaper = [name for name, price in GPU_USD_PER_HOUR.items() if price is not None and _fits(machine, price, ceiling)]

@@ -60,7 +60,7 @@ class WorldSource:
             raise UsageError("the source snapshot needs a file", "name it: --snapshot FILE")
         path = Path(snapshot)
         if not path.is_file():
-            raise UsageError(f"there is no snapshot at '{path}'", "`mayavi world build --output FILE` writes one")
+            raise UsageError(f"there is no snapshot at '{path}'", "`mayavi world build --output FILE` writes one; for training `mayavi snapshot warm`")
         return cls("snapshot", chain, path.absolute())
 
     @classmethod

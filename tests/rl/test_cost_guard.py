@@ -16,7 +16,7 @@ def test_the_default_is_four_hours_of_an_a10g_with_its_cores_and_memory() -> Non
     # 0.000306 + 4 × 0.0000131 + 16 × 0.00000222 dollars a second, for 14,400 seconds
     assert machine.worst_case_usd == Decimal("0.000306") * 14_400 + Decimal("0.0000879200") * 14_400
     assert machine.told() == (
-        "at most $5.67: A10G $1.1016 + 4 cores $0.1886 + 16 GiB $0.1279 = $1.4181 an hour, for 14,400 s"
+        "at most $5.68: A10G $1.1016 + 4 cores $0.1886 + 16 GiB $0.1279 = $1.4181 an hour, for 14,400 s"
     )
     check_cost(machine, ceiling_usd({}))  # ten dollars allow it
     assert machine == Machine()
@@ -33,9 +33,10 @@ def test_above_the_ceiling_it_is_refused_with_the_figures_and_what_fits() -> Non
     machine = Machine.from_environment({"MAYAVI_MODAL_GPU": "h100"})
     with pytest.raises(CostCeiling) as error:
         check_cost(machine, Decimal(10))
-    assert "could cost more than $10.00: at most $17.06: H100 $3.9492" in error.value.message
+    assert "could cost more than $10.00: at most $17.07: H100 $3.9492" in error.value.message
     hint = str(error.value.hint)
-    assert "MAYAVI_MODAL_COST_CEIL_USD above 17.06" in hint
+    assert "MAYAVI_MODAL_COST_CEIL_USD to 17.07" in hint
+    check_cost(machine, Decimal("17.07"))  # cents are rounded up: what is told suffices
     assert "MAYAVI_MODAL_GPU=L40S fits" in hint
     fits = int(hint.partition("MAYAVI_MODAL_TIMEOUT_S=")[2].partition(" ")[0])
     told = {"MAYAVI_MODAL_GPU": "H100", "MAYAVI_MODAL_TIMEOUT_S": str(fits)}
@@ -114,6 +115,6 @@ def test_the_command_tells_the_worst_case_and_refuses_before_anything_else(run_m
     options = ("train", "--env", "aave", "--framework", "sb3", "--remote", "modal")
     refused = run_mayavi(*options, env={"MAYAVI_MODAL_COST_CEIL_USD": "5"})
     assert refused.returncode == 2
-    assert "at most $5.67" in refused.stdout
+    assert "at most $5.68" in refused.stdout
     assert "could cost more than $5.00" in refused.stderr
     assert "Traceback" not in refused.stderr

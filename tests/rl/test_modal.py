@@ -103,7 +103,7 @@ def test_a_model_trained_there_is_the_one_trained_here(volume: FolderVolume, tmp
         begun=begun.append,
         progress=seen.append,
     )
-    assert said[0].startswith("Modal, at most $5.67: A10G")
+    assert said[0].startswith("Modal, at most $5.68: A10G")
     assert begun == [done.run_id]
     assert (seen[-1].steps, done.steps) == (64, 64)
     here = train(config, models=tmp_path / "local")
@@ -311,7 +311,7 @@ def test_the_command_without_an_account_spends_nothing_and_leaves_nothing(run_ma
     options = ("--env", "vesting", "--framework", "sb3", "--timesteps", "64", "--models", str(tmp_path / "models"))
     done = run_mayavi("train", *options, env=nobody | {"MAYAVI_RL_BACKEND": "modal"})
     assert done.returncode == 1, done.stdout
-    assert "Modal, at most $5.67" in done.stdout
+    assert "Modal, at most $5.68" in done.stdout
     assert "modal token new" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "models").exists()
