@@ -60,7 +60,10 @@ class WorldSource:
             raise UsageError("the source snapshot needs a file", "name it: --snapshot FILE")
         path = Path(snapshot)
         if not path.is_file():
-            raise UsageError(f"there is no snapshot at '{path}'", "`mayavi world build --output FILE` writes one; for training `mayavi snapshot warm`")
+            raise UsageError(
+                f"there is no snapshot at '{path}'",
+                "`mayavi world build --output FILE` writes one; for training `mayavi snapshot warm` does",
+            )
         return cls("snapshot", chain, path.absolute())
 
     @classmethod
