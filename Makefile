@@ -10,6 +10,7 @@ WORKERS ?= 2
 # The environment first: its `node` serves where the machine has none.
 export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export NPM_CONFIG_UPDATE_NOTIFIER := false
 # One interpreter for every cargo call, so that clippy, tests and the extension share what they compiled.
 export PYO3_PYTHON := $(abspath $(PY))
 
