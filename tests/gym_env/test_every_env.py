@@ -16,7 +16,7 @@ import mayavi.gym_env
 from mayavi.errors import BadArgument, UnknownName, UsageError
 from mayavi.gym_env import ENVS, entry, make_rows
 from mayavi.gym_env.registry import make_single, make_vector
-from tests.gym_env.variants import NAMES, SMALL, VARIANTS, choices, episode, of_row, rows_of
+from tests.gym_env.variants import NAMES, OURS, SMALL, VARIANTS, choices, episode, of_row, rows_of
 
 ROWS = 5
 
@@ -277,6 +277,6 @@ def test_rows_without_an_episode_do_not_step_and_resets_know_their_options() -> 
 
 
 def test_all_are_registered_with_gymnasium() -> None:
-    assert {each.id for each in ENVS.values()} <= set(gymnasium.registry)
-    assert set(SMALL) <= set(ENVS)
+    assert {each.id for each in OURS.values()} <= set(gymnasium.registry)
+    assert set(SMALL) <= set(OURS)
     assert mayavi.gym_env.__doc__ is not None

@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 from mayavi.gym_env import ENVS, make_rows
 from mayavi.gym_env.rows import RowsEnv
 
+OURS = {name: each for name, each in ENVS.items() if each.home.startswith("mayavi.")}
+"""The environments of the package: other tests add some of their own to the registry."""
+
 SMALL: dict[str, dict[str, Any]] = {"liquidator": {"borrowers": 3, "horizon": 8}}
 """What makes an environment's episodes short in tests."""
 KINDS = [(actions, start) for actions in ("discrete", "continuous") for start in ("drawn", "fixed")]
 VARIANTS = [
     pytest.param(name, {**SMALL.get(name, {}), "actions": actions, "start": start}, id=f"{name}-{actions}-{start}")
-    for name in ENVS
+    for name in OURS
     for actions, start in KINDS
 ]
 """Parameters `name` and `settings`."""
-NAMES = [pytest.param(name, SMALL.get(name, {}), id=name) for name in ENVS]
+NAMES = [pytest.param(name, SMALL.get(name, {}), id=name) for name in OURS]
 """The same for the first variant of each."""
 
 Chooser = Callable[[RowsEnv[Any]], NDArray[Any]]
