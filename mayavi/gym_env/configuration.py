@@ -6,7 +6,7 @@ A configuration is a plain mapping on its way in, whether from `gymnasium.make`,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -43,10 +43,13 @@ def configured(model: type[C], *layers: Mapping[str, object] | C | None) -> C:
         first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "unknown_keys":
-        facts = first["ctx"]
-        name, known = str(facts["keys"][0]), [str(each) for each in facts["known"]]
-        raise UsageError(
-            f"this environment has no setting '{name}'",
-            did_you_mean(name, known) or f"it has {', '.join(known)}",
-        ) from None
+        raise unknown_setting(first["ctx"], "this environment") from None
     raise UsageError(f"setting '{where}' is {first['input']!r}: {first['msg'].lower()}") from None
+
+
+def unknown_setting(facts: Mapping[str, Any], who: str, listed: str | None = None) -> UsageError:
+    """The error for a key that a model does not know, with the nearest one, else where all of them stand."""
+    name, known = str(facts["keys"][0]), [str(each) for each in facts["known"]]
+    return UsageError(
+        f"{who} has no setting '{name}'", did_you_mean(name, known) or listed or f"it has {', '.join(known)}"
+    )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
-from mayavi.errors import UnknownName, UsageError, did_you_mean
+from mayavi.errors import UnknownName, UsageError
 from mayavi.scenarios.model import Model
 
 Framework = Literal["rllib", "sb3"]
@@ -192,11 +192,9 @@ def _explained(error: ValidationError) -> UsageError:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "unknown_keys":
-        facts = first["ctx"]
-        name, known = str(facts["keys"][0]), [str(each) for each in facts["known"]]
-        return UsageError(
-            f"a training has no setting '{name}'", did_you_mean(name, known) or "docs/rl/training.md lists them"
-        )
+        from mayavi.gym_env.configuration import unknown_setting
+
+        return unknown_setting(first["ctx"], "a training", "docs/rl/training.md lists them")
     if first["type"] == "value_error":
         message, _, hint = str(first["ctx"]["error"]).partition("; ")
         return UsageError(message, hint or None)
