@@ -19,7 +19,6 @@ from pydantic import Field
 from mayavi.gym_env.configuration import EnvConfig
 from mayavi.gym_env.registry import Entry
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
-from mayavi.scenarios.world_source import WorldSource
 
 FREE = Entry("free", "mayavi/Free-v0", "benchmarks.free_env:FreeEnv", "nothing happens, at once")
 
@@ -31,43 +30,25 @@ class FreeConfig(EnvConfig):
     choices: int = Field(3, ge=2, le=1_000, description="how many actions there are, where they are discrete")
 
 
-class NoFleet:
-    """Rows without a chain."""
-
-    def reset(self, rows: list[int]) -> None:
-        """There is nothing to put back."""
-
-    def copy_row(self, source: int, to: int) -> None:
-        """There is nothing to copy."""
-
-
 class FreeEnv(RowsEnv[FreeConfig]):
     """Every row sees numbers of its episode, which move on by a place a step; the first one tells the right action."""
 
     name = "free"
     config_type = FreeConfig
 
-    def __init__(
-        self, config: FreeConfig, rows: int = 1, *, world: WorldSource | None = None, threads: int | None = None
-    ) -> None:
-        self.config, self.rows, self.threads = config, rows, threads
-        self.world_digest = "none"
-        self.fleet = NoFleet()  # type: ignore[assignment]
-        self.episodes = np.full(rows, -1, dtype=np.int64)
+    world_digest = "none"
+
+    def __init__(self, config: FreeConfig, rows: int = 1, *, threads: int | None = None) -> None:
+        super().__init__(config, rows, threads=threads)
         self.observation_space = spaces.Box(-1.0, 1.0, (config.observations,), np.float32)
         if config.actions == "discrete":
             self.action_space = spaces.Discrete(config.choices)
         else:
             self.action_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
-        self.columns: dict[str, NDArray[Any]] = {
-            "steps": np.zeros(rows, dtype=np.int64),
-            "clipped": np.zeros(rows, dtype=np.int64),
+        self.columns |= {
             "seen": np.zeros((rows, config.observations), dtype=np.float32),
             "earned": np.zeros(rows),
         }
-
-    def prepare(self, fork: Any) -> None:
-        """There is no chain."""
 
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
         """Draw the numbers of the episodes."""

@@ -62,7 +62,7 @@ class KernelWatch:
 
 def watch_rows(spans: Spans, env: Any) -> None:
     """The parts of a `RowsEnv`: the kernel by itself, what packs its inputs, and the environment's own code."""
-    if hasattr(env.fleet, "_fleet"):
+    if hasattr(env, "fleet"):  # a free environment has none
         env.fleet._fleet = KernelWatch(env.fleet._fleet, spans, ("run", "reset", "copy_row"), "kernel")
         spans.watch(env.fleet, "run", "fleet.run")
     for method in ("apply", "observe", "rewards", "begin"):

@@ -20,10 +20,11 @@ from mayavi.evm.fleet import SUCCESS, Program, Word, Words
 from mayavi.evm.token_balance import balance_slot
 from mayavi.evm.units import ETHER, WAD
 from mayavi.gym_env.aave_book import AaveBook
+from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.liquidator_start import LiquidatorConfig, starts_of
 from mayavi.gym_env.pool_trades import LIQUIDITY, LIQUIDITY_BITS, PLENTY, PoolTrades
 from mayavi.gym_env.posted_feed import PostedFeed
-from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
+from mayavi.gym_env.rows import Floats, Observations, Rows
 from mayavi.markets.process import SECONDS_PER_YEAR
 from mayavi.protocols.aave_v3 import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD
 from mayavi.protocols.tokens import Erc20
@@ -60,7 +61,7 @@ class Standing(NamedTuple):
     """Their numbers, the most urgent first, those with nothing left last."""
 
 
-class AaveLiquidatorEnv(RowsEnv[LiquidatorConfig]):
+class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
     """Watches `borrowers` accounts. A step: liquidate one or wait, sell what was seized, then time passes.
 
     While it passes, the price is posted to the feed and arbitrageurs bring the pool towards it. Accounts are told, and

@@ -22,13 +22,18 @@ C = TypeVar("C", bound="EnvConfig")
 class EnvConfig(Model):
     """What all environments have in common. A subclass adds its own fields, each with a default and a description."""
 
-    chain: str = Field("ethereum", description="the chain whose contracts are used")
     split: Split = Field("train", description="which episodes: no episode of one split is in another")
     start: Literal["drawn", "fixed"] = Field(
         "drawn", description="`drawn`: every episode starts elsewhere; `fixed`: all start at one and the same state"
     )
     actions: Literal["discrete", "continuous"] = Field("discrete", description="the kind of action space")
     horizon: int = Field(12, ge=1, le=100_000, description="steps until an episode is cut off")
+
+
+class ChainConfig(EnvConfig):
+    """What environments on a chain have in common."""
+
+    chain: str = Field("ethereum", description="the chain whose contracts are used")
     step_blocks: int = Field(18_000, ge=1, le=10_000_000, description="blocks that pass in a step")
 
 

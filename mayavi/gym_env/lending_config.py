@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from mayavi.gym_env.configuration import EnvConfig
+from mayavi.gym_env.configuration import ChainConfig
 
 N = TypeVar("N", float, int)
 
@@ -39,7 +39,7 @@ Moves = Annotated[Pair, Field(strict=False), AfterValidator(_between(-0.95, 10))
 Lengths = Annotated[tuple[int, int], Field(strict=False), AfterValidator(_between(0, 10**5))]
 
 
-class LendingConfig(EnvConfig):
+class LendingConfig(ChainConfig):
     """A borrower with one collateral and one debt. The intervals are what a `drawn` start is drawn from."""
 
     collateral: str = Field("WETH", description="what the borrower puts up")

@@ -18,6 +18,7 @@ from mayavi.errors import SimulationError
 from mayavi.evm.chains import chain
 from mayavi.evm.fleet import SKIPPED, SUCCESS, Outcome, Words
 from mayavi.evm.fork import Fork
+from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.lending_config import LendingConfig
 from mayavi.gym_env.lending_desk import Desk
 from mayavi.gym_env.lending_observations import (
@@ -36,7 +37,7 @@ from mayavi.gym_env.lending_start import OPENING, Start, amounts_of, drawn_start
 from mayavi.gym_env.lending_strategies import STRATEGIES
 from mayavi.gym_env.posted_feed import PostedFeed
 from mayavi.gym_env.price_shocks import drawn_paths
-from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
+from mayavi.gym_env.rows import Floats, Observations, Rows
 from mayavi.markets import portable
 from mayavi.markets.process import SECONDS_PER_YEAR
 
@@ -52,7 +53,7 @@ LEAST_STEP_BLOCKS = 3
 _PLACES = {name: place for place, name in enumerate(FIGURES)}
 
 
-class LendingRowsEnv(RowsEnv[C]):
+class LendingRowsEnv(ChainRowsEnv[C]):
     """A borrower. A subclass names its protocol's `desk_type`, and its discrete actions.
 
     Discrete actions are numbers of `shares_ppm`. A continuous one is a number in [-1, 1]: below zero the share of the

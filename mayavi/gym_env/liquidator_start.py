@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from mayavi.agents.quantities import MILLION
-from mayavi.gym_env.configuration import EnvConfig
+from mayavi.gym_env.configuration import ChainConfig
 from mayavi.gym_env.lending_config import Interval
 from mayavi.markets.diffusions import walk_paths
 from mayavi.markets.portable import exp, log
@@ -20,7 +20,7 @@ _GWEI = 10**9
 F = TypeVar("F", float, Floats)
 
 
-class LiquidatorConfig(EnvConfig):
+class LiquidatorConfig(ChainConfig):
     """The intervals are what a `drawn` start is drawn from; a `fixed` one takes their middles."""
 
     horizon: int = Field(24, ge=1, le=100_000, description="steps until an episode is cut off")

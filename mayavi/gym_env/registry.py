@@ -83,7 +83,9 @@ def make_rows(
 
     The world is `world`, or the one that `source` names: `replica` (the default), `snapshot:PATH` or `rpc`.
     """
+    from mayavi.gym_env.chain_rows import ChainRowsEnv
     from mayavi.gym_env.configuration import configured
+    from mayavi.scenarios.world_source import WorldSource
 
     world = chosen_world(world, source)
     if entry(name).name in MULTI_AGENT:
@@ -92,7 +94,12 @@ def make_rows(
             "train it with RLlib: `mayavi train --env market --framework rllib`",
         )
     kind = entry(name).load()
-    return kind(configured(kind.config_type, config, settings), rows, world=world, threads=threads)
+    settled = configured(kind.config_type, config, settings)
+    if issubclass(kind, ChainRowsEnv):
+        return kind(settled, rows, world=world, threads=threads)
+    if world is not None and world != WorldSource():
+        raise UsageError(f"'{name}' stands on no chain, and so on no world", "leave the source out")
+    return kind(settled, rows, threads=threads)
 
 
 def chosen_world(world: WorldSource | Fork | None, source: str | None) -> WorldSource | Fork | None:

@@ -1,7 +1,8 @@
 """`RowsEnv`: an environment written once, over rows.
 
-N episodes stand side by side on a `Fleet`, and one kernel call steps all of them. `gymnasium.make` wraps a batch of
-one, `gymnasium.make_vec` a batch of N; training, evaluation and the search for an optimum work on the rows themselves.
+N episodes stand side by side, and one call steps all of them. `gymnasium.make` wraps a batch of one,
+`gymnasium.make_vec` a batch of N; training, evaluation and the search for an optimum work on the rows themselves.
+`ChainRowsEnv` adds the chain under the rows; what needs none, such as a portfolio, does without.
 """
 
 from __future__ import annotations
@@ -9,22 +10,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.errors import BadArgument, MissingStateError, UsageError
-from mayavi.evm.fleet import Fleet, KeptRow
+from mayavi.errors import BadArgument, UsageError
 from mayavi.gym_env.configuration import EnvConfig
 from mayavi.gym_env.episodes import checked_episode, episode_stream
-from mayavi.scenarios.world_source import WorldSource
 
 if TYPE_CHECKING:
     from gymnasium import spaces
-
-    from mayavi.evm.fork import Fork
 
 C = TypeVar("C", bound=EnvConfig)
 Floats = NDArray[np.float64]
@@ -49,9 +45,9 @@ class Stepped:
 
 @dataclass(frozen=True, slots=True)
 class KeptRows:
-    """Rows as they stood once: the chain of each, and what the environment remembered of it."""
+    """Rows as they stood once: what the environment remembered of each, and its chain where it has one."""
 
-    chains: list[KeptRow]
+    chains: list[Any]
     episodes: NDArray[np.int64]
     columns: dict[str, NDArray[Any]]
 
@@ -63,12 +59,12 @@ class RowsEnv(ABC, Generic[C]):
 
     - `name`, as the command line has it, and `config_type`;
     - `observation_space` and `action_space` of one row, finite both;
+    - `world_digest`, the identity of what all its episodes have in common;
 
     and provides
 
-    - `prepare(fork)`: what all episodes share, put on the chain once, before it is frozen under the fleet;
-    - `start(rows, chances)`: put `rows`, which stand at the prepared world, where their episodes start;
-    - `apply(actions, live)`: one kernel call for all rows; those that are not `live` stay as they are;
+    - `start(rows, chances)`: put `rows` where their episodes start;
+    - `apply(actions, live)`: one call for all rows; those that are not `live` stay as they are;
     - `observe()`, `rewards()` and `exact()`: what the last call gave, worked out for all rows.
 
     Whatever Python remembers of a row is an array in `columns`, its first axis the rows: then rows can be copied.
@@ -83,27 +79,14 @@ class RowsEnv(ABC, Generic[C]):
     observation_space: spaces.Box
     action_space: spaces.Space[Any]
 
-    def __init__(
-        self, config: C, rows: int = 1, *, world: WorldSource | Fork | None = None, threads: int | None = None
-    ) -> None:
-        """On `world`, by default the replica. Of a fork a twin is taken: what is learnt for the rows, it knows too."""
+    world_digest: str
+
+    def __init__(self, config: C, rows: int = 1, *, threads: int | None = None) -> None:
         if type(rows) is not int or rows < 1:
             raise UsageError(f"an environment of {rows!r} rows does nothing", "give at least one row")
         if threads is not None and (type(threads) is not int or threads < 1):
             raise UsageError(f"{threads!r} threads do nothing", "give at least one thread")
         self.config, self.rows, self.threads = config, rows, threads
-        if world is None or isinstance(world, WorldSource):
-            fork = (world or WorldSource()).on(config.chain).open()
-        else:
-            fork = world.copy()
-        remedy = f"read it beforehand: mayavi snapshot warm --env {self.name} --rollouts 100 --output FILE"
-        try:
-            self.prepare(fork)
-        except MissingStateError as error:
-            raise MissingStateError(error.message, remedy) from None
-        self.world_digest = identity_of(fork)
-        """The identity of the world all episodes start from."""
-        self.fleet = Fleet(fork if fork.learns else fork.frozen(), rows, lacking=remedy)
         self.episodes = np.full(rows, -1, dtype=np.int64)
         """The number of the episode each row plays; -1 before the first."""
         self.columns: dict[str, NDArray[Any]] = {
@@ -114,16 +97,12 @@ class RowsEnv(ABC, Generic[C]):
     # -- what a subclass provides -------------------------------------------------------------------------------------
 
     @abstractmethod
-    def prepare(self, fork: Fork) -> None:
-        """Put on the chain what all episodes share: funded accounts, approvals, pools. Called once."""
-
-    @abstractmethod
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
-        """Put `rows` where their episodes start, each drawn from its own of `chances`, by real transactions."""
+        """Put `rows` where their episodes start, each drawn from its own of `chances`."""
 
     @abstractmethod
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
-        """Act, let time pass and look, in one kernel call. Rows that are not `live` stay exactly as they are."""
+        """Act, let time pass and look, in one call. Rows that are not `live` stay exactly as they are."""
 
     @abstractmethod
     def observe(self) -> Observations:
@@ -148,6 +127,25 @@ class RowsEnv(ABC, Generic[C]):
         """What pictures draw over the steps: by the title of a panel and the label of a line a number for each row."""
         return {"observations": {str(at): values.astype(np.float64) for at, values in enumerate(self.observe().T)}}
 
+    # -- what stands under the rows, nothing here ---------------------------------------------------------------------
+
+    def identities(self, rows: Rows) -> list[bytes]:
+        """For each of `rows` what tells its state from another's, beyond `columns`."""
+        return [b""] * len(rows)
+
+    def _renew_under(self, rows: Rows) -> None:
+        """Put what stands under `rows` where all episodes begin."""
+
+    def _copy_under(self, sources: Rows, targets: Rows) -> None:
+        """Put what stands under each of `targets` where its one of `sources` stands."""
+
+    def _keep_under(self, rows: Rows) -> list[Any]:
+        """What stands under `rows`, to be put somewhere later."""
+        return [None] * len(rows)
+
+    def _put_under(self, kept: Sequence[Any], rows: Rows) -> None:
+        """Put each of `kept` under its one of `rows`."""
+
     # -- what it does with it -----------------------------------------------------------------------------------------
 
     @property
@@ -170,7 +168,7 @@ class RowsEnv(ABC, Generic[C]):
         places = np.asarray(rows, dtype=np.intp)
         if not len(places):
             return
-        self.fleet.reset(places.tolist())
+        self._renew_under(places)
         for column in self.columns.values():
             column[places] = 0
         self.episodes[places] = numbers
@@ -210,8 +208,7 @@ class RowsEnv(ABC, Generic[C]):
         origin, goal = np.asarray(sources, dtype=np.intp), np.asarray(targets, dtype=np.intp)
         if np.intersect1d(origin, goal).size:
             raise UsageError("a row is both a source and a target", "copy in two goes")
-        for source, target in zip(origin.tolist(), goal.tolist(), strict=True):
-            self.fleet.copy_row(source, target)
+        self._copy_under(origin, goal)
         self.episodes[goal] = self.episodes[origin]
         for column in self.columns.values():
             column[goal] = column[origin]
@@ -220,13 +217,12 @@ class RowsEnv(ABC, Generic[C]):
         """Where `rows` stand now, in the middle of an episode or not: a search puts rows there again."""
         places = np.asarray(rows, dtype=np.intp)
         columns = {name: column[places] for name, column in self.columns.items()}
-        return KeptRows([self.fleet.keep(row) for row in places.tolist()], self.episodes[places], columns)
+        return KeptRows(self._keep_under(places), self.episodes[places], columns)
 
     def put(self, kept: KeptRows, which: Sequence[int] | Rows, rows: Sequence[int] | Rows) -> None:
         """Put each of `rows` where its one of `which`, numbers in `kept`, stood."""
         origin, goal = np.asarray(which, dtype=np.intp), np.asarray(rows, dtype=np.intp)
-        for source, target in zip(origin.tolist(), goal.tolist(), strict=True):
-            self.fleet.put(target, kept.chains[source])
+        self._put_under([kept.chains[source] for source in origin.tolist()], goal)
         self.episodes[goal] = kept.episodes[origin]
         for name, column in self.columns.items():
             column[goal] = kept.columns[name][origin]
@@ -244,13 +240,6 @@ class RowsEnv(ABC, Generic[C]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.rows} rows of '{self.name}', {self.config.split} split>"
-
-
-def identity_of(fork: Fork) -> str:
-    """What tells a world from others: its digest, or where it is read from a node as need arises, chain and block."""
-    if not fork.learns:
-        return fork.digest()
-    return sha256(f"mayavi world {fork.chain_id} {fork.source['block_hash']}".encode()).hexdigest()
 
 
 def _in_words(value: Any) -> str:

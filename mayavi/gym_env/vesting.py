@@ -19,8 +19,9 @@ from mayavi.evm.chains import chain
 from mayavi.evm.fleet import Program, Template, Word, Words
 from mayavi.evm.hashing import selector_of
 from mayavi.evm.token_balance import balance_slot
+from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.pool_trades import LIQUIDITY, LIQUIDITY_BITS, PLENTY, PoolTrades
-from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
+from mayavi.gym_env.rows import Floats, Observations, Rows
 from mayavi.gym_env.vesting_start import SCHEDULES, VestingConfig, starts_of
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.vesting_wallet import VestingWallet
@@ -38,7 +39,7 @@ _LATE = 3  # a late cliff is after one part of so many of the time
 _SMALLEST = 1e-8  # an inventory against the pool's depth, as far as it is told apart
 
 
-class VestingEnv(RowsEnv[VestingConfig]):
+class VestingEnv(ChainRowsEnv[VestingConfig]):
     """Sells an inventory that vests. A step: sell, let the time pass, release what vested, let arbitrageurs trade.
 
     Actions. Discrete: 0 nothing, 1 an even part (all that is unsold, vested or not, over the steps left), 2 two of

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from mayavi.agents.quantities import MILLION
-from mayavi.gym_env.configuration import EnvConfig
+from mayavi.gym_env.configuration import ChainConfig
 from mayavi.markets.diffusions import peg_paths
 from mayavi.markets.portable import exp, log
 from mayavi.markets.price_paths import all_to_usd_e8
@@ -22,7 +22,7 @@ _RECOVERY, _VOLATILITY, _HALF_LIFE_HOURS = (0.2, 1.0), (0.4, 1.2), (2.0, 48.0)
 """What is drawn where no setting says."""
 
 
-class VestingConfig(EnvConfig):
+class VestingConfig(ChainConfig):
     """What `VestingEnv` can be told."""
 
     step_blocks: int = Field(300, ge=1, le=10_000_000, description="blocks that pass in a step: 300 are an hour")

@@ -37,7 +37,7 @@ def states(env: RowsEnv[Any], rows: Sequence[int] | NDArray[np.intp]) -> list[by
     known = np.ascontiguousarray(np.concatenate(parts, axis=1))
     start = hashlib.sha256(head.encode())
     found = []
-    for chain, row in zip(env.fleet.identities(places.tolist()), known, strict=True):
+    for chain, row in zip(env.identities(places), known, strict=True):
         whole = start.copy()
         whole.update(chain + row.tobytes())
         found.append(whole.digest())

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import StateError, UsageError
+from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.configuration import SPLITS, configured
 from mayavi.gym_env.registry import MULTI_AGENT, entry
 from mayavi.markets.streams import stream
@@ -91,6 +92,8 @@ def warm(
     if not 1 <= rollouts <= MOST_ROLLOUTS:
         raise UsageError(f"{rollouts:,} rollouts cannot be played", f"give 1 … {MOST_ROLLOUTS:,}")
     kind = entry(name).load()
+    if not issubclass(kind, ChainRowsEnv):
+        raise UsageError(f"'{name}' stands on no chain: there is nothing to read", "it trains offline as it is")
     settings = configured(kind.config_type, config)
     if path is not None:
         _check_place(path)
@@ -130,7 +133,7 @@ def _on(
     world: WorldSource | Fork, name: str, config: Mapping[str, object] | None, rows: int
 ) -> list[tuple[str, RowsEnv[Any]]]:
     """The environment on `world`, once for each split."""
-    kind = entry(name).load()
+    kind: type[Any] = entry(name).load()  # one on a chain, the market's rows among them
     return [
         (split, kind(configured(kind.config_type, config, {"split": split}), rows, world=world)) for split in SPLITS
     ]

@@ -14,17 +14,18 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from mayavi.evm.fork import Fork
-from mayavi.gym_env.configuration import EnvConfig
+from mayavi.gym_env.chain_rows import ChainRowsEnv
+from mayavi.gym_env.configuration import ChainConfig
 from mayavi.gym_env.registry import ENVS, Entry
-from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
+from mayavi.gym_env.rows import Floats, Observations, Rows
 
 
-class ChaseConfig(EnvConfig):
+class ChaseConfig(ChainConfig):
     horizon: int = Field(8, ge=1)
     watches: Literal[2, 3] = Field(2, description="how many numbers are observed")
 
 
-class ChaseEnv(RowsEnv[ChaseConfig]):
+class ChaseEnv(ChainRowsEnv[ChaseConfig]):
     name = "chase"
     config_type = ChaseConfig
     strategies: ClassVar[dict[str, Any]] = {

@@ -13,8 +13,9 @@ from pydantic import Field
 
 from mayavi.evm.fleet import Program
 from mayavi.evm.fork import Fork
-from mayavi.gym_env.configuration import EnvConfig, configured
-from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
+from mayavi.gym_env.chain_rows import ChainRowsEnv
+from mayavi.gym_env.configuration import ChainConfig, configured
+from mayavi.gym_env.rows import Floats, Observations, Rows
 
 LADDER = b"\x1a" * 20
 TOP = 40
@@ -27,12 +28,12 @@ def empty_world() -> Fork:
     return fork
 
 
-class LadderConfig(EnvConfig):
+class LadderConfig(ChainConfig):
     horizon: int = Field(5, ge=1, le=100, description="steps")
     dense: bool = Field(False, description="whether every step pays")
 
 
-class LadderEnv(RowsEnv[LadderConfig]):
+class LadderEnv(ChainRowsEnv[LadderConfig]):
     """0 rests, 1 goes down one, 2 goes up two thirds of the way to 10 × the wind. Above the top is a fall: -1, over."""
 
     name = "ladder"
