@@ -15,8 +15,8 @@ from benchmarks.spans import Spans, watch_rows
 from benchmarks.timing import Timing, in_turns
 from mayavi import Fork
 
-ROUNDS = 5
-ROWS = (1, 64, 256)
+ROUNDS = 3
+ROWS = (1, 64, 1_024)
 QUICK_ROWS = (1, 16)
 ENV_SPANS = ("kernel", "fleet.run", "apply", "observe", "rewards", "begin", "adapter")
 """From the inside out: the kernel itself, what packs its inputs, the environment's own code, gymnasium's side."""
@@ -44,8 +44,10 @@ def measure(effort: Effort) -> Section:
         reached = Quantity(shares[name][threads], "%")
         section.targets.append(Target(what, Quantity(0.85, "%"), reached, at_most=False))
     section.notes.append(
-        "the EVM's time of a row is that of the kernel on one thread, episodes' starts included; what is reached is "
-        "steps a second times that time, over the threads; two threads also show what two cores of this machine share"
+        "the EVM's time of a row is that of the kernel on one thread in the same round, starts of episodes included; "
+        "what is reached is steps a second times that time, over the threads. Two threads also show what two cores of "
+        "this machine share: `kernel` is the part of the time in which the EVM worked, `gain` how much faster the "
+        "kernel itself is on them"
     )
     market(section, effort)
     trainings(section, effort)
@@ -111,11 +113,11 @@ def environment(section: Section, name: str, sizes: Sequence[int], effort: Effor
             batch.episode(effort)
             batch.begin()
         timings = in_turns(contestants, effort.rounds(ROUNDS))
-        evm = batches[1].evm_seconds()
+        evm = Timing(tuple(batches[1].evm_seconds))
         for each, batch in batches.items():
-            step = timings[str(each)].median
-            reached[each] = evm / each / step
-            section.rows.append(batch.row(timings[str(each)], evm, reached[each]))
+            reached[each] = evm.ratio(timings[str(each)]) / each
+            gain = evm.ratio(Timing(tuple(batch.evm_seconds)))
+            section.rows.append(batch.row(timings[str(each)], evm.median, reached[each], gain))
     return reached
 
 
@@ -132,11 +134,12 @@ class Batch:
         self.spans.watch(self.env, "step", "adapter")
         self.env.reset(seed=1)
         self.env.action_space.seed(1)
-        self.steps = 0
+        self.evm_seconds: list[float] = []
+        """Of each round, what the kernel worked for a row's step."""
 
     def begin(self) -> None:
         """Count from here on."""
-        self.steps = 0
+        self.evm_seconds.clear()
         self.spans.clear()
 
     def episode(self, effort: Effort) -> float:
@@ -145,23 +148,20 @@ class Batch:
         if self.rows == 1 and not effort.quick:
             steps *= 4
         actions = [self.env.action_space.sample() for _ in range(steps)]
-        began = time.perf_counter()
+        before, began = self.spans.seconds["kernel"], time.perf_counter()
         for each in actions:
             self.env.step(each)
         taken = time.perf_counter() - began
-        self.steps += steps
+        self.evm_seconds.append((self.spans.seconds["kernel"] - before) / (steps * self.rows))
         return taken / (steps * self.rows)
 
-    def evm_seconds(self) -> float:
-        """Seconds the kernel worked for a row's step."""
-        return self.spans.seconds["kernel"] / (self.steps * self.rows)
-
-    def row(self, timing: Timing, evm: float, reached: float) -> Row:
+    def row(self, timing: Timing, evm: float, reached: float, gain: float) -> Row:
         """A line of the table: how fast, how near to the EVM alone, and where the rest goes."""
         figures = {
             "steps": Quantity(1 / timing.median, "/s"),
             "evm": Quantity(evm * 1e6, "µs"),
             "reached": Quantity(reached, "%"),
+            "gain": Quantity(gain, "×"),
             "spread": Quantity(timing.spread, "%"),
         }
         whole = sum(self.spans.seconds.values())

@@ -27,7 +27,7 @@ ENV, FREE_ENV = "aave", "free"
 TIMESTEPS, QUICK_TIMESTEPS = 50_000, 4_096
 LIMIT_S = {"sb3": 40, "rllib": 60}
 SEEDS_STEPS_A_SECOND = 188
-ROUNDS, PROFILE_ROUNDS = 3, 2
+ROUNDS, PROFILE_ROUNDS = 2, 1
 NAMES = {"sb3": "Stable-Baselines3", "rllib": "RLlib"}
 SPANS = ("kernel", "fleet.run", "apply", "observe", "rewards", "begin", "adapter", "playing", "learner", "other")
 

@@ -74,12 +74,13 @@ impl Fleet {
         self.rows.len()
     }
 
-    /// Run a program on every row. `inputs` is (rows, inputs, 32) bytes; the result is (rows, outputs, 32).
+    /// Run a program on every row, or on `only` those, in ascending order. `inputs` is (rows, inputs, 32) bytes, one
+    /// entry for each row that runs; the result is (rows, outputs, 32).
     ///
     /// All or nothing: where one row misses state or gets an impossible input, every row is put back as it was.
     /// What is missing is told of all rows together; with `probe` each tells whatever its transaction missed, not the
     /// first alone.
-    #[pyo3(signature = (program, inputs, threads=1, probe=false))]
+    #[pyo3(signature = (program, inputs, threads=1, probe=false, only=None))]
     fn run<'py>(
         &mut self,
         py: Python<'py>,
@@ -87,8 +88,15 @@ impl Fleet {
         inputs: PyReadonlyArray3<'py, u8>,
         threads: usize,
         probe: bool,
+        only: Option<Vec<usize>>,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let (rows, wanted) = (self.rows.len(), program.input_count());
+        if let Some(only) = &only {
+            only.iter().try_for_each(|row| self.check(*row))?;
+            if only.is_empty() || !only.is_sorted_by(|one, next| one < next) {
+                return Err(PyValueError::new_err("the rows to run are named in ascending order, each once"));
+            }
+        }
+        let (rows, wanted) = (only.as_ref().map_or(self.rows.len(), Vec::len), program.input_count());
         if inputs.shape() != [rows, wanted, 32] {
             return Err(PyValueError::new_err(format!(
                 "inputs have shape {:?}, the program wants ({rows}, {wanted}, 32)",
@@ -110,6 +118,17 @@ impl Fleet {
         let program = &*program;
         let (in_width, out_width) = (wanted * 32, program.output_count() * 32);
         let Self { world, settings, rows, pool, .. } = self;
+        let mut rows: Vec<&mut Row> = match &only {
+            None => rows.iter_mut().collect(),
+            Some(only) => {
+                let mut named = only.iter().peekable();
+                rows.iter_mut()
+                    .enumerate()
+                    .filter(|(at, _)| named.next_if_eq(&at).is_some())
+                    .map(|(_, row)| row)
+                    .collect()
+            }
+        };
         let chunk = (rows.len() / (threads * TURNS)).max(1);
         let chunks = rows.len().div_ceil(chunk);
         let failed = py.detach(|| {
@@ -119,7 +138,7 @@ impl Fleet {
                 .zip(split_mut(taken, chunk * out_width, chunks))
                 .map(|((index, rows), taken)| (index * chunk, rows, taken))
                 .collect();
-            let step = |world: &Arc<World>, job: &mut (usize, &mut [Row], &mut [u8])| -> Vec<(usize, Failure)> {
+            let step = |world: &Arc<World>, job: &mut (usize, &mut [&mut Row], &mut [u8])| -> Vec<(usize, Failure)> {
                 let (first, rows, taken) = job;
                 let mut registers = Vec::new();
                 let mut failures = Vec::new();
@@ -147,7 +166,7 @@ impl Fleet {
             drop(jobs);
             failures.sort_unstable_by_key(|(row, _)| *row);
             let failed = first_with_all_misses(failures);
-            let close = |row: &mut Row| {
+            let close = |row: &mut &mut Row| {
                 let Some(mark) = row.overlay.last_snapshot() else { return };
                 if failed.is_none() {
                     row.overlay.release(mark);
@@ -163,7 +182,8 @@ impl Fleet {
         });
         match failed {
             None => Ok(outputs),
-            Some((row, failure)) => {
+            Some((at, failure)) => {
+                let row = only.map_or(at, |only| only[at]);
                 let error = failure.into_python(py);
                 let _ = error.value(py).call_method1("add_note", (format!("in row {row}; all rows are as before"),));
                 Err(error)

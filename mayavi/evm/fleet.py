@@ -20,6 +20,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -182,31 +183,36 @@ class Fleet:
     def __len__(self) -> int:
         return len(self._fleet)
 
-    def run(self, program: Program, *, threads: int | None = None, **inputs: Any) -> Outcome:
+    def run(
+        self, program: Program, *, threads: int | None = None, only: Iterable[int] | None = None, **inputs: Any
+    ) -> Outcome:
         """Run `program` on every row, with one array (or one integer for all rows) for each of its inputs.
 
-        `threads` is by default the number of cores this process may use; results do not depend on it.
+        Where `only` some rows are named, in ascending order, nothing happens to the others, and inputs and outcome have
+        one entry for each that is named. `threads` is by default the number of cores this process may use; results do
+        not depend on it.
         """
         threads = len(os.sched_getaffinity(0)) if threads is None else threads
         if threads < 1:
             raise UsageError(f"{threads} threads do nothing", "give at least one thread")
-        words = self._words(program, inputs)
+        chosen = None if only is None else self._ascending(only)
+        words = self._words(program, inputs, len(self) if chosen is None else len(chosen))
         try:
             if self._origin.learns:
                 # The worlds of several threads are copies, which what is learnt does not reach.
-                learnt = self._origin._learner.run(lambda: self._run_learning(program, words))
+                learnt = self._origin._learner.run(lambda: self._run_learning(program, words, chosen))
                 return Outcome(program.outputs, learnt)
-            return Outcome(program.outputs, self._fleet.run(program, words, threads))
+            return Outcome(program.outputs, self._fleet.run(program, words, threads, False, chosen))
         except _kernel.MissingState as error:
             notes = " ".join(getattr(error, "__notes__", []))
             raise MissingStateError(f"{error.args[0]} ({notes})", self._lacking) from None
         except _kernel.InvalidTransaction as error:
             raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
 
-    def _run_learning(self, program: Program, words: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def _run_learning(self, program: Program, words: NDArray[np.uint8], chosen: list[int] | None) -> NDArray[np.uint8]:
         """All that a transaction of each row misses is told at once, so that the node is asked in batches."""
         try:
-            return self._fleet.run(program, words, 1, True)
+            return self._fleet.run(program, words, 1, True, chosen)
         except _kernel.InvalidTransaction as error:
             raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
 
@@ -257,8 +263,14 @@ class Fleet:
         """Bytes held by each row."""
         return self._fleet.memory()
 
-    def _words(self, program: Program, inputs: dict[str, Any]) -> NDArray[np.uint8]:
-        names, rows = program.inputs, len(self)
+    def _ascending(self, rows: Iterable[int]) -> list[int]:
+        chosen = [self._row(row) for row in rows]
+        if not chosen or any(one >= other for one, other in pairwise(chosen)):
+            raise UsageError("the rows to run are not in ascending order", "name each once, and one at least")
+        return chosen
+
+    def _words(self, program: Program, inputs: dict[str, Any], rows: int) -> NDArray[np.uint8]:
+        names = program.inputs
         for name in inputs:
             if name not in names:
                 raise UnknownName.of("input", name, names, f"the program takes: {', '.join(names) or 'none'}")

@@ -217,8 +217,6 @@ class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
         """Let it get later, post the first price, and open the loans."""
         columns, count = self.columns, self.config.borrowers
-        live, late = np.zeros(self.rows, dtype=np.uint64), np.zeros(self.rows, dtype=np.uint64)
-        amounts = np.zeros((2, self.rows, count, 32), dtype=np.uint8)
         seconds = self.config.step_blocks * self.block_seconds
         price_e8 = self.book.collateral.price_usd_e8
         starts = starts_of(self.config, price_e8, self.trades.unit, seconds, chances)
@@ -229,12 +227,11 @@ class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
             ]
             for start in starts
         ]
-        live[rows], late[rows] = 1, [each.blocks for each in starts]
         lent = [
             [amount for each in starts for amount in each.collateral],
             [amount for each in debts for amount in each],
         ]
-        amounts[:, rows] = Words.of(lent[0] + lent[1]).words.reshape(2, len(rows), count, 32)
+        amounts = Words.of(lent[0] + lent[1]).words.reshape(2, len(rows), count, 32)
         columns["price_e8"][rows] = [each.price_e8 for each in starts]
         roots = self.trades.roots_at([price for each in starts for price in each.price_e8])
         columns["roots"][rows] = Words.of(roots).words.reshape(len(rows), -1, 32)
@@ -245,18 +242,19 @@ class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
         outcome = self.fleet.run(
             self._start,
             threads=self.threads,
-            live=live,
-            late=late,
-            price_e8=columns["price_e8"][:, 0],
-            root=columns["roots"][:, 0],
+            only=rows.tolist(),
+            live=1,
+            late=np.array([each.blocks for each in starts], dtype=np.uint64),
+            price_e8=columns["price_e8"][rows, 0],
+            root=columns["roots"][rows, 0],
             **{f"collateral_{at}": amounts[0, :, at] for at in range(count)},
             **{f"debt_{at}": amounts[1, :, at] for at in range(count)},
         )
-        if (outcome.words[rows, : 2 * count, -1] != SUCCESS).any():
+        if (outcome.words[:, : 2 * count, -1] != SUCCESS).any():
             raise UsageError(
                 "a loan of the book could not be opened", "lower `collateral`, or begin `health_factor` above 1.0311"
             )
-        columns["looked"][rows] = outcome.words[rows, 2 * count :]
+        columns["looked"][rows] = outcome.words[:, 2 * count :]
 
     def _debt(self, collateral: int, health_factor_ppm: int, price_e8: int) -> int:
         """What may be borrowed for a health factor, rounded down."""

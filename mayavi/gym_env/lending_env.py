@@ -43,6 +43,8 @@ from mayavi.markets.process import SECONDS_PER_YEAR
 
 C = TypeVar("C", bound=LendingConfig)
 Integers = NDArray[np.int64]
+Which = slice | Rows | NDArray[np.bool_]
+"""Rows: all of them, some by number, or some by a mask."""
 
 THREE_SHARES = (0, -MILLION, MILLION // 4)
 """Rest, repay what the wallet can, borrow a quarter of the headroom."""
@@ -106,22 +108,19 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         columns, starts = self.columns, [self.drawn(chance) for chance in chances]
         columns["cash_yield_ppm"][rows] = [each.cash_yield_ppm for each in starts]
         amounts = b"".join(amount.to_bytes(32, "big") for each in starts for amount in opened(each, self.desk).values())
-        words = np.zeros((self.rows, len(OPENING), 32), dtype=np.uint8)
-        words[rows] = np.frombuffer(amounts, dtype=np.uint8).reshape(-1, len(OPENING), 32)
+        words = np.frombuffer(amounts, dtype=np.uint8).reshape(-1, len(OPENING), 32)
         if self.feed is not None:
             price_usd = self.desk.terms.price_e8 / 1e8
             paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, chances)
             columns["path_e8"][rows] = np.rint(paths * 1e8)
-        live = np.zeros(self.rows, dtype=np.bool_)
-        live[rows] = True
         inputs = {name: words[:, place] for place, name in enumerate(OPENING)}
-        found = self.fleet.run(self._opening, threads=self.threads, live=live, **inputs)
-        self._check_opened(found)
-        self._take(found)
+        found = self.fleet.run(self._opening, threads=self.threads, only=rows.tolist(), live=1, **inputs)
+        self._check_opened(found, rows)
+        self._take(found, rows)
         columns["start_price_e8"][rows] = self.figure("price_e8")[rows]
         columns["start_wealth_e8"][rows] = self.net_wealth_e8()[rows]
-        columns["logs"] = self._logs()
-        self._remember(live)
+        columns["logs"][rows] = self._logs(rows)
+        self._remember(rows)
 
     def drawn(self, chance: np.random.Generator) -> Start:
         """Where an episode starts."""
@@ -129,7 +128,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
             return fixed_start(self.desk.unit)
         return drawn_start(self.config, self._amounts, self.desk.terms.kink, chance)
 
-    def _check_opened(self, found: Outcome) -> None:
+    def _check_opened(self, found: Outcome, rows: Rows) -> None:
         """Whatever was sent went through; where nothing was, it was skipped."""
         if found.words[:, : len(OPENING) - 1, -1].max() <= max(SKIPPED, SUCCESS):
             return
@@ -137,7 +136,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
             failed = np.flatnonzero(found.status(name) > max(SKIPPED, SUCCESS))
             if len(failed):
                 raise SimulationError(
-                    f"episode {self.episodes[failed[0]]} cannot start: the protocol refuses its '{name}'",
+                    f"episode {self.episodes[rows[failed[0]]]} cannot start: the protocol refuses its '{name}'",
                     "its caps do not allow so much; take less collateral, or another utilisation",
                 )
 
@@ -145,7 +144,8 @@ class LendingRowsEnv(ChainRowsEnv[C]):
 
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
         """A tick of the scheduler, for all rows."""
-        self._remember(live)
+        which: Which = slice(None) if live.all() else live
+        self._remember(which)
         columns = self.columns
         shares = self.shares_of(actions) * live
         inputs: dict[str, Any] = {
@@ -166,28 +166,27 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         columns["logs"] = self._logs()
         change = columns["logs"][:, SINCE_LAST]
         trend = TREND_MEMORY * columns["trend"] + (1.0 - TREND_MEMORY) * change
-        self._put(live, acted=found.status("acted").astype(np.int64), last_return=change, trend=trend)
+        self._put(which, acted=found.status("acted"), last_return=change, trend=trend)
 
     def _yield_ppb(self) -> Integers:
         """What the wallet's dollars earn in a step, in billionths, rounded down; of what they lose, the amount."""
         a_year: Integers = np.abs(self.columns["cash_yield_ppm"]) * (BILLION // MILLION)
         return a_year * self.step_seconds // SECONDS_PER_YEAR
 
-    def _remember(self, live: NDArray[np.bool_]) -> None:
-        """Keep of `live` rows how they stand now: the step before, for the next one."""
+    def _remember(self, which: Which) -> None:
+        """Keep of those rows how they stand now: the step before, for the next one."""
         self._put(
-            live,
+            which,
             last_wealth_e8=self.net_wealth_e8(),
             last_price_e8=self.figure("price_e8"),
             last_collateral=self.figure("collateral"),
             last_health=self.health(),
         )
 
-    def _put(self, live: NDArray[np.bool_], **columns: NDArray[Any]) -> None:
-        """Let columns of `live` rows hold those values."""
-        everywhere = live.all()
+    def _put(self, which: Which, **columns: NDArray[Any]) -> None:
+        """Let columns of those rows hold those values."""
         for name, values in columns.items():
-            self.columns[name] = values.copy() if everywhere else np.where(live, values, self.columns[name])
+            self.columns[name][which] = values[which]
 
     def shares_of(self, actions: NDArray[Any]) -> Integers:
         """Actions of either kind as millionths: below zero of the debt, above of the headroom."""
@@ -251,15 +250,20 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         """The health factor, at most 10, which stands for no debt too."""
         return np.minimum(self.figure("health_factor_wad") / 1e18, 10.0)
 
-    def _take(self, found: Outcome) -> None:
+    def _take(self, found: Outcome, rows: Rows | None = None) -> None:
+        """Keep what was read, of those rows where only they were looked at."""
         first = len(found) - len(FIGURES)
-        self.columns["words"], self.columns["figures"] = found.words[:, first:], found.float64(first)
+        words, figures = found.words[:, first:], found.float64(first)
+        if rows is None:
+            self.columns["words"], self.columns["figures"] = words, figures
+        else:
+            self.columns["words"][rows], self.columns["figures"][rows] = words, figures
 
-    def _logs(self) -> Floats:
+    def _logs(self, which: Which = slice(None)) -> Floats:
         """Logarithms by row, `SINCE_LAST`, `SINCE_START` and `OF_SIZE`: at once, for each call has its price."""
-        ratios = np.empty((len(LOGS), self.rows))
-        price = np.maximum(self.figure("price_e8"), 1.0)
-        ratios[SINCE_LAST] = price / np.maximum(self.columns["last_price_e8"], 1.0)
-        ratios[SINCE_START] = price / np.maximum(self.columns["start_price_e8"], 1.0)
-        ratios[OF_SIZE] = np.maximum(np.maximum(self.figure("collateral_value_e8"), 1.0) / 1e8, 1.0)
+        price = np.maximum(self.figure("price_e8")[which], 1.0)
+        ratios = np.empty((len(LOGS), len(price)))
+        ratios[SINCE_LAST] = price / np.maximum(self.columns["last_price_e8"][which], 1.0)
+        ratios[SINCE_START] = price / np.maximum(self.columns["start_price_e8"][which], 1.0)
+        ratios[OF_SIZE] = np.maximum(np.maximum(self.figure("collateral_value_e8")[which], 1.0) / 1e8, 1.0)
         return portable.log(ratios).T

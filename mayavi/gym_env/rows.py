@@ -98,7 +98,7 @@ class RowsEnv(ABC, Generic[C]):
 
     @abstractmethod
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
-        """Put `rows` where their episodes start, each drawn from its own of `chances`."""
+        """Put `rows`, in ascending order, where their episodes start, each drawn from its own of `chances`."""
 
     @abstractmethod
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
@@ -168,6 +168,8 @@ class RowsEnv(ABC, Generic[C]):
         places = np.asarray(rows, dtype=np.intp)
         if not len(places):
             return
+        order = np.argsort(places)
+        places, numbers = places[order], [numbers[at] for at in order.tolist()]
         self._renew_under(places)
         for column in self.columns.values():
             column[places] = 0

@@ -184,10 +184,8 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
 
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
         """Fill a wallet, let it get later, and bring the pool to where the reference price starts."""
-        columns, live = self.columns, np.zeros(self.rows, dtype=np.uint64)
-        late, seconds = np.zeros(self.rows, dtype=np.uint64), self.config.step_blocks * self.block_seconds
+        columns, seconds = self.columns, self.config.step_blocks * self.block_seconds
         drawn = starts_of(self.config, self.pool_price_e8, self.trades.unit, seconds, chances)
-        live[rows], late[rows] = 1, [each.start_blocks for each in drawn]
         columns["schedule"][rows] = [SCHEDULES.index(each.schedule) for each in drawn]
         columns["inventory"][rows] = Words.of([each.amount for each in drawn]).words
         columns["reference_e8"][rows] = [each.reference_e8 for each in drawn]
@@ -199,14 +197,15 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         outcome = self.fleet.run(
             self._start,
             threads=self.threads,
-            live=live,
-            wallet=self._wallets[columns["schedule"]],
-            wallet_slot=self._slots[columns["schedule"]],
-            amount=columns["inventory"],
-            late=late,
-            root=columns["roots"][:, 0],
+            only=rows.tolist(),
+            live=1,
+            wallet=self._wallets[columns["schedule"][rows]],
+            wallet_slot=self._slots[columns["schedule"][rows]],
+            amount=columns["inventory"][rows],
+            late=np.array([each.start_blocks for each in drawn], dtype=np.uint64),
+            root=columns["roots"][rows, 0],
         )
-        columns["looked"][rows] = outcome.words[rows]
+        columns["looked"][rows] = outcome.words
 
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
         """Sell, wait, let arbitrageurs trade, release."""

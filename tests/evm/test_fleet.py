@@ -115,6 +115,35 @@ def test_rows_equal_single_evms_and_threads_change_nothing(
         assert one.fork(index).digest() == two.fork(index).digest() == single.digest()
 
 
+@given(rows, st.data())
+def test_rows_that_are_named_run_as_in_a_fleet_of_their_own_and_the_others_rest(
+    fork: Fork, given_rows: list[tuple[int, int, int, int, int]], data: st.DataObject
+) -> None:
+    count = len(given_rows)
+    chosen = sorted(data.draw(st.sets(st.integers(0, count - 1), min_size=1)))
+    columns = {
+        name: [given_rows[row][i] for row in chosen]
+        for i, name in enumerate(("slot", "value", "which", "act", "pause"))
+    }
+    fleet, apart = Fleet(fork, count), Fleet(fork, len(chosen))
+    untouched = fork.digest()
+    for threads in (1, 2):
+        found = fleet.run(storing_program(), threads=threads, only=chosen, **columns)
+        assert found.words.tobytes() == apart.run(storing_program(), threads=1, **columns).words.tobytes()
+    for row in range(count):
+        expected = apart.fork(chosen.index(row)).digest() if row in chosen else untouched
+        assert fleet.fork(row).digest() == expected
+
+
+def test_rows_to_run_are_named_once_and_in_ascending_order(fork: Fork) -> None:
+    fleet = Fleet(fork, 3)
+    for only in ([], [1, 0], [1, 1]):
+        with pytest.raises(UsageError, match="not in ascending order"):
+            fleet.run(storing_program(), only=only, slot=1, value=1, which=0, act=1, pause=0)
+    with pytest.raises(UsageError, match="row 3 is not one of 3"):
+        fleet.run(storing_program(), only=[0, 3], slot=1, value=1, which=0, act=1, pause=0)
+
+
 def test_reset_and_copy_move_single_rows(fork: Fork) -> None:
     program = Program()
     value = program.input("value")
