@@ -7,10 +7,11 @@ the same one, and no number of one split starts where a number of another does.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mayavi.errors import BadInteger
-from mayavi.markets.streams import stream
+from mayavi.markets.streams import stream, streams
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +25,11 @@ EPISODES = 2**31
 def episode_stream(env: str, split: Split, episode: int) -> np.random.Generator:
     """All the chance there is in an episode."""
     return stream(checked_episode(episode), "episode", env, split)
+
+
+def episode_streams(env: str, split: Split, episodes: Sequence[int]) -> list[np.random.Generator]:
+    """All the chance there is in each of several episodes, whose numbers are checked."""
+    return streams(episodes, "episode", env, split)
 
 
 def next_episode(rng: np.random.Generator) -> int:

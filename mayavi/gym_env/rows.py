@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, UsageError
 from mayavi.gym_env.configuration import EnvConfig
-from mayavi.gym_env.episodes import checked_episode, episode_stream
+from mayavi.gym_env.episodes import checked_episode, episode_streams
 
 if TYPE_CHECKING:
     from gymnasium import spaces
@@ -174,7 +174,7 @@ class RowsEnv(ABC, Generic[C]):
         for column in self.columns.values():
             column[places] = 0
         self.episodes[places] = numbers
-        self.start(places, [episode_stream(self.name, self.config.split, each) for each in numbers])
+        self.start(places, episode_streams(self.name, self.config.split, numbers))
         self._recall(places)
 
     def step(self, actions: Any, live: NDArray[np.bool_] | None = None) -> Stepped:

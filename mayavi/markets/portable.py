@@ -34,10 +34,9 @@ def exp(x: ArrayLike) -> Floats:
         values = np.clip(values, -750.0, 720.0)  # beyond, the result is zero or infinite anyway
         exponent = np.rint(np.nan_to_num(values) * _INVERSE_LN2)
         rest = (values - exponent * _LN2_HIGH) - exponent * _LN2_LOW
-        tail = np.full_like(rest, _EXP_TERMS[0])
-        for term in _EXP_TERMS[1:]:
-            tail *= rest
-            tail += term
+        tail = np.zeros_like(rest)
+        for term in _EXP_TERMS:
+            tail = tail * rest + term
         mantissa = 1.0 + (rest + rest * rest * tail)
         result: Floats = np.ldexp(mantissa, exponent.astype(np.int32))
     return result
@@ -54,10 +53,9 @@ def log(x: ArrayLike) -> Floats:
     power = np.where(small, exponent - 1, exponent).astype(np.float64)
     ratio = mantissa / (2.0 + mantissa)  # log(1 + m) = 2·atanh(ratio)
     square = ratio * ratio
-    tail = np.full_like(ratio, _LOG_TERMS[0])
-    for term in _LOG_TERMS[1:]:
-        tail *= square
-        tail += term
+    tail = np.zeros_like(ratio)
+    for term in _LOG_TERMS:
+        tail = tail * square + term
     result: Floats = power * _LN2_HIGH + (2.0 * ratio + (2.0 * ratio * square * tail + power * _LN2_LOW))
     return result
 
