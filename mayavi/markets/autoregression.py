@@ -1,0 +1,54 @@
+"""Series that keep a part of themselves at each step and get a shock, worked out many at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mayavi.markets import portable
+from mayavi.markets.process import Floats
+
+SHORTEST_HALF_LIFE = 0.1
+"""Of a step. What halves faster keeps less than a thousandth, and its powers leave the numbers a computer has."""
+
+_BLOCK = 32
+_LN2 = float(portable.log(2.0))
+
+
+def kept_of_half_life(steps: float) -> float:
+    """What a step keeps of a deviation that halves in `steps`."""
+    return float(portable.exp(-_LN2 / steps))
+
+
+def shock_size(kept: float) -> float:
+    """The standard deviation of the shocks that give a series which keeps `kept` the standard deviation 1."""
+    return math.sqrt(1.0 - kept * kept)
+
+
+def autoregress(kept: Floats, first: Floats, shocks: Floats) -> Floats:
+    """x[0] = `first`, x[t + 1] = kept · x[t] + shocks[t]: (series, paths, steps + 1) of (series, paths, steps).
+
+    `kept` has one number a series, `first` is (series, paths). Within blocks of steps the shocks are divided by what is
+    left of them, summed and multiplied again, then each block gets what the one before left: a few operations on
+    whole arrays. A longer series begins with the shorter one, bit for bit.
+    """
+    series, paths, steps = shocks.shape
+    blocks = -(-steps // _BLOCK)
+    powers = np.cumprod(np.repeat(kept[:, None], _BLOCK, axis=1), axis=1)
+    inside = np.zeros((series, paths, blocks * _BLOCK))
+    inside[:, :, :steps] = shocks
+    inside = inside.reshape(series, paths, blocks, _BLOCK)
+    inside *= (1.0 / powers)[:, None, None, :]
+    np.cumsum(inside, axis=3, out=inside)
+    inside *= powers[:, None, None, :]
+    carried = np.empty((series, paths, blocks))
+    carry, left = first, powers[:, -1:]
+    for block in range(blocks):
+        carried[:, :, block] = carry
+        carry = carry * left + inside[:, :, block, -1]
+    inside += carried[:, :, :, None] * powers[:, None, None, :]
+    result = np.empty((series, paths, steps + 1))
+    result[:, :, 0] = first
+    result[:, :, 1:] = inside.reshape(series, paths, -1)[:, :, :steps]
+    return result

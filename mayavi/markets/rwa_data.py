@@ -1,0 +1,138 @@
+"""The market of the three tokens USDY, mETH and MI4, hour by hour: one type for what was drawn and for what was."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from mayavi.errors import BadArgument, UnknownKey
+from mayavi.markets.moments import say_time
+from mayavi.markets.process import Floats
+
+ASSETS = ("usdy", "meth", "mi4")
+"""What can be held: tokenised treasury bills, liquid-staked ETH, an index of BTC, ETH, SOL and dollars."""
+
+INPUTS = (
+    "usdy_apy",
+    "meth_apy",
+    "mi4_apy",
+    "eth_price",
+    "btc_price",
+    "btc_dominance",
+    "fed_rate",
+    "usdy_peg",
+    "meth_peg",
+    "eth_vol",
+    "usdy_vol",
+    "aave_usdy_apy",
+    "aave_meth_apy",
+    "gas_price",
+    "mnt_price",
+)
+"""What an agent sees of an hour. Yields, the policy rate and the dominance are in percent, prices in dollars, pegs a
+ratio to the fair value, `eth_vol` per year (0.5 is 50 %), `usdy_vol` the standard deviation of USDY's peg, `gas_price`
+in gwei of MNT."""
+
+COLUMNS = (*INPUTS, "sol_price")
+"""All there is of an hour: SOL's price moves MI4 and is seen through it alone."""
+
+PLACE = {name: place for place, name in enumerate(COLUMNS)}
+"""Where a column stands in `RWAMarket.values`."""
+
+HOUR_SECONDS = 3600
+HOURS_PER_YEAR = 8760.0
+
+_ABOVE_ZERO = ("eth_price", "btc_price", "mnt_price", "sol_price", "usdy_peg", "meth_peg")
+_AT_LEAST_ZERO = ("eth_vol", "usdy_vol", "gas_price")
+_RATES = ("usdy_apy", "meth_apy", "mi4_apy", "fed_rate", "aave_usdy_apy", "aave_meth_apy")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RWAMarket:
+    """One or more paths of the market: `values[path, hour, column]`, columns in the order of `COLUMNS`.
+
+    `times` are the seconds since 1970 of the hours, or None where the market was drawn. `source` is "simulated" or the
+    file. `assumed` names the columns that no file had and a rule filled. Values cannot be written to.
+    """
+
+    times: Floats | None
+    values: Floats
+    source: str = "simulated"
+    assumed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        values = self.values
+        if values.ndim != 3 or values.shape[2] != len(COLUMNS) or values.dtype != np.float64:
+            raise BadArgument(
+                f"the values of a market have the shape {values.shape} of {values.dtype}",
+                f"paths × hours × {len(COLUMNS)} of float64: {', '.join(COLUMNS)}",
+            )
+        if not values.shape[0] or values.shape[1] < 2:
+            raise BadArgument(
+                f"a market of {values.shape[0]} paths and {values.shape[1]} hours has no move",
+                "it needs two hours",
+            )
+        if self.times is not None and self.times.shape != (values.shape[1],):
+            raise BadArgument(
+                f"there are {len(self.times)} times for {values.shape[1]} hours", "each hour has one time"
+            )
+        for name in self.assumed:
+            if name not in PLACE:
+                raise UnknownKey.of("column", name, COLUMNS)
+        self._check_values()
+        values.flags.writeable = False
+
+    def _check_values(self) -> None:
+        rows = self.values.reshape(-1, len(COLUMNS))
+        least, most = rows.min(axis=0), rows.max(axis=0)
+        for name, place in PLACE.items():
+            low, high = float(least[place]), float(most[place])
+            if not (np.isfinite(low) and np.isfinite(high)):
+                self._refuse(name, ~np.isfinite(self.values[:, :, place]), "is no number", "every hour has one")
+            column = self.values[:, :, place]
+            if name in _ABOVE_ZERO and low <= 0:
+                self._refuse(name, column <= 0, "is not above zero", "a price or a peg is more than zero")
+            if name in _AT_LEAST_ZERO and low < 0:
+                self._refuse(name, column < 0, "is negative", "it is zero or more")
+            if name in _RATES and low <= -100:
+                self._refuse(name, column <= -100, "is no rate", "it is in percent a year: 4.25, and above -100")
+            if name == "btc_dominance" and not (low >= 0 and high <= 100):
+                self._refuse(name, (column < 0) | (column > 100), "is no share", "it is in percent: 0 to 100")
+
+    def _refuse(self, name: str, bad: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], told: str, hint: str) -> None:
+        path, hour = (int(each) for each in np.argwhere(bad)[0])
+        when = f"hour {hour}" if self.times is None else say_time(float(self.times[hour]))
+        value = self.values[path, hour, PLACE[name]]
+        raise BadArgument(f"{name} at {when} of '{self.source}', '{value}', {told}", hint)
+
+    @property
+    def paths(self) -> int:
+        """How many."""
+        return int(self.values.shape[0])
+
+    @property
+    def hours(self) -> int:
+        """How many moves from one hour to the next."""
+        return int(self.values.shape[1]) - 1
+
+    def column(self, name: str) -> Floats:
+        """(paths, hours + 1) values of the column `name`."""
+        if name not in PLACE:
+            raise UnknownKey.of("column", name, COLUMNS, f"there are {', '.join(COLUMNS)}")
+        column: Floats = self.values[:, :, PLACE[name]]
+        return column
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of times and values: two markets with one digest are the same to the last bit."""
+        found = hashlib.sha256(b"mayavi rwa market")
+        if self.times is not None:
+            found.update(np.ascontiguousarray(self.times, dtype="<f8").tobytes())
+        found.update(repr(self.values.shape).encode())
+        found.update(np.ascontiguousarray(self.values, dtype="<f8"))
+        return found.hexdigest()
+
+    def __repr__(self) -> str:
+        return f"<RWAMarket '{self.source}': {self.paths} × {self.hours} hours>"
