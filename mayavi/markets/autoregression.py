@@ -12,7 +12,7 @@ from mayavi.markets.process import Floats
 SHORTEST_HALF_LIFE = 0.1
 """Of a step. What halves faster keeps less than a thousandth, and its powers leave the numbers a computer has."""
 
-_BLOCK = 32
+_BLOCK = 24
 _LN2 = float(portable.log(2.0))
 
 

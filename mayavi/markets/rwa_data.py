@@ -85,8 +85,10 @@ class RWAMarket:
         values.flags.writeable = False
 
     def _check_values(self) -> None:
-        rows = self.values.reshape(-1, len(COLUMNS))
-        least, most = rows.min(axis=0), rows.max(axis=0)
+        paths, hours, columns = self.values.shape
+        lines = self.values.reshape(paths, hours * columns)  # along paths first: whole lines of memory at a time
+        least = lines.min(axis=0).reshape(hours, columns).min(axis=0)
+        most = lines.max(axis=0).reshape(hours, columns).max(axis=0)
         for name, place in PLACE.items():
             low, high = float(least[place]), float(most[place])
             if not (np.isfinite(low) and np.isfinite(high)):
@@ -131,7 +133,7 @@ class RWAMarket:
         if self.times is not None:
             found.update(np.ascontiguousarray(self.times, dtype="<f8").tobytes())
         found.update(repr(self.values.shape).encode())
-        found.update(np.ascontiguousarray(self.values, dtype="<f8"))
+        found.update(np.ascontiguousarray(self.values, dtype="<f8").data)
         return found.hexdigest()
 
     def __repr__(self) -> str:

@@ -12,10 +12,13 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from mayavi.errors import BadArgument
-from mayavi.markets.autoregression import SHORTEST_HALF_LIFE
+from mayavi.markets import portable
+from mayavi.markets.autoregression import SHORTEST_HALF_LIFE, autoregress, kept_of_half_life
 from mayavi.markets.correlation import Correlation
 from mayavi.markets.parameters import above_zero, at_least_zero, finite, whole
-from mayavi.markets.rwa_data import COLUMNS, RWAMarket
+from mayavi.markets.process import Floats
+from mayavi.markets.rwa_data import COLUMNS, HOURS_PER_YEAR, RWAMarket
+from mayavi.markets.rwa_paths import PathMaker
 
 _CHUNK = 16
 """Paths worked on at once: so many that the arrays of a month stay in a processor's cache."""
@@ -50,9 +53,9 @@ class RWAModel:
     vol_slow_half_life: float = 600.0
     vol_fast_deviation: float = 0.30
     vol_fast_half_life: float = 10.0
-    vol_own_deviation: float = 0.10
-    vol_own_half_life: float = 10.0
-    """Of the logarithm of volatility: a slow and a fast part that all prices share, an own one of ETH and of BTC."""
+    vol_apart_deviation: float = 0.10
+    vol_apart_half_life: float = 10.0
+    """Of the logarithm of volatility: a slow and a fast part that all share, and one that ETH has and BTC the less."""
 
     eth_btc_correlation: float = 0.81
     eth_sol_correlation: float = 0.75
@@ -75,11 +78,12 @@ class RWAModel:
     rate_start: float = 4.75
     rate_start_deviation: float = 0.5
     rate_mean: float = 2.75
-    rate_pull: float = 0.05
+    rate_pull: float = 0.2
     rate_momentum: float = 0.5
     rate_noise: float = 0.8
-    meeting_hours: int = 1095
-    """At a meeting the policy rate moves by whole steps of 0.25: the nearest to pull + momentum + noise, in steps."""
+    meeting_days: int = 46
+    """At a meeting the policy rate moves by whole steps of 0.25: the number nearest to pull times the distance to the
+    mean, plus momentum times the last number, plus noise."""
 
     usdy_fee: float = 0.5
     usdy_lag_half_life: float = 168.0
@@ -107,7 +111,7 @@ class RWAModel:
     meth_depeg_mean: float = 0.015
     meth_depeg_half_life: float = 240.0
     meth_depeg_vol_link: float = 0.8
-    """The chance of a depeg in an hour is Φ(a + link · the swing of ETH's log-volatility), on average as often as said."""
+    """The chance of a depeg in an hour is Φ(a + link · the swing of ETH's log-volatility), so often on average."""
 
     usdy_utilisation_mean: float = 0.5
     usdy_utilisation_deviation: float = 0.1
@@ -123,10 +127,8 @@ class RWAModel:
     """Gas is dearer when ETH moves: its logarithm has `link` times the deviation of ETH's log-volatility."""
 
     dominance_start: float = 55.0
-    rest_deviation: float = 0.08
-    rest_half_life: float = 720.0
-    """All other coins are worth so much at the start that BTC has `dominance_start`; then they move as BTC and ETH do,
-    half each, times a deviation of their own."""
+    dominance_deviation: float = 3.0
+    """Of BTC's share of all coins at the start, in percent; from there on prices move it."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -134,8 +136,8 @@ class RWAModel:
         for name in ("usdy_utilisation_mean", "meth_utilisation_mean", "reserve_factor"):
             if getattr(self, name) > 1:
                 raise BadArgument(f"{name} '{getattr(self, name)}' is more than 1", "it is a share, from 0 to 1")
-        if not 10 <= self.dominance_start <= 90:
-            raise BadArgument(f"dominance_start '{self.dominance_start}' is out of range", "percent: from 10 to 90")
+        if not 1 <= self.dominance_start <= 99:
+            raise BadArgument(f"dominance_start '{self.dominance_start}' is out of range", "percent: from 1 to 99")
         largest = max(1.0, self.jump_btc_share, self.jump_sol_share, self.jump_mnt_share)
         if largest * self.jump_up_mean >= 0.5:
             raise BadArgument(
@@ -145,8 +147,8 @@ class RWAModel:
 
     def _check(self, name: str) -> None:
         value = getattr(self, name)
-        if name == "meeting_hours":
-            whole(name, value, 24, "hours from one meeting to the next, a day or more")
+        if name == "meeting_days":
+            whole(name, value, 1, "days from one meeting to the next")
         elif name.endswith("half_life"):
             if finite(name, value, "in hours") < SHORTEST_HALF_LIFE:
                 raise BadArgument(f"{name} '{value}' is too short", f"in hours, and {SHORTEST_HALF_LIFE} or more")
@@ -173,14 +175,32 @@ class RWAModel:
             }
         )
 
+    @property
+    def log_vol_variance(self) -> float:
+        """Of the logarithm of ETH's volatility, and of BTC's, in the long run."""
+        return self.vol_slow_deviation**2 + self.vol_fast_deviation**2 + self.vol_apart_deviation**2
+
+    def expected_jump(self, share: float) -> float:
+        """The logarithm of what the jumps of an hour make of a price on average, where it jumps by `share` of ETH's."""
+        up, down = self.jumps_up_per_year / HOURS_PER_YEAR, self.jumps_down_per_year / HOURS_PER_YEAR
+        rise = float(portable.exp(share * self.jump_least)) / (1.0 - share * self.jump_up_mean) - 1.0
+        fall = float(portable.exp(-share * self.jump_least)) / (1.0 + share * self.jump_down_mean) - 1.0
+        return float(portable.log(1.0 + up * rise + down * fall))
+
+    def usdy_apy_of(self, fed_rate: Floats, step_hours: float) -> Floats:
+        """(paths, steps) yields of USDY along (paths, steps) policy rates: less the fee, and with the lag."""
+        kept = kept_of_half_life(self.usdy_lag_half_life / step_hours)
+        wanted = fed_rate - self.usdy_fee
+        shocks = (1.0 - kept) * wanted[None, :, 1:]
+        lagged: Floats = autoregress(np.array([kept]), wanted[None, :, 0], shocks)[0]
+        return np.maximum(lagged, 0.0)
+
     def draw(self, chances: Sequence[np.random.Generator], hours: int) -> RWAMarket:
         """One path of `hours` moves for each of `chances`, whose draws are all the chance there is in it.
 
         A path depends on its own generator alone, bit for bit, whoever else is drawn; from a generator in the same
         state a longer path begins with the shorter one.
         """
-        from mayavi.markets.rwa_paths import PathMaker
-
         whole("hours", hours, 1, "a path has at least one move")
         if not chances:
             raise BadArgument(
