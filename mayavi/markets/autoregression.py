@@ -36,19 +36,25 @@ def autoregress(kept: Floats, first: Floats, shocks: Floats) -> Floats:
     series, paths, steps = shocks.shape
     blocks = -(-steps // _BLOCK)
     powers = np.cumprod(np.repeat(kept[:, None], _BLOCK, axis=1), axis=1)
-    inside = np.zeros((series, paths, blocks * _BLOCK))
-    inside[:, :, :steps] = shocks
-    inside = inside.reshape(series, paths, blocks, _BLOCK)
-    inside *= (1.0 / powers)[:, None, None, :]
+    if steps == blocks * _BLOCK:
+        inside = shocks.reshape(series, paths, blocks, _BLOCK) * (1.0 / powers)[:, None, None, :]
+    else:
+        padded = np.zeros((series, paths, blocks * _BLOCK))
+        padded[:, :, :steps] = shocks
+        inside = padded.reshape(series, paths, blocks, _BLOCK)
+        inside *= (1.0 / powers)[:, None, None, :]
     np.cumsum(inside, axis=3, out=inside)
-    inside *= powers[:, None, None, :]
-    carried = np.empty((series, paths, blocks))
-    carry, left = first, powers[:, -1:]
+    ends = np.ascontiguousarray(inside[:, :, :, -1].transpose(2, 0, 1))
+    left = np.repeat(powers[:, -1:], paths, axis=1)
+    ends *= left
+    carried = np.empty((blocks + 1, series, paths))
+    carried[0] = first
     for block in range(blocks):
-        carried[:, :, block] = carry
-        carry = carry * left + inside[:, :, block, -1]
-    inside += carried[:, :, :, None] * powers[:, None, None, :]
+        np.multiply(carried[block], left, out=carried[block + 1])
+        carried[block + 1] += ends[block]
+    inside += carried[:-1].transpose(1, 2, 0)[:, :, :, None]
     result = np.empty((series, paths, steps + 1))
     result[:, :, 0] = first
+    inside *= powers[:, None, None, :]
     result[:, :, 1:] = inside.reshape(series, paths, -1)[:, :, :steps]
     return result

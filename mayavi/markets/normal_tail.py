@@ -15,30 +15,47 @@ from mayavi.markets import portable
 from mayavi.markets.process import Floats
 
 _DENSITY_AT_ZERO = 0.3989422804014327  # 1 / √(2π)
-_TERMS = 80
-_FAR = 2.5  # beyond, the continued fraction is exact to the last digits; below, the series is
+_TERMS = 50
+_FAR = 3.0  # beyond, the continued fraction is exact to the last digits; below, the series is
 
 
 def upper_tail(x: ArrayLike) -> Floats:
     """The chance that a standard normal is greater than each of `x`, to about 14 digits."""
-    values = np.asarray(x, dtype=np.float64)
-    density = _DENSITY_AT_ZERO * portable.exp(-0.5 * values * values)
-    far = np.maximum(values, _FAR)
-    fraction = far.copy()
+    shape = np.shape(x)
+    values = np.atleast_1d(np.asarray(x, dtype=np.float64))
+    if (values > _FAR).all():
+        return _far_tail(values).reshape(shape)
+    upper = np.abs(values)
+    result = np.where(upper > _FAR, _far_tail(np.maximum(upper, _FAR)), _near_tail(np.minimum(upper, _FAR)))
+    both: Floats = np.where(values < 0, 1.0 - result, result).reshape(shape)
+    return both
+
+
+def _far_tail(values: Floats) -> Floats:
+    """The density over a continued fraction."""
+    fraction = values.copy()
     for term in range(_TERMS, 0, -1):
-        fraction = far + term / fraction
-    near = np.clip(values, -_FAR, _FAR)
-    square, term_of_series, total = near * near, near.copy(), near.copy()
+        np.divide(float(term), fraction, out=fraction)
+        fraction += values
+    tail: Floats = _density(values) / fraction
+    return tail
+
+
+def _near_tail(values: Floats) -> Floats:
+    """A half less the density times a series."""
+    square = values * values
+    term, total = values.copy(), values.copy()
     for odd in range(3, 2 * _TERMS, 2):
-        term_of_series = term_of_series * square / odd
-        total = total + term_of_series
-    beyond = np.where(values < -_FAR, 1.0, 0.0)
-    if beyond.any():
-        beyond = beyond * (1.0 - upper_tail(np.abs(values)))
-    result: Floats = np.where(
-        values > _FAR, density / fraction, np.where(values < -_FAR, beyond, 0.5 - density * total)
-    )
-    return result
+        term *= square
+        term /= odd
+        total += term
+    tail: Floats = 0.5 - _density(values) * total
+    return tail
+
+
+def _density(values: Floats) -> Floats:
+    density: Floats = _DENSITY_AT_ZERO * portable.exp(-0.5 * values * values)
+    return density
 
 
 @lru_cache(maxsize=256)

@@ -20,7 +20,7 @@ from mayavi.markets.process import Floats
 from mayavi.markets.rwa_data import COLUMNS, HOURS_PER_YEAR, RWAMarket
 from mayavi.markets.rwa_paths import PathMaker
 
-_CHUNK = 16
+_CHUNK = 24
 """Paths worked on at once: so many that the arrays of a month stay in a processor's cache."""
 
 
