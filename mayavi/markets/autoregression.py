@@ -13,12 +13,12 @@ SHORTEST_HALF_LIFE = 0.1
 """Of a step. What halves faster keeps less than a thousandth, and its powers leave the numbers a computer has."""
 
 _BLOCK = 24
-_LN2 = float(portable.log(2.0))
+LN2 = float(portable.log(2.0))
 
 
 def kept_of_half_life(steps: float) -> float:
     """What a step keeps of a deviation that halves in `steps`."""
-    return float(portable.exp(-_LN2 / steps))
+    return float(portable.exp(-LN2 / steps))
 
 
 def shock_size(kept: float) -> float:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mayavi.errors import BadArgument, UnknownKey
-from mayavi.markets.moments import say_time
+from mayavi.errors import BadArgument, BadSeries, UnknownKey
+from mayavi.markets.moments import say_time, to_seconds
 from mayavi.markets.process import Floats
 
 ASSETS = ("usdy", "meth", "mi4")
@@ -125,6 +125,32 @@ class RWAMarket:
             raise UnknownKey.of("column", name, COLUMNS, f"there are {', '.join(COLUMNS)}")
         column: Floats = self.values[:, :, PLACE[name]]
         return column
+
+    def between(self, begin: str | float | None = None, end: str | float | None = None) -> RWAMarket:
+        """The hours of a historical market from `begin` to `end`, both with it; for training and testing by time."""
+        if self.times is None:
+            raise BadArgument("a drawn market has no times", "split drawn markets by seed")
+        low, high = self._moment("begin", begin, self.times[0]), self._moment("end", end, self.times[-1])
+        hours = np.flatnonzero((self.times >= low) & (self.times <= high))
+        if len(hours) < 2:
+            raise BadSeries(
+                f"'{self.source}' has no two hours from {say_time(low)} to {say_time(high)}",
+                f"it runs from {say_time(float(self.times[0]))} to {say_time(float(self.times[-1]))}",
+            )
+        part = slice(int(hours[0]), int(hours[-1]) + 1)
+        return RWAMarket(self.times[part], self.values[:, part], self.source, self.assumed)
+
+    @staticmethod
+    def _moment(name: str, asked: str | float | None, otherwise: float) -> float:
+        try:
+            return float(otherwise) if asked is None else to_seconds(asked)
+        except (ValueError, OverflowError):
+            raise BadArgument(f"{name} '{asked}' is no time", "write it as 2023-03-11T07:00:00Z") from None
+
+    @property
+    def first_hour(self) -> int:
+        """The number of the first hour since 1970, by which MI4's schedule counts; 0 where the market was drawn."""
+        return 0 if self.times is None else int(self.times[0] // HOUR_SECONDS)
 
     @property
     def digest(self) -> str:

@@ -28,8 +28,9 @@ _CHUNK = 24
 class RWAModel:
     """The parameters of the market; `draw` makes paths of it.
 
-    Volatilities and drifts are per year, rates in percent a year, half-lives in hours, frequencies per year, sizes of
-    jumps and depegs logarithms (0.05 is about 5 %). A deviation is a standard deviation in the long run.
+    Volatilities and drifts are per year, rates in percent a year, half-lives in hours, frequencies per year. Sizes of
+    jumps are logarithms; a depeg of the size s takes a peg to 1 / (1 + s). A deviation is a standard deviation in the
+    long run.
     """
 
     eth_start: float = 3000.0
@@ -43,21 +44,21 @@ class RWAModel:
     mnt_drift: float = 0.21
     """Of the expected price: jumps and volatility are compensated."""
 
-    eth_volatility: float = 0.52
-    btc_volatility: float = 0.40
+    eth_volatility: float = 0.54
+    btc_volatility: float = 0.43
     sol_to_eth_volatility: float = 1.25
     mnt_to_eth_volatility: float = 1.25
     """The root of the mean variance without jumps; SOL and MNT have no clock of their own and follow ETH's."""
 
-    vol_slow_deviation: float = 0.40
+    vol_slow_deviation: float = 0.34
     vol_slow_half_life: float = 600.0
-    vol_fast_deviation: float = 0.30
+    vol_fast_deviation: float = 0.27
     vol_fast_half_life: float = 10.0
-    vol_apart_deviation: float = 0.10
-    vol_apart_half_life: float = 10.0
+    vol_apart_deviation: float = 0.11
+    vol_apart_half_life: float = 500.0
     """Of the logarithm of volatility: a slow and a fast part that all share, and one that ETH has and BTC the less."""
 
-    eth_btc_correlation: float = 0.81
+    eth_btc_correlation: float = 0.79
     eth_sol_correlation: float = 0.75
     btc_sol_correlation: float = 0.70
     eth_mnt_correlation: float = 0.55
@@ -65,22 +66,22 @@ class RWAModel:
     sol_mnt_correlation: float = 0.50
     """Of the shocks of an hour, jumps apart."""
 
-    jumps_up_per_year: float = 30.0
-    jumps_down_per_year: float = 35.0
+    jumps_up_per_year: float = 33.0
+    jumps_down_per_year: float = 44.0
     jump_least: float = 0.02
-    jump_up_mean: float = 0.01
-    jump_down_mean: float = 0.012
-    jump_btc_share: float = 0.7
+    jump_up_mean: float = 0.012
+    jump_down_mean: float = 0.014
+    jump_btc_share: float = 0.57
     jump_sol_share: float = 1.2
     jump_mnt_share: float = 1.0
     """All prices jump at once: ETH by `jump_least` and an exponential size more, the others by a share of that."""
 
     rate_start: float = 4.75
     rate_start_deviation: float = 0.5
-    rate_mean: float = 2.75
-    rate_pull: float = 0.2
-    rate_momentum: float = 0.5
-    rate_noise: float = 0.8
+    rate_mean: float = 2.89
+    rate_pull: float = 0.06
+    rate_momentum: float = 0.49
+    rate_noise: float = 0.9
     meeting_days: int = 46
     """At a meeting the policy rate moves by whole steps of 0.25: the number nearest to pull times the distance to the
     mean, plus momentum times the last number, plus noise."""
@@ -98,18 +99,19 @@ class RWAModel:
     usdy_vol_deviation: float = 0.3
     usdy_vol_half_life: float = 72.0
     usdy_peg_half_life: float = 6.0
-    usdy_depegs_per_year: float = 0.5
+    usdy_depegs_per_year: float = 0.33
     usdy_depeg_least: float = 0.01
-    usdy_depeg_mean: float = 0.03
-    usdy_depeg_half_life: float = 24.0
-    """The peg's noise has `usdy_vol`; a depeg takes `least` and an exponential size more, and halves in time."""
+    usdy_depeg_mean: float = 0.1
+    usdy_depeg_half_life: float = 17.0
+    """The peg's noise has `usdy_vol`; a depeg is `least` and an exponential size more, and halves in its half-life.
+    A path begins with what is left of the last one before it."""
 
-    meth_peg_deviation: float = 0.0008
-    meth_peg_half_life: float = 24.0
+    meth_peg_deviation: float = 0.0013
+    meth_peg_half_life: float = 62.0
     meth_depegs_per_year: float = 1.0
     meth_depeg_least: float = 0.01
-    meth_depeg_mean: float = 0.015
-    meth_depeg_half_life: float = 240.0
+    meth_depeg_mean: float = 0.035
+    meth_depeg_half_life: float = 890.0
     meth_depeg_vol_link: float = 0.8
     """The chance of a depeg in an hour is Φ(a + link · the swing of ETH's log-volatility), so often on average."""
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mayavi.markets import portable
-from mayavi.markets.autoregression import autoregress, kept_of_half_life, shock_size
+from mayavi.markets.autoregression import LN2, autoregress, kept_of_half_life, shock_size
+from mayavi.markets.normal_tail import upper_tail
 from mayavi.markets.process import Floats
 from mayavi.markets.rwa_data import COLUMNS, HOURS_PER_YEAR, PLACE
 from mayavi.markets.rwa_derived import btc_dominance, mi4_apy
@@ -29,7 +30,8 @@ DAILY_STATES = ("usdy_vol", "staking")
 
 HOURLY = (*HOURLY_STATES, *PRICES, "usdy_peg", "meth_peg", "jump", "depeg")
 DAILY = (*DAILY_STATES, "rate")
-STARTS = (*HOURLY_STATES, *DAILY_STATES, "usdy_peg", "meth_peg", "rate", "meeting", "dominance")
+DEPEGS = ("usdy_depeg_age", "meth_depeg_age", "usdy_depeg_size", "meth_depeg_size")
+STARTS = (*HOURLY_STATES, *DAILY_STATES, "usdy_peg", "meth_peg", "rate", "meeting", "dominance", *DEPEGS)
 RATE_STEP = 0.25
 MOST_STEPS = 3.0
 
@@ -191,6 +193,7 @@ class PathMaker:
         shocks = np.empty((len(lives), *hourly["depeg"].shape))
         begin = np.zeros((len(lives), len(swing)))
         begin[0] = usdy_vol[:, 0] * start["usdy_peg"]
+        begin[1], begin[3] = self._depegs_before(start)
         begin[2] = m.meth_peg_deviation * start["meth_peg"]
         np.multiply(usdy_vol[:, :-1], hourly["usdy_peg"], out=shocks[0])
         shocks[0] *= shock_size(float(kept[0]))
@@ -205,6 +208,23 @@ class PathMaker:
             depeg += noise
             depeg += 1.0
             np.divide(1.0, depeg, out=column[name])
+
+    def _depegs_before(self, start: dict[str, Floats]) -> Floats:
+        """(2, paths): what is left of the last depeg of USDY, and of mETH, that came before the path."""
+        m = self.model
+        uniform = upper_tail(np.stack([start[name] for name in DEPEGS])).reshape(2, 2, -1)
+        age, size = -portable.log(uniform)
+        left: Floats = np.zeros((2, uniform.shape[2]))
+        for row, (each_year, least, mean, life) in enumerate(
+            (
+                (m.usdy_depegs_per_year, m.usdy_depeg_least, m.usdy_depeg_mean, m.usdy_depeg_half_life),
+                (m.meth_depegs_per_year, m.meth_depeg_least, m.meth_depeg_mean, m.meth_depeg_half_life),
+            )
+        ):
+            if each_year > 0:
+                kept = portable.exp(age[row] * (-LN2 * HOURS_PER_YEAR / (each_year * life)))
+                left[row] = (least + mean * size[row]) * kept
+        return left
 
 
 class _Returning:

@@ -19,7 +19,7 @@ from mayavi.markets.parameters import whole
 from mayavi.markets.process import SECONDS_PER_YEAR, Floats
 from mayavi.markets.table_file import Table, parse_table, read_table
 
-Order = Literal["ascending", "descending"]
+Order = Literal["ascending", "descending", "either"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,12 +49,12 @@ class Series:
     ) -> Self:
         """The series in a CSV, Parquet or JSON file, whose columns are found by name unless given.
 
-        `order="descending"` is for files from new to old. `decimals` is for integers with so many decimals, as feeds
-        answer. `skip_blank` leaves out rows without a price, `keep_last` all but the last of those at one moment.
-        Whatever else is wrong is a `BadSeries`, with the line.
+        `order="descending"` is for files from new to old, "either" takes the order it finds. `decimals` is for integers
+        with so many decimals, as feeds answer. `skip_blank` leaves out rows without a price, `keep_last` all but the
+        last of those at one moment. Whatever else is wrong is a `BadSeries`, with the line.
         """
         table = read_table(Path(path), time_column, price_column)
-        return cls._of(table, order, decimals, skip_blank, keep_last)
+        return cls.of_table(table, order, decimals, skip_blank, keep_last)
 
     @classmethod
     def parse(
@@ -71,12 +71,21 @@ class Series:
     ) -> Self:
         """The same of CSV or JSON text; errors call it `name`."""
         table = parse_table(text, name, time_column, price_column)
-        return cls._of(table, order, decimals, skip_blank, keep_last)
+        return cls.of_table(table, order, decimals, skip_blank, keep_last)
 
     @classmethod
-    def _of(cls, table: Table, order: Order, decimals: int | None, skip_blank: bool, keep_last: bool) -> Self:
-        if order not in ("ascending", "descending"):
-            raise BadArgument(f"order '{order}' is nothing known", "choose 'ascending' or 'descending'")
+    def of_table(
+        cls,
+        table: Table,
+        order: Order = "ascending",
+        decimals: int | None = None,
+        skip_blank: bool = False,
+        keep_last: bool = False,
+        any_sign: bool = False,
+    ) -> Self:
+        """The same of rows that were read before; `any_sign` is for rates, which may be zero or negative."""
+        if order not in ("ascending", "descending", "either"):
+            raise BadArgument(f"order '{order}' is nothing known", "choose 'ascending', 'descending' or 'either'")
         if decimals is not None:
             whole("decimals", decimals, 0, "Chainlink's answers in dollars have 8")
         if decimals is None and table.price_column.strip().casefold() == "answer":
@@ -84,7 +93,7 @@ class Series:
                 f"'{table.file}': an answer of a feed is an integer with decimals", "say how many: decimals=8, for one"
             )
         rows = [row for row in table.rows if not (skip_blank and _is_blank(row[2]))]
-        return cls._checked(table, rows, order, decimals, keep_last)
+        return cls._checked(table, rows, order, decimals, keep_last, any_sign)
 
     @classmethod
     def chainlink(cls, path: str | PathLike[str], *, decimals: int = 8) -> Self:
@@ -104,14 +113,16 @@ class Series:
         order: Order,
         decimals: int | None,
         keep_last: bool,
+        any_sign: bool = False,
     ) -> Self:
-        backwards = order == "descending"
+        times = np.array([_time(table, place, time) for place, time, _ in rows])
+        backwards = order == "descending" or (order == "either" and len(rows) > 1 and times[-1] < times[0])
         way = -1 if backwards else 1
         series = cls(
             table.file,
             table.place,
-            np.array([_time(table, place, time) for place, time, _ in rows])[::way],
-            np.array([_price(table, place, price, decimals) for place, _, price in rows])[::way],
+            times[::way],
+            np.array([_price(table, place, price, decimals, any_sign) for place, _, price in rows])[::way],
             np.array([place for place, _, _ in rows], dtype=np.int64)[::way],
         )
         if keep_last and len(rows) > 1:
@@ -184,7 +195,7 @@ def _time(table: Table, place: int, time: object) -> float:
         ) from None
 
 
-def _price(table: Table, place: int, price: object, decimals: int | None) -> float:
+def _price(table: Table, place: int, price: object, decimals: int | None, any_sign: bool = False) -> float:
     def refuse(told: str, hint: str) -> NoReturn:
         raise BadSeries(f"'{table.file}', {table.place} {place}: {told} in column '{table.price_column}'", hint)
 
@@ -206,6 +217,6 @@ def _price(table: Table, place: int, price: object, decimals: int | None) -> flo
         refuse(f"'{text}' is no number", "write it as 1234.5, without separators or signs of currency")
     if not math.isfinite(number):
         refuse(f"the price is '{text}'", "remove the line, or put a price there")
-    if number <= 0:
+    if number <= 0 and not any_sign:
         refuse(f"the price '{text}' is not above zero", "remove the line, or put a price there")
     return number

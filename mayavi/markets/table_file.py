@@ -1,16 +1,21 @@
-"""Two columns of a file of rows, found by name: CSV, Parquet or JSON. What the values mean is not decided here."""
+"""Columns of a file of rows, found by name: CSV, Parquet or JSON. What the values mean is not decided here."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mayavi.errors import BadSeries, did_you_mean
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 TIME_NAMES = ("time", "timestamp", "datetime", "date", "dt", "open_time", "update", "updated_at", "updatedat")
 PRICE_NAMES = ("close", "c", "price", "answer", "value")
@@ -29,17 +34,63 @@ class Table:
     rows: list[Row]
 
 
+@dataclass(frozen=True, slots=True)
+class AllColumns:
+    """Every column of a file, as the file holds it; `places` has the line or row of each value."""
+
+    file: str
+    place: str
+    names: list[str]
+    places: list[int]
+    rows: list[Sequence[object]]
+
+    def table(self, time_column: str, price_column: str) -> Table:
+        """Two of the columns."""
+        time, price = self.names.index(time_column), self.names.index(price_column)
+        rows = [(place, row[time], row[price]) for place, row in zip(self.places, self.rows, strict=True)]
+        return Table(self.file, self.place, time_column, price_column, rows)
+
+
 def read_table(path: Path, time_column: str | None, price_column: str | None) -> Table:
     """Time and price of every row of the file `path`."""
-    kind = path.suffix.lower()
-    if kind not in (".csv", ".parquet", ".json"):
-        raise BadSeries(f"'{path}' is no file of prices that can be read", "give a .csv, .parquet or .json file")
-    if path.is_dir():
-        raise BadSeries(f"'{path}' is a folder", "give the file of prices in it")
-    try:
+    kind = _kind(path, (".csv", ".parquet", ".json"))
+    with _reading(path):
         if kind == ".parquet":
             return _read_parquet(path, time_column, price_column)
         return parse_table(path.read_text(encoding="utf-8-sig"), str(path), time_column, price_column, kind == ".json")
+
+
+def read_all(path: Path) -> AllColumns:
+    """The whole of a CSV or Parquet file."""
+    kind = _kind(path, (".csv", ".parquet"))
+    with _reading(path):
+        if kind == ".csv":
+            names, numbered = _split_csv(path.read_text(encoding="utf-8-sig"), str(path))
+            return AllColumns(str(path), "line", names, [line for line, _ in numbered], [row for _, row in numbered])
+        with _parquet(path) as database:
+            source = [escape(str(path))]
+            described = database.execute("describe select * from read_parquet(?)", source).fetchall()
+            names = [str(each[0]) for each in described]
+            wanted = ", ".join(_seconds(str(name), str(kind)) for name, kind, *_ in described)
+            query = f"select {wanted} from read_parquet(?, file_row_number = true) order by file_row_number"
+            rows = database.execute(query, source).fetchall()
+        return AllColumns(str(path), "row", names, list(range(1, len(rows) + 1)), list(rows))
+
+
+def _kind(path: Path, kinds: tuple[str, ...]) -> str:
+    kind = path.suffix.lower()
+    if kind not in kinds:
+        wanted = ", ".join(kinds[:-1]) + f" or {kinds[-1]}"
+        raise BadSeries(f"'{path}' is no file of prices that can be read", f"give a {wanted} file")
+    if path.is_dir():
+        raise BadSeries(f"'{path}' is a folder", "give the file of prices in it")
+    return kind
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         near = did_you_mean(path.name, [each.name for each in path.parent.glob("*")]) if path.parent.is_dir() else None
         raise BadSeries(f"there is no file '{path}'", near or "a path is relative to where the command runs") from None
@@ -59,13 +110,23 @@ def parse_table(
 
 
 def _parse_csv(text: str, file: str, time_column: str | None, price_column: str | None) -> Table:
+    names, numbered = _split_csv(text, file, lambda names: _columns(file, names, time_column, price_column))
+    at_time, at_price = _columns(file, names, time_column, price_column)
+    rows: list[Row] = [(line, fields[at_time], fields[at_price]) for line, fields in numbered]
+    return Table(file, "line", names[at_time], names[at_price], rows)
+
+
+def _split_csv(
+    text: str, file: str, check_names: Callable[[list[str]], object] = lambda names: None
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The names of the columns, and the fields of every line with its number; bad names are told before bad lines."""
     text = text.removeprefix("\ufeff")
     separator = max(",;\t", key=text.partition("\n")[0].count)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    numbered: list[tuple[int, list[str]]] = []
     try:
         names = next(lines, [])
-        at_time, at_price = _columns(file, names, time_column, price_column)
-        rows: list[Row] = []
+        check_names(names)
         for fields in lines:
             if not fields:
                 continue  # an empty line
@@ -74,32 +135,45 @@ def _parse_csv(text: str, file: str, time_column: str | None, price_column: str 
                     f"'{file}', line {lines.line_num}: {len(fields)} fields where the header has {len(names)}",
                     "the line is cut or has a separator too many: mend or remove it",
                 )
-            rows.append((lines.line_num, fields[at_time], fields[at_price]))
+            numbered.append((lines.line_num, fields))
     except csv.Error as error:
         raise BadSeries(f"'{file}', line {lines.line_num}: {error}", "mend or remove the line") from None
-    return Table(file, "line", names[at_time], names[at_price], rows)
+    return names, numbered
 
 
-def _read_parquet(path: Path, time_column: str | None, price_column: str | None) -> Table:
+@contextmanager
+def _parquet(path: Path) -> Iterator[DuckDBPyConnection]:
     import duckdb  # only Parquet pays for it
 
     path.open("rb").close()  # what is missing is told as it is for other files
-    source = [escape(str(path))]  # a name is no pattern
     with duckdb.connect() as database:
         try:
-            described = database.execute("describe select * from read_parquet(?)", source).fetchall()
-            names, types = [str(each[0]) for each in described], [str(each[1]) for each in described]
-            at_time, at_price = _columns(str(path), names, time_column, price_column)
-            time, price = (f'"{names[at].replace(chr(34), chr(34) * 2)}"' for at in (at_time, at_price))
-            if types[at_time].startswith(("TIMESTAMP", "DATE")):
-                time = f"epoch({time})"
-            query = f"select {time}, {price} from read_parquet(?, file_row_number = true) order by file_row_number"
-            found = database.execute(query, source).fetchall()
+            yield database
         except duckdb.Error as error:
             said = str(error).splitlines()[0].rstrip(".")
             raise BadSeries(f"'{path}' cannot be read as Parquet: {said}", "write or fetch the file again") from None
+
+
+def _read_parquet(path: Path, time_column: str | None, price_column: str | None) -> Table:
+    source = [escape(str(path))]  # a name is no pattern
+    with _parquet(path) as database:
+        described = database.execute("describe select * from read_parquet(?)", source).fetchall()
+        names, types = [str(each[0]) for each in described], [str(each[1]) for each in described]
+        at_time, at_price = _columns(str(path), names, time_column, price_column)
+        time, price = _seconds(names[at_time], types[at_time]), _quoted(names[at_price])
+        query = f"select {time}, {price} from read_parquet(?, file_row_number = true) order by file_row_number"
+        found = database.execute(query, source).fetchall()
     rows: list[Row] = [(row, time, price) for row, (time, price) in enumerate(found, start=1)]
     return Table(str(path), "row", names[at_time], names[at_price], rows)
+
+
+def _quoted(name: str) -> str:
+    return f'"{name.replace(chr(34), chr(34) * 2)}"'
+
+
+def _seconds(name: str, kind: str) -> str:
+    """The column in SQL, a time as seconds since 1970."""
+    return f"epoch({_quoted(name)})" if kind.startswith(("TIMESTAMP", "DATE")) else _quoted(name)
 
 
 def _parse_json(text: str, file: str, time_column: str | None, price_column: str | None) -> Table:
