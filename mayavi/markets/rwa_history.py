@@ -144,6 +144,10 @@ def write_rwa(
 def _of_one_file(path: Path) -> dict[str, _Known]:
     found = read_all(path)
     by_name = {name.strip().casefold(): name for name in found.names}
+    if len(by_name) < len(found.names):
+        folded = [name.strip().casefold() for name in found.names]
+        twice = next(name for name in folded if folded.count(name) > 1)
+        raise BadSeries(f"'{path}' has two columns '{twice}'", "remove one of them")
     time = next((by_name[name] for name in TIME_NAMES if name in by_name), None)
     if time is None:
         listed = ", ".join(f"'{name}'" for name in found.names) or "none"

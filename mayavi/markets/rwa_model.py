@@ -157,7 +157,7 @@ class RWAModel:
         elif name.endswith(("_start", "_volatility", "_median", "_vol_mean")) and name != "rate_start":
             above_zero(name, value)
         elif name.endswith(("_drift", "_correlation", "_pull", "_momentum", "_link", "_spread")):
-            finite(name, value)
+            finite(name, value, "a plain number, as in 0.17")
         elif name.endswith("_per_year"):
             if at_least_zero(name, value, "how many a year on average") > 2000:
                 raise BadArgument(f"{name} '{value}' is too many", "at most 2000 a year")
