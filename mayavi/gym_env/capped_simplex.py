@@ -58,7 +58,7 @@ def project_columns(requests: Floats, low: float, high: float) -> Floats:
 
 def _total(values: NDArray[np.generic]) -> Floats:
     """The sum over the parts, added one after the other: the same bits whatever the number of columns."""
-    total = values[0].astype(np.float64)
+    total: Floats = values[0].astype(np.float64)
     for each in values[1:]:
-        total = total + each
+        total += each
     return total

@@ -49,6 +49,8 @@ ENVS: dict[str, Entry] = {
               "a holder who sells what vests into Uniswap V3"),
         Entry("liquidator", "mayavi/AaveLiquidator-v0", f"{_HERE}.aave_liquidator:AaveLiquidatorEnv",
               "a liquidator on Aave V3 who sells what it seizes on Uniswap V3"),
+        Entry("rwa", "mayavi/RWAYield-v0", f"{_HERE}.rwa_yield:RWAYieldEnv",
+              "a portfolio of USDY, mETH and MI4, rebalanced hour by hour"),
     )
 }  # fmt: skip
 

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv
 
 MODES = ("ansi", "rgb_array")
+"""What every environment can be looked at in; some have `human` besides, a printed line for each step."""
 _WIDTH_INCH, _PANEL_INCH, _DOTS = 7.2, 1.8, 100
 
 
 def checked_mode(env: RowsEnv[Any], mode: str | None) -> str | None:
-    """`mode`, which must be one of `MODES` or None; where it wants pictures, `env` keeps what they show."""
-    if mode is not None and mode not in MODES:
-        hint = did_you_mean(mode, MODES) or f"take {' or '.join(MODES)}"
+    """`mode`, which must be one of the environment's or None; where it wants pictures, `env` keeps what they show."""
+    known = env.render_modes
+    if mode is not None and mode not in known:
+        hint = did_you_mean(mode, known) or f"take {' or '.join(known)}"
         raise UsageError(f"render mode '{mode}' is not known", hint)
     if mode == "rgb_array":
         env.remember()
@@ -27,11 +29,17 @@ def checked_mode(env: RowsEnv[Any], mode: str | None) -> str | None:
 
 
 def rendered(env: RowsEnv[Any], row: int, mode: str | None) -> str | NDArray[np.uint8] | None:
-    """Row `row` of `env`: text with `ansi`, a picture as (height, width, 3) bytes with `rgb_array`, else nothing."""
+    """Row `row` of `env`: text with `ansi`, a picture as (height, width, 3) bytes with `rgb_array`, else nothing.
+
+    With `human` its line is printed.
+    """
     if mode is None:
         return None
     if env.episodes[row] < 0:
         raise UsageError("there is nothing to show yet", "call reset() first")
+    if mode == "human":
+        print(env.line(row))  # noqa: T201  (what gymnasium's `human` is)
+        return None
     return table(env, row) if mode == "ansi" else picture(env, row)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mayavi.errors import BadArgument, UsageError
 from mayavi.gym_env.configuration import EnvConfig
 from mayavi.gym_env.episodes import checked_episode, episode_streams
+from mayavi.gym_env.rendering import MODES
 
 if TYPE_CHECKING:
     from gymnasium import spaces
@@ -74,6 +75,8 @@ class RowsEnv(ABC, Generic[C]):
     config_type: ClassVar[type[Any]]
     strategies: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = {}
     """Scripted play by name: given the environment, the actions of all rows now, in its own action space."""
+    render_modes: ClassVar[tuple[str, ...]] = MODES
+    """How it can be looked at; one that has `human` besides provides `line`."""
 
     _remembers = False
     observation_space: spaces.Box
@@ -122,6 +125,10 @@ class RowsEnv(ABC, Generic[C]):
     def tells(self, row: int) -> list[tuple[str, str]]:
         """The row in words, label and value, for `render`."""
         return [(name, _in_words(values[row])) for name, values in self.exact().items()]
+
+    def line(self, row: int) -> str:
+        """The row in one line, for `human`."""
+        raise NotImplementedError
 
     def curves(self) -> dict[str, dict[str, Floats]]:
         """What pictures draw over the steps: by the title of a panel and the label of a line a number for each row."""

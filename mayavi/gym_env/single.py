@@ -20,11 +20,16 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
     An action out of range is clipped to the nearest that is not, and counted in `info["clipped_actions"]`.
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012  (gymnasium's own name)
+    metadata: dict[str, Any] = {  # noqa: RUF012  (gymnasium's own name; each environment has a copy with its modes)
+        "render_modes": list(MODES),
+        "render_fps": 4,
+    }
 
     def __init__(self, env: RowsEnv[Any], *, render_mode: str | None = None) -> None:
         self.env, self.render_mode = env, checked_mode(env, render_mode)
+        self.metadata = {**type(self).metadata, "render_modes": list(env.render_modes)}
         self.observation_space, self.action_space = env.observation_space, env.action_space
+        self._printed: tuple[int, int] | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -36,11 +41,14 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
         if options:
             raise UsageError(f"reset has no option '{next(iter(options))}'", "it has episode")
         self.env.begin([0], [next_episode(self.np_random) if chosen is None else chosen])
+        self._printed = None
+        self._print()
         return self.env.observe()[0], self._info()
 
     def step(self, action: Any) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         """Play `action`."""
         stepped = self.env.step(np.asarray(action)[None])
+        self._print()
         outcome = float(stepped.rewards[0]), bool(stepped.terminated[0]), bool(stepped.truncated[0])
         return (stepped.observations[0], *outcome, self._info())
 
@@ -48,8 +56,17 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
         return {name: _plain(values[0]) for name, values in row_infos(self.env).items()}
 
     def render(self) -> Any:
-        """Where the episode stands as text, or how it came there as a picture."""
+        """Where the episode stands as text, or how it came there as a picture; with `human` it is printed already."""
+        if self.render_mode == "human":
+            return self._print()
         return rendered(self.env, 0, self.render_mode)
+
+    def _print(self) -> None:
+        """With `human`, a line for each step, however often one asks."""
+        now = int(self.env.episodes[0]), int(self.env.steps[0])
+        if self.render_mode == "human" and self._printed != now:
+            rendered(self.env, 0, "human")
+            self._printed = now
 
 
 class Integer(int):

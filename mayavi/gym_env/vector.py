@@ -52,7 +52,7 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
             raise UsageError(f"autoreset mode '{autoreset_mode}' is not known", f"take one of {', '.join(_MODES)}")
         self.env, self.autoreset_mode, self.exact_info = env, mode, exact_info
         self.render_mode = checked_mode(env, render_mode)
-        self.metadata = {**type(self).metadata, "autoreset_mode": mode}
+        self.metadata = {**type(self).metadata, "render_modes": list(env.render_modes), "autoreset_mode": mode}
         self.num_envs = env.rows
         self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
         self.observation_space = batch_space(env.observation_space, env.rows)

@@ -46,9 +46,8 @@ def test_a_batch_is_as_many_batches_of_one_on_any_number_of_threads(name: str, s
         assert moment["observations"].dtype == np.float32
         for seen in moment["observations"]:
             assert batch.observation_space.contains(seen)
-    assert [batch.fleet.fork(row).digest() for row in range(ROWS)] == [
-        other.fleet.fork(row).digest() for row in range(ROWS)
-    ]
+    every = np.arange(ROWS)
+    assert batch.identities(every) == other.identities(every)
 
 
 @pytest.mark.parametrize(("name", "settings"), NAMES)
@@ -87,9 +86,9 @@ def test_a_row_that_is_not_live_stays_as_it_is_and_a_copied_one_goes_on_alike(
     env.begin(range(3), [2, 2, 6])
     actions = choices(env, 4)
     env.step(actions[0])
-    before = env.fleet.fork(1).digest(), {key: values[1] for key, values in env.exact().items()}, env.observe()[1]
+    before = env.identities(np.array([1])), {key: values[1] for key, values in env.exact().items()}, env.observe()[1]
     env.step(actions[1], np.array([True, False, True]))
-    assert env.fleet.fork(1).digest() == before[0]
+    assert env.identities(np.array([1])) == before[0]
     assert {key: values[1] for key, values in env.exact().items()} == before[1]
     np.testing.assert_array_equal(env.observe()[1], before[2])
     assert env.steps.tolist() == [2, 1, 2]
@@ -99,7 +98,7 @@ def test_a_row_that_is_not_live_stays_as_it_is_and_a_copied_one_goes_on_alike(
     stepped = env.step(same, live)
     assert stepped.observations[0].tolist() == stepped.observations[2].tolist()
     assert stepped.rewards[0] == stepped.rewards[2]
-    assert env.fleet.fork(0).digest() == env.fleet.fork(2).digest()
+    assert env.identities(np.array([0])) == env.identities(np.array([2]))
     assert env.episodes.tolist() == [6, 2, 6]
 
 

@@ -15,7 +15,7 @@ from mayavi.gym_env.rows import RowsEnv
 OURS = {name: each for name, each in ENVS.items() if each.home.startswith("mayavi.")}
 """The environments of the package: other tests add some of their own to the registry."""
 
-SMALL: dict[str, dict[str, Any]] = {"liquidator": {"borrowers": 3, "horizon": 8}}
+SMALL: dict[str, dict[str, Any]] = {"liquidator": {"borrowers": 3, "horizon": 8}, "rwa": {"horizon": 12}}
 """What makes an environment's episodes short in tests."""
 KINDS = [(actions, start) for actions in ("discrete", "continuous") for start in ("drawn", "fixed")]
 VARIANTS = [

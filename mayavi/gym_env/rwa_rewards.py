@@ -1,0 +1,115 @@
+"""What `RWAYieldEnv` rewards, by name. Each gives one number for each row, for the hour just gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mayavi.markets import portable
+from mayavi.markets.rwa_data import HOURS_PER_YEAR, PLACE
+
+if TYPE_CHECKING:
+    from mayavi.gym_env.rows import Floats
+    from mayavi.gym_env.rwa_yield import RWAYieldEnv
+
+LEAST_GROWTH = 1e-12
+"""A value of zero counts as this share of the one before."""
+
+SHARPE_WINDOW = 168
+SEED_DRAWDOWN, SEED_COST, SEED_DEPEG = 50.0, 1_000.0, 10.0
+SEED_PEGS = {"usdy_peg": (0, 0.995), "meth_peg": (1, 0.98)}
+"""By peg the asset it belongs to, and below what it costs."""
+
+
+def hourly_rate(percent_a_year: float) -> float:
+    """What the risk-free rate adds to the logarithm of a value in an hour."""
+    return percent_a_year / 100.0 / HOURS_PER_YEAR
+
+
+def log_growth(env: RWAYieldEnv) -> Floats:
+    """scaling × (x - risk_aversion / 2 × x²), x: the logarithm of the hour's growth less that of the risk-free rate.
+
+    Costs are in the growth, once. The squares add up to the variance that the value went through, so the sum over an
+    episode is, to second order, what somebody of constant relative risk aversion 1 + `risk_aversion` maximises. A term
+    for the drawdown would make today's reward depend on a peak long gone, and would charge a loss again every hour
+    until it is made good; this one is the same whatever happened before. Ruin never pays: what led there was rewarded
+    with less than the logarithm of what is left, and no later hour could have cost as much.
+    """
+    columns, config = env.columns, env.config
+    grown = np.maximum(1.0 + columns["hourly_return"], LEAST_GROWTH)
+    excess: Floats = portable.log(grown) - hourly_rate(config.risk_free_rate)
+    rewards: Floats = (excess - 0.5 * config.risk_aversion * excess * excess) * config.reward_scaling
+    return rewards
+
+
+def seed(env: RWAYieldEnv) -> Floats:
+    """sharpe × scaling - 50 × drawdown - depeg penalty - 1,000 × cost share: a shaped reward, to be compared with.
+
+    `sharpe` is the hour's excess return over the standard deviation of the last 168 returns and 1e-8 (100 times the
+    excess in the first hour). The penalty is 10 times the weight of USDY while its peg is below 0.995, and of mETH
+    below 0.98. What is wrong with it: one hour's return over its own deviation is noise of the size of one, which times
+    100 drowns all the rest; the return divided is in its own divisor; costs count in the return and a thousandfold
+    again; the drawdown is charged every hour; and as most hours cost something, an early end is worth having.
+    """
+    columns, config = env.columns, env.config
+    excess = columns["hourly_return"] - hourly_rate(config.risk_free_rate)
+    spread = trailing_deviation(env)
+    sharpe = np.where(env.hours > 1, excess / (spread + 1e-8), excess * 100.0)
+    inputs, held = env.markets.inputs_at(env.hours), columns["target"]
+    depegs = np.zeros(env.rows)
+    for name, (asset, least) in SEED_PEGS.items():
+        depegs += np.where(inputs[:, PLACE[name]] < least, SEED_DEPEG * held[:, asset], 0.0)
+    costs = columns["turnover"] * (config.rebalance_cost_bps / 10_000.0)
+    rewards: Floats = sharpe * config.reward_scaling - SEED_DRAWDOWN * env.drawdown() - depegs - SEED_COST * costs
+    return rewards
+
+
+def trailing_returns(env: RWAYieldEnv) -> tuple[Floats, Floats]:
+    """(168, rows) returns of the last hours, zero where there was none yet, and for each row how many there are."""
+    hours = env.hours
+    count = np.minimum(hours, SHARPE_WINDOW)
+    returns = np.zeros((SHARPE_WINDOW, env.rows))
+    later = env.value_at(hours)
+    for back in range(1, int(count.max(initial=0)) + 1):
+        earlier = env.value_at(hours - back)  # the start's again before the start: a return of zero
+        returns[back - 1] = later / earlier - 1.0
+        later = earlier
+    return returns, count.astype(np.float64)
+
+
+def trailing_deviation(env: RWAYieldEnv) -> Floats:
+    """The standard deviation of the returns of the last 168 hours, or of as many as there are."""
+    returns, count = trailing_returns(env)
+    return _deviation(returns, count)[1]
+
+
+def sharpe_ratio(env: RWAYieldEnv) -> Floats:
+    """A year's, of the last 168 hours or as many as there are; zero before there are two that differ."""
+    returns, count = trailing_returns(env)
+    mean, deviation = _deviation(returns, count)
+    excess = (mean - hourly_rate(env.config.risk_free_rate)) * HOURS_PER_YEAR**0.5
+    ratio: Floats = np.where((count > 1) & (deviation > 0), excess / np.maximum(deviation, 1e-300), 0.0)
+    return ratio
+
+
+def _deviation(returns: Floats, count: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of the first `count` of each column, added one after the other."""
+    known = np.maximum(count, 1.0)
+    mean = _added(returns) / known
+    place = np.arange(len(returns))[:, None]
+    squares = np.where(place < count, (returns - mean) ** 2, 0.0)
+    deviation: Floats = np.sqrt(_added(squares) / known)
+    return mean, deviation
+
+
+def _added(values: Floats) -> Floats:
+    """The sum of each column: in one order whatever the number of columns, so that a row is a row anywhere."""
+    total = np.zeros(values.shape[1])
+    for each in values:
+        total += each
+    return total
+
+
+REWARDS: dict[str, Callable[[RWAYieldEnv], Floats]] = {"log_growth": log_growth, "seed": seed}
