@@ -61,15 +61,18 @@ class RowMarkets:
 
     def inputs_at(self, hours: NDArray[np.int64]) -> Floats:
         """(rows, 16) inputs of each row at its own of `hours`."""
-        return self._inputs.take(self.origins()[0] + hours, axis=0)
+        found: Floats = self._inputs.take(self.origins()[0] + hours, axis=0)
+        return found
 
     def gas_at(self, hours: NDArray[np.int64]) -> Floats:
         """(rows,) dollars of gas that a trade costs."""
-        return self._gas.take(self.origins()[0] + hours)
+        found: Floats = self._gas.take(self.origins()[0] + hours)
+        return found
 
     def levels_at(self, hours: NDArray[np.int64]) -> Floats:
         """(rows, 3) levels; hours back to `-LOOKBACK` are known."""
-        return self._levels.take(self.origins()[1] + hours, axis=0)
+        found: Floats = self._levels.take(self.origins()[1] + hours, axis=0)
+        return found
 
     def put(self, paths: slice | Rows, market: RWAMarket, lent_share: float) -> None:
         """Take `market` for `paths`."""

@@ -5,7 +5,7 @@
 | 0 | the share of the hours that is left |
 | 1–3 | weights now, drifted since the last trade |
 | 4 | drawdown over the one that ends the episode |
-| 5–7 | return of the portfolio over the last 1, 24 and 168 hours, times 100, 20 and 10; since the start where it is later |
+| 5–7 | return of the portfolio over the last 1, 24 and 168 hours, or since the start, times 100, 20 and 10 |
 | 8 | volatility of the portfolio, a year: the returns of earlier hours weigh half as much every 24 hours |
 | 9 | value over that of the start, less one, times 10 |
 | 10 | all costs so far over the capital of the start, times 100 |

@@ -211,11 +211,13 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
 
     def value_at(self, hours: NDArray[np.int64]) -> Floats:
         """What each portfolio was worth at its own of `hours`; before the start, what it had then."""
-        return self._flat_values.take(self._value_origins + np.maximum(hours, 0))
+        found: Floats = self._flat_values.take(self._value_origins + np.maximum(hours, 0))
+        return found
 
     def drawdown(self) -> Floats:
         """How far each value is below its peak."""
-        return 1.0 - self.columns["value"] / self.columns["peak"]
+        fallen: Floats = 1.0 - self.columns["value"] / self.columns["peak"]
+        return fallen
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
         """By the reward's name; ruin ends an episode."""
@@ -296,5 +298,5 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
 
 def _total(parts: Floats) -> Floats:
     """The sum over the assets, added one after the other: the same bits for any number of rows."""
-    total: Floats = parts[0] + parts[1]
-    return total + parts[2]
+    total: Floats = parts[0] + parts[1] + parts[2]
+    return total
