@@ -7,6 +7,7 @@ first step on.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
@@ -20,20 +21,23 @@ from mayavi.errors import UnknownName, UsageError
 from mayavi.gym_env.configuration import SPLITS
 from mayavi.gym_env.episodes import episode_stream
 from mayavi.gym_env.rwa_config import LOOKBACK, RWAConfig
+from mayavi.gym_env.rwa_observations import FEATURES, features
 from mayavi.markets.moments import say_time, to_seconds
 from mayavi.markets.rwa_assets import growth, trade_gas_usd
-from mayavi.markets.rwa_data import ASSETS, COLUMNS, HOUR_SECONDS, RWAMarket
+from mayavi.markets.rwa_data import ASSETS, COLUMNS, HOUR_SECONDS, PLACE, RWAMarket
 from mayavi.markets.rwa_model import RWAModel
 
 Floats = NDArray[np.float64]
+Hours = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
-_AT_ONCE = 16
+PEGS = ("usdy_peg", "meth_peg")
+_AT_ONCE = 24
 """Paths that a thread draws in one go: as many as the model itself works on at once."""
 
 
-class RowMarkets:
-    """`inputs`, `levels` and `gas` of every row by the hour of its episode; what `RWAYieldEnv` asks of a market.
+class RowMarkets(ABC):
+    """What `RWAYieldEnv` asks of the market of every row, by the hour of its episode.
 
     `levels` are what a dollar in each asset at the first known hour has become: their ratios are growth.
     """
@@ -41,64 +45,74 @@ class RowMarkets:
     digest: str
     """What tells this market, or this way to draw markets, from others."""
 
-    def __init__(self, rows: int, paths: int, hours: int, before: int) -> None:
-        """`hours` of `paths`, of which `before` are not seen as inputs."""
-        self.rows = rows
-        self.inputs = np.ones((paths, hours - before, len(COLUMNS)))
-        self.levels = np.ones((paths, hours, len(ASSETS)))
-        self.gas = np.zeros((paths, hours - before))
-        self._inputs = self.inputs.reshape(-1, len(COLUMNS))
-        self._levels = self.levels.reshape(-1, len(ASSETS))
-        self._gas = self.gas.reshape(-1)
+    def __init__(self, config: RWAConfig, rows: int, paths: int, hours: int) -> None:
+        """`hours` of `paths`, of which the first `LOOKBACK` are known and not played."""
+        self.config, self.rows = config, rows
+        self._features = np.zeros((paths, hours - LOOKBACK, FEATURES), dtype=np.float32)
+        self._levels = np.ones((paths, hours, len(ASSETS)))
+        self._gas = np.zeros((paths, hours - LOOKBACK))
+        self._pegs = np.ones((paths, hours - LOOKBACK if config.reward == "seed" else 0, len(PEGS)))
 
-    def origins(self) -> tuple[Any, Any]:
-        """For each row where its hour 0 is, counted over all paths: in `inputs` and `gas`, and in `levels`."""
-        raise NotImplementedError
+    @abstractmethod
+    def places(self) -> tuple[Any, Any]:
+        """For each row where its hour 0 is, counted over all paths: among the hours that are played, and among all."""
 
+    @abstractmethod
     def begin(self, rows: Rows, chances: Sequence[np.random.Generator], threads: int | None) -> None:
         """Put `rows` at the start of new episodes."""
-        raise NotImplementedError
 
-    def inputs_at(self, hours: NDArray[np.int64]) -> Floats:
-        """(rows, 16) inputs of each row at its own of `hours`."""
-        found: Floats = self._inputs.take(self.origins()[0] + hours, axis=0)
+    @abstractmethod
+    def inputs_at(self, hours: Hours, episodes: NDArray[np.int64]) -> Floats:
+        """(rows, 16) inputs, unscaled, of each row at its own of `hours`; -1 among `episodes` is a row without one."""
+
+    def features_at(self, hours: Hours) -> NDArray[np.float32]:
+        """(rows, FEATURES) of what an observation tells of the market."""
+        found: NDArray[np.float32] = self._features.reshape(-1, FEATURES).take(self.places()[0] + hours, axis=0)
         return found
 
-    def gas_at(self, hours: NDArray[np.int64]) -> Floats:
+    def gas_at(self, hours: Hours) -> Floats:
         """(rows,) dollars of gas that a trade costs."""
-        found: Floats = self._gas.take(self.origins()[0] + hours)
+        found: Floats = self._gas.reshape(-1).take(self.places()[0] + hours)
         return found
 
-    def levels_at(self, hours: NDArray[np.int64]) -> Floats:
+    def pegs_at(self, hours: Hours) -> Floats:
+        """(rows, 2) of USDY and mETH; kept for the reward that asks for them."""
+        found: Floats = self._pegs.reshape(-1, len(PEGS)).take(self.places()[0] + hours, axis=0)
+        return found
+
+    def levels_at(self, hours: Hours) -> Floats:
         """(rows, 3) levels; hours back to `-LOOKBACK` are known."""
-        found: Floats = self._levels.take(self.origins()[1] + hours, axis=0)
+        found: Floats = self._levels.reshape(-1, len(ASSETS)).take(self.places()[1] + hours, axis=0)
         return found
 
-    def put(self, paths: slice | Rows, market: RWAMarket, lent_share: float) -> None:
+    def put(self, paths: slice | Rows, market: RWAMarket) -> None:
         """Take `market` for `paths`."""
         values = market.values
         first = 0 if market.times is None else int(market.times[0] // HOUR_SECONDS)
-        unseen = values.shape[1] - self.inputs.shape[1]
-        self.inputs[paths] = values[:, unseen:]
-        self.gas[paths] = trade_gas_usd(values)[:, unseen:]
         levels = np.empty((len(values), values.shape[1], len(ASSETS)))
         levels[:, 0] = 1.0
-        np.cumprod(growth(values, lent_share, first), axis=1, out=levels[:, 1:])
-        self.levels[paths] = levels
+        np.cumprod(growth(values, self.config.lent_share, first), axis=1, out=levels[:, 1:])
+        self._levels[paths] = levels
+        self._features[paths] = features(values, levels)
+        self._gas[paths] = trade_gas_usd(values)[:, LOOKBACK:]
+        if self._pegs.size:
+            self._pegs[paths] = values[:, LOOKBACK:, [PLACE[name] for name in PEGS]]
 
     # -- what stands under rows is copied with them -------------------------------------------------------------------
 
+    @abstractmethod
     def identities(self, rows: Rows) -> list[bytes]:
         """For each row what tells its path from another's."""
-        return [b""] * len(rows)
 
+    @abstractmethod
     def copy(self, sources: Rows, targets: Rows) -> None:
         """Give `targets` the paths of `sources`."""
 
+    @abstractmethod
     def keep(self, rows: Rows) -> list[Any]:
         """The paths of `rows`, to be put somewhere later."""
-        return [None] * len(rows)
 
+    @abstractmethod
     def put_kept(self, kept: Sequence[Any], rows: Rows) -> None:
         """Give each of `rows` its one of `kept`."""
 
@@ -107,23 +121,23 @@ class DrawnMarkets(RowMarkets):
     """A path of its own for every row, drawn when its episode begins."""
 
     def __init__(self, config: RWAConfig, rows: int) -> None:
-        self.model, self.config = model_of(config.market), config
+        self.model = model_of(config.market)
         self._hours = LOOKBACK + config.horizon
-        super().__init__(rows, rows, self._hours + 1, LOOKBACK)
+        super().__init__(config, rows, rows, self._hours + 1)
         self.digest = sha256(f"mayavi rwa {self.model}".encode()).hexdigest()
         every = np.arange(rows)
-        self._origins = every * (config.horizon + 1), every * (self._hours + 1) + LOOKBACK
+        self._places = every * (config.horizon + 1), every * (self._hours + 1) + LOOKBACK
+        self._unscaled: dict[int, Floats] = {}
 
-    def origins(self) -> tuple[Any, Any]:
+    def places(self) -> tuple[Any, Any]:
         """Each row has a path."""
-        return self._origins
+        return self._places
 
     def begin(self, rows: Rows, chances: Sequence[np.random.Generator], threads: int | None) -> None:
         """A path for each of `chances`, some of them at a time on each thread."""
 
         def drawn(at: int) -> None:
-            market = self.model.draw(chances[at : at + _AT_ONCE], self._hours)
-            self.put(rows[at : at + _AT_ONCE], market, self.config.lent_share)
+            self.put(rows[at : at + _AT_ONCE], self.model.draw(chances[at : at + _AT_ONCE], self._hours))
 
         parts = range(0, len(rows), _AT_ONCE)
         workers = min(len(parts), threads or os.cpu_count() or 1)
@@ -135,26 +149,44 @@ class DrawnMarkets(RowMarkets):
             for each in [pool.submit(drawn, at) for at in parts]:
                 each.result()
 
+    def inputs_at(self, hours: Hours, episodes: NDArray[np.int64]) -> Floats:
+        """Of paths that are drawn again: few ask, and all of them would be most of what a row takes."""
+        wanted = {each for each in episodes.tolist() if each >= 0}
+        known = {number: path for number, path in self._unscaled.items() if number in wanted}
+        missing = sorted(wanted - known.keys())
+        for at in range(0, len(missing), _AT_ONCE):
+            numbers = missing[at : at + _AT_ONCE]
+            chances = [episode_stream("rwa", self.config.split, number) for number in numbers]
+            paths = self.model.draw(chances, self._hours).values[:, LOOKBACK:]
+            known |= dict(zip(numbers, paths, strict=True))
+        self._unscaled = known
+        found = np.ones((self.rows, len(COLUMNS)))
+        for row, (hour, number) in enumerate(zip(hours.tolist(), episodes.tolist(), strict=True)):
+            if number >= 0:
+                found[row] = known[number][hour]
+        return found
+
     def identities(self, rows: Rows) -> list[bytes]:
-        """A hash of all that the path holds."""
-        return [
-            sha256(self.inputs[row].tobytes() + self.levels[row].tobytes()).digest()
-            for row in rows.tolist()
-        ]  # fmt: skip
+        """A hash of all that the path did to the assets and showed."""
+        return [sha256(self._levels[row].tobytes() + self._features[row].tobytes()).digest() for row in rows.tolist()]
+
+    def _all(self) -> list[NDArray[Any]]:
+        return [self._features, self._levels, self._gas, self._pegs]
 
     def copy(self, sources: Rows, targets: Rows) -> None:
         """All of the paths."""
-        for each in (self.inputs, self.levels, self.gas):
+        for each in self._all():
             each[targets] = each[sources]
 
     def keep(self, rows: Rows) -> list[Any]:
         """Copies."""
-        return [(self.inputs[row].copy(), self.levels[row].copy(), self.gas[row].copy()) for row in rows.tolist()]
+        return [[each[row].copy() for each in self._all()] for row in rows.tolist()]
 
     def put_kept(self, kept: Sequence[Any], rows: Rows) -> None:
         """From the copies."""
-        for (inputs, levels, gas), row in zip(kept, rows.tolist(), strict=True):
-            self.inputs[row], self.levels[row], self.gas[row] = inputs, levels, gas
+        for copies, row in zip(kept, rows.tolist(), strict=True):
+            for each, copied in zip(self._all(), copies, strict=True):
+                each[row] = copied
 
 
 class SharedMarket(RowMarkets):
@@ -164,14 +196,14 @@ class SharedMarket(RowMarkets):
     """
 
     def __init__(self, market: RWAMarket, config: RWAConfig, rows: int, first: int, last: int, starts: Any) -> None:
-        super().__init__(rows, 1, market.hours + 1, 0)
-        self.put(slice(None), market, config.lent_share)
+        super().__init__(config, rows, 1, market.hours + 1)
+        self.put(slice(None), market)
         self.market, self.first, self.last, self.starts = market, first, last, starts
         self.digest = market.digest
 
-    def origins(self) -> tuple[Any, Any]:
+    def places(self) -> tuple[Any, Any]:
         """The hour each row started at."""
-        return self.starts, self.starts
+        return self.starts - LOOKBACK, self.starts
 
     def begin(self, rows: Rows, chances: Sequence[np.random.Generator], threads: int | None) -> None:
         """Any hour at which an episode may start, each as likely."""
@@ -179,10 +211,29 @@ class SharedMarket(RowMarkets):
         self.starts[rows] = [self.first + int(chance.integers(possible)) if possible > 1 else self.first
                              for chance in chances]  # fmt: skip
 
-    def times_at(self, hours: NDArray[np.int64]) -> list[int]:
+    def inputs_at(self, hours: Hours, episodes: NDArray[np.int64]) -> Floats:
+        """Of the one path."""
+        found: Floats = self.market.values[0, self.starts + hours]
+        return found
+
+    def times_at(self, hours: Hours) -> list[int]:
         """Seconds since 1970."""
         assert self.market.times is not None
         return [int(each) for each in self.market.times[self.starts + hours].tolist()]
+
+    def identities(self, rows: Rows) -> list[bytes]:
+        """The hour a row started at is one of its columns, and the market is the world."""
+        return [b""] * len(rows)
+
+    def copy(self, sources: Rows, targets: Rows) -> None:
+        """They have it."""
+
+    def keep(self, rows: Rows) -> list[Any]:
+        """Nothing is theirs alone."""
+        return [None] * len(rows)
+
+    def put_kept(self, kept: Sequence[Any], rows: Rows) -> None:
+        """They have it."""
 
 
 def model_of(parameters: dict[str, Any]) -> RWAModel:

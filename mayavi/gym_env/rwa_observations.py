@@ -13,24 +13,25 @@
 | 12–14, 15–17, 18–20 | returns of USDY, mETH and MI4 over the last 1, 24 and 168 hours, times 100, 20 and 10 |
 | 21–36 | the market's inputs in the order of `COLUMNS`, less a usual value, over a usual deviation (`SCALES`) |
 
-Prices are told as their change since the episode's start, so that a policy meets none that it has never seen only
-because years have passed. Nothing of a later hour enters.
+Prices are told over what they were 168 hours before: a policy meets none that it has never seen only because years have
+passed. Nothing of a later hour enters, and what the market shows is a function of the market and the hour alone.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.markets.rwa_data import COLUMNS, HOURS_PER_YEAR, PLACE
+from mayavi.gym_env.rwa_config import LOOKBACK
+from mayavi.markets.rwa_data import ASSETS, COLUMNS, HOURS_PER_YEAR, PLACE
 
 if TYPE_CHECKING:
     from mayavi.gym_env.rows import Floats, Observations
     from mayavi.gym_env.rwa_yield import RWAYieldEnv
 
-WINDOWS = (1, 24, 168)
+WINDOWS = (1, 24, LOOKBACK)
 """Hours over which returns are told."""
 WINDOW_SCALES = (100.0, 20.0, 10.0)
 VOLATILITY_KEEPS = 0.5 ** (1 / 24)
@@ -54,15 +55,17 @@ SCALES: dict[str, tuple[float, float]] = {
     "mnt_price": (1.0, 0.2),
     "sol_price": (1.0, 0.2),
 }
-"""Of each input what is taken off, and what it is then divided by; prices are over that of the start first."""
-PRICES = np.array([PLACE[name] for name in COLUMNS if name.endswith("_price") and name != "gas_price"])
-"""The places of the inputs that are told over that of the start."""
-_OFF = np.array([[SCALES[name][0]] for name in COLUMNS])
-_TIMES = np.array([[1.0 / SCALES[name][1]] for name in COLUMNS])
+"""Of each input what is taken off, and what it is then divided by; prices are over those of a week before first."""
+PRICES = tuple(PLACE[f"{name}_price"] for name in ("eth", "btc", "mnt", "sol"))
+"""The places of the inputs that are told over those of a week before."""
 
-OWN, ASSET_RETURNS = 12, 9
-SIZE = OWN + ASSET_RETURNS + len(COLUMNS)
+OWN, ASSET_RETURNS = 12, len(ASSETS) * len(WINDOWS)
+FEATURES = ASSET_RETURNS + len(COLUMNS)
+"""What is told of the market."""
+SIZE = OWN + FEATURES
 _WIDE = 10.0
+_OFF = np.array([SCALES[name][0] for name in COLUMNS])
+_TIMES = np.array([1.0 / SCALES[name][1] for name in COLUMNS])
 
 
 def bounds() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -73,43 +76,49 @@ def bounds() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     return low, high
 
 
-_LOW, _HIGH = (each[:, None] for each in bounds())
+_LOW, _HIGH = (each[:OWN, None].astype(np.float64) for each in bounds())
+
+
+def features(values: Floats, levels: Floats) -> NDArray[np.float32]:
+    """(paths, hours - LOOKBACK, FEATURES) of a market: what every hour shows of it, from the first with a week before.
+
+    `values` are (paths, hours, 16) inputs, `levels` (paths, hours, 3) what a dollar in each asset has become.
+    """
+    paths, hours = len(values), values.shape[1] - LOOKBACK
+    told = np.empty((paths, hours, FEATURES), dtype=np.float32)
+    now = levels[:, LOOKBACK:]
+    for at, (window, scale) in enumerate(zip(WINDOWS, WINDOW_SCALES, strict=True)):
+        returns = now / levels[:, LOOKBACK - window : levels.shape[1] - window]
+        returns -= 1.0
+        returns *= scale
+        told[:, :, len(ASSETS) * at : len(ASSETS) * (at + 1)] = np.clip(returns, -_WIDE, _WIDE, out=returns)
+    seen = values[:, LOOKBACK:].copy()
+    for place in PRICES:
+        seen[:, :, place] /= values[:, :hours, place]
+    seen -= np.broadcast_to(_OFF, (hours, len(COLUMNS))).copy()  # as long as a path: one run along memory
+    seen *= np.broadcast_to(_TIMES, (hours, len(COLUMNS))).copy()
+    told[:, :, ASSET_RETURNS:] = np.clip(seen, -_WIDE, _WIDE, out=seen)
+    return told
 
 
 def observed(env: RWAYieldEnv) -> Observations:
     """(rows, SIZE) of all rows."""
-    seen = np.empty((SIZE, env.rows))
-    columns: dict[str, NDArray[Any]] = env.columns
-    config, hours = env.config, env.hours
+    columns, config, hours = env.columns, env.config, env.hours
     value = columns["value"]
-    seen[0] = (config.horizon - hours) / config.horizon
-    seen[1:4] = env.weights
-    np.divide(env.drawdown(), config.stop_drawdown, out=seen[4])
-    seen[5] = columns["hourly_return"]
-    seen[6] = value / env.value_at(hours - WINDOWS[1]) - 1.0
-    seen[7] = value / env.value_at(hours - WINDOWS[2]) - 1.0
-    np.sqrt(columns["variance"] * HOURS_PER_YEAR, out=seen[8])
-    seen[9] = value * (10.0 / config.initial_capital) - 10.0
-    seen[10] = columns["costs"] * (100.0 / config.initial_capital)
-    seen[11] = (columns["cost"] + columns["gas"]) * 1_000.0 / value
-    now = env.levels
-    for at, (window, scale) in enumerate(zip(WINDOWS, WINDOW_SCALES, strict=True)):
-        seen[5 + at] *= scale
-        returns = seen[OWN + 3 * at : OWN + 3 * at + 3]
-        np.divide(now, env.markets.levels_at(hours - window).T, out=returns)
-        returns -= 1.0
-        returns *= scale
-    inputs = seen[OWN + ASSET_RETURNS :]
-    inputs[:] = env.markets.inputs_at(hours).T
-    inputs[PRICES] /= columns["first_prices"].T
-    inputs -= _OFF
-    inputs *= _TIMES
-    np.clip(seen, _LOW, _HIGH, out=seen)
-    told: Observations = seen.T.astype(np.float32, order="C")
+    own = np.empty((OWN, env.rows))
+    own[0] = (config.horizon - hours) / config.horizon
+    own[1:4] = env.weights
+    np.divide(env.drawdown(), config.stop_drawdown, out=own[4])
+    own[5] = columns["hourly_return"]
+    own[6] = value / env.value_at(hours - WINDOWS[1]) - 1.0
+    own[7] = value / env.value_at(hours - WINDOWS[2]) - 1.0
+    own[5:8] *= np.array(WINDOW_SCALES)[:, None]
+    np.sqrt(columns["variance"] * HOURS_PER_YEAR, out=own[8])
+    own[9] = value * (10.0 / config.initial_capital) - 10.0
+    own[10] = columns["costs"] * (100.0 / config.initial_capital)
+    own[11] = (columns["cost"] + columns["gas"]) * 1_000.0 / np.maximum(value, 1e-9)
+    np.clip(own, _LOW, _HIGH, out=own)
+    told: Observations = np.empty((env.rows, SIZE), dtype=np.float32)
+    told[:, :OWN] = own.T
+    told[:, OWN:] = env.markets.features_at(hours)
     return told
-
-
-def first_prices(inputs: Floats) -> Floats:
-    """Of (rows, 16) inputs at the start, the prices that later ones are told over."""
-    prices: Floats = inputs[:, PRICES]
-    return prices

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mayavi.markets import portable
-from mayavi.markets.rwa_data import HOURS_PER_YEAR, PLACE
+from mayavi.markets.rwa_data import HOURS_PER_YEAR
 
 if TYPE_CHECKING:
     from mayavi.gym_env.rows import Floats
@@ -19,8 +19,8 @@ LEAST_GROWTH = 1e-12
 
 SHARPE_WINDOW = 168
 SEED_DRAWDOWN, SEED_COST, SEED_DEPEG = 50.0, 1_000.0, 10.0
-SEED_PEGS = {"usdy_peg": (0, 0.995), "meth_peg": (1, 0.98)}
-"""By peg the asset it belongs to, and below what it costs."""
+SEED_PEGS = (0.995, 0.98)
+"""Of USDY and mETH, below what it costs."""
 
 
 def hourly_rate(percent_a_year: float) -> float:
@@ -57,10 +57,10 @@ def seed(env: RWAYieldEnv) -> Floats:
     excess = columns["hourly_return"] - hourly_rate(config.risk_free_rate)
     spread = trailing_deviation(env)
     sharpe = np.where(env.hours > 1, excess / (spread + 1e-8), excess * 100.0)
-    inputs, held = env.markets.inputs_at(env.hours), columns["target"]
+    pegs, held = env.markets.pegs_at(env.hours), columns["target"]
     depegs = np.zeros(env.rows)
-    for name, (asset, least) in SEED_PEGS.items():
-        depegs += np.where(inputs[:, PLACE[name]] < least, SEED_DEPEG * held[:, asset], 0.0)
+    for asset, least in enumerate(SEED_PEGS):
+        depegs += np.where(pegs[:, asset] < least, SEED_DEPEG * held[:, asset], 0.0)
     costs = columns["turnover"] * (config.rebalance_cost_bps / 10_000.0)
     rewards: Floats = sharpe * config.reward_scaling - SEED_DRAWDOWN * env.drawdown() - depegs - SEED_COST * costs
     return rewards

@@ -19,10 +19,10 @@ from mayavi.gym_env.rendering import MODES
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
 from mayavi.gym_env.rwa_config import LOOKBACK, RWAConfig
 from mayavi.gym_env.rwa_markets import SharedMarket, open_markets
-from mayavi.gym_env.rwa_observations import VOLATILITY_KEEPS, bounds, first_prices, observed
+from mayavi.gym_env.rwa_observations import VOLATILITY_KEEPS, bounds, observed
 from mayavi.gym_env.rwa_rewards import REWARDS, sharpe_ratio
 from mayavi.gym_env.rwa_strategies import STRATEGIES
-from mayavi.markets.rwa_data import ASSETS, COLUMNS, PLACE
+from mayavi.markets.rwa_data import ASSETS, PLACE
 
 PARTS = len(ASSETS)
 HOLD = 0
@@ -78,7 +78,6 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
             "target": self._target.T,
             "by_asset": self._by_asset.T,
             "values": self._values,
-            "first_prices": np.ones((rows, len(first_prices(np.ones((1, len(COLUMNS))))[0]))),
             "hourly_return": np.zeros(rows),
             "variance": np.zeros(rows),
             "turnover": np.zeros(rows),
@@ -158,7 +157,6 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         columns["weights"][rows] = columns["target"][rows] = config.initial_weights
         now = np.zeros(self.rows, dtype=np.int64)
         columns["levels"][rows] = self.markets.levels_at(now)[rows]
-        columns["first_prices"][rows] = first_prices(self.markets.inputs_at(now))[rows]
 
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
         """Trade, pay, hold for an hour."""
@@ -251,7 +249,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
             "target_weights": columns["target"],
             "return_by_asset": columns["by_asset"],
             "peak_value": columns["peak"],
-            "market": self.markets.inputs_at(self.hours),
+            "market": self.markets.inputs_at(self.hours, self.episodes),
         }
         lists = {name: values.tolist() for name, values in told.items()}
         if isinstance(self.markets, SharedMarket) and self.markets.market.times is not None:
@@ -266,19 +264,14 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
 
     def curves(self) -> dict[str, dict[str, Floats]]:
         """The value, the weights and what the prices did."""
-        inputs = self.markets.inputs_at(self.hours)
-        prices = {name: inputs[:, PLACE[f"{name.lower()}_price"]] for name in ("ETH", "BTC", "SOL")}
+        inputs = self.markets.inputs_at(self.hours, self.episodes)
+        first = self.markets.inputs_at(np.zeros_like(self.hours), self.episodes)
+        prices = {name: PLACE[f"{name.lower()}_price"] for name in ("ETH", "BTC", "SOL")}
         return {
             "dollars": {"value": self.columns["value"].copy(), "peak": self.columns["peak"].copy()},
             "weights": {name: self.weights[at].copy() for at, name in enumerate(("USDY", "mETH", "MI4"))},
-            "over the start": {
-                name: price / first for (name, price), first in zip(prices.items(), self._first_of(prices), strict=True)
-            },
+            "over the start": {name: inputs[:, place] / first[:, place] for name, place in prices.items()},
         }
-
-    def _first_of(self, names: dict[str, Floats]) -> list[Floats]:
-        first = self.markets.inputs_at(np.zeros(self.rows, dtype=np.int64))
-        return [first[:, PLACE[f"{name.lower()}_price"]] for name in names]
 
     # -- the market under the rows ------------------------------------------------------------------------------------
 
