@@ -29,6 +29,8 @@ HOLD = 0
 """The discrete action that trades nothing but what the bounds ask for."""
 MENU = ((1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1))
 """The other discrete actions: which of the assets, in even parts, as nearly as the bounds allow."""
+LEAST = 1e-300
+"""What a value of zero is divided by; its row is over."""
 SLACK = 1e-6
 """How far weights given to `action_of` may miss a sum of one or their bounds: what float32 makes of them."""
 
@@ -179,8 +181,8 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         gained = held * (levels / self.levels - 1.0)
         held += gained
         after = _total(held)
-        weights = held / np.maximum(after, 1e-300)
-        returned = after / value - 1.0
+        weights, shares = held / np.maximum(after, LEAST), gained / np.maximum(value, LEAST)
+        returned = after / np.maximum(value, LEAST) - 1.0
         variance = columns["variance"] * VOLATILITY_KEEPS + (1.0 - VOLATILITY_KEEPS) * returned * returned
         self._flat_values[(self._value_origins + later)[live]] = after[live]
         for name, found in {
@@ -198,7 +200,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
             (self.weights, weights),
             (self.levels, levels),
             (self._target, target),
-            (self._by_asset, gained / value),
+            (self._by_asset, shares),
         ):
             np.copyto(kept, now, where=True if every else live)
 
