@@ -44,7 +44,7 @@ def autoregress(kept: Floats, first: Floats, shocks: Floats) -> Floats:
         inside = padded.reshape(series, paths, blocks, _BLOCK)
         inside *= (1.0 / powers)[:, None, None, :]
     np.cumsum(inside, axis=3, out=inside)
-    ends = np.ascontiguousarray(inside[:, :, :, -1].transpose(2, 0, 1))
+    ends = inside[:, :, :, -1].transpose(2, 0, 1).copy()  # of one path and block it would be a view
     left = np.repeat(powers[:, -1:], paths, axis=1)
     ends *= left
     carried = np.empty((blocks + 1, series, paths))

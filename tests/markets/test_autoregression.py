@@ -32,3 +32,12 @@ def test_a_half_life_halves_and_the_shocks_keep_the_deviation() -> None:
     kept = kept_of_half_life(7.0)
     assert kept**7 == pytest.approx(0.5)
     assert kept**2 + shock_size(kept) ** 2 == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("steps", [1, 23, 24, 25, 48])
+def test_one_series_of_one_path_is_what_it_is_among_others(steps: int) -> None:
+    rng = np.random.default_rng(3)
+    first, shocks = rng.standard_normal((len(KEPT), 4)), rng.standard_normal((len(KEPT), 4, steps))
+    together = autoregress(KEPT, first, shocks)
+    alone = autoregress(KEPT[1:2], first[1:2, 2:3], shocks[1:2, 2:3])
+    assert alone.tobytes() == together[1:2, 2:3].tobytes()
