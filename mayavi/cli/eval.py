@@ -25,8 +25,8 @@ def evaluate(
         list[str],
         typer.Argument(
             metavar="RUN|CHECKPOINT|-",
-            help="A training run, a checkpoint (RUN:STEP or its folder), or - for baselines alone; several runs are"
-            " pooled.",
+            help="A training run, a checkpoint (RUN:STEP, RUN:best or its folder), or - for baselines alone; several"
+            " runs are pooled.",
         ),
     ],
     env: Annotated[

@@ -27,7 +27,7 @@ def train(
         typer.Argument(metavar="[RUN]", help="With --resume: which run; by default the last that is not finished."),
     ] = None,
     env: Annotated[
-        str | None, typer.Option("--env", help="aave, aave-shock, compound, vesting, liquidator or market.")
+        str | None, typer.Option("--env", help="aave, aave-shock, compound, vesting, liquidator, rwa or market.")
     ] = None,
     framework: Annotated[
         str | None, typer.Option("--framework", metavar="rllib|sb3", help="Who trains; by default rllib.")
@@ -37,7 +37,7 @@ def train(
         typer.Option("--algorithm", metavar="ppo|sac|dqn", help="By default ppo; sac: continuous, dqn: discrete."),
     ] = None,
     timesteps: Annotated[
-        int | None, typer.Option("--timesteps", metavar="N", help="Steps of the environment; by default 50,000.")
+        int | None, typer.Option("--timesteps", metavar="N", help="Steps; by default 50,000, of rwa 500,000.")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="The same seed, the same weights; by default 0.")] = None,
     recurrent: Annotated[bool, typer.Option("--recurrent", help="A policy with memory (LSTM); ppo alone.")] = False,
@@ -68,7 +68,7 @@ def train(
     """
     from mayavi.cli import INTERRUPTED
     from mayavi.rl.backend import MODAL, chosen_backend, train_on
-    from mayavi.rl.config import MARKET
+    from mayavi.rl.env_defaults import MARKET
     from mayavi.rl.run_folder import RunFolder, models_path
 
     if run is not None and not resume:
@@ -213,6 +213,9 @@ def told(done: TrainedModel) -> list[str]:
         lines.append(f"went on from step {done.resumed_from:,}, {exact}")
     if done.mean_reward is not None:
         lines.append(f"mean reward of the last episodes {done.mean_reward:.6g}")
+    if done.best is not None:
+        best, steps = done.best["mean_reward"], done.best["steps"]
+        lines.append(f"best on the validation split {best:.6g}, after {steps:,} steps: {done.run_id}:best")
     lines.append(f"kept in {done.path}; `tensorboard --logdir {done.path / 'logs'}` shows the curves")
     return lines
 
@@ -230,4 +233,5 @@ def document(done: TrainedModel) -> dict[str, object]:
         "device": done.device,
         "resumed_from": done.resumed_from,
         "exact": done.exact,
+        "best": done.best,
     }

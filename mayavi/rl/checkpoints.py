@@ -44,7 +44,7 @@ class Checkpoint:
 
     @property
     def name(self) -> str:
-        """What it is called: its steps, or `final`."""
+        """What it is called: its steps, `final` or `best`."""
         return self.path.name
 
 
@@ -57,15 +57,20 @@ def write_checkpoint(path: Path, facts: Mapping[str, Any], save: Callable[[Path]
     files = {each: _digest(partial / each) for each in _files(partial)}
     written = {"format": FORMAT, **facts, "files": files}
     write_json(partial / MANIFEST, written)
+    return move_checkpoint(Checkpoint(partial, written), path)
+
+
+def move_checkpoint(checkpoint: Checkpoint, path: Path) -> Checkpoint:
+    """Put a complete checkpoint at `path`; what stood there is replaced."""
     if path.exists():
         old = path.with_name(f"{path.name}.old{PARTIAL}")
         shutil.rmtree(old, ignore_errors=True)
         os.replace(path, old)
-        os.replace(partial, path)
+        os.replace(checkpoint.path, path)
         shutil.rmtree(old)
     else:
-        os.replace(partial, path)
-    return Checkpoint(path, written)
+        os.replace(checkpoint.path, path)
+    return Checkpoint(path, checkpoint.facts)
 
 
 def read_checkpoint(path: Path, *, whole: bool = True) -> Checkpoint:
@@ -93,15 +98,17 @@ def read_checkpoint(path: Path, *, whole: bool = True) -> Checkpoint:
     return Checkpoint(path, facts)
 
 
-def lighten(checkpoint: Checkpoint) -> None:
+def lighten(checkpoint: Checkpoint) -> Checkpoint:
     """Take out what is needed only to go on from a checkpoint: a newer one has it."""
     spare = set(checkpoint.facts.get("only_to_resume", ()))
     if not spare:
-        return
+        return checkpoint
     kept = {name: digest for name, digest in checkpoint.facts["files"].items() if name not in spare}
-    write_json(checkpoint.path / MANIFEST, {**checkpoint.facts, "files": kept, "only_to_resume": []})
+    written = {**checkpoint.facts, "files": kept, "only_to_resume": []}
+    write_json(checkpoint.path / MANIFEST, written)
     for name in spare:
         (checkpoint.path / name).unlink(missing_ok=True)
+    return Checkpoint(checkpoint.path, written)
 
 
 def list_checkpoints(folder: Path) -> list[Checkpoint]:

@@ -10,14 +10,13 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field, ValidationError, model_validator
 
 from mayavi.errors import UnknownName, UsageError
+from mayavi.rl.env_defaults import MARKET, env_defaults
 from mayavi.scenarios.model import Model
 
 Framework = Literal["rllib", "sb3"]
 Algorithm = Literal["ppo", "sac", "dqn"]
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
-MARKET = "market"
-"""The environment of several agents, which RLlib alone can train."""
 
 _Width = Annotated[int, Field(strict=True, ge=1, le=65_536)]
 _Rate = Annotated[float, Field(gt=0, le=1)]
@@ -57,6 +56,12 @@ class TrainConfig(Model):
     bootstrap_at_horizon: bool = Field(
         False, description="whether the horizon cuts an episode off (a value is expected after it) or ends it"
     )
+    normalize_observations: bool = Field(
+        False, description="PPO: observations are shown over their running mean and deviation"
+    )
+    normalize_rewards: bool = Field(
+        False, description="PPO: rewards are divided by the running deviation of their discounted sums while training"
+    )
     max_grad_norm: float = Field(0.5, gt=0, description="gradients are shortened to this length")
 
     rollout_steps: int = Field(32, ge=1, le=100_000, description="PPO: steps of each episode between two updates")
@@ -90,6 +95,10 @@ class TrainConfig(Model):
     checkpoint_every_steps: int | None = Field(
         None, ge=1, description="steps between two checkpoints besides; none: a tenth of the training"
     )
+    evaluate_every: int | None = Field(
+        None, ge=1, description="steps between two evaluations on the validation split; none: never"
+    )
+    evaluate_episodes: int = Field(64, ge=1, le=100_000, description="episodes of such an evaluation, always the same")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -102,12 +111,29 @@ class TrainConfig(Model):
             )
         if self.env == MARKET and self.framework != "rllib":
             raise ValueError("the market has several agents, and stable-baselines3 trains one; take --framework rllib")
+        if self.normalises and self.algorithm != "ppo":
+            raise ValueError(
+                f"{self.algorithm.upper()} learns from what it remembers, which was seen through other statistics; "
+                "take ppo, or leave normalize_observations and normalize_rewards out"
+            )
+        if self.env == MARKET and (self.normalises or self.evaluate_every):
+            raise ValueError(
+                "the market has several agents, and one policy is normalised and evaluated; "
+                "leave normalize_observations, normalize_rewards and evaluate_every out"
+            )
+        if self.evaluate_every and self.env_config.get("split") == "validation":
+            raise ValueError("the validation split is trained on and evaluated on; leave one of the two out")
         return self
 
     @property
     def batch_size(self) -> int:
         """Steps between two updates of PPO."""
         return self.num_envs * self.rollout_steps
+
+    @property
+    def normalises(self) -> bool:
+        """Whether anything is seen through statistics."""
+        return self.normalize_observations or self.normalize_rewards
 
     @property
     def steps_between_checkpoints(self) -> int:
@@ -126,9 +152,7 @@ class TrainConfig(Model):
             inner = {**values.get("env_config", {}), **layer.get("env_config", {})}
             values |= {**layer, "env_config": inner}
         check_choices(values)
-        if values.get("env") == MARKET:  # a market a row: they are not stepped together
-            values.setdefault("num_envs", 8)
-            values.setdefault("minibatch_size", min(256, 8 * values.get("rollout_steps", 32)))
+        values = {**env_defaults(values), **values}
         try:
             return cls.model_validate(values)
         except ValidationError as error:

@@ -10,7 +10,7 @@ import mayavi
 from mayavi.errors import UnknownName, UsageError
 from mayavi.gym_env.configuration import SPLITS
 from mayavi.gym_env.registry import entry, make_rows
-from mayavi.rl.config import MARKET
+from mayavi.rl.env_defaults import MARKET
 from mayavi.rl.eval_file import document_of, settings_from
 from mayavi.rl.evaluation import ROWS, EvaluationSettings, Make, Say, evaluate
 from mayavi.rl.play import play

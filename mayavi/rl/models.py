@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mayavi.errors import CheckpointError, ModelMismatch, UsageError
 from mayavi.rl.checkpoints import Checkpoint, described, read_checkpoint, told
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.run_folder import RunFolder, find_run, models_path
+from mayavi.rl.run_folder import BEST, RunFolder, find_run, models_path
 
 if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv
@@ -57,11 +57,13 @@ class Model:
         return self.folder.checkpoints()
 
     def checkpoint(self, named: str | int | Checkpoint | None = None) -> Checkpoint:
-        """The checkpoint after that many steps, `final`, or by default the chosen or the last one."""
+        """The checkpoint after that many steps, `final`, `best`, or by default the chosen or the last one."""
         if isinstance(named, Checkpoint):
             return named
         if named is None and self.chosen is not None:
             return self.chosen
+        if named == BEST:
+            return self._best()
         found = self.checkpoints()
         if not found:
             raise CheckpointError(
@@ -76,6 +78,16 @@ class Model:
             f"run {self.run_id} has no checkpoint '{named}'", f"it has {', '.join(each.name for each in found)}"
         )
 
+    def _best(self) -> Checkpoint:
+        """The one that did best on the validation split."""
+        if not self.folder.best_path.is_dir():
+            raise CheckpointError(
+                f"run {self.run_id} was not evaluated while it was trained, so no checkpoint is its best",
+                f"train with evaluate_every=10000, or look at all: `mayavi eval {self.run_id} --split validation "
+                "--checkpoints all`",
+            )
+        return read_checkpoint(self.folder.best_path, whole=False)
+
     def policy(self, checkpoint: str | int | Checkpoint | None = None, *, role: str | None = None) -> Policy:
         """The policy of a checkpoint, ready to act on the CPU. `role` names one of a market's."""
         from mayavi.rl import chance
@@ -83,13 +95,7 @@ class Model:
         found = read_checkpoint(self.checkpoint(checkpoint).path)
         self._check_own(found)
         with chance.kept():  # loading seeds the global generators
-            if self.config.framework == "sb3":
-                from mayavi.rl.sb3_policy import load_sb3_policy
-
-                return load_sb3_policy(self.config, found)
-            from mayavi.rl.rllib_policy import load_rllib_policy
-
-            return load_rllib_policy(self.config, found, role)
+            return load_policy(self.config, found, role)
 
     def make_env(self, rows: int = 1, *, world: WorldSource | None = None, **settings: Any) -> RowsEnv[Any]:
         """The environment as it was trained on; `settings` change single values, such as `split`."""
@@ -141,12 +147,29 @@ class Model:
                 )
 
 
+def load_policy(config: TrainConfig, checkpoint: Checkpoint, role: str | None = None) -> Policy:
+    """The policy of a checkpoint, on the CPU, with the statistics it sees through. Loading seeds global generators."""
+    if config.framework == "sb3":
+        from mayavi.rl.sb3_policy import load_sb3_policy
+
+        policy = load_sb3_policy(config, checkpoint)
+    else:
+        from mayavi.rl.rllib_policy import load_rllib_policy
+
+        policy = load_rllib_policy(config, checkpoint, role)
+    if config.normalises:
+        from mayavi.rl.normaliser import Normaliser
+
+        policy.normaliser = Normaliser.read(checkpoint.path)
+    return policy
+
+
 def open_model(named: str | Path, models: Path | None = None) -> Model:
     """The model of a run (its id, the beginning or end of it, `latest`, its folder), or of a checkpoint (its folder,
-    RUN:STEP, RUN:final)."""
+    RUN:STEP, RUN:final, RUN:best)."""
     path = Path(named)
     if (path / "checkpoint.json").is_file():
-        owner = path.parent if path.name == "final" else path.parent.parent
+        owner = path.parent if path.name in {"final", BEST} else path.parent.parent
         return Model(find_run(str(owner.absolute()), models_path(models)), read_checkpoint(path))
     run, colon, step = str(named).rpartition(":")
     if colon and step and not path.exists():

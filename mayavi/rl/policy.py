@@ -21,6 +21,8 @@ from mayavi.errors import ModelMismatch, UsageError
 if TYPE_CHECKING:
     from gymnasium import spaces
 
+    from mayavi.rl.normaliser import Normaliser
+
 State = NDArray[np.float32]
 
 
@@ -74,6 +76,8 @@ class Policy(ABC):
     """Acts for rows of the environment it was trained on."""
 
     recurrent: bool = False
+    normaliser: Normaliser | None = None
+    """What the policy sees through, as it did at the end of its training."""
 
     def __init__(self, observation_space: spaces.Box, action_space: spaces.Space[Any]) -> None:
         self.observation_space, self.action_space = observation_space, action_space
@@ -104,8 +108,13 @@ class Policy(ABC):
         start = int(getattr(self.action_space, "start", 0))
         return (chosen + start if start else chosen), state
 
-    @abstractmethod
     def distribution(
         self, observations: NDArray[np.float32], state: State | None
     ) -> tuple[Choice | Gaussian, State | None]:
         """What the policy would do, row by row, and what it remembers then."""
+        shown = observations if self.normaliser is None else self.normaliser.observations(observations)
+        return self.of_seen(shown, state)
+
+    @abstractmethod
+    def of_seen(self, observations: NDArray[np.float32], state: State | None) -> tuple[Choice | Gaussian, State | None]:
+        """The same, of what the network is shown."""

@@ -43,10 +43,8 @@ class RllibPolicy(Policy):
         self.algorithm, self.recurrent, self.module = config.algorithm, config.recurrent, module
         self.module.eval()
 
-    def distribution(
-        self, observations: NDArray[np.float32], state: State | None
-    ) -> tuple[Choice | Gaussian, State | None]:
-        """What the policy would do, and what it remembers then."""
+    def of_seen(self, observations: NDArray[np.float32], state: State | None) -> tuple[Choice | Gaussian, State | None]:
+        """What the network says, and what it remembers then."""
         with torch.no_grad():
             return self._seeing(observations, state)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mayavi.rl import chance
+from mayavi.rl.rllib_env import training_vector
 
 _RUNNER = (
     "_ongoing_episodes",
@@ -84,6 +85,8 @@ def _runner_standing(runner: Any) -> tuple[int, bytes]:
     if hasattr(rows, "play"):
         kept["play"] = rows.play.state()
         kept["action_space"] = runner.env.action_space.np_random.bit_generator.state
+        vector = training_vector(runner)
+        kept["sums"], kept["recent"] = vector.lens and vector.lens.sums, list(vector.recent)
     else:
         kept["vector"] = {name: getattr(rows, name) for name in _MARKETS}
         kept["markets"] = [market.unwrapped.standing() for market in rows.envs]
@@ -99,6 +102,11 @@ def _put_runner_back(runner: Any, written: bytes) -> None:
     if "play" in kept:
         rows.play.restore(kept["play"])
         runner.env.action_space.np_random.bit_generator.state = kept["action_space"]
+        vector = training_vector(runner)
+        vector.recent.extend(kept.get("recent", ()))
+        if vector.lens is not None:
+            vector.lens.sums = kept["sums"]
+            vector.lens.take()  # what playing the episodes again has shown was noted before
     else:
         for name, value in kept["vector"].items():
             setattr(rows, name, value)

@@ -21,7 +21,9 @@ from mayavi.errors import MayaviError, WorkerError
 from mayavi.rl.chance import spread_seed
 from mayavi.rl.checkpoints import Checkpoint
 from mayavi.rl.config import TrainConfig
+from mayavi.rl.normaliser import Normaliser, first_normaliser
 from mayavi.rl.ray_connection import checked_runners, hush, ray_for
+from mayavi.rl.rllib_statistics import move_statistics, show_through
 from mayavi.rl.session import Boundary, Session
 
 ALGORITHM, STANDING = "algorithm", "standing.pkl"
@@ -84,6 +86,9 @@ def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkp
 
     steps = episodes = 0
     mean: float | None = None
+    normaliser = Normaliser.read(resume.path) if resume and config.normalises else first_normaliser(config)
+    if normaliser is not None:
+        show_through(algorithm, normaliser)
     if resume:
         steps, episodes, mean = (resume.facts[name] for name in ("steps", "episodes", "mean_reward"))
         algorithm.restore_from_path(str((resume.path / ALGORITHM).absolute()))
@@ -98,19 +103,23 @@ def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkp
         ended, told = (float(played.get(name, math.nan)) for name in ("num_episodes", "episode_return_mean"))
         episodes += 0 if math.isnan(ended) else int(ended)  # nothing is told of a rollout in which no episode ended
         mean = mean if math.isnan(told) else told / config.reward_scale
+        if normaliser is not None:
+            mean = move_statistics(algorithm, normaliser)
         session.scalars(_numbers(result), steps)
         if steps < config.timesteps:
-            session.at(_boundary(algorithm, steps, episodes, mean))
-    session.finish(_boundary(algorithm, steps, episodes, mean))
+            session.at(_boundary(algorithm, normaliser, steps, episodes, mean))
+    session.finish(_boundary(algorithm, normaliser, steps, episodes, mean))
 
 
-def _boundary(algorithm: Any, steps: int, episodes: int, mean: float | None) -> Boundary:
+def _boundary(algorithm: Any, normaliser: Normaliser | None, steps: int, episodes: int, mean: float | None) -> Boundary:
     from mayavi.rl.rllib_standing import standing
 
     def save(path: Path) -> None:
         kept = standing(algorithm)  # first: saving draws from no generator, and this is how it can be sure of it
         algorithm.save_to_path(str((path / ALGORITHM).absolute()))
         (path / STANDING).write_bytes(kept)
+        if normaliser is not None:
+            normaliser.write(path)
 
     return Boundary(steps, episodes, mean, save, (STANDING,))
 

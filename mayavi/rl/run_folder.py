@@ -5,6 +5,7 @@
 | `run.json` | configuration, versions, world, seeds, status and figures |
 | `checkpoints/STEP/` | the policy and all that is needed to go on from there |
 | `final/` | the same, when the training is finished |
+| `best/` | the policy that did best on the validation split, where it was evaluated while it was trained |
 | `logs/` | TensorBoard |
 | `eval/*.json` | evaluations |
 """
@@ -28,6 +29,7 @@ FORMAT = 1
 VARIABLE = "MAYAVI_MODELS"
 DEFAULT = Path("data/models")
 RECORD = "run.json"
+BEST = "best"
 TRAINING, FINISHED, INTERRUPTED, FAILED = "training", "finished", "interrupted", "failed"
 
 
@@ -58,6 +60,11 @@ class RunFolder:
     def final_path(self) -> Path:
         """Where the finished training lies."""
         return self.path / "final"
+
+    @property
+    def best_path(self) -> Path:
+        """Where the policy lies that did best on the validation split."""
+        return self.path / BEST
 
     @property
     def logs_path(self) -> Path:

@@ -36,10 +36,8 @@ class Sb3Policy(Policy):
         self.network = model.policy
         self.network.set_training_mode(False)
 
-    def distribution(
-        self, observations: NDArray[np.float32], state: State | None
-    ) -> tuple[Choice | Gaussian, State | None]:
-        """What the policy would do, and what it remembers then."""
+    def of_seen(self, observations: NDArray[np.float32], state: State | None) -> tuple[Choice | Gaussian, State | None]:
+        """What the network says, and what it remembers then."""
         with torch.no_grad():
             return self._seeing(observations, state)
 

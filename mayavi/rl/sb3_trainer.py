@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -24,6 +25,7 @@ from mayavi.rl import chance
 from mayavi.rl.checkpoints import Checkpoint
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import make_training_rows
+from mayavi.rl.normaliser import Lens, Normaliser, first_normaliser, seen_space
 from mayavi.rl.session import Boundary, Session
 
 MODEL = "model.zip"
@@ -43,27 +45,41 @@ class Schedule:
 
 
 class TrainingRows(VecEnvWrapper):  # type: ignore[misc]  # no types there
-    """Rows as the trainer sees them: rewards scaled, and the horizon an end unless it is to be a cut."""
+    """Rows as the trainer sees them: normalised, rewards scaled, the horizon an end unless it is to be a cut."""
 
-    def __init__(self, rows: RowsVecEnv, scale: float, bootstrap: bool) -> None:
-        super().__init__(rows)
-        self.rows, self.scale, self.bootstrap = rows, scale, bootstrap
+    def __init__(self, rows: RowsVecEnv, config: TrainConfig, normaliser: Normaliser | None) -> None:
+        super().__init__(rows, observation_space=seen_space(config, rows.observation_space))
+        self.rows, self.scale, self.bootstrap = rows, config.reward_scale, config.bootstrap_at_horizon
+        self.lens: Lens | None = None
+        if normaliser is not None:
+            self.lens = Lens(config.gamma, rows.num_envs, rows.observation_space.shape, normaliser)
         self.episodes = 0
 
     def reset(self) -> Any:
         """Start an episode in every row."""
-        return self.venv.reset()
+        observations = self.venv.reset()
+        return observations if self.lens is None else self.lens.observe(observations)
 
     def step_wait(self) -> Any:
         """Step all rows."""
         observations, rewards, done, infos = self.venv.step_wait()
         ended = int(done.sum())
+        if self.lens is not None:
+            observations, rewards = self.lens.observe(observations), self.lens.reward(rewards, done)
         if ended:
             self.episodes += ended
-            if not self.bootstrap:
-                for row in done.nonzero()[0]:
+            for row in done.nonzero()[0]:
+                if not self.bootstrap:
                     infos[row]["TimeLimit.truncated"] = False
+                if self.lens is not None:
+                    last = infos[row]["terminal_observation"]
+                    infos[row]["terminal_observation"] = self.lens.now.observations(last)
         return observations, rewards * self.scale if self.scale != 1.0 else rewards, done, infos
+
+    def move_statistics(self) -> None:
+        """Take in what was seen since the last time: the next rollout is seen through it."""
+        if self.lens is not None:
+            self.lens.now.merge(self.lens.take())
 
 
 def algorithm_class(config: TrainConfig) -> type[BaseAlgorithm]:
@@ -80,9 +96,8 @@ def algorithm_class(config: TrainConfig) -> type[BaseAlgorithm]:
 def train_with_sb3(config: TrainConfig, session: Session, resume: Checkpoint | None) -> None:
     """Train until the timesteps are reached. `session` hears of every rollout."""
     torch.set_num_threads(config.torch_threads)
-    rows = TrainingRows(
-        RowsVecEnv(make_training_rows(config, config.num_envs)), config.reward_scale, config.bootstrap_at_horizon
-    )
+    normaliser = Normaliser.read(resume.path) if resume and config.normalises else first_normaliser(config)
+    rows = TrainingRows(RowsVecEnv(make_training_rows(config, config.num_envs)), config, normaliser)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*primarily intended to run on the CPU.*")
         model = _loaded(config, rows, resume) if resume else _built(config, rows)
@@ -96,6 +111,7 @@ def train_with_sb3(config: TrainConfig, session: Session, resume: Checkpoint | N
     left = config.timesteps - model.num_timesteps
     if left > 0:
         model.learn(left, callback=between, reset_num_timesteps=resume is None, log_interval=between.log_interval)
+    rows.move_statistics()
     session.finish(between.boundary(model))
 
 
@@ -156,6 +172,8 @@ def _loaded(config: TrainConfig, rows: TrainingRows, resume: Checkpoint) -> Base
     kept = json.loads((resume.path / ROWS).read_text(encoding="utf-8"))
     rows.rows.restore(kept["play"])
     rows.episodes = resume.facts["episodes"]
+    if rows.lens is not None:
+        rows.lens.sums = np.array(kept["sums"])
     model.action_space.np_random.bit_generator.state = kept["action_space"]
     if (resume.path / MEMORY).is_file():
         from sb3_contrib.common.recurrent.type_aliases import RNNStates
@@ -178,6 +196,7 @@ class _Between(BaseCallback):  # type: ignore[misc]  # no types there
 
     def _on_rollout_start(self) -> None:
         if not self._first:
+            self.rows.move_statistics()
             self.session.at(self.boundary(self.model))
         self._first = False
 
@@ -201,6 +220,9 @@ class _Between(BaseCallback):  # type: ignore[misc]  # no types there
         generators = chance.state()
         model.save(path / MODEL)
         kept = {"play": self.rows.rows.state(), "action_space": model.action_space.np_random.bit_generator.state}
+        if (lens := self.rows.lens) is not None:
+            kept["sums"] = lens.sums.tolist()
+            lens.now.write(path)
         (path / ROWS).write_text(json.dumps(kept), encoding="utf-8")
         (path / CHANCE).write_text(json.dumps(generators), encoding="utf-8")
         if self.config.recurrent:

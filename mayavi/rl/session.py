@@ -1,4 +1,5 @@
-"""What happens between two rollouts, the same for both frameworks: progress, TensorBoard, checkpoints on a timer."""
+"""What happens between two rollouts, the same for both frameworks: progress, TensorBoard, checkpoints on a timer,
+evaluations on the validation split."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import EnvFacts
 from mayavi.rl.progress import Progress, TrainProgress
 from mayavi.rl.run_folder import FINISHED, RunFolder, now
+from mayavi.rl.validation import Validator, best_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Session:
         self._before_s = float(record["seconds"])
         self._saved_at, self._saved_steps = self._began, int(record["steps"])
         self._newest: Checkpoint | None = None
+        self._validator = Validator(folder, config, int(record["steps"])) if config.evaluate_every else None
         self._writer: Any = None
 
     @property
@@ -56,6 +59,9 @@ class Session:
     def at(self, boundary: Boundary) -> None:
         """Tell how far it is, and save where it is time. An interruption while telling saves first."""
         self.record |= {"steps": boundary.steps, "episodes": boundary.episodes, "mean_reward": boundary.mean_reward}
+        validated = self._validator is not None and self._validator.due(boundary.steps)
+        if validated:
+            self._validate(boundary)
         try:
             self._tell(boundary)
         except KeyboardInterrupt:
@@ -63,7 +69,7 @@ class Session:
             raise
         waited = time.monotonic() - self._saved_at >= self.config.checkpoint_every_s
         walked = boundary.steps - self._saved_steps >= self.config.steps_between_checkpoints
-        if (waited or walked) and boundary.steps < self.config.timesteps:
+        if (waited or walked or validated) and boundary.steps < self.config.timesteps:
             self.save(boundary)
 
     def save(self, boundary: Boundary) -> None:
@@ -79,6 +85,8 @@ class Session:
     def finish(self, boundary: Boundary) -> None:
         """Write the finished training."""
         self.record |= {"steps": boundary.steps, "episodes": boundary.episodes, "mean_reward": boundary.mean_reward}
+        if self._validator is not None:
+            self._validate(boundary)
         self._tell(boundary)
         write_checkpoint(self.folder.final_path, self._facts(boundary), boundary.save)
         for each in self.folder.checkpoints():
@@ -86,6 +94,13 @@ class Session:
                 lighten(each)
         self.record |= {"status": FINISHED, "finished_at": now()}
         self.write_record()
+
+    def _validate(self, boundary: Boundary) -> None:
+        """Evaluate the policy of now; the best so far is kept."""
+        assert self._validator is not None
+        found = self._validator.judge(self.record["validations"], self._facts(boundary), boundary.save)
+        self.record |= {"validations": found, "best": best_of(found)}
+        self.scalars({"validation/mean_reward": found[-1]["mean_reward"]}, boundary.steps)
 
     def resumed_from(self, checkpoint: Checkpoint, *, exact: bool, reason: str = "") -> None:
         """Note in the record that the training went on from here, and whether exactly."""
@@ -120,7 +135,12 @@ class Session:
         if self._progress is not None:
             self._progress(
                 TrainProgress(
-                    boundary.steps, self.config.timesteps, boundary.episodes, boundary.mean_reward, self.seconds
+                    boundary.steps,
+                    self.config.timesteps,
+                    boundary.episodes,
+                    boundary.mean_reward,
+                    self.seconds,
+                    self.record["validations"][-1]["mean_reward"] if self.record["validations"] else None,
                 )
             )
 
@@ -135,6 +155,7 @@ class Session:
             "steps": boundary.steps,
             "episodes": boundary.episodes,
             "mean_reward": boundary.mean_reward,
+            "validations": self.record["validations"],
             "world_digest": self.facts.world_digest,
             "versions": self.record["versions"],
             "saved_at": now(),

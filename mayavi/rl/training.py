@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -16,8 +16,17 @@ from mayavi.rl.checkpoints import Checkpoint, read_checkpoint
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.progress import Progress
 from mayavi.rl.run_folder import FAILED, FINISHED, INTERRUPTED, TRAINING, RunFolder, find_run, models_path, now
+from mayavi.rl.validation import best_of
 
-FREE_TO_CHANGE = {"timesteps", "checkpoint_every_s", "checkpoint_every_steps", "runners", "device", "torch_threads"}
+FREE_TO_CHANGE = {
+    "timesteps",
+    "checkpoint_every_s",
+    "checkpoint_every_steps",
+    "evaluate_every",
+    "runners",
+    "device",
+    "torch_threads",
+}
 """Settings that a resumed run may have otherwise; all others decide what is trained."""
 PACKAGES = {
     "sb3": ("stable_baselines3", "sb3_contrib"),
@@ -43,6 +52,8 @@ class TrainedModel:
     """Whether a resumed training is what an undisturbed one would have been."""
     reason: str = ""
     """Why it is not."""
+    best: Mapping[str, Any] | None = None
+    """The evaluation on the validation split that was the best, `steps` and `mean_reward`; its policy is in `best/`."""
 
 
 def train(
@@ -133,6 +144,7 @@ def trained_model(folder: RunFolder, config: TrainConfig, *, resumed: bool = Tru
         resumed_from=last["steps"] if last else None,
         exact=last["exact"] if last else True,
         reason=last.get("reason", "") if last else "",
+        best=done.get("best"),
     )
 
 
@@ -154,10 +166,11 @@ def check_resumable(folder: RunFolder, config: TrainConfig) -> None:
             f"run {folder.run_id} is finished: {record['steps']:,} timesteps are trained",
             f"`--resume {folder.run_id} --timesteps {2 * record['config']['timesteps']}` trains it further",
         )
+    begun = TrainConfig.of(record["config"]).to_json()
     for name, value in config.to_json().items():
-        if name not in FREE_TO_CHANGE and record["config"].get(name) != value:
+        if name not in FREE_TO_CHANGE and begun[name] != value:
             raise UsageError(
-                f"run {folder.run_id} has {name} {record['config'].get(name)!r}, and {value!r} is asked for",
+                f"run {folder.run_id} has {name} {begun[name]!r}, and {value!r} is asked for",
                 "a run is resumed as it was begun; leave the option out, or start another run",
             )
     for name, there in record["versions"].items():
@@ -194,6 +207,8 @@ def _new_record(config: TrainConfig) -> dict[str, Any]:
         "started_at": now(),
         "finished_at": None,
         "resumes": [],
+        "validations": [],
+        "best": None,
     }
 
 
@@ -210,6 +225,10 @@ def _taken_up(folder: RunFolder, record: dict[str, Any], world_digest: str, conf
         folder.final_path.rename(folder.checkpoints_path / str(steps))
     found = [each for each in folder.checkpoints() if each.resumable]
     checkpoint = read_checkpoint(found[-1].path) if found else None
-    facts = checkpoint.facts if checkpoint else {"steps": 0, "episodes": 0, "mean_reward": None}
+    facts: Mapping[str, Any] = {"steps": 0, "episodes": 0, "mean_reward": None}
+    if checkpoint is not None:
+        facts = checkpoint.facts
     record |= {name: facts[name] for name in ("steps", "episodes", "mean_reward")}
+    validations = list(facts.get("validations", ()))
+    record |= {"validations": validations, "best": best_of(validations)}
     return checkpoint

@@ -48,11 +48,12 @@ def dying(at: int) -> Any:
     "settings",
     [
         {"recurrent": True, "target_kl": 0.01},
+        {"normalize_observations": True, "normalize_rewards": True, "evaluate_every": 400, "recurrent": True},
         {"algorithm": "dqn", "learning_starts": 200, "train_every": 4, "gradient_steps": 2, "target_update_every": 300},
         {"algorithm": "sac", "learning_starts": 200, "train_every": 4, "gradient_steps": 2, **ACTIONS},
         {"env": "market", "num_envs": 2, "timesteps": 120, "checkpoint_every_steps": 32, "minibatch_size": 32},
     ],
-    ids=["lstm", "dqn", "sac", "market"],
+    ids=["lstm", "normalised-lstm", "dqn", "sac", "market"],
 )
 def test_a_training_that_died_ends_with_the_weights_of_one_that_did_not(
     tmp_path: Path, settings: dict[str, Any]
@@ -67,6 +68,9 @@ def test_a_training_that_died_ends_with_the_weights_of_one_that_did_not(
     assert resumed.exact
     assert (resumed.steps, resumed.episodes) == (whole.steps, whole.episodes)
     assert weights_digest("died", tmp_path) == weights_digest("whole", tmp_path)
+    assert resumed.mean_reward == whole.mean_reward
+    assert resumed.best == whole.best
+    assert bool(whole.best) == bool(config.evaluate_every)
 
 
 def test_other_runners_resume_with_new_episodes_and_the_run_says_so(tmp_path: Path) -> None:

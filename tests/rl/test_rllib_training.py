@@ -42,8 +42,21 @@ def told(finished: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("settings", "die_at"),
-    [({}, 1_300), ({"env": "aave", "runners": 2, "timesteps": 1_200}, 1_000)],
-    ids=["alone", "two-runners"],
+    [
+        ({}, 1_300),
+        ({"env": "aave", "runners": 2, "timesteps": 1_200}, 1_000),
+        (
+            {
+                "env": "aave",
+                "runners": 2,
+                "timesteps": 1_200,
+                "normalize_observations": True,
+                "normalize_rewards": True,
+            },
+            1_000,
+        ),
+    ],
+    ids=["alone", "two-runners", "two-runners-normalised"],
 )
 def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_them(
     tmp_path: Path, settings: dict[str, Any], die_at: int
@@ -67,4 +80,4 @@ def test_every_algorithm_goes_on_exactly(repository: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "tests/rl/rllib_work.py"]
     finished = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=600, check=False)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert "7 passed" in finished.stdout
+    assert "8 passed" in finished.stdout

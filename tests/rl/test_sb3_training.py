@@ -142,8 +142,10 @@ def process(**asked: Any) -> subprocess.CompletedProcess[str]:
         {"algorithm": "dqn", "learning_starts": 200, "train_every": 4},
         {"algorithm": "sac", "learning_starts": 200, "train_every": 4, "env_config": {"actions": "continuous"}},
         {"learning_rate_end": 0.0, "env_config": {"actions": "continuous"}},
+        {"normalize_observations": True, "normalize_rewards": True, "evaluate_every": 700, "evaluate_episodes": 16},
+        {"normalize_observations": True, "normalize_rewards": True, "recurrent": True, "timesteps": 1_500},
     ],
-    ids=["ppo", "lstm", "dqn", "sac", "gaussian"],
+    ids=["ppo", "lstm", "dqn", "sac", "gaussian", "normalised", "normalised-lstm"],
 )
 def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_them(
     tmp_path: Path, settings: dict[str, Any]

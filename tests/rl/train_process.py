@@ -21,13 +21,15 @@ from mayavi.rl.training import train
 
 
 def weights_digest(run: str, models: Path) -> str:
-    """What identifies all weights of the finished training."""
+    """What identifies all weights of the finished training, and what its policy sees through."""
     model, digest = open_model(run, models), hashlib.sha256()
     for role in ("borrower", "liquidator") if model.env_name == "market" else (None,):
         policy: Any = model.policy(role=role)
         network = policy.network if hasattr(policy, "network") else policy.module
         for name, value in sorted(network.state_dict().items()):
             digest.update(name.encode() + value.numpy().tobytes())
+        if policy.normaliser is not None:
+            digest.update(json.dumps(policy.normaliser.to_json()).encode())
     return digest.hexdigest()
 
 

@@ -1,0 +1,41 @@
+"""What trainings in an environment begin with, where it is not what most environments want."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+MARKET, RWA = "market", "rwa"
+"""The environment of several agents, which RLlib alone can train; the portfolio of tokenised assets."""
+_IDS = {"mayavi/RWAYield-v0": RWA}
+
+_RWA: dict[str, Any] = {
+    "timesteps": 500_000,
+    "network": [256, 128, 64],
+    "entropy_coefficient": 0.01,
+    "num_envs": 64,
+    "rollout_steps": 32,
+    "minibatch_size": 64,
+    "normalize_observations": True,
+    "normalize_rewards": True,
+    "bootstrap_at_horizon": True,
+    "evaluate_every": 50_000,
+    "evaluate_episodes": 128,
+}
+_RWA_RECURRENT: dict[str, Any] = {"minibatch_size": 256}
+
+
+def env_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that a training of `values` has where it says nothing of them itself."""
+    named = str(values.get("env"))
+    env = _IDS.get(named, named)
+    if env == MARKET:  # a market a row: they are not stepped together
+        return {"num_envs": 8, "minibatch_size": min(256, 8 * values.get("rollout_steps", 32))}
+    if env == RWA:
+        found = _RWA | (_RWA_RECURRENT if values.get("recurrent") else {})
+        if (
+            values.get("algorithm", "ppo") != "ppo"
+        ):  # SAC and DQN remember what they saw: statistics that move are not for them
+            found |= {"normalize_observations": False, "normalize_rewards": False}
+        return found
+    return {}
