@@ -70,6 +70,9 @@ class TrainConfig(Model):
     gae_lambda: _Share = Field(0.95, description="PPO: how far advantages look ahead")
     clip_range: float = Field(0.2, gt=0, le=10, description="PPO: how far the policy moves in an update")
     entropy_coefficient: float = Field(0.0, ge=0, description="PPO: how much chance in the policy is worth")
+    initial_deviation: float = Field(
+        1.0, gt=0, le=100, description="PPO, continuous actions: the deviation with which a fresh policy draws them"
+    )
     value_coefficient: float = Field(0.5, ge=0, description="PPO: the weight of the value's loss")
     target_kl: float | None = Field(
         None,

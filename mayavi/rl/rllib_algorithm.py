@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -89,6 +90,15 @@ def algorithm_config(config: TrainConfig, facts: EnvFacts, runners: int) -> Any:
         target_network_update_freq=config.target_update_every,
         **common,
     )
+
+
+def begin_with_deviation(algorithm: Any, deviation: float) -> None:
+    """Let fresh policies draw their actions with `deviation`: the second half of what they say is its logarithm."""
+    for policy in algorithm.learner_group._learner.module.values():
+        said = [each for each in policy.pi.modules() if isinstance(each, torch.nn.Linear)][-1]
+        with torch.no_grad():
+            said.bias[len(said.bias) // 2 :] += math.log(deviation)
+    algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=algorithm.learner_group)
 
 
 def _network(config: TrainConfig, facts: EnvFacts) -> Any:

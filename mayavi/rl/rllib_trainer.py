@@ -62,7 +62,7 @@ def _lost(error: Exception) -> MayaviError:
 
 
 def _built(config: TrainConfig, session: Session, runners: int) -> Any:
-    from mayavi.rl.rllib_algorithm import algorithm_config, on_gpu
+    from mayavi.rl.rllib_algorithm import algorithm_config, begin_with_deviation, on_gpu
     from mayavi.rl.rllib_standing import seed_buffer
 
     session.record |= {"device": "cuda" if on_gpu(config) else "cpu", "runners": runners}
@@ -70,6 +70,8 @@ def _built(config: TrainConfig, session: Session, runners: int) -> Any:
     algorithm = made.build_algo()
     hush()  # building has set the level of its loggers
     seed_buffer(algorithm, spread_seed(config.seed, "replay"))
+    if config.initial_deviation != 1.0 and not session.facts.discrete:
+        begin_with_deviation(algorithm, config.initial_deviation)
     if runners:
         session.record["nodes"] = len(set(algorithm.env_runner_group.foreach_env_runner(_node, local_env_runner=False)))
     return algorithm

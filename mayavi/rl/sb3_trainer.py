@@ -8,6 +8,7 @@ it does what an undisturbed one does: on a CPU the final weights are the same, b
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -130,7 +131,7 @@ def _built(config: TrainConfig, rows: TrainingRows) -> BaseAlgorithm:
         "device": config.device,
     }
     if config.algorithm == "ppo":
-        network["net_arch"] = {"pi": widths, "vf": widths}
+        network |= {"net_arch": {"pi": widths, "vf": widths}, "log_std_init": math.log(config.initial_deviation)}
         if config.recurrent:
             network["lstm_hidden_size"] = config.lstm_size
         kind = algorithm_class(config)
