@@ -24,16 +24,21 @@ def project(requests: Floats, low: float, high: float) -> Floats:
     wanted = np.asarray(requests, dtype=np.float64)
     if wanted.ndim != 2:
         raise BadArgument(f"requests have the shape {wanted.shape}", "give one row of weights for each portfolio")
-    assets = wanted.shape[1]
+    # Sums over the first axis are many times faster than over a short last one.
+    return np.ascontiguousarray(project_columns(np.ascontiguousarray(wanted.T), low, high).T)
+
+
+def project_columns(requests: Floats, low: float, high: float) -> Floats:
+    """`project` of (assets, rows) requests, one a column."""
+    assets = len(requests)
     check_bounds(assets, low, high)
-    near = np.ascontiguousarray(wanted.T)  # sums over the first axis are many times faster than over a short last one
-    near = near - near.max(axis=0)  # the digits of a large request would be missing in its sum
+    near = requests - requests.max(axis=0)  # the digits of a large request would be missing in its sum
     shifted = near + (1.0 - near.sum(axis=0)) / assets
-    weights = np.clip(shifted, low, high)
+    weights: Floats = np.clip(shifted, low, high)
     beyond = np.flatnonzero((weights != shifted).any(axis=0))
     if len(beyond):
         weights[:, beyond] = _settled(near[:, beyond], weights[:, beyond], low, high)
-    return np.ascontiguousarray(weights.T)
+    return weights
 
 
 def check_bounds(assets: int, low: float, high: float) -> None:
