@@ -1,0 +1,126 @@
+"""What a portfolio's values say of it: growth, risk, and what trading cost, for thousands of episodes at once.
+
+Returns and risks are shares (0.01 is 1 %), hours are hours, a year has 8,760 of them. An episode that ended early keeps
+its last value to the end: nobody earns or loses after the stop, and all figures are of the same hours for everybody.
+Where a figure would divide by zero, such as the Sharpe ratio of what never moved, it is 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi.errors import BadArgument
+
+Floats = NDArray[np.float64]
+
+HOURS_A_YEAR = 8_760
+AT_RISK = 0.95
+"""The value at risk is what 95 of 100 hours lose less than; the expected shortfall, the mean of the other five."""
+
+METRICS = {
+    "total_return": "what the capital grew by",
+    "log_growth": "the logarithm of the factor it grew by: sums over time",
+    "cagr": "what it would grow by in a year at that pace",
+    "volatility": "the standard deviation of hourly returns, for a year",
+    "sharpe": "the mean return beyond the risk-free rate over the deviation, for a year",
+    "sortino": "the same over the deviation of what fell short of the risk-free rate",
+    "calmar": "cagr over max_drawdown",
+    "max_drawdown": "the deepest fall below a peak before it, as a share of the peak",
+    "time_in_drawdown": "the share of hours below a peak before them",
+    "value_at_risk": "what 95 % of the hours lose less than",
+    "expected_shortfall": "the mean loss of the other hours",
+    "turnover": "what was bought and sold, in portfolios: 2 is everything exchanged once",
+    "cost": "dollars paid for trading, gas included",
+}
+"""Every figure by its name, in the order of tables."""
+
+_MOST_LOG_GROWTH = 700.0
+"""Of a year: a good hour's pace for 8,760 of them would leave the range of numbers."""
+_EPISODES_AT_ONCE = 256
+"""The hours of so many stay in a processor's cache."""
+
+
+def portfolio_metrics(
+    values: Floats, *, risk_free_rate: float, turnover: Floats | None = None, cost: Floats | None = None
+) -> dict[str, Floats]:
+    """All `METRICS` of `values`, (episodes, hours + 1) dollars: by name one for each episode.
+
+    `risk_free_rate` is in percent a year, as everywhere; `turnover` and `cost` are sums of each episode.
+    """
+    worth = checked_values(values)
+    episodes = len(worth)
+    found = {name: np.zeros(episodes) for name in METRICS}
+    for start in range(0, episodes, _EPISODES_AT_ONCE):
+        some = slice(start, start + _EPISODES_AT_ONCE)
+        for name, figures in _of_values(np.ascontiguousarray(worth[some].T), hourly_rate(risk_free_rate)).items():
+            found[name][some] = figures
+    for name, given in (("turnover", turnover), ("cost", cost)):
+        if given is not None:
+            if np.shape(given) != (episodes,):
+                raise BadArgument(f"{name} has the shape {np.shape(given)}", f"one for each of {episodes} episodes")
+            found[name] = np.array(given, dtype=np.float64)
+    return found
+
+
+def hourly_rate(percent_a_year: float) -> float:
+    """The return of an hour that grows to `percent_a_year` in a year of hours, compounded."""
+    return float(np.expm1(np.log1p(percent_a_year / 100) / HOURS_A_YEAR))
+
+
+def drawdowns(values: Floats) -> Floats:
+    """How far each of `values`, (episodes, hours), lies below the highest up to it, as a share of that."""
+    peaks = np.maximum.accumulate(values, axis=-1)
+    return 1.0 - values / peaks
+
+
+def loss_tail(hours: int) -> int:
+    """How many of so many hours the expected shortfall is the mean of: five of a hundred, rounded up."""
+    return max(1, int(np.ceil(round(hours * (1 - AT_RISK), 9))))
+
+
+def checked_values(values: Floats) -> Floats:
+    """`values` as an array of (episodes, hours + 1) positive dollars, or `BadArgument`."""
+    worth = np.asarray(values, dtype=np.float64)
+    if worth.ndim != 2 or not len(worth) or worth.shape[1] < 2:
+        raise BadArgument(f"values have the shape {worth.shape}", "give (episodes, hours + 1), one hour at least")
+    if not np.isfinite(worth).all() or (worth <= 0).any():
+        raise BadArgument("a portfolio is worth nothing, or no number", "values are dollars above zero")
+    return worth
+
+
+def _of_values(worth: Floats, riskless: float) -> dict[str, Floats]:
+    """The figures that follow from the values alone; (hours + 1, episodes), as they run fastest along memory."""
+    hours = len(worth) - 1
+    returns = worth[1:] / worth[:-1] - 1.0
+    grown = worth[-1] / worth[0]
+    log_growth = np.log(grown)
+    excess = returns.mean(axis=0) - riskless
+    deviation = returns.std(axis=0)
+    short = np.minimum(returns - riskless, 0.0)
+    downside = np.sqrt(np.einsum("he,he->e", short, short) / hours)
+    peaks = np.maximum.accumulate(worth, axis=0)
+    deepest = (1.0 - worth / peaks).max(axis=0)
+    tail = loss_tail(hours)
+    worst = np.partition(returns.T, tail - 1, axis=1)[:, :tail]
+    yearly = np.sqrt(HOURS_A_YEAR)
+    cagr = np.expm1(np.minimum(log_growth * (HOURS_A_YEAR / hours), _MOST_LOG_GROWTH))
+    return {
+        "total_return": grown - 1.0,
+        "log_growth": log_growth,
+        "cagr": cagr,
+        "volatility": deviation * yearly,
+        "sharpe": ratio(excess, deviation) * yearly,
+        "sortino": ratio(excess, downside) * yearly,
+        "calmar": ratio(cagr, deepest),
+        "max_drawdown": deepest,
+        "time_in_drawdown": (worth[1:] < peaks[1:]).mean(axis=0),
+        "value_at_risk": -worst[:, -1],
+        "expected_shortfall": -worst.mean(axis=1),
+    }
+
+
+def ratio(above: Floats, below: Floats) -> Floats:
+    """`above` over `below`, 0 where that is nothing, or a rounding of nothing."""
+    some = below > 1e-14
+    return np.where(some, above, 0.0) / np.where(some, below, 1.0)
