@@ -42,12 +42,10 @@ def hindsight_bound(
     high: float,
     cost_bps: float,
     stop_drawdown: float = 1.0,
-    untraded: float = 0.0,
 ) -> Floats:
     """(rows, hours + 1): what a dollar in weights `start` can have become at each hour at most.
 
-    `growth` are (rows, hours, 3) factors. `untraded` is the turnover below which the environment does not trade, even
-    where weights have drifted out of bounds by so much.
+    `growth` are (rows, hours, 3) factors.
     """
     factors, begin = np.asarray(growth, dtype=np.float64), np.asarray(start, dtype=np.float64)
     if factors.ndim != 3 or factors.shape[2] != 3 or begin.shape != (3,):
@@ -55,7 +53,6 @@ def hindsight_bound(
             f"growth has the shape {factors.shape} and a start {begin.shape}", "give (rows, hours, 3) and three weights"
         )
     check_bounds(3, low, high)
-    low, high = max(0.0, low - untraded), min(1.0, high + untraded)
     bound = np.minimum(_without_costs(factors, low, high), _without_bounds(factors, begin, arriving(cost_bps)))
     if stop_drawdown < 1:
         peaks = np.maximum.accumulate(bound, axis=1)

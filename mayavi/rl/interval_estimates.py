@@ -85,6 +85,32 @@ class Bootstrap:
         centre = exact_mean(values) if statistic is mean else float(statistic(values))
         return self._interval(centre, [statistic(values[drawn]) for drawn in self._draws("episodes", len(values))])
 
+    def resampled_means(self, values: Floats) -> Floats:
+        """(resamples, figures): the means of (figures, episodes) `values` in each of the samples drawn again.
+
+        The samples are those of `estimate`, and one product of matrices takes the means of all figures at once:
+        thousands of episodes with a hundred figures each take seconds.
+        """
+        figures = np.ascontiguousarray(checked(values).T)
+        episodes = len(figures)
+        parts = []
+        for drawn in self._draws("episodes", episodes):
+            drawn += np.arange(len(drawn))[:, None] * episodes
+            counts = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
+            parts.append(counts.astype(np.float64) @ figures)
+        return np.concatenate(parts) / episodes
+
+    def training_weights(self, trainings: int) -> Floats:
+        """(resamples, trainings): how often each of so many trainings is drawn again, as shares."""
+        chosen = stream(self.seed, "bootstrap", "trainings").integers(trainings, size=(self.resamples, trainings))
+        weights = np.zeros((self.resamples, trainings))
+        np.add.at(weights, (np.arange(self.resamples)[:, None], chosen), 1 / trainings)
+        return weights
+
+    def interval(self, centre: float, resampled: Floats, trainings: int = 1) -> Estimate:
+        """`centre` with the middle of what came out of the samples drawn again, of so many trainings pooled."""
+        return self._interval(centre, [resampled], _expanded((1 - self.confidence) / 2, trainings))
+
     def estimate_pooled(self, values: Floats, statistic: Statistic = mean) -> Estimate:
         """`statistic` of (trainings, episodes) values, trainings and episodes drawn again both.
 
@@ -96,9 +122,7 @@ class Bootstrap:
         average = values.mean(axis=0)
         centre = exact_mean(average) if statistic is mean else float(statistic(average))
         trainings, episodes = values.shape
-        chosen = stream(self.seed, "bootstrap", "trainings").integers(trainings, size=(self.resamples, trainings))
-        weights = np.zeros((self.resamples, trainings))
-        np.add.at(weights, (np.arange(self.resamples)[:, None], chosen), 1 / trainings)
+        weights = self.training_weights(trainings)
         parts, done = [], 0
         for drawn in self._draws("episodes", episodes):
             mixed = weights[done : done + len(drawn)] @ values

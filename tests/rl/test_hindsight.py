@@ -131,13 +131,6 @@ def test_a_stop_in_a_falling_market_does_not_break_the_bound():
     assert bound(growth, stop_drawdown=0.15)[0, -1] >= stopped[0]
 
 
-def test_small_drifts_that_are_not_traded_stay_below_the_bound():
-    growth = market(200, 48, size=0.02)
-    strict, loose = bound(growth)[:, -1], bound(growth, untraded=0.01)[:, -1]
-    assert (loose >= strict).all()
-    assert (loose > strict).any()
-
-
 def test_every_hour_is_a_bound_of_its_own():
     growth = market(20, 40)
     whole = bound(growth)

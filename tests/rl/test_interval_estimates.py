@@ -131,3 +131,22 @@ def test_what_is_no_sample_is_refused() -> None:
         Bootstrap(resamples=99)
     with pytest.raises(UsageError, match=r"confidence of 1\.0"):
         Bootstrap(confidence=1.0)
+
+
+def test_many_figures_at_once_get_the_intervals_they_get_one_by_one():
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(5, 300)) * np.array([[1.0], [10.0], [0.1], [3.0], [1e-6]])
+    bootstrap = Bootstrap(seed=3, resamples=2_000)
+    resampled = bootstrap.resampled_means(values)
+    assert resampled.shape == (2_000, 5)
+    for at, each in enumerate(values):
+        alone, together = bootstrap.estimate(each), bootstrap.interval(each.mean(), resampled[:, at])
+        assert [together.low, together.high] == pytest.approx([alone.low, alone.high], rel=1e-9, abs=1e-15)
+
+
+def test_trainings_pooled_from_resampled_means_have_the_same_interval():
+    values = np.random.default_rng(5).normal(size=(4, 100))
+    bootstrap = Bootstrap(resamples=1_000)
+    mixed = (bootstrap.resampled_means(values) * bootstrap.training_weights(4)).sum(axis=1)
+    together, known = bootstrap.interval(values.mean(), mixed, 4), bootstrap.estimate_pooled(values)
+    assert [together.low, together.high] == pytest.approx([known.low, known.high], rel=1e-9)
