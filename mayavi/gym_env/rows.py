@@ -187,6 +187,11 @@ class RowsEnv(ABC, Generic[C]):
     def step(self, actions: Any, live: NDArray[np.bool_] | None = None) -> Stepped:
         """Play `actions`, one for each row. Rows that are not `live` stay; what is told of them has no meaning."""
         alive = np.ones(self.rows, dtype=np.bool_) if live is None else live
+        rewards, terminated, truncated = self.advance(actions, alive)
+        return Stepped(self.observe(), rewards, terminated, truncated)
+
+    def advance(self, actions: Any, alive: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+        """`step` for whoever does not look: rewards, terminated, truncated, and no observations worked out."""
         if (self.episodes[alive] < 0).any():
             raise UsageError("a row has no episode yet", "call reset() first")
         self.apply(self._within_range(actions, alive), alive)
@@ -194,7 +199,7 @@ class RowsEnv(ABC, Generic[C]):
         rewards, terminated = self.rewards()
         truncated = (self.steps >= self.config.horizon) & ~terminated
         self._recall(np.flatnonzero(alive), rewards)
-        return Stepped(self.observe(), rewards, terminated, truncated)
+        return rewards, terminated, truncated
 
     def remember(self) -> None:
         """Keep what `curves` gives at every step of the episodes that begin from now on: pictures are drawn from it."""

@@ -211,6 +211,10 @@ class SharedMarket(RowMarkets):
         self.starts[rows] = [self.first + int(chance.integers(possible)) if possible > 1 else self.first
                              for chance in chances]  # fmt: skip
 
+    def consecutive(self, horizon: int) -> list[int]:
+        """The hours at which episodes of `horizon` start that follow each other, the first at the split's beginning."""
+        return list(range(self.first, self.last + 1, horizon))
+
     def inputs_at(self, hours: Hours, episodes: NDArray[np.int64]) -> Floats:
         """Of the one path."""
         found: Floats = self.market.values[0, self.starts + hours]

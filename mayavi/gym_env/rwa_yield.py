@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from mayavi.errors import BadArgument
+from mayavi.errors import BadArgument, UsageError
 from mayavi.gym_env.capped_simplex import check_bounds, project, project_columns
 from mayavi.gym_env.rendering import MODES
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
@@ -140,7 +140,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
             return np.full(self.rows, HOLD, dtype=np.int64)
         return (2.0 * self.weights.T - 1.0).astype(np.float32)
 
-    def _targets(self, actions: NDArray[Any]) -> Floats:
+    def targets(self, actions: NDArray[Any]) -> Floats:
         """(3, rows) weights that are asked for, within the bounds."""
         if self.config.actions == "continuous":
             return project_columns((np.ascontiguousarray(actions.T) + 1.0) * 0.5, *self._bounds)
@@ -152,8 +152,27 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
 
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
         """The market's hour 0, the capital, the weights at the start."""
-        config, columns = self.config, self.columns
         self.markets.begin(rows, chances, self.threads)
+        self._stand_at_start(rows)
+
+    def begin_at(self, rows: Sequence[int] | Rows, hours: Sequence[int] | Rows) -> None:
+        """With `data`: put `rows` at the start of episodes that begin at those of its `hours`, by their numbers."""
+        if not isinstance(self.markets, SharedMarket):
+            raise UsageError("drawn markets have no hours of their own", "`begin` starts an episode; or give data")
+        places, wanted = np.asarray(rows, dtype=np.intp), np.asarray(hours, dtype=np.int64)
+        first, last = self.markets.first, self.markets.last
+        if len(wanted) and not first <= wanted.min() <= wanted.max() <= last:
+            raise UsageError(
+                f"an episode cannot start at hour {wanted[(wanted < first) | (wanted > last)][0]}",
+                f"those of the {self.config.split} split start from hour {first} to {last}",
+            )
+        self.begin(places, wanted.tolist())
+        self.columns["start_hour"][places] = wanted
+        self._stand_at_start(places)
+
+    def _stand_at_start(self, rows: Rows) -> None:
+        """What `rows` have at the hour 0 of their markets."""
+        config, columns = self.config, self.columns
         columns["value"][rows] = columns["peak"][rows] = config.initial_capital
         self._values[rows] = config.initial_capital
         columns["weights"][rows] = columns["target"][rows] = config.initial_weights
@@ -166,7 +185,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         every = bool(live.all())
         value, hours = columns["value"], self.hours
         later = np.minimum(hours + 1, config.horizon)
-        target = self._targets(actions)
+        target = self.targets(actions)
         turnover = _total(np.abs(target - before))
         low, high = self._bounds
         within = ((before >= low) & (before <= high)).all(axis=0)
