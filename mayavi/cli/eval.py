@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mayavi.cli.output import Column, print_json, print_note, print_table
+from mayavi.cli.output import print_json, print_note
 from mayavi.cli.progress import in_parts
 from mayavi.errors import UsageError
 
@@ -109,6 +109,8 @@ def evaluate(
     if as_json:
         print_json(document)
         return
+    from mayavi.cli.eval_words import tell
+
     tell(document)
     if place is not None:
         print_note(f"written to {place}")
@@ -174,91 +176,3 @@ def settings_of(options: list[str]) -> dict[str, Any]:
         told = parse_settings([f"env.{option.strip().removeprefix('env.')}"], [key])
         values |= told["env_config"]
     return values
-
-
-def tell(document: dict[str, Any]) -> None:
-    """The evaluation for a person."""
-    env, settings = document["env"], document["settings"]
-    how = "deterministic" if settings["deterministic"] else "stochastic"
-    subject = ", ".join(
-        f"{each['name']} ({each['framework']}, seed {each['seed']}, {each['steps']:,} steps)"
-        for each in document["models"]
-    )
-    config = env["config"]
-    facts = [env["name"], f"{config['split']} split", f"{config['start']} start"]
-    facts += [f"reward {config['reward']}"] if "reward" in config else []
-    print(" · ".join([*facts, f"{settings['episodes']:,} episodes", how, *([subject] if subject else [])]))
-    share = f"{settings['confidence'] * 100:g} %"
-    rows = []
-    for name in document["strategies"]:
-        one = document[name]
-        rows.append(
-            (
-                name,
-                _number(one["mean_reward"]),
-                _interval(one["mean"]),
-                _number(one["interquartile_mean"]["value"]),
-                _interval(one["interquartile_mean"]),
-                _number(one["std_reward"]),
-                f"{one['effective_sample_size']:,}",
-                f"{one['terminated']:,}",
-            )
-        )
-    titles = ("mean", share, "IQM", share, "std", "distinct", "ended early")
-    print_table([Column("", right=False), *(Column(title) for title in titles)], rows)
-    for each in (*document["comparisons"], *document["pooled"]):
-        together = f" (all {each['trainings']} trainings)" if each["trainings"] > 1 else ""
-        print(f"{each['strategy']}{together} against {each['against']}: {each['verdict']}")
-        wins = f"; it earns more in {_percent(each['probability_of_improvement'], 0)} of them, ties counting half"
-        told = each["verdict"] == "saturated" or each["equal_episodes"] == settings["episodes"]
-        print_note(f"  {each['reason']}{'' if told else wins}")
-    _tell_regret(document["regret"])
-    settled = document["checkpoints"]
-    if settled is not None:
-        shown = [
-            (
-                f"{each['step']:,}",
-                _number(each["mean_reward"]),
-                _number(each["difference_to_last"]["value"]),
-                "same" if each["same_trajectories_as_last"] else each["verdict_against_last"],
-            )
-            for each in settled["steps"]
-        ]
-        print_table([Column("step"), Column("mean"), Column("to the last"), Column("", right=False)], shown)
-        print(settled["sentence"])
-
-
-def _tell_regret(regret: dict[str, Any] | None) -> None:
-    if regret is None:
-        return
-    exact = regret["method"] == "exhaustive"
-    grid = "" if regret["grid"]["whole"] else f" on a grid of {len(regret['grid']['actions'])} actions"
-    found = (
-        f"the optimum in hindsight, exact{grid}: {int(regret['sequences']):,} sequences for each start"
-        if exact
-        else f"the best found in hindsight by a beam of width {regret['width']}{grid}: the optimum is that or more"
-    )
-    for name, one in regret["strategies"].items():
-        if name == "optimum":
-            continue
-        share = one["share_of_attainable"]
-        told = (
-            "nothing is attainable"
-            if share is None
-            else f"{'' if exact else 'at most '}{_percent(share, 1)} of attainable"
-        )
-        print(f"{name}: {told}, regret {_number(one['regret']['value'])} {_interval(one['regret'])}")
-    reference = f"beyond {regret['reference']}" if regret["reference"] else "beyond zero"
-    print_note(f"  {found}; attainable is what can be had {reference}")
-
-
-def _percent(share: dict[str, float], digits: int) -> str:
-    return f"{100 * share['value']:.{digits}f} %"
-
-
-def _number(value: float) -> str:
-    return f"{value:.6g}"
-
-
-def _interval(estimate: dict[str, float]) -> str:
-    return f"[{_number(estimate['low'])}, {_number(estimate['high'])}]"

@@ -33,9 +33,6 @@ except ModuleNotFoundError as error:
         "`pip install 'mayavi-sim[rl]'` installs it",
     ) from error
 
-POLICIES = ("borrower", "liquidator")
-"""The two kinds of agents: those of a kind see and do the same, so one policy plays them all."""
-
 
 def policy_of(agent_id: str, *_: Any, **__: Any) -> str:
     """The policy that plays an agent; a `policy_mapping_fn`."""

@@ -198,10 +198,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
 
     def actions_for(self, shares_ppm: NDArray[Any]) -> NDArray[Any]:
         """The actions that come nearest to `shares_ppm`."""
-        if self.config.actions == "continuous":
-            return np.asarray(shares_ppm / MILLION, dtype=np.float32)[:, None]
-        distances = np.abs(shares_ppm[:, None] - np.array(self.shares_ppm))
-        return np.asarray(distances.argmin(axis=1))
+        return nearest_actions(shares_ppm, self.shares_ppm, continuous=self.config.actions == "continuous")
 
     # -- what came of it ----------------------------------------------------------------------------------------------
 
@@ -246,6 +243,11 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         )
         return wealth
 
+    def headroom_value_e8(self) -> Floats:
+        """What may still be borrowed."""
+        headroom: Floats = self.figure("headroom") * (self.desk.terms.debt_price_e8 / self.desk.debt_unit)
+        return headroom
+
     def health(self) -> Floats:
         """The health factor, at most 10, which stands for no debt too."""
         return np.minimum(self.figure("health_factor_wad") / 1e18, 10.0)
@@ -267,3 +269,10 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         ratios[SINCE_START] = price / np.maximum(self.columns["start_price_e8"][which], 1.0)
         ratios[OF_SIZE] = np.maximum(np.maximum(self.figure("collateral_value_e8")[which], 1.0) / 1e8, 1.0)
         return portable.log(ratios).T
+
+
+def nearest_actions(shares_ppm: NDArray[Any], choices: tuple[int, ...], *, continuous: bool) -> NDArray[Any]:
+    """The actions that come nearest to `shares_ppm`: numbers of `choices`, or shares from -1 to 1."""
+    if continuous:
+        return np.asarray(shares_ppm / MILLION, dtype=np.float32)[:, None]
+    return np.asarray(np.abs(shares_ppm[:, None] - np.array(choices)).argmin(axis=1))

@@ -48,8 +48,8 @@ def follow_spread(env: Any) -> NDArray[Any]:
     debt, target = env.figure("debt_value_e8"), env.figure("limit_e8") / SPREAD_TARGET
     earns = env.columns["cash_yield_ppm"] * 1e12 > env.figure("borrow_rate_wad")
     wanted = np.where(earns, target, 0.0)
-    headroom = env.figure("headroom") * (env.desk.terms.debt_price_e8 / env.desk.debt_unit)
-    repaid, borrowed = 1.0 - wanted / np.maximum(debt, 1.0), (wanted - debt) / np.maximum(headroom, 1.0)
+    headroom = np.maximum(env.headroom_value_e8(), 1.0)
+    repaid, borrowed = 1.0 - wanted / np.maximum(debt, 1.0), (wanted - debt) / headroom
     shares = np.where(wanted < debt, -repaid, np.clip(borrowed, 0.0, 1.0))
     actions: NDArray[Any] = env.actions_for(np.rint(shares * MILLION))
     return actions

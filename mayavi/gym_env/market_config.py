@@ -7,6 +7,9 @@ from pydantic import Field
 from mayavi.gym_env.lending_config import Interval
 from mayavi.gym_env.liquidator_start import LiquidatorConfig
 
+ROLES = ("borrower", "liquidator")
+"""The two kinds of agents: those of a kind see and do the same, so one policy plays them all."""
+
 
 class MarketConfig(LiquidatorConfig):
     """Borrowers that act and liquidators that compete. `reward` and `capital` are those of each liquidator."""

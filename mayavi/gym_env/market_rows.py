@@ -8,7 +8,7 @@ rest of `step_blocks` passes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from mayavi.agents.quantities import MILLION
 from mayavi.errors import UsageError
 from mayavi.evm.fleet import SUCCESS, Words
+from mayavi.evm.units import WAD
 from mayavi.gym_env.aave_liquidator import SHARES
 from mayavi.gym_env.lending_env import FIVE_SHARES
-from mayavi.gym_env.market_config import MarketConfig
+from mayavi.gym_env.market_config import ROLES, MarketConfig
 from mayavi.gym_env.market_on_chain import MarketOnChain
+from mayavi.gym_env.market_strategies import BORROWERS, LIQUIDATORS, Script
 from mayavi.gym_env.rows import Floats, Observations, Rows, Stepped, fitting_actions
 from mayavi.markets.process import SECONDS_PER_YEAR
 from mayavi.sim.ordering import lot_of
@@ -72,6 +74,9 @@ class AaveMarketRows(MarketOnChain):
 
     name: ClassVar[str] = "market"
     strategies: ClassVar[dict[str, Any]] = {}
+    """None plays for all agents; those of a role are in `role_strategies`."""
+    role_strategies: ClassVar[dict[str, dict[str, Script]]] = dict(zip(ROLES, (BORROWERS, LIQUIDATORS), strict=True))
+    """By role and name: given the market, the actions of all agents of the role."""
 
     def __init__(self, config: MarketConfig, rows: int = 1, **options: Any) -> None:
         super().__init__(config, rows, **options)
@@ -94,6 +99,18 @@ class AaveMarketRows(MarketOnChain):
             else spaces.Box(-1.0, 1.0, (1,), np.float32)
         )
         self._viewer = 0
+
+    @property
+    def role_spaces(self) -> dict[str, tuple[spaces.Box, spaces.Space[Any]]]:
+        """What the agents of each role see, and what they do."""
+        both = (self.borrower_space, self.borrower_actions), (self.liquidator_space, self.liquidator_actions)
+        return dict(zip(ROLES, both, strict=True))
+
+    @property
+    def role_agents(self) -> dict[str, slice]:
+        """Where the agents of each role stand among all of them."""
+        count = self.config.borrowers
+        return dict(zip(ROLES, (slice(count), slice(count, len(self.agents))), strict=True))
 
     # -- an episode ---------------------------------------------------------------------------------------------------
 
@@ -266,11 +283,30 @@ class AaveMarketRows(MarketOnChain):
 
     def liquidators_see(self) -> Observations:
         """(rows, liquidators, entries): the table of `AaveLiquidatorEnv`."""
+        return self.each_liquidator(super().observe)
+
+    def each_liquidator(self, look: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """What `look` gives for a single liquidator, with the money of each: (rows, liquidators, …)."""
         seen = []
         for viewer in range(self.config.liquidators):
             self._viewer = viewer
-            seen.append(super().observe())
+            seen.append(look())
         return np.stack(seen, axis=1)
+
+    def health_factors(self) -> Floats:
+        """Of each borrower; enormous where it owes nothing."""
+        return self._floats("health", WAD)
+
+    def borrower_figures(self) -> dict[str, Floats]:
+        """Of each borrower what a script looks at, (rows, borrowers) each, by the names of a single borrower's."""
+        owed, value = self._int64("owed").astype(np.float64), self._int64("value").astype(np.float64)
+        rate_wad = self._seen("borrow_rate_ray").float64(_RAY // WAD)[:, None]
+        return {
+            "debt_value_e8": owed,
+            "limit_e8": value * self.book.collateral.configuration.liquidation_threshold_bps / _ALL_BPS,
+            "borrow_rate_wad": np.broadcast_to(rate_wad, owed.shape),
+            "headroom_value_e8": self._floats("headroom", 1) * (self.book.debt.price_usd_e8 / self.book.debt_unit),
+        }
 
     def borrowers_see(self) -> Observations:
         """(rows, borrowers, entries): see `OBSERVED`."""

@@ -44,9 +44,10 @@ def multi_agent(name: str) -> dict[str, Any]:
     """What `AlgorithmConfig.multi_agent` takes: a policy for each kind of agents; nothing for a single agent."""
     if entry(name).name not in MULTI_AGENT:
         return {}
-    from mayavi.gym_env.aave_market import POLICIES, policy_of
+    from mayavi.gym_env.aave_market import policy_of
+    from mayavi.gym_env.market_config import ROLES
 
-    return {"policies": set(POLICIES), "policy_mapping_fn": policy_of}
+    return {"policies": set(ROLES), "policy_mapping_fn": policy_of}
 
 
 def register(name: str) -> str:

@@ -146,6 +146,8 @@ def told(space: Mapping[str, Any]) -> str:
         return f"{count} number{'s' if count != 1 else ''}"
     if space["kind"] == "Discrete":
         return f"one of {space['n']}"
+    if space["kind"] == "Dict":
+        return ", ".join(f"{told(each)} as {name}" for name, each in space["spaces"].items())
     return str(space["kind"])
 
 

@@ -92,12 +92,7 @@ def make_training_rows(config: TrainConfig, rows: int) -> RowsEnv[Any]:
 
 def env_facts(config: TrainConfig) -> EnvFacts:
     """What is known of the environment; `UsageError` where the framework or the algorithm cannot train in it."""
-    if is_market(config):
-        facts = _market_facts(config)
-    else:
-        env = make_training_rows(config, 1)
-        roles = {ONLY_ROLE: (env.observation_space, env.action_space)}
-        facts = EnvFacts(env.name, roles, env.config.horizon, env.world_digest)
+    facts = _market_facts(config) if is_market(config) else facts_of(make_training_rows(config, 1))
     if config.algorithm == "sac" and facts.discrete:
         raise UsageError(
             f"SAC needs continuous actions, and those of '{facts.name}' are discrete",
@@ -118,9 +113,13 @@ def _market_facts(config: TrainConfig) -> EnvFacts:
 
     if config.algorithm != "ppo":
         raise UsageError("the market is trained with PPO alone", "leave --algorithm out")
-    rows = AaveMarketRows(configured(MarketConfig, config.env_config), 1, world=world_of(config))
-    roles: dict[str, Any] = {
-        "borrower": (rows.borrower_space, rows.borrower_actions),
-        "liquidator": (rows.liquidator_space, rows.liquidator_actions),
-    }
-    return EnvFacts(rows.name, roles, rows.config.horizon, rows.world_digest)
+    return facts_of(AaveMarketRows(configured(MarketConfig, config.env_config), 1, world=world_of(config)))
+
+
+def facts_of(env: RowsEnv[Any]) -> EnvFacts:
+    """What is known of an environment that is made."""
+    from mayavi.gym_env.market_rows import AaveMarketRows
+
+    alone: dict[str, Any] = {ONLY_ROLE: (env.observation_space, env.action_space)}
+    roles = env.role_spaces if isinstance(env, AaveMarketRows) else alone
+    return EnvFacts(env.name, roles, env.config.horizon, env.world_digest)

@@ -1,7 +1,8 @@
-"""An evaluation as JSON: schema `mayavi-eval`, version 1, described in docs/rl/evaluation.md.
+"""An evaluation as JSON: schema `mayavi-eval`, described in docs/rl/evaluation.md. Version 1 has the strategies of one
+agent at the top, version 2 those of each role of a market under the role.
 
 The bytes depend on who played what, and on the versions of what computed it: no time, no path, no run id. Each strategy
-is a key of its own, so `ppo.mean_reward` is where one looks for it.
+is a key of its own, so `ppo.mean_reward` is where one looks for it, and `borrower.ppo.mean_reward` in a market.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from mayavi.rl.optimum import SearchSettings
 from mayavi.rl.settling import Settling
 from mayavi.sim.statistics import Estimate
 
-SCHEMA, VERSION = "mayavi-eval", 1
+SCHEMA, VERSION, MARKET_VERSION = "mayavi-eval", 1, 2
 RESERVED = (
     "schema", "version", "versions", "env", "models", "settings", "strategies", "starts", "comparisons", "pooled",
-    "regret", "checkpoints",
+    "regret", "checkpoints", "differing_settings", "roles", "agents", "others",
 )  # fmt: skip
 """Keys that are no strategy."""
 
@@ -38,31 +39,96 @@ def document_of(
     models: list[Mapping[str, Any]],
     versions: Mapping[str, str],
     settling: Settling | None = None,
+    differing: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """All of an evaluation as plain data."""
-    first = next(iter(evaluation.summaries.values())).played
-    document: dict[str, Any] = {
+    """All of an evaluation as plain data; `differing` are the settings in which pooled trainings are not alike."""
+    part = _part(evaluation, settling)
+    strategies = part.pop("strategies")
+    return {
+        **_head(evaluation, VERSION, against, models, versions, differing),
+        "strategies": strategies,
+        "starts": _starts(evaluation),
+        **part,
+    }
+
+
+def market_document_of(
+    evaluations: Mapping[str, Evaluation],
+    *,
+    against: list[str],
+    others: Mapping[str, str],
+    models: list[Mapping[str, Any]],
+    versions: Mapping[str, str],
+    settlings: Mapping[str, Settling] | None = None,
+    differing: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The same for the roles of a market, each under its name; `others` says who played beside each."""
+    first = next(iter(evaluations.values()))
+    document = {
+        **_head(first, MARKET_VERSION, against, models, versions, differing),
+        "roles": list(evaluations),
+        "starts": _starts(first),
+    }
+    for role, evaluation in evaluations.items():
+        agents = getattr(evaluation.env.config, f"{role}s")
+        settling = settlings[role] if settlings else None
+        document[role] = {"agents": agents, "others": others[role], **_part(evaluation, settling)}
+    return document
+
+
+def _head(
+    evaluation: Evaluation,
+    version: int,
+    against: list[str],
+    models: list[Mapping[str, Any]],
+    versions: Mapping[str, str],
+    differing: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    pooled = {} if differing is None else {"differing_settings": dict(differing)}
+    return {
         "schema": SCHEMA,
-        "version": VERSION,
+        "version": version,
         "versions": dict(sorted(versions.items())),
         "env": env_facts(evaluation.env),
         "models": [dict(each) for each in models],
+        **pooled,
         "settings": settings_document(evaluation.settings, against),
-        "strategies": list(evaluation.summaries),
-        "starts": list(first.starts),
     }
+
+
+def _starts(evaluation: Evaluation) -> list[str]:
+    return list(next(iter(evaluation.summaries.values())).played.starts)
+
+
+def _part(evaluation: Evaluation, settling: Settling | None) -> dict[str, Any]:
+    """Who played, what each earned, and what that proves."""
+    part: dict[str, Any] = {"strategies": list(evaluation.summaries)}
     for name, summary in evaluation.summaries.items():
         if name in RESERVED:
             raise UsageError(f"a strategy cannot be called '{name}'", "that key of an evaluation means something else")
-        document[name] = _strategy(summary)
+        part[name] = _strategy(summary)
     if evaluation.pooled:
-        together = [evaluation.summaries[name] for name in evaluation.subjects]
-        document[pooled_name(evaluation.subjects[0])] = _pooled(together, evaluation.settings.bootstrap)
-    document["comparisons"] = [_comparison(each) for each in evaluation.comparisons]
-    document["pooled"] = [_comparison(each) for each in evaluation.pooled]
-    document["regret"] = _regret(evaluation)
-    document["checkpoints"] = None if settling is None else _settling(settling)
-    return document
+        together: dict[str, list[Summary]] = {}
+        for name, summary in evaluation.summaries.items():
+            if "@" in name:
+                together.setdefault(pooled_name(name), []).append(summary)
+        part |= {name: _pooled(each, evaluation.settings.bootstrap) for name, each in together.items()}
+    part["comparisons"] = [_comparison(each) for each in evaluation.comparisons]
+    part["pooled"] = [_comparison(each) for each in evaluation.pooled]
+    part["regret"] = _regret(evaluation)
+    part["checkpoints"] = None if settling is None else _settling(settling)
+    return part
+
+
+def parts_of(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What was judged: by role in a market, and of a single agent all of it, under no name."""
+    return {role: document[role] for role in document["roles"]} if "roles" in document else {"": document}
+
+
+def checkpoint_steps(document: Mapping[str, Any]) -> list[int]:
+    """The checkpoints an evaluation compared; none where it was not asked to."""
+    told = next(iter(parts_of(document).values()))["checkpoints"]
+    return [each["step"] for each in told["steps"]] if told else []
 
 
 def env_facts(env: RowsEnv[Any]) -> dict[str, Any]:
@@ -111,8 +177,11 @@ def read_eval(content: bytes, name: str | Path) -> dict[str, Any]:
         version = document["version"]
     except (ValueError, KeyError, TypeError):
         raise EvaluationFileError(f"'{name}' is no evaluation", "`mayavi eval` writes them") from None
-    if version != VERSION:
-        raise EvaluationFileError(f"'{name}' has version {version}, this mayavi knows {VERSION}", "use a newer mayavi")
+    if version != (MARKET_VERSION if "roles" in document else VERSION):
+        raise EvaluationFileError(
+            f"'{name}' has version {version}, this mayavi knows {VERSION}, and {MARKET_VERSION} for a market",
+            "use a newer mayavi",
+        )
     return document
 
 
@@ -207,8 +276,8 @@ def eval_name(document: Mapping[str, Any]) -> str:
     """What the file of an evaluation is called: the same for the same question, another for any other."""
     settings, env = document["settings"], document["env"]
     asked = {"settings": settings, "env": env["name"], "config": env["config"], "models": document["models"]}
-    if document["checkpoints"] is not None:
-        asked["checkpoints"] = [each["step"] for each in document["checkpoints"]["steps"]]
+    if steps := checkpoint_steps(document):
+        asked["checkpoints"] = steps
     key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
     how = "deterministic" if settings["deterministic"] else "stochastic"
     return f"{env['config']['split']}-{settings['episodes']}-{how}-{key}.json"

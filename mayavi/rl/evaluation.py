@@ -140,25 +140,44 @@ def evaluate(
             Planned(OPTIMUM, optimum.plans) if planned and optimum else baseline(env, name, seed=settings.seed)
         )
     played = {each.name: play(env, each, episodes, progress=speak(f"playing {each.name}")) for each in strategies}
-    check_paired(played.values())
     if optimum is not None:
         _check_attained(optimum, played[OPTIMUM])
+    own = [each.name for each in subjects]
+    pairs = [(one, name) for one in own for name in names] if own else each_pair(names)
+    pools = [[(one, name) for one in own] for name in names] if are_pooled(own) else []
+    return conclude(env, settings, own, played, pairs, pools, optimum)
+
+
+def conclude(
+    env: RowsEnv[Any],
+    settings: EvaluationSettings,
+    own: Sequence[str],
+    played: Mapping[str, Played],
+    pairs: Sequence[tuple[str, str]],
+    pools: Sequence[Sequence[tuple[str, str]]] = (),
+    optimum: Optimum | None = None,
+) -> Evaluation:
+    """What `played` proves: `pairs` of strategies compared, and each of `pools`, the pairs of several trainings."""
+    check_paired(played.values())
     bootstrap = settings.bootstrap
     summaries = {
         name: Summary(each, bootstrap.estimate(each.rewards), bootstrap.estimate(each.rewards, interquartile_mean))
         for name, each in played.items()
     }
-    own = [each.name for each in subjects]
-    pairs = [(one, name) for one in own for name in names]
-    if not own:
-        pairs = [(one, other) for at, other in enumerate(names) for one in names[at + 1 :]]
     comparisons = tuple(compare(played[one], played[other], settings) for one, other in pairs)
-    pooled: tuple[Comparison, ...] = ()
-    if len(own) > 1 and len({pooled_name(name) for name in own}) == 1:
-        together = [played[name] for name in own]
-        pooled = tuple(compare_pooled(together, played[name], settings) for name in names)
+    pooled = tuple(compare_pooled([(played[one], played[other]) for one, other in pool], settings) for pool in pools)
     regrets, beyond = _regrets(played, settings) if optimum is not None else ((), 0)
     return Evaluation(env, settings, tuple(own), summaries, comparisons, pooled, optimum, regrets, beyond)
+
+
+def each_pair(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Everybody against everybody named before."""
+    return [(one, other) for at, other in enumerate(names) for one in names[at + 1 :]]
+
+
+def are_pooled(own: Sequence[str]) -> bool:
+    """Whether these are several trainings of one algorithm."""
+    return len(own) > 1 and len({pooled_name(name) for name in own}) == 1
 
 
 def compare(one: Played, other: Played, settings: EvaluationSettings) -> Comparison:
@@ -168,11 +187,13 @@ def compare(one: Played, other: Played, settings: EvaluationSettings) -> Compari
     return _compared(one.name, other.name, differences[None], distinct, settings)
 
 
-def compare_pooled(trainings: Sequence[Played], other: Played, settings: EvaluationSettings) -> Comparison:
-    """Several trainings of one algorithm, taken together, against `other`: the interval covers both kinds of chance."""
-    differences = np.stack([each.rewards for each in trainings]) - other.rewards
-    distinct = min(len(set(zip(each.fingerprints, other.fingerprints, strict=True))) for each in trainings)
-    return _compared(pooled_name(trainings[0].name), other.name, differences, distinct, settings)
+def compare_pooled(pairs: Sequence[tuple[Played, Played]], settings: EvaluationSettings) -> Comparison:
+    """Several trainings of one algorithm, each against another, taken together: the interval covers both kinds of
+    chance."""
+    differences = np.stack([one.rewards - other.rewards for one, other in pairs])
+    distinct = min(len(set(zip(one.fingerprints, other.fingerprints, strict=True))) for one, other in pairs)
+    name, against = (pooled_name(each.name) for each in pairs[0])
+    return _compared(name, against, differences, distinct, settings)
 
 
 def pooled_name(name: str) -> str:

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import mayavi
 from mayavi.errors import UnknownName, UsageError
-from mayavi.gym_env.configuration import SPLITS
-from mayavi.gym_env.registry import entry, make_rows
-from mayavi.rl.env_defaults import MARKET
-from mayavi.rl.eval_file import document_of, settings_from
-from mayavi.rl.evaluation import ROWS, EvaluationSettings, Make, Say, evaluate
+from mayavi.gym_env.configuration import SPLITS, configured
+from mayavi.gym_env.market_config import ROLES, MarketConfig
+from mayavi.gym_env.market_rows import AaveMarketRows
+from mayavi.gym_env.registry import MULTI_AGENT, entry, make_rows
+from mayavi.gym_env.rows import RowsEnv
+from mayavi.rl.eval_file import checkpoint_steps, document_of, market_document_of, settings_from
+from mayavi.rl.evaluation import ROWS, EvaluationSettings, Make, Say, are_pooled, evaluate, pooled_name
+from mayavi.rl.market_evaluation import (
+    REFERENCES,
+    MakeMarket,
+    TrainedMarket,
+    evaluate_market,
+    names_by_role,
+    settle_market,
+)
 from mayavi.rl.play import play
 from mayavi.rl.settling import Settling, settle
 from mayavi.rl.strategies import Trained, check_strategies
+from mayavi.rl.training_differences import differing_settings
 from mayavi.scenarios.world_source import WorldSource
 
 if TYPE_CHECKING:
@@ -44,32 +55,38 @@ def evaluate_models(
 
     settings = settings or EvaluationSettings()
     first = models[0]
-    if first.env_name == MARKET:
-        raise UsageError(
-            "the market has several agents, and an evaluation plays one",
-            "its policies play from Python: docs/rl/evaluation.md#a-market",
-        )
     _check_different(models)
     make = _maker(
         first.env_name, {**first.config.env_config, **(config or {})}, world or world_of(first.config), threads
     )
     env = make(1)
-    names = list(against) if against is not None else list(env.strategies)
-    check_strategies(env, names)
+    names = _known_names(env, against)
     for model in models:
         model.check_fits(env)
-    known = _names(models)
-    subjects = [
-        Trained(name, model.policy(), settings.deterministic, settings.seed)
-        for name, model in zip(known, models, strict=True)
-    ]
-    evaluation = evaluate(make, subjects, names, settings, say=say)
-    settling = _settled(first, checkpoints, make, settings, say) if checkpoints else None
-    facts: list[Mapping[str, Any]] = [_facts(name, model) for name, model in zip(known, models, strict=True)]
+    known = dict(zip(_names(models), models, strict=True))
     used: dict[str, str] = {}
     for model in models:
         used |= versions(model.config.framework)
-    return document_of(evaluation, against=names, models=facts, versions=used, settling=settling)
+    told: dict[str, Any] = {
+        "against": names,
+        "models": [_facts(name, model) for name, model in known.items()],
+        "versions": used,
+        "differing": differing_settings(known) if are_pooled(list(known)) else None,
+    }
+    if isinstance(env, AaveMarketRows):
+        of_market = cast("MakeMarket", make)
+        trained = [_trained_market(name, model) for name, model in known.items()]
+        steps = {each.steps: _trained_market(f"step {each.steps}", first, each) for each in checkpoints}
+        return market_document_of(
+            evaluate_market(of_market, trained, names, settings, say=say),
+            others=dict.fromkeys(ROLES, pooled_name(trained[0].name)),
+            settlings=settle_market(of_market, steps, settings, say=say) if steps else None,
+            **told,
+        )
+    subjects = [Trained(name, model.policy(), settings.deterministic, settings.seed) for name, model in known.items()]
+    evaluation = evaluate(make, subjects, names, settings, say=say)
+    settling = _settled(first, checkpoints, make, settings, say) if checkpoints else None
+    return document_of(evaluation, settling=settling, **told)
 
 
 def evaluate_baselines(
@@ -87,10 +104,14 @@ def evaluate_baselines(
 
     settings = settings or EvaluationSettings()
     make = _maker(entry(env_name).name, config or {}, world, threads)
-    names = list(against) if against is not None else list(make(1).strategies)
-    evaluation = evaluate(make, [], names, settings, say=say)
+    env = make(1)
+    names = _known_names(env, against)
     used = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    return document_of(evaluation, against=names, models=[], versions=used)
+    if isinstance(env, AaveMarketRows):
+        found = evaluate_market(cast("MakeMarket", make), [], names, settings, say=say)
+        others = dict(zip(ROLES, (REFERENCES[role] for role in reversed(ROLES)), strict=True))
+        return market_document_of(found, against=names, others=others, models=[], versions=used)
+    return document_of(evaluate(make, [], names, settings, say=say), against=names, models=[], versions=used)
 
 
 def evaluate_again(
@@ -106,14 +127,12 @@ def evaluate_again(
 
     (facts,) = document["models"]
     chosen = Model(model.folder, model.checkpoint(facts["steps"]))
-    told = document["checkpoints"]
-    steps = [each["step"] for each in told["steps"]] if told else []
     return evaluate_models(
         [chosen],
         document["settings"]["against"],
         settings_from(document),
         config=document["env"]["config"],
-        checkpoints=[model.checkpoint(step) for step in steps],
+        checkpoints=[model.checkpoint(step) for step in checkpoint_steps(document)],
         world=world,
         threads=threads,
         say=say,
@@ -147,7 +166,25 @@ def _check_different(models: Sequence[Model]) -> None:
 
 
 def _maker(name: str, config: Mapping[str, Any], world: WorldSource | None, threads: int | None) -> Make:
+    if name in MULTI_AGENT:
+        return lambda rows: AaveMarketRows(configured(MarketConfig, config), rows, world=world, threads=threads)
     return lambda rows: make_rows(name, rows, config=config, world=world, threads=threads)
+
+
+def _known_names(env: RowsEnv[Any], against: Sequence[str] | None) -> list[str]:
+    """Whom to compare with, all of whom `env` knows; by default every script it has."""
+    if isinstance(env, AaveMarketRows):
+        by_role = names_by_role(type(env), against)
+        return (
+            list(against) if against is not None else list(dict.fromkeys(n for each in by_role.values() for n in each))
+        )
+    names = list(against) if against is not None else list(env.strategies)
+    check_strategies(env, names)
+    return names
+
+
+def _trained_market(name: str, model: Model, checkpoint: Checkpoint | None = None) -> TrainedMarket:
+    return TrainedMarket(name, {role: model.policy(checkpoint, role=role) for role in ROLES})
 
 
 def _names(models: Sequence[Model]) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import CheckpointError, ModelMismatch, UsageError
-from mayavi.rl.checkpoints import Checkpoint, described, read_checkpoint, told
+from mayavi.rl.checkpoints import Checkpoint, read_checkpoint, told
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.run_folder import BEST, RunFolder, find_run, models_path
 
@@ -115,9 +115,11 @@ class Model:
                 f"run {self.run_id} was trained on '{self.env_name}', not on '{env.name}'",
                 f"evaluate it there, or train one: mayavi train --env {env.name}",
             )
-        pairs = (("observes", "observation_space"), ("does", "action_space"))
-        for verb, name in pairs:
-            trained, given = self.record[name], described(getattr(env, name))
+        from mayavi.rl.environments import facts_of
+
+        here = facts_of(env).to_json()
+        for verb, name in (("observes", "observation_space"), ("does", "action_space")):
+            trained, given = self.record[name], here[name]
             if trained != given:
                 other = " with other bounds" if told(trained) == told(given) else ""
                 raise ModelMismatch(

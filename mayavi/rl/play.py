@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from mayavi.errors import UsageError
 from mayavi.gym_env.rows import Floats, Observations, RowsEnv
 from mayavi.rl.fingerprints import fingerprint, states
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """`progress(done, total)`."""
 
@@ -55,8 +56,8 @@ class Played:
     rewards: Floats
     """The sum of an episode's rewards."""
     lengths: NDArray[np.int64]
-    terminated: NDArray[np.bool_]
-    """Whether it ended by itself, such as by a liquidation, before its horizon."""
+    terminated: NDArray[Any]
+    """Whether it ended by itself, such as by a liquidation, before its horizon. In a market: of how many agents."""
     clipped: NDArray[np.int64]
     starts: tuple[str, ...]
     """The identity of the state it started from."""
@@ -67,6 +68,21 @@ class Played:
     def distinct(self) -> int:
         """The effective sample size: how many of the trajectories are not another one again."""
         return len(set(self.fingerprints))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Played]) -> Played:
+        """Batch after batch of one strategy."""
+        return cls(
+            parts[0].name,
+            tuple(each for part in parts for each in part.episodes),
+            np.concatenate([part.rewards for part in parts]),
+            np.concatenate([part.lengths for part in parts]),
+            np.concatenate([part.terminated for part in parts]),
+            np.concatenate([part.clipped for part in parts]),
+            tuple(each for part in parts for each in part.starts),
+            tuple(each for part in parts for each in part.fingerprints),
+            tuple(each for part in parts for each in part.actions),
+        )
 
 
 def play(
@@ -85,29 +101,26 @@ def play(
     """
     from mayavi.rl.strategies import Trained, baseline
 
-    if not len(episodes):
-        raise UsageError("no episode is to be played", "give one at least")
     if isinstance(strategy, str):
         strategy = baseline(env, strategy, seed=seed)
     elif not isinstance(strategy, Strategy):
         strategy = Trained("policy", strategy, deterministic, seed)
-    batches = [episodes[at : at + env.rows] for at in range(0, len(episodes), env.rows)]
+    player = strategy
+    return Played.joined(in_batches(env.rows, episodes, lambda batch: _play_batch(env, player, batch), progress))
+
+
+def in_batches(
+    rows: int, episodes: Sequence[int], play: Callable[[Sequence[int]], T], progress: Progress | None
+) -> list[T]:
+    """What `play` gives for each batch of at most `rows` episodes."""
+    if not len(episodes):
+        raise UsageError("no episode is to be played", "give one at least")
     parts = []
-    for batch in batches:
-        parts.append(_play_batch(env, strategy, batch))
+    for at in range(0, len(episodes), rows):
+        parts.append(play(episodes[at : at + rows]))
         if progress is not None:
-            progress(sum(len(part.episodes) for part in parts), len(episodes))
-    return Played(
-        strategy.name,
-        tuple(each for part in parts for each in part.episodes),
-        np.concatenate([part.rewards for part in parts]),
-        np.concatenate([part.lengths for part in parts]),
-        np.concatenate([part.terminated for part in parts]),
-        np.concatenate([part.clipped for part in parts]),
-        tuple(each for part in parts for each in part.starts),
-        tuple(each for part in parts for each in part.fingerprints),
-        tuple(each for part in parts for each in part.actions),
-    )
+            progress(min(at + rows, len(episodes)), len(episodes))
+    return parts
 
 
 def _play_batch(env: RowsEnv[Any], strategy: Strategy, episodes: Sequence[int]) -> Played:

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import BundleError, UsageError
-from mayavi.rl.eval_file import as_bytes, read_eval
+from mayavi.rl.eval_file import as_bytes, checkpoint_steps, read_eval
 from mayavi.rl.evaluation import Say
 from mayavi.rl.model_evaluation import evaluate_again
 from mayavi.sim.store.artifact import Check
@@ -142,8 +142,7 @@ def first_difference(one: Any, other: Any, place: str = "") -> str | None:
 
 def _steps(document: Mapping[str, Any]) -> list[int]:
     """The checkpoints an evaluation played."""
-    told = document["checkpoints"] or {"steps": []}
-    return [*(each["steps"] for each in document["models"]), *(each["step"] for each in told["steps"])]
+    return [*(each["steps"] for each in document["models"]), *checkpoint_steps(document)]
 
 
 def _compared(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,16 @@ from numpy.typing import NDArray
 from mayavi.errors import StateError, UsageError
 from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.configuration import SPLITS, configured
+from mayavi.gym_env.market_config import ROLES
 from mayavi.gym_env.registry import MULTI_AGENT, entry
 from mayavi.markets.streams import stream
-from mayavi.rl.market_rollouts import play_market
+from mayavi.rl.market_play import ChanceRole, play_market
 from mayavi.rl.play import Strategy, play
 from mayavi.rl.strategies import Chance, Scripted
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
+    from mayavi.gym_env.market_rows import AaveMarketRows
     from mayavi.gym_env.rows import Floats, Observations, RowsEnv
     from mayavi.scenarios.world_source import WorldSource
 
@@ -146,7 +148,7 @@ def _play_all(
     first = envs[0][1]
     if first.name in MULTI_AGENT:
         for at, (split, env) in enumerate(envs):
-            play_market(env, _episodes(env.name, split, passed, rollouts), seed=passed)
+            _market_by_chance(env, _episodes(env.name, split, passed, rollouts), seed=passed)
             _tell(progress, what, at + 1, len(envs))
         return ("random",)
     players = strategies_of(first)
@@ -204,8 +206,14 @@ def _check(
 
 def _rewards(env: RowsEnv[Any], episodes: Sequence[int]) -> Floats:
     if env.name in MULTI_AGENT:
-        return play_market(env, episodes, seed=1)
+        return _market_by_chance(env, episodes, seed=1)
     return play(env, Chance(1), episodes).rewards
+
+
+def _market_by_chance(env: RowsEnv[Any], episodes: Sequence[int], *, seed: int) -> Floats:
+    """What both roles of a market earn in each episode, all agents playing at random."""
+    played = play_market(cast("AaveMarketRows", env), {role: ChanceRole(seed) for role in ROLES}, episodes)
+    return np.asarray(np.sum([each.rewards for each in played.values()], axis=0))
 
 
 def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:

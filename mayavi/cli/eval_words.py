@@ -1,0 +1,123 @@
+"""What `mayavi eval` prints for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mayavi.cli.output import Column, print_note, print_table
+from mayavi.gym_env.market_config import ROLES
+from mayavi.rl.eval_file import parts_of
+
+
+def tell(document: dict[str, Any]) -> None:
+    """The evaluation for a person."""
+    env, settings = document["env"], document["settings"]
+    how = "deterministic" if settings["deterministic"] else "stochastic"
+    subject = ", ".join(
+        f"{each['name']} ({each['framework']}, seed {each['seed']}, {each['steps']:,} steps)"
+        for each in document["models"]
+    )
+    config = env["config"]
+    facts = [env["name"], f"{config['split']} split", f"{config['start']} start"]
+    facts += [f"reward {config['reward']}"] if "reward" in config else []
+    print(" · ".join([*facts, f"{settings['episodes']:,} episodes", how, *([subject] if subject else [])]))
+    _tell_differing(document)
+    parts = parts_of(document)
+    for role, part in parts.items():
+        if role:
+            many = f"the mean over {part['agents']} {role}s" if part["agents"] > 1 else f"that of the one {role}"
+            other = next(each for each in ROLES if each != role)
+            print_note(f"  a {role}'s reward is {many}; beside it the {other}s play {part['others']}")
+    _tell_strategies(parts, f"{settings['confidence'] * 100:g} %")
+    for role, part in parts.items():
+        _tell_proof(f"{role}: " if role else "", part, settings["episodes"])
+
+
+def _tell_differing(document: dict[str, Any]) -> None:
+    for setting, values in document.get("differing_settings", {}).items():
+        each = ", ".join(f"{name} {value}" for name, value in values.items())
+        print(f"warning: the trainings differ in more than their seed: {setting} is {each}")
+    if document.get("differing_settings"):
+        print_note("  their common interval is not that of one training with another seed")
+
+
+def _tell_strategies(parts: Mapping[str, Mapping[str, Any]], share: str) -> None:
+    rows = []
+    for role, part in parts.items():
+        for name in part["strategies"]:
+            one = part[name]
+            rows.append(
+                (
+                    f"{role}: {name}" if role else name,
+                    _number(one["mean_reward"]),
+                    _interval(one["mean"]),
+                    _number(one["interquartile_mean"]["value"]),
+                    _interval(one["interquartile_mean"]),
+                    _number(one["std_reward"]),
+                    f"{one['effective_sample_size']:,}",
+                    f"{one['terminated']:,}",
+                )
+            )
+    titles = ("mean", share, "IQM", share, "std", "distinct", "ended early")
+    print_table([Column("", right=False), *(Column(title) for title in titles)], rows)
+
+
+def _tell_proof(role: str, part: Mapping[str, Any], episodes: int) -> None:
+    for each in (*part["comparisons"], *part["pooled"]):
+        together = f" (all {each['trainings']} trainings)" if each["trainings"] > 1 else ""
+        print(f"{role}{each['strategy']}{together} against {each['against']}: {each['verdict']}")
+        wins = f"; it earns more in {_percent(each['probability_of_improvement'], 0)} of them, ties counting half"
+        told = each["verdict"] == "saturated" or each["equal_episodes"] == episodes
+        print_note(f"  {each['reason']}{'' if told else wins}")
+    _tell_regret(part["regret"])
+    settled = part["checkpoints"]
+    if settled is None:
+        return
+    shown = [
+        (
+            f"{each['step']:,}",
+            _number(each["mean_reward"]),
+            _number(each["difference_to_last"]["value"]),
+            "same" if each["same_trajectories_as_last"] else each["verdict_against_last"],
+        )
+        for each in settled["steps"]
+    ]
+    print_table([Column(f"{role}step"), Column("mean"), Column("to the last"), Column("", right=False)], shown)
+    print(f"{role}{settled['sentence']}")
+
+
+def _tell_regret(regret: dict[str, Any] | None) -> None:
+    if regret is None:
+        return
+    exact = regret["method"] == "exhaustive"
+    grid = "" if regret["grid"]["whole"] else f" on a grid of {len(regret['grid']['actions'])} actions"
+    found = (
+        f"the optimum in hindsight, exact{grid}: {int(regret['sequences']):,} sequences for each start"
+        if exact
+        else f"the best found in hindsight by a beam of width {regret['width']}{grid}: the optimum is that or more"
+    )
+    for name, one in regret["strategies"].items():
+        if name == "optimum":
+            continue
+        share = one["share_of_attainable"]
+        told = (
+            "nothing is attainable"
+            if share is None
+            else f"{'' if exact else 'at most '}{_percent(share, 1)} of attainable"
+        )
+        print(f"{name}: {told}, regret {_number(one['regret']['value'])} {_interval(one['regret'])}")
+    reference = f"beyond {regret['reference']}" if regret["reference"] else "beyond zero"
+    print_note(f"  {found}; attainable is what can be had {reference}")
+
+
+def _percent(share: dict[str, float], digits: int) -> str:
+    return f"{100 * share['value']:.{digits}f} %"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _interval(estimate: dict[str, float]) -> str:
+    return f"[{_number(estimate['low'])}, {_number(estimate['high'])}]"
