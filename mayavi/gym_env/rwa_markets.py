@@ -85,6 +85,13 @@ class RowMarkets(ABC):
         found: Floats = self._levels.reshape(-1, len(ASSETS)).take(self.places()[1] + hours, axis=0)
         return found
 
+    def levels_before(self, hours: Hours, window: int, rows: Rows | None = None) -> Floats:
+        """(rows, window + 1, 3) levels of the last hours up to each row's own of `hours`; of `rows`, or of all."""
+        now = self.places()[1] + hours
+        some = now if rows is None else now[rows]
+        found: Floats = self._levels.reshape(-1, len(ASSETS)).take(some[:, None] + np.arange(-window, 1), axis=0)
+        return found
+
     def put(self, paths: slice | Rows, market: RWAMarket) -> None:
         """Take `market` for `paths`."""
         values = market.values

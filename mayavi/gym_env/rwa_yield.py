@@ -14,7 +14,6 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, UsageError
-from mayavi.gym_env.capped_simplex import check_bounds, project, project_columns
 from mayavi.gym_env.rendering import MODES
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
 from mayavi.gym_env.rwa_config import LOOKBACK, RWAConfig
@@ -22,6 +21,7 @@ from mayavi.gym_env.rwa_markets import SharedMarket, open_markets
 from mayavi.gym_env.rwa_observations import VOLATILITY_KEEPS, bounds, observed
 from mayavi.gym_env.rwa_rewards import REWARDS, sharpe_ratio
 from mayavi.gym_env.rwa_strategies import STRATEGIES
+from mayavi.markets.capped_simplex import check_bounds, project, project_columns
 from mayavi.markets.rwa_data import ASSETS, PLACE
 
 PARTS = len(ASSETS)
@@ -246,11 +246,12 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         """See the table of `rwa_observations`."""
         return observed(self)
 
-    def past_growth(self, window: int) -> Floats:
-        """(rows, window, 3): the gross factors of each asset in the last `window` hours, of which all are known."""
+    def past_growth(self, window: int, rows: Rows | None = None) -> Floats:
+        """(rows, window, 3): the gross factors of each asset in the last `window` hours, all of them known; of `rows`,
+        by their numbers, or of all."""
         if type(window) is not int or not 1 <= window <= LOOKBACK:
             raise BadArgument(f"a window of {window!r} hours is not known", f"it is from 1 to {LOOKBACK}")
-        back = np.stack([self.markets.levels_at(self.hours - ago) for ago in range(window, -1, -1)], axis=1)
+        back = self.markets.levels_before(self.hours, window, rows)
         return back[:, 1:] / back[:, :-1]
 
     # -- what is told -------------------------------------------------------------------------------------------------

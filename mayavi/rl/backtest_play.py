@@ -79,6 +79,7 @@ class _Kept:
         self.values[0] = env.columns["value"][:count]
         self.turnover, self.cost = np.zeros((horizon, count)), np.zeros((horizon, count))
         self.weights = np.empty((horizon + 1, 3, count if each_weight else 1))
+        self.lengths = np.zeros(count, dtype=np.int64)
         self.stopped = np.zeros(count, dtype=np.bool_)
         self.keep_weights(0)
 
@@ -90,6 +91,7 @@ class _Kept:
         """What the step from `hour` gave; `live` are those that played it."""
         count = self.count
         self.values[hour + 1] = value[:count]
+        self.lengths += live[:count]
         np.copyto(self.turnover[hour], turnover[:count], where=live[:count])
         np.copyto(self.cost[hour], cost[:count], where=live[:count])
         self.keep_weights(hour + 1)
@@ -105,7 +107,7 @@ class _Kept:
             order(self.turnover.T),
             order(self.cost.T),
             order(self.weights.transpose(2, 0, 1)),
-            self.env.steps[: self.count].copy(),
+            self.lengths,
             self.stopped,
         )
 
@@ -151,13 +153,9 @@ def _blind_walk(stage: Stage, strategy: Strategy, kept: _Kept) -> None:
         held += held * (stage.factors[hour] - 1.0)
         after = _total(held)
         held /= np.maximum(after, 1e-300)
-        if live.all():
-            weights[...], value[...] = held, after
-            steps += 1
-        else:
-            np.copyto(weights, held, where=live)
-            np.copyto(value, after, where=live)
-            steps[live] += 1
+        np.copyto(weights, held, where=live)
+        np.copyto(value, after, where=live)
+        steps += 1  # of those who were stopped too: who decides by the day then has one day for all rows
         np.maximum(peak, value, out=peak)
         kept.keep(hour, value, turnover, cost + gas, live)
         fallen = ((1.0 - value / peak) > config.stop_drawdown) & live

@@ -226,7 +226,7 @@ def test_the_last_hours_move_cannot_be_earned_any_more() -> None:
 
 
 def test_a_policy_that_sees_now_and_an_hour_ago_earns_the_hour_to_come() -> None:
-    env = rwa(8, horizon=48, **{**WITHOUT_COSTS})
+    env = rwa(8, horizon=48, **WITHOUT_COSTS)
     env.begin(range(8), range(8))
     markets = [growth(market_of(env, number).values, 0.5)[0] for number in range(8)]
     rng = np.random.default_rng(8)
