@@ -44,7 +44,8 @@ PLACE = {name: place for place, name in enumerate(COLUMNS)}
 HOUR_SECONDS = 3600
 HOURS_PER_YEAR = 8760.0
 
-_ABOVE_ZERO = ("eth_price", "btc_price", "mnt_price", "sol_price", "usdy_peg", "meth_peg")
+PRICES = ("eth_price", "btc_price", "sol_price", "mnt_price")
+ABOVE_ZERO = (*PRICES, "usdy_peg", "meth_peg")
 _AT_LEAST_ZERO = ("eth_vol", "usdy_vol", "gas_price")
 _RATES = ("usdy_apy", "meth_apy", "mi4_apy", "fed_rate", "aave_usdy_apy", "aave_meth_apy")
 
@@ -94,7 +95,7 @@ class RWAMarket:
             if not (np.isfinite(low) and np.isfinite(high)):
                 self._refuse(name, ~np.isfinite(self.values[:, :, place]), "is no number", "every hour has one")
             column = self.values[:, :, place]
-            if name in _ABOVE_ZERO and low <= 0:
+            if name in ABOVE_ZERO and low <= 0:
                 self._refuse(name, column <= 0, "is not above zero", "a price or a peg is more than zero")
             if name in _AT_LEAST_ZERO and low < 0:
                 self._refuse(name, column < 0, "is negative", "it is zero or more")

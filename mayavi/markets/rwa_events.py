@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mayavi.markets import portable
 from mayavi.markets.normal_tail import upper_quantile, upper_tail
 from mayavi.markets.process import Floats
+from mayavi.markets.rwa_data import HOURS_PER_YEAR
 
 
-def event_sizes(z: Floats, chance: float, least: float, mean: float, lean: Floats | None = None) -> Floats:
-    """Zero, but where `z` exceeds the bound that a normal exceeds with `chance`: there `least` and an exponential more.
+def event_bound(each_year: float, lean_variance: float = 0.0) -> float:
+    """What a normal exceeds in so many hours of a year; infinite where that is none.
 
-    How far `z` is beyond the bound decides the size: the chance to be farther still is uniform, and its logarithm
-    exponential with the mean `mean`. `lean` lowers the bound of each hour.
+    With a lean, that is on average over a normal lean of `lean_variance`: a normal exceeds a bound less a normal lean
+    as often as the sum of both exceeds the bound.
+    """
+    if each_year <= 0.0:
+        return math.inf
+    return upper_quantile(each_year / HOURS_PER_YEAR) * math.sqrt(1.0 + lean_variance)
+
+
+def event_sizes(z: Floats, bound: float, least: float, mean: float, lean: Floats | None = None) -> Floats:
+    """Zero, but where `z` exceeds `bound`, less the `lean` of that hour: there `least` and an exponential size more.
+
+    How far `z` is beyond decides the size: the chance to be farther still is uniform, so its logarithm is exponential.
     """
     sizes = np.zeros(z.shape)
-    if chance <= 0.0:
-        return sizes
-    bound = upper_quantile(chance)
     if lean is None:
         rows, hours = np.nonzero(z > bound)
         bounds = np.full(len(rows), bound)
@@ -30,13 +40,3 @@ def event_sizes(z: Floats, chance: float, least: float, mean: float, lean: Float
         beyond, of_bounds = upper_tail(np.stack((z[rows, hours], bounds)))
         sizes[rows, hours] = least - mean * portable.log(beyond / of_bounds)
     return sizes
-
-
-def leaning_chance(chance: float, lean_variance: float) -> float:
-    """The chance without a lean that makes events as frequent as `chance`, on average over a normal lean.
-
-    A normal exceeds the bound minus a normal lean as often as the sum of both exceeds the bound.
-    """
-    if chance <= 0.0 or lean_variance <= 0.0:
-        return chance
-    return float(upper_tail(upper_quantile(chance) * (1.0 + lean_variance) ** 0.5))

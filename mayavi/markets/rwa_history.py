@@ -17,7 +17,7 @@ from mayavi.markets import portable
 from mayavi.markets.autoregression import autoregress, kept_of_half_life
 from mayavi.markets.moments import say_duration, say_time, to_seconds
 from mayavi.markets.process import Floats
-from mayavi.markets.rwa_data import COLUMNS, HOUR_SECONDS, HOURS_PER_YEAR, PLACE, RWAMarket
+from mayavi.markets.rwa_data import ABOVE_ZERO, COLUMNS, HOUR_SECONDS, HOURS_PER_YEAR, PLACE, PRICES, RWAMarket
 from mayavi.markets.rwa_derived import btc_dominance, mi4_apy, utilised
 from mayavi.markets.rwa_model import RWAModel
 from mayavi.markets.series import Series
@@ -35,8 +35,6 @@ VOL_HALF_LIFE = 24.0
 Fill = Literal["error", "hold"]
 Source = tuple[str | PathLike[str], str] | tuple[str | PathLike[str], str, float]
 
-_PRICES = ("eth_price", "btc_price", "sol_price", "mnt_price")
-_ABOVE_ZERO = (*_PRICES, "usdy_peg", "meth_peg")
 _ZONE = re.compile(r"(?:[zZ]|UTC|[+-]\d\d(?::?\d\d)?)$")
 _CLOCK = re.compile(r"\d:\d\d")
 
@@ -145,8 +143,8 @@ def _of_one_file(path: Path) -> dict[str, _Known]:
     found = read_all(path)
     by_name = {name.strip().casefold(): name for name in found.names}
     if len(by_name) < len(found.names):
-        folded = [name.strip().casefold() for name in found.names]
-        twice = next(name for name in folded if folded.count(name) > 1)
+        names = [name.strip().casefold() for name in found.names]
+        twice = next(name for name in names if names.count(name) > 1)
         raise BadSeries(f"'{path}' has two columns '{twice}'", "remove one of them")
     time = next((by_name[name] for name in TIME_NAMES if name in by_name), None)
     if time is None:
@@ -197,8 +195,8 @@ def _joined(source: Mapping[str, Source]) -> dict[str, _Known]:
 
 
 def _known(table: Table, name: str, order: Literal["ascending", "either"], skip_blank: bool) -> _Known:
-    series = Series.of_table(table, order, skip_blank=skip_blank, any_sign=name not in _ABOVE_ZERO)
-    if name in _PRICES and series.usual_spacing > HOUR_SECONDS:
+    series = Series.of_table(table, order, skip_blank=skip_blank, any_sign=name not in ABOVE_ZERO)
+    if name in PRICES and series.usual_spacing > HOUR_SECONDS:
         raise BadSeries(
             f"'{table.file}' has {name} every {say_duration(series.usual_spacing)}",
             "prices come every hour or more often",

@@ -20,6 +20,8 @@ from mayavi.markets.process import Floats
 from mayavi.markets.rwa_data import COLUMNS, HOURS_PER_YEAR, RWAMarket
 from mayavi.markets.rwa_paths import PathMaker
 
+_DAILY = ("usdy_vol_half_life", "staking_half_life", "usdy_lag_half_life")
+_SHORTEST_OF_DAYS = 3.0
 _CHUNK = 24
 """Paths worked on at once: so many that the arrays of a month stay in a processor's cache."""
 
@@ -40,8 +42,8 @@ class RWAModel:
 
     eth_drift: float = 0.17
     btc_drift: float = 0.14
-    sol_drift: float = 0.21
-    mnt_drift: float = 0.21
+    sol_drift: float = 0.2
+    mnt_drift: float = 0.2
     """Of the expected price: jumps and volatility are compensated."""
 
     eth_volatility: float = 0.54
@@ -152,15 +154,16 @@ class RWAModel:
         if name == "meeting_days":
             whole(name, value, 1, "days from one meeting to the next")
         elif name.endswith("half_life"):
-            if finite(name, value, "in hours") < SHORTEST_HALF_LIFE:
-                raise BadArgument(f"{name} '{value}' is too short", f"in hours, and {SHORTEST_HALF_LIFE} or more")
+            shortest = _SHORTEST_OF_DAYS if name in _DAILY else SHORTEST_HALF_LIFE
+            if finite(name, value, "in hours") < shortest:
+                raise BadArgument(f"{name} '{value}' is too short", f"in hours, and {shortest:g} or more")
         elif name.endswith(("_start", "_volatility", "_median", "_vol_mean")) and name != "rate_start":
             above_zero(name, value)
         elif name.endswith(("_drift", "_correlation", "_pull", "_momentum", "_link", "_spread")):
             finite(name, value, "a plain number, as in 0.17")
         elif name.endswith("_per_year"):
-            if at_least_zero(name, value, "how many a year on average") > 2000:
-                raise BadArgument(f"{name} '{value}' is too many", "at most 2000 a year")
+            if not (at_least_zero(name, value, "how many a year on average") == 0 or 1e-6 <= value <= 2000):
+                raise BadArgument(f"{name} '{value}' is out of range", "none, or from 1e-6 to 2000 a year")
         else:
             at_least_zero(name, value)
 

@@ -17,7 +17,7 @@ from mayavi.markets.normal_tail import upper_tail
 from mayavi.markets.process import Floats
 from mayavi.markets.rwa_data import COLUMNS, HOURS_PER_YEAR, PLACE
 from mayavi.markets.rwa_derived import btc_dominance, mi4_apy
-from mayavi.markets.rwa_events import event_sizes, leaning_chance
+from mayavi.markets.rwa_events import event_bound, event_sizes
 
 if TYPE_CHECKING:
     from mayavi.markets.rwa_model import RWAModel
@@ -57,9 +57,9 @@ class PathMaker:
         self.daily = _Returning([own[name] for name in DAILY_STATES])
         self.log_vol_variance = m.log_vol_variance
         self.correlation = m.correlation()
-        self.meth_depeg_chance = leaning_chance(
-            m.meth_depegs_per_year / HOURS_PER_YEAR, m.meth_depeg_vol_link**2 * self.log_vol_variance
-        )
+        self.jump_up_bound, self.jump_down_bound = event_bound(m.jumps_up_per_year), event_bound(m.jumps_down_per_year)
+        self.usdy_depeg_bound = event_bound(m.usdy_depegs_per_year)
+        self.meth_depeg_bound = event_bound(m.meth_depegs_per_year, m.meth_depeg_vol_link**2 * self.log_vol_variance)
 
     def make(self, chances: Sequence[np.random.Generator], out: Floats) -> None:
         """Fill `out`, (paths, hours + 1, columns), with a path for each of `chances`."""
@@ -159,9 +159,8 @@ class PathMaker:
     def _prices(self, hourly: dict[str, Floats], eth_vol: Floats, btc_vol: Floats, column: dict[str, Floats]) -> None:
         m = self.model
         joint = self.correlation.applied({name: hourly[name] for name in PRICES})
-        up, down = m.jumps_up_per_year / HOURS_PER_YEAR, m.jumps_down_per_year / HOURS_PER_YEAR
-        jump = event_sizes(hourly["jump"], up, m.jump_least, m.jump_up_mean)
-        jump -= event_sizes(-hourly["jump"], down, m.jump_least, m.jump_down_mean)
+        jump = event_sizes(hourly["jump"], self.jump_up_bound, m.jump_least, m.jump_up_mean)
+        jump -= event_sizes(-hourly["jump"], self.jump_down_bound, m.jump_least, m.jump_down_mean)
         when = np.nonzero(jump)
         hour = 1.0 / HOURS_PER_YEAR
         own = {
@@ -197,11 +196,10 @@ class PathMaker:
         begin[2] = m.meth_peg_deviation * start["meth_peg"]
         np.multiply(usdy_vol[:, :-1], hourly["usdy_peg"], out=shocks[0])
         shocks[0] *= shock_size(float(kept[0]))
-        usdy_chance = m.usdy_depegs_per_year / HOURS_PER_YEAR
-        shocks[1] = event_sizes(hourly["depeg"], usdy_chance, m.usdy_depeg_least, m.usdy_depeg_mean)
+        shocks[1] = event_sizes(hourly["depeg"], self.usdy_depeg_bound, m.usdy_depeg_least, m.usdy_depeg_mean)
         np.multiply(hourly["meth_peg"], m.meth_peg_deviation * shock_size(float(kept[2])), out=shocks[2])
         lean = m.meth_depeg_vol_link * swing[:, :-1]
-        shocks[3] = event_sizes(-hourly["depeg"], self.meth_depeg_chance, m.meth_depeg_least, m.meth_depeg_mean, lean)
+        shocks[3] = event_sizes(-hourly["depeg"], self.meth_depeg_bound, m.meth_depeg_least, m.meth_depeg_mean, lean)
         usdy_noise, usdy_depeg, meth_noise, meth_depeg = autoregress(kept, begin, shocks)
         for name, noise, depeg in (("usdy_peg", usdy_noise, usdy_depeg), ("meth_peg", meth_noise, meth_depeg)):
             np.clip(noise, -0.5, 0.5, out=noise)

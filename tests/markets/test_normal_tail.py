@@ -10,7 +10,7 @@ import pytest
 
 from mayavi.errors import BadArgument
 from mayavi.markets.normal_tail import upper_quantile, upper_tail
-from mayavi.markets.rwa_events import event_sizes, leaning_chance
+from mayavi.markets.rwa_events import event_bound, event_sizes
 
 
 def test_it_is_the_tail() -> None:
@@ -37,7 +37,7 @@ def test_a_chance_out_of_range_is_refused() -> None:
 
 def test_events_are_as_frequent_as_said_and_their_sizes_exponential() -> None:
     z = np.random.default_rng(3).standard_normal((1, 400_000))
-    sizes = event_sizes(z, 0.01, 0.05, 0.2)
+    sizes = event_sizes(z, upper_quantile(0.01), 0.05, 0.2)
     happened = sizes[sizes > 0]
     assert len(happened) == pytest.approx(4_000, abs=4 * math.sqrt(4_000 * 0.99))
     assert happened.min() >= 0.05
@@ -52,7 +52,7 @@ def test_events_are_as_frequent_as_said_and_their_sizes_exponential() -> None:
 def test_a_lean_moves_events_and_not_how_many_there_are() -> None:
     rng = np.random.default_rng(4)
     z, lean = rng.standard_normal((1, 400_000)), 0.7 * rng.standard_normal((1, 400_000))
-    sizes = event_sizes(z, leaning_chance(0.01, 0.49), 0.05, 0.2, lean)
+    sizes = event_sizes(z, event_bound(87.6, 0.49), 0.05, 0.2, lean)
     happened = sizes > 0
     assert happened.sum() == pytest.approx(4_000, abs=4 * math.sqrt(4_000))
     assert happened[lean > 0.7].mean() > 5 * happened[lean < -0.7].mean()
@@ -60,4 +60,4 @@ def test_a_lean_moves_events_and_not_how_many_there_are() -> None:
 
 
 def test_no_chance_no_event() -> None:
-    assert not event_sizes(np.full((1, 3), 9.0), 0.0, 0.05, 0.2).any()
+    assert not event_sizes(np.full((1, 3), 9.0), event_bound(0.0), 0.05, 0.2).any()

@@ -1,4 +1,4 @@
-"""The page on prices runs as it stands, and prints what it shows."""
+"""The pages on prices and on the market of three tokens run as they stand, and print what they show."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-PAGES = [Path(__file__).parents[2] / "docs" / "concepts" / "prices.md"]
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [DOCS / "concepts" / "prices.md", DOCS / "rl" / "rwa-market.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

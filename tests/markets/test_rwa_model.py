@@ -56,7 +56,7 @@ def test_a_generator_moves_on() -> None:
 def test_the_bits_are_these() -> None:
     """Plain operations leave no choice: whoever gets another digest here trains on another market."""
     market = draw(MODEL, paths=3, hours=100, seed=11)
-    assert market.digest == "DIGEST"
+    assert market.digest == "0b96ac222bcec62e679c4ff4fceecdb249ec7c20eb736f336e4aaaa572dbfa6e"
 
 
 def test_it_is_drawn_from_nothing_global() -> None:
@@ -190,7 +190,9 @@ def test_every_parameter_is_documented(repository) -> None:
         ({"eth_volatility": -1.0}, "eth_volatility '-1.0' is not above zero"),
         ({"vol_fast_half_life": 0.01}, "vol_fast_half_life '0.01' is too short"),
         ({"usdy_depegs_per_year": -1.0}, "usdy_depegs_per_year '-1.0' is negative"),
-        ({"jumps_up_per_year": 1e6}, "jumps_up_per_year '1000000.0' is too many"),
+        ({"jumps_up_per_year": 1e6}, "jumps_up_per_year '1000000.0' is out of range"),
+        ({"meth_depegs_per_year": 1e-9}, "meth_depegs_per_year '1e-09' is out of range"),
+        ({"staking_half_life": 1.0}, "staking_half_life '1.0' is too short"),
         ({"eth_btc_correlation": -0.9}, "correlations of btc, eth, mnt, sol contradict each other"),
         ({"reserve_factor": 1.5}, "reserve_factor '1.5' is more than 1"),
         ({"dominance_start": 100.0}, "dominance_start '100.0' is out of range"),
@@ -213,8 +215,17 @@ def test_a_market_needs_paths_and_hours() -> None:
         MODEL.draw(chances(1, 1), 0)
 
 
-def test_extreme_parameters_still_give_a_market() -> None:
-    model = replace(MODEL, usdy_depegs_per_year=2000.0, meth_depegs_per_year=2000.0, jumps_down_per_year=2000.0)
-    market = draw(model, paths=5, hours=720)
+@pytest.mark.parametrize(
+    "extreme",
+    [
+        {"usdy_depegs_per_year": 2000.0, "meth_depegs_per_year": 2000.0, "jumps_down_per_year": 2000.0},
+        {"meth_depegs_per_year": 1e-6, "meth_depeg_vol_link": 10.0, "usdy_depegs_per_year": 0.0},
+        dict.fromkeys(("vol_slow_half_life", "usdy_peg_half_life", "gas_half_life", "meth_depeg_half_life"), 0.1),
+        dict.fromkeys(("usdy_vol_half_life", "staking_half_life", "usdy_lag_half_life"), 3.0),
+        {"dominance_start": 99.0, "usdy_vol_mean": 3.0, "rate_start": 0.0, "staking_deviation": 9.0},
+    ],
+)
+def test_extreme_parameters_still_give_a_market(extreme: dict[str, float]) -> None:
+    market = draw(replace(MODEL, **extreme), paths=5, hours=720)
     assert np.isfinite(market.values).all()
     assert market.values[:, :, PLACE["usdy_peg"]].min() > 0
