@@ -1,6 +1,6 @@
 """The parameters of `RWAModel` that data decides, each with where it comes from.
 
-    PYTHONPATH=. .venv/bin/python tools/calibrate_rwa.py [--json]
+    PYTHONPATH=. .venv/bin/python tools/calibrate_rwa.py [--json | --compare]
 
 The data is the folder `market` of MAYAVI_CASES (by default ../shared): hourly prices of ETH and BTC, Chainlink's rounds
 of stETH/ETH, USDC's days in March 2023 and the federal funds rate. A person copies what is printed into
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.markets import Series
+from mayavi.markets import RWAModel, Series, stream
 from mayavi.markets.rwa_data import HOURS_PER_YEAR
 from mayavi.markets.rwa_history import trailing_volatility
 
@@ -172,6 +172,29 @@ def usdy_depeg(market: Path) -> dict[str, Found]:
     }
 
 
+def compare(market: Path) -> dict[str, tuple[float, float]]:
+    """Moments of the files and of drawn markets, fitted ones and others: a model shows by them where it falls short."""
+    drawn = RWAModel().draw([stream(1, "compare", str(path)) for path in range(500)], 1440)
+    moves = [
+        [_hourly(market / f"{name}USDT_1h_2022-10_2025-10.csv")[None] for name in ("ETH", "BTC")],
+        [np.diff(np.log(drawn.column(f"{name}_price")), axis=1) for name in ("eth", "btc")],
+    ]
+    found: dict[str, list[float]] = {}
+    for eth, btc in moves:
+        for name, each in (("ETH", eth), ("BTC", btc)):
+            found.setdefault(f"{name}: volatility a year", []).append(float(each.std() * np.sqrt(HOURS_PER_YEAR)))
+            for hours in (1, 24, 168):
+                sums = each[:, : each.shape[1] // hours * hours].reshape(-1, hours).sum(axis=1)
+                found.setdefault(f"{name}: kurtosis of moves in {hours} h", []).append(_kurtosis(sums))
+            for share in (0.9, 0.99, 0.999):
+                size = float(np.quantile(np.abs(each), share))
+                found.setdefault(f"{name}: move that {1 - share:.1%} of hours exceed", []).append(size)
+        found.setdefault("ETH: skewness", []).append(float(((eth - eth.mean()) ** 3).mean() / eth.std() ** 3))
+        correlation = float(np.corrcoef(eth.ravel(), btc.ravel())[0, 1])
+        found.setdefault("ETH and BTC: correlation", []).append(correlation)
+    return {name: (files, model) for name, (files, model) in found.items()}
+
+
 def volatility_half_life(market: Path) -> Found:
     """What `VOL_HALF_LIFE` of a historical market is: the half-life whose volatility tells the next hour best."""
     prices = Series.read(market / "ETHUSDT_1h_2022-10_2025-10.csv", price_column="close").prices[None]
@@ -198,6 +221,10 @@ def _usual_move(moves: Floats) -> Floats:
     usual = np.full(len(moves), np.inf)
     usual[LOCAL_HOURS:] = (sums[LOCAL_HOURS:-1] - sums[: -LOCAL_HOURS - 1]) / LOCAL_HOURS * np.sqrt(np.pi / 2)
     return usual
+
+
+def _kurtosis(numbers: Floats) -> float:
+    return float(((numbers - numbers.mean()) ** 4).mean() / numbers.var() ** 2)
 
 
 def _second_moment(least: float, mean: float) -> float:
@@ -268,6 +295,11 @@ def _list(numbers: Floats | list[float]) -> str:
 
 def main() -> None:
     market = Path(os.environ.get("MAYAVI_CASES") or "../shared") / "market"
+    if "--compare" in sys.argv[1:]:
+        print("| | files | drawn |\n|---|---|---|")
+        for name, (files, drawn) in compare(market).items():
+            print(f"| {name} | {files:.3g} | {drawn:.3g} |")
+        return
     found = calibrate(market) | {"VOL_HALF_LIFE": volatility_half_life(market)}
     if "--json" in sys.argv[1:]:
         print(json.dumps({name: {"value": each.value, "how": each.how} for name, each in found.items()}))

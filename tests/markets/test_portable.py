@@ -51,3 +51,13 @@ def test_few_numbers_give_the_same_bits_as_many() -> None:
     above = np.concatenate((np.exp(RNG.uniform(-700, 700, 3_000)), RNG.uniform(0.5, 2, 3_000), [5e-324, 1.0]))
     assert [float(portable.log(each)) for each in above] == portable.log(above).tolist()
     assert portable.exp(x[:6].reshape(2, 3)).tolist() == portable.exp(x)[:6].reshape(2, 3).tolist()
+
+
+def test_more_than_a_chunk_gives_the_same_bits_as_few() -> None:
+    x = RNG.uniform(-2, 2, 20_000)
+    assert portable.exp(x).tolist() == [float(portable.exp(each)) for each in x]
+    x[::997] = RNG.uniform(-800, 800, len(x[::997]))  # some chunks have a number that leaves the normal ones
+    x[12_345] = math.inf
+    assert portable.exp(x).tolist() == [float(portable.exp(each)) for each in x]
+    above = RNG.uniform(0.01, 3, (3, 7_000)).T  # not in the order of memory
+    assert portable.log(above).tolist() == [[float(portable.log(each)) for each in row] for row in above]

@@ -16,7 +16,7 @@ from mayavi.markets.rwa_data import HOURS_PER_YEAR
 from mayavi.markets.rwa_history import VOL_HALF_LIFE
 from mayavi.markets.rwa_model import RWAModel
 from mayavi.markets.streams import stream
-from tools.calibrate_rwa import calibrate, volatility_half_life
+from tools.calibrate_rwa import calibrate, compare, volatility_half_life
 
 
 def test_the_defaults_are_what_the_data_says(cases: Path) -> None:
@@ -33,6 +33,12 @@ def test_the_page_says_which_parameters_data_decides(cases: Path, repository: Pa
     for field in fields(RWAModel):
         line = next(line for line in page.splitlines() if line.startswith(f"| `{field.name}` |"))
         assert ("assumed" in line) == (field.name not in found), line
+
+
+def test_the_page_shows_how_near_it_comes(cases: Path, repository: Path) -> None:
+    page = (repository / "docs" / "rl" / "rwa-market.md").read_text(encoding="utf-8")
+    for name, (files, drawn) in compare(cases / "market").items():
+        assert f"| {name} | {files:.3g} | {drawn:.3g} |" in page
 
 
 def test_the_drawn_market_moves_as_the_files_did(cases: Path) -> None:

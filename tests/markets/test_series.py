@@ -44,6 +44,15 @@ def test_a_csv_file_gives_times_prices_and_lines(file) -> None:
         series.prices[0] = 2.0
 
 
+def test_the_order_of_time_can_be_found(file) -> None:
+    for rows in (("1,1.5", "2,2.5", "3,3.5"), ("3,3.5", "2,2.5", "1,1.5")):
+        series = Series.read(file(lines(*rows)), order="either")
+        assert series.times.tolist() == [1, 2, 3]
+        assert series.prices.tolist() == [1.5, 2.5, 3.5]
+    with pytest.raises(BadSeries, match="line 4"):
+        Series.read(file(lines("3,1", "1,1", "2,1")), order="either")
+
+
 @pytest.mark.parametrize("header", ["time,close", "Timestamp,Price", " dt , C ", "date,value", "DateTime,close"])
 def test_columns_are_found_by_name(file, header: str) -> None:
     assert Series.read(file(lines("0,1", "60,2", header=header))).prices.tolist() == [1.0, 2.0]
