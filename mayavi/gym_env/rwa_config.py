@@ -55,7 +55,10 @@ class RWAConfig(EnvConfig):
     )
     risk_aversion: float = Field(2.0, ge=0, le=1_000, description="with `log_growth`: half of it times the square")
     reward_scaling: float = Field(100.0, gt=0, le=1e9, description="rewards are multiplied by it: 100 is in percent")
-    market: dict[str, Any] = Field(default_factory=dict, description="parameters of `RWAModel` that differ")
+    market: dict[str, Any] = Field(
+        default_factory=dict,
+        description="parameters of `RWAModel` that differ, of the drawn market or of what a file lacks",
+    )
     data: str | None = Field(None, description="a CSV or Parquet file of a real market instead of drawn ones")
     begin: str | None = Field(None, description="with `data`: the time from which it is used")
     end: str | None = Field(None, description="with `data`: the time up to which it is used")
@@ -65,9 +68,6 @@ class RWAConfig(EnvConfig):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        facts: dict[str, Any] = {}
         if self.data is None and (self.begin is not None or self.end is not None):
-            raise PydanticCustomError("rwa", "begin and end choose a part of a file; give data too", facts)
-        if self.data is not None and self.market:
-            raise PydanticCustomError("rwa", "a file is no model: leave market out, or data", facts)
+            raise PydanticCustomError("rwa", "begin and end choose a part of a file; give data too")
         return self

@@ -22,7 +22,6 @@ from mayavi.gym_env.configuration import SPLITS
 from mayavi.gym_env.episodes import episode_stream
 from mayavi.gym_env.rwa_config import LOOKBACK, RWAConfig
 from mayavi.gym_env.rwa_observations import FEATURES, features
-from mayavi.markets.moments import say_time, to_seconds
 from mayavi.markets.rwa_assets import growth, trade_gas_usd
 from mayavi.markets.rwa_data import ASSETS, COLUMNS, HOUR_SECONDS, PLACE, RWAMarket
 from mayavi.markets.rwa_model import RWAModel
@@ -259,7 +258,9 @@ def model_of(parameters: dict[str, Any]) -> RWAModel:
 def open_markets(config: RWAConfig, rows: int, starts: NDArray[np.int64]) -> RowMarkets:
     """What `config` asks for. `starts` is where rows of a shared market keep the hour they started at."""
     if config.data is not None:
-        market = chosen_hours(_read(config.data), config.begin, config.end)
+        from mayavi.markets.rwa_history import read_rwa  # only who has data pays for it
+
+        market = read_rwa(config.data, begin=config.begin, end=config.end, model=model_of(config.market))
         first, last = span_of(market, config)
         starts[:] = first
         return SharedMarket(market, config, rows, first, first if config.start == "fixed" else last, starts)
@@ -268,31 +269,6 @@ def open_markets(config: RWAConfig, rows: int, starts: NDArray[np.int64]) -> Row
     only = model_of(config.market).draw([episode_stream("rwa", "train", 0)], LOOKBACK + config.horizon)
     starts[:] = LOOKBACK
     return SharedMarket(only, config, rows, LOOKBACK, LOOKBACK, starts)
-
-
-def _read(path: str) -> RWAMarket:
-    from mayavi.markets.rwa_history import read_rwa
-
-    return read_rwa(path)
-
-
-def chosen_hours(market: RWAMarket, begin: str | None, end: str | None) -> RWAMarket:
-    """The part of `market` from one time to another."""
-    assert market.times is not None
-    at = [0, len(market.times)]
-    for which, (name, told) in enumerate((("begin", begin), ("end", end))):
-        if told is None:
-            continue
-        try:
-            seconds = to_seconds(told)
-        except ValueError:
-            raise UsageError(f"{name} '{told}' is no time", "write it as 2024-01-31 or 2024-01-31T06:00") from None
-        at[which] = int(np.searchsorted(market.times, seconds, side="right" if which else "left"))
-    if at[1] - at[0] < 2:
-        whole = f"it goes from {say_time(float(market.times[0]))} to {say_time(float(market.times[-1]))}"
-        raise UsageError(f"'{market.source}' has no hours between begin and end", whole)
-    part = slice(*at)
-    return RWAMarket(market.times[part], market.values[:, part].copy(), market.source, market.assumed)
 
 
 def span_of(market: RWAMarket, config: RWAConfig) -> tuple[int, int]:

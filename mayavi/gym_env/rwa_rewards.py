@@ -55,8 +55,8 @@ def seed(env: RWAYieldEnv) -> Floats:
     """
     columns, config = env.columns, env.config
     excess = columns["hourly_return"] - hourly_rate(config.risk_free_rate)
-    spread = trailing_deviation(env)
-    sharpe = np.where(env.hours > 1, excess / (spread + 1e-8), excess * 100.0)
+    _, deviation, count = trailing_moments(env)
+    sharpe = np.where(count > 1, excess / (deviation + 1e-8), excess * 100.0)
     pegs, held = env.markets.pegs_at(env.hours), columns["target"]
     depegs = np.zeros(env.rows)
     for asset, least in enumerate(SEED_PEGS):
@@ -66,50 +66,24 @@ def seed(env: RWAYieldEnv) -> Floats:
     return rewards
 
 
-def trailing_returns(env: RWAYieldEnv) -> tuple[Floats, Floats]:
-    """(168, rows) returns of the last hours, zero where there was none yet, and for each row how many there are."""
-    hours = env.hours
-    count = np.minimum(hours, SHARPE_WINDOW)
-    returns = np.zeros((SHARPE_WINDOW, env.rows))
-    later = env.value_at(hours)
-    for back in range(1, int(count.max(initial=0)) + 1):
-        earlier = env.value_at(hours - back)  # the start's again before the start: a return of zero
-        returns[back - 1] = later / earlier - 1.0
-        later = earlier
-    return returns, count.astype(np.float64)
-
-
-def trailing_deviation(env: RWAYieldEnv) -> Floats:
-    """The standard deviation of the returns of the last 168 hours, or of as many as there are."""
-    returns, count = trailing_returns(env)
-    return _deviation(returns, count)[1]
+def trailing_moments(env: RWAYieldEnv) -> tuple[Floats, Floats, Floats]:
+    """Mean and standard deviation of the returns of the last 168 hours, or of as many as there are, and how many."""
+    back = env.hours[:, None] + np.arange(-SHARPE_WINDOW, 1)
+    values = env.value_at(back)  # the start's before the start: a return of zero
+    returns = values[:, 1:] / values[:, :-1] - 1.0
+    count = np.minimum(env.hours, SHARPE_WINDOW).astype(np.float64)
+    known = np.maximum(count, 1.0)
+    mean = returns.sum(axis=1) / known
+    squares = np.where(back[:, 1:] > 0, (returns - mean[:, None]) ** 2, 0.0)
+    return mean, np.sqrt(squares.sum(axis=1) / known), count
 
 
 def sharpe_ratio(env: RWAYieldEnv) -> Floats:
     """A year's, of the last 168 hours or as many as there are; zero before there are two that differ."""
-    returns, count = trailing_returns(env)
-    mean, deviation = _deviation(returns, count)
+    mean, deviation, count = trailing_moments(env)
     excess = (mean - hourly_rate(env.config.risk_free_rate)) * HOURS_PER_YEAR**0.5
     ratio: Floats = np.where((count > 1) & (deviation > 0), excess / np.maximum(deviation, 1e-300), 0.0)
     return ratio
-
-
-def _deviation(returns: Floats, count: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of the first `count` of each column, added one after the other."""
-    known = np.maximum(count, 1.0)
-    mean = _added(returns) / known
-    place = np.arange(len(returns))[:, None]
-    squares = np.where(place < count, (returns - mean) ** 2, 0.0)
-    deviation: Floats = np.sqrt(_added(squares) / known)
-    return mean, deviation
-
-
-def _added(values: Floats) -> Floats:
-    """The sum of each column: in one order whatever the number of columns, so that a row is a row anywhere."""
-    total = np.zeros(values.shape[1])
-    for each in values:
-        total += each
-    return total
 
 
 REWARDS: dict[str, Callable[[RWAYieldEnv], Floats]] = {"log_growth": log_growth, "seed": seed}

@@ -229,8 +229,9 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         return np.minimum(self.steps, self.config.horizon)
 
     def value_at(self, hours: NDArray[np.int64]) -> Floats:
-        """What each portfolio was worth at its own of `hours`; before the start, what it had then."""
-        found: Floats = self._flat_values.take(self._value_origins + np.maximum(hours, 0))
+        """What each portfolio was worth at its own of `hours`, one or several; before the start, what it had then."""
+        first = self._value_origins.reshape(-1, *(1,) * (hours.ndim - 1))
+        found: Floats = self._flat_values.take(first + np.maximum(hours, 0))
         return found
 
     def drawdown(self) -> Floats:
