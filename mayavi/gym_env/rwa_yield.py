@@ -145,8 +145,14 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         if self.config.actions == "continuous":
             return project_columns((np.ascontiguousarray(actions.T) + 1.0) * 0.5, *self._bounds)
         chosen = self._menu[np.maximum(actions - 1, 0)].T
-        held = project_columns(self.weights, *self._bounds)
+        held = np.where(self._within_bounds(), self.weights, project_columns(self.weights, *self._bounds))
         return np.where(actions == HOLD, held, chosen)
+
+    def _within_bounds(self) -> NDArray[np.bool_]:
+        """Whether the weights of each row, as they drifted, break no bound."""
+        low, high = self._bounds
+        within: NDArray[np.bool_] = ((self.weights >= low) & (self.weights <= high)).all(axis=0)
+        return within
 
     # -- an episode ---------------------------------------------------------------------------------------------------
 
@@ -187,9 +193,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         later = np.minimum(hours + 1, config.horizon)
         target = self.targets(actions)
         turnover = _total(np.abs(target - before))
-        low, high = self._bounds
-        within = ((before >= low) & (before <= high)).all(axis=0)
-        rests = (turnover < config.least_turnover) & within
+        rests = (turnover < config.least_turnover) & self._within_bounds()
         target = np.where(rests, before, target)
         turnover = np.where(rests, 0.0, turnover)
         cost = np.minimum(turnover * (config.rebalance_cost_bps / 10_000.0), 1.0) * value
