@@ -33,11 +33,13 @@ def measure(effort: Effort) -> Section:
     except ModuleNotFoundError as missing:
         raise Unavailable(f"{missing.name} is not installed", "`pip install 'mayavi-sim[rl]'` installs it") from None
     from benchmarks.rl_training import trainings
+    from mayavi.gym_env.chain_rows import ChainRowsEnv
     from mayavi.gym_env.registry import ENVS
 
     Fork.replica("ethereum")  # built before anything that only opens it
     sizes = QUICK_ROWS if effort.quick else ROWS
-    shares = {name: environment(section, name, sizes, effort) for name in ENVS}
+    on_chain = [name for name, each in ENVS.items() if issubclass(each.load(), ChainRowsEnv)]
+    shares = {name: environment(section, name, sizes, effort) for name in on_chain}
     for threads in sorted({threads for each in shares.values() for threads in each}):
         name = min(shares, key=lambda each: shares[each][threads])
         what = f"of {_cores(threads)} ÷ EVM time of a row, {max(sizes)} rows (least of all: {name})"

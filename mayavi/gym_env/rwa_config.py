@@ -56,7 +56,7 @@ class RWAConfig(EnvConfig):
     risk_aversion: float = Field(2.0, ge=0, le=1_000, description="with `log_growth`: half of it times the square")
     reward_scaling: float = Field(100.0, gt=0, le=1e9, description="rewards are multiplied by it: 100 is in percent")
     market: dict[str, Any] = Field(
-        default_factory=dict,
+        {},
         description="parameters of `RWAModel` that differ, of the drawn market or of what a file lacks",
     )
     data: str | None = Field(None, description="a CSV or Parquet file of a real market instead of drawn ones")

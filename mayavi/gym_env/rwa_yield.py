@@ -151,8 +151,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
     def _within_bounds(self) -> NDArray[np.bool_]:
         """Whether the weights of each row, as they drifted, break no bound."""
         low, high = self._bounds
-        within: NDArray[np.bool_] = ((self.weights >= low) & (self.weights <= high)).all(axis=0)
-        return within
+        return np.asarray(((self.weights >= low) & (self.weights <= high)).all(axis=0))
 
     # -- an episode ---------------------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ REST_OF = {"aave-shock": "aave", "compound": "aave", "market": "liquidator"}
 """Whose section has the settings that another does not repeat."""
 
 
-@pytest.mark.parametrize("name", ["aave", "aave-shock", "compound", "vesting", "liquidator", "market"])
+@pytest.mark.parametrize("name", ["aave", "aave-shock", "compound", "vesting", "liquidator", "rwa", "market"])
 def test_every_setting_is_on_the_page_with_its_default(name: str) -> None:
     told = {**(settings_of(REST_OF[name]) if name in REST_OF else {}), **settings_of(name)}
     fields = entry(name).load().config_type.model_fields

@@ -18,7 +18,7 @@ from mayavi.rl.optimum import SearchSettings, find_optimum
 from mayavi.rl.play import play
 from mayavi.rl.strategies import Planned, baseline
 
-REAL = ("aave", "aave-shock", "compound", "vesting", "liquidator")
+REAL = ("aave", "aave-shock", "compound", "vesting", "liquidator", "rwa")
 pytestmark = pytest.mark.slow
 
 
@@ -36,7 +36,7 @@ def test_a_searched_plan_earns_again_what_the_search_saw_and_nobody_earns_more(n
     assert document["optimum"]["distinct_starts"] == 5
 
 
-@pytest.mark.parametrize("name", ["aave", "vesting", "liquidator"])
+@pytest.mark.parametrize("name", ["aave", "vesting", "liquidator", "rwa"])
 def test_a_fixed_start_is_one_state_whatever_the_episode_and_the_split(name: str) -> None:
     starts: set[str] = set()
     for split in ("train", "test"):
