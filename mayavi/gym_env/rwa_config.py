@@ -59,7 +59,11 @@ class RWAConfig(EnvConfig):
         {},
         description="parameters of `RWAModel` that differ, of the drawn market or of what a file lacks",
     )
-    data: str | None = Field(None, description="a CSV or Parquet file of a real market instead of drawn ones")
+    data: str | None = Field(
+        None,
+        description="a CSV or Parquet file of a real market instead of drawn ones, or columns of several: "
+        "`eth_price=FILE:COLUMN, btc_price=FILE:COLUMN, fed_rate=FILE:COLUMN@HOURS`",
+    )
     begin: str | None = Field(None, description="with `data`: the time from which it is used")
     end: str | None = Field(None, description="with `data`: the time up to which it is used")
     boundaries: Boundaries = Field(

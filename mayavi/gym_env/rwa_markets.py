@@ -258,9 +258,7 @@ def model_of(parameters: dict[str, Any]) -> RWAModel:
 def open_markets(config: RWAConfig, rows: int, starts: NDArray[np.int64]) -> RowMarkets:
     """What `config` asks for. `starts` is where rows of a shared market keep the hour they started at."""
     if config.data is not None:
-        from mayavi.markets.rwa_history import read_rwa  # only who has data pays for it
-
-        market = read_rwa(config.data, begin=config.begin, end=config.end, model=model_of(config.market))
+        market = read_market(config)
         first, last = span_of(market, config)
         starts[:] = first
         return SharedMarket(market, config, rows, first, first if config.start == "fixed" else last, starts)
@@ -269,6 +267,14 @@ def open_markets(config: RWAConfig, rows: int, starts: NDArray[np.int64]) -> Row
     only = model_of(config.market).draw([episode_stream("rwa", "train", 0)], LOOKBACK + config.horizon)
     starts[:] = LOOKBACK
     return SharedMarket(only, config, rows, LOOKBACK, LOOKBACK, starts)
+
+
+def read_market(config: RWAConfig) -> RWAMarket:
+    """The real market that `config` names, from `begin` to `end`."""
+    from mayavi.markets.rwa_sources import open_rwa  # only who has data pays for it
+
+    assert config.data is not None
+    return open_rwa(config.data, begin=config.begin, end=config.end, model=model_of(config.market))
 
 
 def span_of(market: RWAMarket, config: RWAConfig) -> tuple[int, int]:

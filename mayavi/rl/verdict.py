@@ -32,14 +32,18 @@ def judged(
     equal: int = 0,
     confidence: float = 0.95,
     minimum: int = MINIMUM_DISTINCT,
+    of: tuple[str, str] = ("episode", "episodes"),
+    told: tuple[str, str, str] = ("earns", "more", "less"),
 ) -> Verdict:
     """The verdict on `strategy` against another on the same episodes.
 
     `difference` is the mean of the paired differences with its interval, `distinct` how many of the pairs of
-    trajectories differ from each other, `equal` in how many episodes both earned exactly the same.
+    trajectories differ from each other, `equal` in how many episodes both earned exactly the same. `of` is what one
+    and many of them are called, `told` how the difference is said: what it does, and more or less of it.
     """
+    one, many = of
     if distinct < minimum:
-        every = f"{episodes:,} episode{'s are' if episodes != 1 else ' is'}"
+        every = f"{episodes:,} {f'{many} are' if episodes != 1 else f'{one} is'}"
         if distinct == episodes:
             return Verdict("saturated", f"{every} too few: a claim needs {minimum:,} distinct trajectories")
         played = "1 distinct trajectory" if distinct == 1 else f"{distinct:,} distinct trajectories"
@@ -50,20 +54,21 @@ def judged(
     interval = f"[{number(difference.low)}, {number(difference.high)}]"
     share = f"{confidence * 100:g} %"
     if difference.low > 0 or difference.high < 0:
-        more, side = ("more", "above") if difference.low > 0 else ("less", "below")
+        apart = number(abs(difference.value))
+        more, side = (told[1], "above") if difference.low > 0 else (told[2], "below")
         return Verdict(
             "better" if difference.low > 0 else "worse",
-            f"{strategy} earns {number(abs(difference.value))} {more} than {against} on the same {episodes:,} episodes,"
+            f"{strategy} {told[0]} {apart} {more} than {against} on the same {episodes:,} {many},"
             f" and the whole {share} interval {interval} lies {side} zero",
         )
     if equal == episodes:
         return Verdict(
-            "indistinguishable", f"{strategy} earned exactly what {against} did in each of {episodes:,} episodes"
+            "indistinguishable", f"{strategy} earned exactly what {against} did in each of {episodes:,} {many}"
         )
     return Verdict(
         "indistinguishable",
         f"the {share} interval of the difference, {interval}, holds zero:"
-        f" {episodes:,} episodes do not tell {strategy} from {against}",
+        f" {episodes:,} {many} do not tell {strategy} from {against}",
     )
 
 
