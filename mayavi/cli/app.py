@@ -8,7 +8,21 @@ from typing import Annotated
 import typer
 
 from mayavi import __version__
-from mayavi.cli import artifact, demo, doctor, position, run, runs, scenarios, snapshot, sweep, train, validate, world
+from mayavi.cli import (
+    artifact,
+    backtest,
+    demo,
+    doctor,
+    position,
+    run,
+    runs,
+    scenarios,
+    snapshot,
+    sweep,
+    train,
+    validate,
+    world,
+)
 from mayavi.cli import eval as eval_command
 from mayavi.cli.group import command_group
 
@@ -43,6 +57,9 @@ app.command("sweep", short_help="Run a scenario with many seeds and summarise: m
 app.command("train", short_help="Train a policy with RLlib or stable-baselines3, and keep it.")(train.train)
 app.command("eval", short_help="What a trained policy is worth against baselines, and what that proves.")(
     eval_command.evaluate
+)
+app.command("backtest", short_help="What a portfolio policy would have earned, against rules and with fees.")(
+    backtest.backtest
 )
 app.add_typer(runs.app, name="runs")
 app.add_typer(artifact.app, name="artifact")

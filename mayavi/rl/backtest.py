@@ -22,7 +22,7 @@ from mayavi.rl.block_bootstrap import BLOCK_HOURS, resampled_metrics
 from mayavi.rl.evaluation import pooled_name
 from mayavi.rl.interval_estimates import Bootstrap
 from mayavi.rl.play import Progress, Strategy
-from mayavi.rl.portfolio_metrics import METRICS, Floats, portfolio_metrics
+from mayavi.rl.portfolio_metrics import HOURS_A_YEAR, METRICS, Floats, portfolio_metrics, ratio
 from mayavi.rl.strategies import OPTIMUM, Chance, Trained, baseline, check_strategies
 from mayavi.rl.verdict import MINIMUM_DISTINCT, Verdict, judged
 from mayavi.sim.statistics import Estimate
@@ -145,7 +145,7 @@ def backtest(
         if not all(isinstance(each, Trained) for each in subjects):
             threads = 1  # a stranger may remember what another thread made it do
         runs = run_drawn(make, players, settings.episodes, threads=threads, progress=progress)
-        portfolios = _of_episodes(runs, settings)
+        portfolios = _of_episodes(runs, settings, env.config.horizon)
     pairs = [(one, other) for one in own for other in names] or [(one, names[0]) for one in names[1:]]
     comparisons = tuple(
         _compared([portfolios[one]], portfolios[other], metric, settings, env.config)
@@ -223,20 +223,21 @@ def _baselines(env: RWAYieldEnv, against: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _of_episodes(runs: Runs, settings: BacktestSettings) -> dict[str, Portfolio]:
-    """Episodes are drawn one by one, so they are what is drawn again."""
+def _of_episodes(runs: Runs, settings: BacktestSettings, horizon: int) -> dict[str, Portfolio]:
+    """Episodes are drawn one by one, so they are what is drawn again. A figure is the mean of the episodes'.
+
+    But for two: what a single month would come to in a year is a lottery ticket, and the mean of many is that of the
+    luckiest. The CAGR is that of the mean log growth, and Calmar's ratio is this over the mean of the drawdowns.
+    """
     everything = np.stack([outcome.metrics[metric] for outcome in runs.outcomes.values() for metric in METRICS])
-    resampled = settings.bootstrap.resampled_means(everything)
-    means = everything.mean(axis=1)
-    found, at = {}, 0
-    for name, outcome in runs.outcomes.items():
-        own = {metric: resampled[:, at + place] for place, metric in enumerate(METRICS)}
-        figures = {
-            metric: settings.bootstrap.interval(float(means[at + place]), own[metric])
-            for place, metric in enumerate(METRICS)
-        }
-        found[name] = Portfolio(outcome, figures, own)
-        at += len(METRICS)
+    both = np.concatenate([everything.mean(axis=1)[None], settings.bootstrap.resampled_means(everything)])
+    found = {}
+    for at, (name, outcome) in enumerate(runs.outcomes.items()):
+        own = {metric: both[:, at * len(METRICS) + place] for place, metric in enumerate(METRICS)}
+        own["cagr"] = np.expm1(np.minimum(own["log_growth"] * (HOURS_A_YEAR / horizon), 700.0))
+        own["calmar"] = ratio(own["cagr"], own["max_drawdown"])
+        figures = {metric: settings.bootstrap.interval(float(own[metric][0]), own[metric][1:]) for metric in METRICS}
+        found[name] = Portfolio(outcome, figures, {metric: own[metric][1:] for metric in METRICS})
     return found
 
 

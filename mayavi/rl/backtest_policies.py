@@ -8,7 +8,7 @@ their data ends, each window is played by the newest that was over by then: that
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,27 +125,36 @@ def subject_of(name: str, agent: Any, config: RWAConfig, *, seed: int = 0) -> St
     )
 
 
-def subjects_of(models: Sequence[Model], env: RWAYieldEnv, *, seed: int = 0, in_sample: bool = False) -> list[Strategy]:
-    """The policies of `models` as strategies, those of one algorithm and seed as one that walks forward.
-
-    With `in_sample` nobody is refused for having seen what is played.
-    """
-    for model in models:
-        model.check_fits(env)
+def grouped(models: Sequence[Model], *, historical: bool) -> dict[str, list[Model]]:
+    """`models` by the name of who plays; in a real market those of one algorithm and seed are one, walking forward."""
     groups: dict[tuple[Any, ...], list[Model]] = {}
-    for model in models:
+    for at, model in enumerate(models):
         config = model.config
-        apart = () if isinstance(env.markets, SharedMarket) and not in_sample else (len(groups),)
-        groups.setdefault((config.framework, config.algorithm, config.recurrent, config.seed, *apart), []).append(model)
+        key = (config.framework, config.algorithm, config.recurrent, config.seed)
+        groups.setdefault(key if historical else (*key, at), []).append(model)
     names = _names([group[0] for group in groups.values()])
+    return dict(zip(names, groups.values(), strict=True))
+
+
+def subjects_of(
+    groups: Mapping[str, Sequence[Model]], env: RWAYieldEnv, *, seed: int = 0, in_sample: bool = False
+) -> list[Strategy]:
+    """The strategies that policies are, by name; with `in_sample` nobody is refused for having seen what is played."""
     found: list[Strategy] = []
-    for name, group in zip(names, groups.values(), strict=True):
-        if in_sample:
-            found += [Trained(name, model.policy(), True, seed) for model in group]
-            continue
-        turns = check_unseen(group, env)
+    for name, group in groups.items():
+        for model in group:
+            model.check_fits(env)
+        turns = [] if in_sample else check_unseen(group, env)
         policies = [model.policy() for model in group]
-        found.append(Relay(name, policies, turns, seed) if len(group) > 1 else Trained(name, policies[0], True, seed))
+        if len(group) == 1:
+            found.append(Trained(name, policies[0], True, seed))
+        elif in_sample:
+            raise UsageError(
+                f"{len(group)} policies are called '{name}', and in sample there is no telling whose turn it is",
+                "name one of them",
+            )
+        else:
+            found.append(Relay(name, policies, turns, seed))
     return found
 
 

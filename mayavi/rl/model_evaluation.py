@@ -69,7 +69,7 @@ def evaluate_models(
         used |= versions(model.config.framework)
     told: dict[str, Any] = {
         "against": names,
-        "models": [_facts(name, model) for name, model in known.items()],
+        "models": [model_facts(name, model) for name, model in known.items()],
         "versions": used,
         "differing": differing_settings(known) if are_pooled(list(known)) else None,
     }
@@ -199,7 +199,7 @@ def _names(models: Sequence[Model]) -> list[str]:
     return names
 
 
-def _facts(name: str, model: Model) -> dict[str, Any]:
+def model_facts(name: str, model: Model) -> dict[str, Any]:
     """What a policy came of; nothing of when or where, so that the same training gives the same."""
     config, checkpoint = model.config, model.checkpoint()
     return {

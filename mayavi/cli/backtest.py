@@ -1,0 +1,238 @@
+"""`mayavi backtest`: what a portfolio policy would have earned, and what that proves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mayavi.cli.eval import ModelsOption, settings_of
+from mayavi.cli.output import Column, print_json, print_note, print_table
+from mayavi.cli.progress import activity, counted
+from mayavi.errors import UnknownName, UsageError
+
+PORTFOLIO = "rwa"
+
+
+def backtest(
+    env: Annotated[str, typer.Argument(metavar="ENV", help="The environment: rwa.")],
+    policies: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            metavar="RUN|CHECKPOINT",
+            help="A training run or a checkpoint (RUN:STEP, RUN:best); may be given again. Without one: rules alone.",
+        ),
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--data",
+            metavar="FILE|COLUMN=FILE:COLUMN",
+            help="A real market: one file, or a column of a file for each of several --data.",
+        ),
+    ] = None,
+    simulated: Annotated[bool, typer.Option("--simulated", help="Drawn markets; so it is without --data.")] = False,
+    episodes: Annotated[
+        int | None, typer.Option("--episodes", metavar="N", help="Of drawn markets: how many; by default 1,000.")
+    ] = None,
+    split: Annotated[str, typer.Option("--split", metavar="train|validation|test", help="Which episodes.")] = "test",
+    begin: Annotated[
+        str | None, typer.Option("--begin", metavar="TIME", help="Of --data: from when it counts.")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--end", metavar="TIME", help="Of --data: up to when it counts.")] = None,
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="A,B,…", help="Whom to compare with; by default every rule.")
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the environment; may be given again."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="What random play and the bootstrap draw from.")] = 0,
+    block: Annotated[
+        int, typer.Option("--block-hours", metavar="N", help="Of --data: the mean length of a bootstrap's block.")
+    ] = 168,
+    minimum: Annotated[
+        int, typer.Option("--min-distinct", metavar="N", help="Episodes or blocks below which nothing is claimed.")
+    ] = 20,
+    in_sample: Annotated[
+        bool, typer.Option("--in-sample", help="Play policies on what they were trained on too, and say so.")
+    ] = False,
+    models: ModelsOption = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="OUT", help="Write charts and tables as one page.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Threads; changes the time it takes, no result.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Play portfolios in the same markets, hour by hour and with fees, and say what the outcome proves.
+
+    Policies are played on what they have not seen: drawn markets of the test split, or windows of a real market that
+    begin after all that a policy was trained on. Of several policies with different ends of training, each window is
+    played by the newest that may.
+    """
+    if env != PORTFOLIO:
+        raise UnknownName.of("portfolio", env, [PORTFOLIO], f"a backtest plays '{PORTFOLIO}'; `mayavi eval` the others")
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} threads do nothing", "give at least one thread")
+    _check_market(data, simulated, episodes, begin, end)
+    _check_place(html)
+    from mayavi.rl.backtest import EPISODES, RESAMPLES, BacktestSettings
+    from mayavi.rl.interval_estimates import Bootstrap
+    from mayavi.rl.model_backtest import backtest_models
+    from mayavi.rl.model_evaluation import check_split
+    from mayavi.rl.models import open_model
+
+    settings = BacktestSettings(
+        EPISODES if episodes is None else episodes, seed, Bootstrap(seed, RESAMPLES), minimum, block
+    )
+    config: dict[str, Any] = {**settings_of(overrides or []), "split": check_split(split)}
+    if data:
+        config |= {"data": ", ".join(data), "begin": begin, "end": end}
+    names = None if against is None else [each.strip() for each in against.split(",") if each.strip()]
+    with activity("opening policies and markets"):
+        found = [open_model(each, models) for each in policies or []]
+    with counted("playing", "portfolios" if data else "episodes", eta=True) as advance:
+        document = backtest_models(
+            found,
+            names,
+            settings,
+            config=config,
+            in_sample=in_sample,
+            command=_command(locals()),
+            threads=threads,
+            progress=advance,
+        )
+    if html is not None:
+        from mayavi.rl.backtest_page import page_of
+
+        html.write_text(page_of(document), encoding="utf-8")
+    if as_json:
+        print_json(document)
+        return
+    tell(document)
+    if html is not None:
+        print_note(f"drawn in {html}")
+
+
+def _check_market(
+    data: list[str] | None, simulated: bool, episodes: int | None, begin: str | None, end: str | None
+) -> None:
+    if data and simulated:
+        raise UsageError("a market is drawn or real, not both", "give --data or --simulated")
+    if data and episodes is not None:
+        raise UsageError("a real market has as many windows as fit", "leave --episodes out; --begin and --end choose")
+    if not data and (begin or end):
+        raise UsageError("drawn markets have no times", "--begin and --end choose a part of --data")
+    if data and len(data) > 1 and (plain := [each for each in data if "=" not in each]):
+        raise UsageError(
+            f"'{plain[0]}' is one of several --data and names no column",
+            "write --data eth_price=FILE:COLUMN for each, or one file with all columns",
+        )
+
+
+def _check_place(html: Path | None) -> None:
+    if html is None:
+        return
+    if html.is_dir():
+        raise UsageError(f"'{html}' is a folder", "name a file in it")
+    if not html.absolute().parent.is_dir():
+        raise UsageError(f"there is no folder '{html.absolute().parent}'", "create it, or name another place")
+
+
+def _command(given: dict[str, Any]) -> str:
+    """The command that makes the same again."""
+    import shlex
+
+    parts = ["mayavi", "backtest", given["env"]]
+    for option, key in (("--policy", "policies"), ("--data", "data"), ("--set", "overrides")):
+        for value in given[key] or []:
+            parts += [option, value]
+    if not given["data"]:
+        parts += ["--simulated", "--episodes", str(given["settings"].episodes)]
+    for option, key in (("--begin", "begin"), ("--end", "end"), ("--against", "against"), ("--models", "models")):
+        if given[key] is not None:
+            parts += [option, str(given[key])]
+    parts += ["--split", given["split"], "--seed", str(given["seed"])]
+    for option, key, usual in (("--block-hours", "block", 168), ("--min-distinct", "minimum", 20)):
+        if given[key] != usual:
+            parts += [option, str(given[key])]
+    if given["in_sample"]:
+        parts.append("--in-sample")
+    return shlex.join(parts)
+
+
+SHOWN = {
+    "total_return": "return",
+    "cagr": "CAGR",
+    "volatility": "vol",
+    "sharpe": "Sharpe",
+    "sortino": "Sortino",
+    "max_drawdown": "max drawdown",
+    "turnover": "turnover",
+    "cost": "cost $",
+}
+
+
+def tell(document: dict[str, Any]) -> None:
+    """The backtest for a person."""
+    from mayavi.rl.backtest import BOUND
+    from mayavi.rl.backtest_page import figure
+
+    market, config, settings = document["market"], document["env"]["config"], document["settings"]
+    heading = [PORTFOLIO, f"{config['split']} split"]
+    if market["kind"] == "historical":
+        heading += [market["source"], f"{market['windows'][0][0]} to {market['windows'][-1][1]}"]
+        heading += [f"{market['episodes']:,} windows of {market['hours']:,} hours"]
+    else:
+        heading += [f"{market['episodes']:,} drawn markets of {market['hours']:,} hours"]
+    print(" · ".join([*heading, f"{config['rebalance_cost_bps']:g} bps and gas"]))
+    if document["in_sample"]:
+        print("in sample: a policy here may have been trained on what it plays")
+    share = f"{settings['confidence'] * 100:g} %"
+    rows = []
+    for name, one in document["strategies"].items():
+        told = {metric: figure(metric, one["metrics"][metric]["value"]) for metric in SHOWN}
+        told["sharpe"] += f" {_interval('sharpe', one['metrics']['sharpe'])}"
+        told["total_return"] += f" {_interval('total_return', one['metrics']['total_return'])}"
+        rows.append((name, *told.values(), f"{one['stopped']:,}"))
+    bound = figure("total_return", document[BOUND]["total_return"]["value"])
+    rows.append((BOUND, f"at most {bound}", *[""] * len(SHOWN)))
+    print_table([Column("", right=False), *(Column(title) for title in SHOWN.values()), Column("stopped")], rows)
+    compared: dict[tuple[str, str], dict[str, Any]] = {}
+    for each in (*document["comparisons"], *document["pooled"]):
+        name = f"all {each['trainings']} of {each['strategy']}" if each["trainings"] > 1 else each["strategy"]
+        compared.setdefault((name, each["against"]), {})[each["metric"]] = each
+    left = Column("", right=False)
+    print_table(
+        [left, Column("against", right=False), Column(f"log growth, {share}"), left, Column(f"Sharpe, {share}"), left,
+         Column("wins")],
+        [
+            (
+                *pair,
+                *(part for metric in ("log_growth", "sharpe") for part in _difference(both[metric])),
+                f"{both['log_growth']['wins'] * 100:.0f} %",
+            )
+            for pair, both in compared.items()
+        ],
+    )  # fmt: skip
+    if market.get("assumed"):
+        print_note(f"filled by a rule, for want of data: {', '.join(market['assumed'])}")
+
+
+def _difference(paired: dict[str, Any]) -> tuple[str, str]:
+    from mayavi.rl.backtest_page import figure
+
+    metric = paired["metric"]
+    return f"{figure(metric, paired['difference']['value'])} {_interval(metric, paired['difference'])}", paired[
+        "verdict"
+    ]
+
+
+def _interval(metric: str, estimate: dict[str, float]) -> str:
+    from mayavi.rl.backtest_page import figure
+
+    return f"[{figure(metric, estimate['low'])}, {figure(metric, estimate['high'])}]"
