@@ -14,7 +14,7 @@ from html import escape
 Numbers = Sequence[float]
 
 WIDTH, HEIGHT = 760, 280
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 12, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 30, 12, 34
 COLOURS = 10
 
 
