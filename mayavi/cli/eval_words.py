@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from mayavi.cli.output import Column, print_note, print_table
-from mayavi.gym_env.market_config import ROLES
-from mayavi.rl.eval_file import parts_of
 
 
 def tell(document: dict[str, Any]) -> None:
     """The evaluation for a person."""
+    from mayavi.rl.eval_file import parts_of
+
     env, settings = document["env"], document["settings"]
     how = "deterministic" if settings["deterministic"] else "stochastic"
     subject = ", ".join(
@@ -26,12 +26,18 @@ def tell(document: dict[str, Any]) -> None:
     parts = parts_of(document)
     for role, part in parts.items():
         if role:
-            many = f"the mean over {part['agents']} {role}s" if part["agents"] > 1 else f"that of the one {role}"
-            other = next(each for each in ROLES if each != role)
-            print_note(f"  a {role}'s reward is {many}; beside it the {other}s play {part['others']}")
+            _tell_role(role, part)
     _tell_strategies(parts, f"{settings['confidence'] * 100:g} %")
     for role, part in parts.items():
         _tell_proof(f"{role}: " if role else "", part, settings["episodes"])
+
+
+def _tell_role(role: str, part: Mapping[str, Any]) -> None:
+    from mayavi.gym_env.market_config import ROLES
+
+    (other,) = (each for each in ROLES if each != role)
+    many = f"the mean of {part['agents']} {role}s" if part["agents"] > 1 else f"that of one {role}"
+    print_note(f"  {role}: {many}, while the {other}s play {part['others']}")
 
 
 def _tell_differing(document: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from mayavi.errors import BadArgument, UsageError
 from mayavi.gym_env.configuration import EnvConfig
 from mayavi.gym_env.episodes import checked_episode, episode_streams
 from mayavi.gym_env.rendering import MODES
+from mayavi.protocols.health import NO_DEBT
 
 if TYPE_CHECKING:
     from gymnasium import spaces
@@ -124,7 +125,7 @@ class RowsEnv(ABC, Generic[C]):
 
     def tells(self, row: int) -> list[tuple[str, str]]:
         """The row in words, label and value, for `render`."""
-        return [(name, _in_words(values[row])) for name, values in self.exact().items()]
+        return [(name, _in_words(name, values[row])) for name, values in self.exact().items()]
 
     def line(self, row: int) -> str:
         """The row in one line, for `human`."""
@@ -256,9 +257,11 @@ class RowsEnv(ABC, Generic[C]):
         return f"<{type(self).__name__}: {self.rows} rows of '{self.name}', {self.config.split} split>"
 
 
-def _in_words(value: Any) -> str:
+def _in_words(name: str, value: Any) -> str:
     if isinstance(value, list):
-        return "  ".join(map(_in_words, value))
+        return "  ".join(_in_words(name, each) for each in value)
+    if name == "health_factor_wad" and value == NO_DEBT:
+        return "no debt"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -16,6 +16,7 @@ import mayavi.gym_env
 from mayavi.errors import BadArgument, UnknownName, UsageError
 from mayavi.gym_env import ENVS, entry, make_rows
 from mayavi.gym_env.registry import make_single, make_vector
+from mayavi.protocols.health import NO_DEBT
 from tests.gym_env.variants import NAMES, OURS, SMALL, VARIANTS, choices, episode, of_row, rows_of
 
 ROWS = 5
@@ -222,7 +223,7 @@ def test_an_episode_can_be_looked_at(name: str, settings: dict[str, Any]) -> Non
     assert table.startswith(f"{name} · train · episode 17 · step 1 of {text.env.config.horizon}\n")
     for label, values in text.env.exact().items():
         (line,) = [each for each in table.splitlines() if each.split()[0] == label]
-        if isinstance(values[0], int):
+        if isinstance(values[0], int) and values[0] != NO_DEBT:
             assert int(line.split()[1].replace(",", "")) == values[0]
 
     drawn = gymnasium.make(ENVS[name].id, render_mode="rgb_array", **settings)
@@ -244,6 +245,15 @@ def test_an_episode_can_be_looked_at(name: str, settings: dict[str, Any]) -> Non
     batch = make_vector(name, num_envs=2, render_mode="ansi", **settings)
     batch.reset(seed=1)
     assert len(batch.render()) == 2
+
+
+def test_who_owes_nothing_is_shown_without_a_health_factor() -> None:
+    env = make_single("aave", render_mode="ansi", start="fixed")
+    env.reset()
+    assert "no debt" not in env.render()
+    env.step(1)  # repays all of it
+    (line,) = [each for each in env.render().splitlines() if each.split()[0] == "health_factor_wad"]
+    assert line.split(maxsplit=1)[1] == "no debt"
 
 
 def test_unknown_names_are_told_with_the_nearest() -> None:

@@ -204,6 +204,70 @@ class TestRows:
         np.testing.assert_allclose(sums[0], sums[1], atol=1e-12)
 
 
+class TestScripts:
+    @pytest.mark.parametrize("actions", ["discrete", "continuous"])
+    def test_every_script_of_a_role_gives_actions_in_range_to_the_end(self, actions: str) -> None:
+        env = rows(3, actions=actions)
+        spaces_of, agents = env.role_spaces, {"borrower": 4, "liquidator": 2}
+        for role, scripts in env.role_strategies.items():
+            for name in scripts:
+                env.begin(range(3), range(3))
+                for _ in range(STORMY["horizon"]):
+                    chosen = {each: known[name if each == role else "noop"](env)
+                              for each, known in env.role_strategies.items()}  # fmt: skip
+                    assert chosen[role].shape[:2] == (3, agents[role])
+                    assert all(spaces_of[role][1].contains(one) for row in chosen[role] for one in row)
+                    env.step_all(*chosen.values())
+                assert not env.columns["clipped_by"].any()
+
+    def test_borrowers_do_what_the_pool_says_of_their_accounts(self) -> None:
+        env = rows(actions="continuous", health_factor=(1.1, 2.5), cash_yield=(-0.02, 0.12))
+        seen: set[int] = set()
+        for episode in range(6):
+            env.begin([0], [episode])
+            market = AaveV3(env.fleet.fork(0))
+            rate = market.reserve("USDC").variable_borrow_rate_ray / 10**27
+            band, spread = (
+                env.role_strategies["borrower"][name](env)[0, :, 0] for name in ("hold_band", "follow_spread")
+            )
+            for at, borrower in enumerate(env.borrowers):
+                data = market.account(borrower).data()
+                health = data.health_factor_wad / 10**18
+                wanted = 0.25 if health > 2 else health / 1.65 - 1 if health < 1.3 else 0
+                assert band[at] == pytest.approx(wanted, abs=1e-5)
+                owed = data.debt_usd_e8
+                goal = owed * health / 1.5 if env.columns["cash_yield_ppm"][0, at] / 1e6 > rate else 0
+                room = env.exact()["headroom_usdc"][0][at] * 100
+                share = goal / owed - 1 if goal < owed else (goal - owed) / room
+                assert spread[at] == pytest.approx(min(share, 1), abs=1e-4)
+                seen |= {int(np.sign(band[at])), 2 + (share > 0), 4 + (share == -1)}
+        assert seen == {-1, 0, 1, 2, 3, 4, 5}
+
+    def test_every_liquidator_looks_at_its_own_money_and_takes_what_pays(self) -> None:
+        env = rows(4)
+        env.begin(range(4), range(4))
+        script = env.role_strategies["liquidator"]["close_factor_max"]
+        taken = waited = 0
+        for _ in range(STORMY["horizon"]):
+            prizes = env.liquidatable.any(axis=1)
+            chosen = script(env)
+            money = env.each_liquidator(lambda: np.array(env._seen("money").ints()))
+            assert money.tolist() == env.exact()["money_usdc"]
+            assert not chosen[~prizes].any()
+            assert set(chosen[prizes].ravel() % 3) <= {0}  # all that may be taken, or nothing where it does not pay
+            taken, waited = taken + int((chosen > 0).sum()), waited + int((chosen == 0).sum())
+            env.step_all(np.zeros((4, 4), dtype=np.int64), chosen)
+        assert taken > 4
+        assert waited > 4
+        assert any(one != other for one, other in env.exact()["money_usdc"])
+
+    def test_who_owes_nothing_is_shown_without_a_health_factor(self) -> None:
+        env = AaveMarketEnv(STORMY, render_mode="ansi")
+        env.reset(seed=2)
+        env.step({name: 2 if policy_of(name) == "borrower" else 0 for name in env.agents})
+        assert "health_factor_wad: no debt  no debt  no debt  no debt" in env.render().splitlines()
+
+
 class TestAgainstTheScheduler:
     """Observations and rewards follow from these integers; they are compared step by step."""
 

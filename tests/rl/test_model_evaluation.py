@@ -88,6 +88,32 @@ def test_several_trainings_are_pooled_under_their_algorithm(models: Path, model:
         evaluate_models([model, open_model(model.path / "final")], ["noop"], QUICK)
 
 
+def test_trainings_that_differ_in_more_than_their_seed_are_pooled_with_a_warning(
+    models: Path, model: Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mayavi.cli.eval_words import tell
+
+    alike = evaluate_models([model, trained(models, 4, checkpoint_every_steps=1024)], ["noop"], QUICK)
+    assert alike["differing_settings"] == {}
+    tell(alike)
+    assert "warning" not in capsys.readouterr().out
+    assert "differing_settings" not in evaluate_models([model], ["noop"], QUICK)
+
+    other = trained(models, 5, learning_rate=1e-3, timesteps=1024, env_config={"horizon": 6, "start": "drawn"})
+    document = evaluate_models([model, other], ["noop"], QUICK)
+    assert document["differing_settings"] == {
+        "timesteps": {"ppo@1": 2048, "ppo@5": 1024},
+        "learning_rate": {"ppo@1": 3e-3, "ppo@5": 1e-3},
+        "env.horizon": {"ppo@1": 8, "ppo@5": 6},
+        "steps": {"ppo@1": 2048, "ppo@5": 1024},
+    }
+    assert document["pooled"][0]["trainings"] == 2
+    tell(document)
+    told = capsys.readouterr().out
+    assert "warning: the trainings differ in more than their seed: learning_rate is ppo@1 0.003, ppo@5 0.001\n" in told
+    assert "their common interval is not that of one training with another seed" in told
+
+
 def test_all_checkpoints_say_where_the_evaluation_stops_moving(model: Model) -> None:
     chosen = chosen_checkpoints(model, "all")
     assert [each.steps for each in chosen] == [512, 1024, 1536, 2048]
@@ -240,14 +266,3 @@ def test_an_evaluation_stays_verifiable_when_the_run_is_trained_further(tmp_path
     ) == (512, 1024)
     write_training(further, tmp_path / "b.zip")
     assert verify_training(read_bundle(tmp_path / "b.zip")).differences == ()
-
-
-def test_a_market_has_no_evaluation_and_the_page_says_how_its_policies_play(tmp_path: Path, repository: Path) -> None:
-    folder = tmp_path / "one"
-    folder.mkdir()
-    (folder / "run.json").write_text(json.dumps({"format": 1, "env": "market", "status": "finished"}))
-    with pytest.raises(UsageError, match="the market has several agents") as refused:
-        evaluate_models([open_model(folder)], ["noop"], QUICK)
-    page, _, place = (refused.value.hint or "").rpartition(": ")[2].partition("#")
-    assert place == "a-market"
-    assert "## A market\n" in (repository / page).read_text(encoding="utf-8")
