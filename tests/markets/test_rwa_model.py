@@ -101,8 +101,9 @@ def test_a_parameter_moves_what_follows_from_it_and_nothing_else(name: str) -> N
 
 
 def test_eth_vol_is_the_size_of_the_next_move() -> None:
-    """Divided by the volatility known before it, a move is a standard normal but for the few jumps."""
-    market = draw(replace(MODEL, jumps_up_per_year=0.0, jumps_down_per_year=0.0), paths=200)
+    """Without jumps, divided by the volatility known before it, a move is a standard normal."""
+    swinging = replace(MODEL, vol_fast_deviation=0.7, vol_fast_half_life=1.0)  # one hour's tells little of the next's
+    market = draw(replace(swinging, jumps_up_per_year=0.0, jumps_down_per_year=0.0), paths=200)
     moves = np.diff(np.log(market.column("eth_price")), axis=1)
     known = market.column("eth_vol")[:, :-1]
     normal = moves / (known / np.sqrt(8760))
