@@ -22,7 +22,7 @@ from mayavi.gym_env.rwa_observations import VOLATILITY_KEEPS, bounds, observed
 from mayavi.gym_env.rwa_rewards import REWARDS, sharpe_ratio
 from mayavi.gym_env.rwa_strategies import STRATEGIES
 from mayavi.markets.capped_simplex import check_bounds, project, project_columns
-from mayavi.markets.rwa_data import ASSETS, PLACE
+from mayavi.markets.rwa_data import ASSETS, COLUMNS, PLACE
 
 PARTS = len(ASSETS)
 HOLD = 0
@@ -282,6 +282,13 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
             lists["time"] = self.markets.times_at(self.hours)
         return lists
 
+    def tells(self, row: int) -> list[tuple[str, str]]:
+        """The figures of `exact`, those of the market each with its name."""
+        told = {name: values[row] for name, values in self.exact().items()}
+        inputs = dict(zip(COLUMNS, told.pop("market"), strict=True))
+        pairs = [(name, _in_words(value)) for name, value in told.items()]
+        return [*pairs, ("market", ""), *((f"· {name}", f"{value:,.6g}") for name, value in inputs.items())]
+
     def line(self, row: int) -> str:
         """Where a row stands in one line, for `render_mode="human"`."""
         shares = " ".join(f"{name}={self.weights[at, row]:.2f}" for at, name in enumerate(("USDY", "mETH", "MI4")))
@@ -313,6 +320,14 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
 
     def _put_under(self, kept: Sequence[Any], rows: Rows) -> None:
         self.markets.put_kept(kept, rows)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, list):
+        return "  ".join(map(_in_words, value))
+    return f"{value:,.2f}" if abs(value) >= 1_000 else f"{value:.6g}"
 
 
 def _total(parts: Floats) -> Floats:
