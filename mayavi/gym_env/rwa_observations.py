@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.gym_env.rwa_config import LOOKBACK
+from mayavi.markets.autoregression import kept_of_half_life
 from mayavi.markets.rwa_data import ASSETS, COLUMNS, HOURS_PER_YEAR, PLACE
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 WINDOWS = (1, 24, LOOKBACK)
 """Hours over which returns are told."""
 WINDOW_SCALES = (100.0, 20.0, 10.0)
-VOLATILITY_KEEPS = 0.5 ** (1 / 24)
+VOLATILITY_KEEPS = kept_of_half_life(24.0)
 """What a squared return weighs an hour later."""
 
 SCALES: dict[str, tuple[float, float]] = {

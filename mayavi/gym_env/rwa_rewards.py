@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -81,7 +82,7 @@ def trailing_moments(env: RWAYieldEnv) -> tuple[Floats, Floats, Floats]:
 def sharpe_ratio(env: RWAYieldEnv) -> Floats:
     """A year's, of the last 168 hours or as many as there are; zero before there are two that differ."""
     mean, deviation, count = trailing_moments(env)
-    excess = (mean - hourly_rate(env.config.risk_free_rate)) * HOURS_PER_YEAR**0.5
+    excess = (mean - hourly_rate(env.config.risk_free_rate)) * math.sqrt(HOURS_PER_YEAR)
     ratio: Floats = np.where((count > 1) & (deviation > 0), excess / np.maximum(deviation, 1e-300), 0.0)
     return ratio
 
