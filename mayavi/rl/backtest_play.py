@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.gym_env.rows import Floats, fitting_actions
-from mayavi.gym_env.rwa_yield import RWAYieldEnv
+from mayavi.gym_env.rwa_yield import LEAST, RWAYieldEnv
 from mayavi.rl.play import Strategy
 from mayavi.rl.strategies import Chance, Planned, Scripted
 
@@ -152,7 +152,7 @@ def _blind_walk(stage: Stage, strategy: Strategy, kept: _Kept) -> None:
         held = target * (value - cost - gas)
         held += held * (stage.factors[hour] - 1.0)
         after = _total(held)
-        held /= np.maximum(after, 1e-300)
+        held /= np.maximum(after, LEAST)
         np.copyto(weights, held, where=live)
         np.copyto(value, after, where=live)
         steps += 1  # of those who were stopped too: who decides by the day then has one day for all rows
