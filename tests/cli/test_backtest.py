@@ -1,0 +1,121 @@
+"""`mayavi backtest`: portfolios from the command line, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+FEW = ("--episodes", "24", "--set", "horizon=48")
+HOURS = 1_600
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from mayavi.markets.rwa_history import write_rwa
+    from mayavi.markets.rwa_model import RWAModel
+    from mayavi.markets.streams import stream
+
+    file = tmp_path_factory.mktemp("past") / "past.csv"
+    write_rwa(RWAModel().draw([stream(5, "past")], HOURS), file, begin="2024-01-01T00:00:00Z")
+    return file
+
+
+def test_rules_alone_are_told_compared_and_drawn(run_mayavi, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = run_mayavi("backtest", "rwa", *FEW, "--html", str(page))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "rwa · test split · 24 drawn markets of 48 hours · 10 bps and gas"
+    names = [line.split()[0] for line in lines if line and not line.startswith(" ")]
+    for name in ("equal_weight", "usdy_only", "buy_and_hold", "risk_parity", "volatility_targeting", "hindsight"):
+        assert name in names
+    assert "log growth, 95 %" in done.stdout
+    assert lines[-1] == f"drawn in {page}"
+    text = page.read_text(encoding="utf-8")
+    assert "mayavi backtest rwa --set horizon=48 --simulated --episodes 24 --split test --seed 0" in text
+
+
+@pytest.mark.slow
+def test_the_command_in_the_document_makes_it_again(run_mayavi) -> None:
+    import shlex
+
+    more = ("--against", "momentum,random", "--seed", "3", "--min-distinct", "10")
+    first = run_mayavi("backtest", "rwa", *FEW, *more, "--json")
+    assert first.returncode == 0, first.stderr
+    document = json.loads(first.stdout)
+    assert (document["schema"], document["version"]) == ("mayavi-backtest", 1)
+    assert list(document["strategies"]) == ["momentum", "random"]
+    again = run_mayavi(*shlex.split(document["command"])[1:], "--json", "--threads", "1")
+    assert again.stdout == first.stdout
+
+
+@pytest.mark.slow
+def test_a_real_market_from_one_file_and_from_columns(run_mayavi, past: Path) -> None:
+    done = run_mayavi("backtest", "rwa", "--data", str(past), "--set", "horizon=48", "--against", "usdy_only,meth_only")
+    assert done.returncode == 0, done.stderr
+    assert f"rwa · test split · {past} · 2024-02-" in done.stdout
+    assert " windows of 48 hours" in done.stdout
+    columns = [f"{name}={past}:{name}" for name in ("eth_price", "btc_price", "fed_rate")]
+    told = [part for column in columns for part in ("--data", column)]
+    parts = run_mayavi("backtest", "rwa", *told, "--set", "horizon=48", "--against", "usdy_only,meth_only")
+    assert parts.returncode == 0, parts.stderr
+    assert "filled by a rule, for want of data: usdy_apy, meth_apy" in parts.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message", "hint"),
+    [
+        (("aave",), 2, "unknown portfolio 'aave'", "`mayavi eval` the others"),
+        (
+            ("rwa", "--policy", "nobody", "--models", "."),
+            2,
+            "unknown training run 'nobody'",
+            "`mayavi train` makes one",
+        ),
+        (("rwa", "--episodes", "0"), 2, "a backtest of 0 episodes is none", "from one to"),
+        (("rwa", "--against", "momentun", "--episodes", "2"), 2, "unknown strategy 'momentun'", "mean 'momentum'?"),
+        (("rwa", "--split", "tst"), 2, "unknown split 'tst'", "did you mean 'test'?"),
+        (("rwa", "--set", "horizn=3"), 2, "has no setting 'horizn'", "did you mean 'horizon'?"),
+        (("rwa", "--simulated", "--data", "x.csv"), 2, "drawn or real, not both", "give --data or --simulated"),
+        (("rwa", "--data", "x.csv", "--episodes", "3"), 2, "as many windows as fit", "leave --episodes out"),
+        (("rwa", "--begin", "2024-01-01"), 2, "drawn markets have no times", "a part of --data"),
+        (("rwa", "--data", "a.csv", "--data", "b.csv"), 2, "'a.csv' is one of several --data", "eth_price=FILE:COLUMN"),
+        (("rwa", "--data", "eth_price=a.csv:close"), 2, "no file is named for the column 'btc_price'", "required are"),
+        (("rwa", "--data", "eth_prise=a.csv:close"), 2, "unknown column 'eth_prise'", "did you mean 'eth_price'"),
+        (("rwa", "--html", "nowhere/page.html"), 2, "there is no folder", "create it"),
+        (("rwa", "--threads", "0"), 2, "0 threads do nothing", "at least one"),
+    ],
+)
+def test_misuse_is_told_with_what_to_do(run_mayavi, tmp_path: Path, arguments, code, message, hint) -> None:
+    done = run_mayavi("backtest", *arguments, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert hint in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.slow
+def test_files_that_are_no_market_are_told_with_the_place(run_mayavi, tmp_path: Path, past: Path) -> None:
+    lines = past.read_text().splitlines()
+    wrong = tmp_path / "wrong.csv"
+
+    def told(text: list[str], *more: str) -> str:
+        wrong.write_text("\n".join(text) + "\n")
+        done = run_mayavi("backtest", "rwa", "--data", str(wrong), "--set", "horizon=48", *more)
+        assert done.returncode in {1, 2}, done.stdout
+        assert "Traceback" not in done.stderr
+        return str(done.stderr)
+
+    assert "no column 'fed_rate'" in told([line.replace("fed_rate", "fedrate") for line in lines])
+    assert "an episode needs" in told(lines[:200])
+    header = lines[0].split(",")
+    eth = header.index("eth_price")
+    cells = lines[40].split(",")
+    negative = ",".join([*cells[:eth], "-5.0", *cells[eth + 1 :]])
+    assert "wrong.csv" in told([*lines[:40], negative, *lines[41:]])
+    empty = ",".join([*cells[:eth], "nan", *cells[eth + 1 :]])
+    assert "wrong.csv" in told([*lines[:40], empty, *lines[41:]])
+    assert "wrong.csv" in told([*lines[:40], lines[41], lines[40], *lines[42:]])
+    assert "wrong.csv" in told([*lines[:41], lines[40], *lines[41:]])
