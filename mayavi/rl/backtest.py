@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mayavi.errors import UsageError
+from mayavi.gym_env.configuration import configured
 from mayavi.gym_env.rwa_config import RWAConfig
 from mayavi.gym_env.rwa_yield import RWAYieldEnv
 from mayavi.rl.backtest_run import Make, Outcome, Runs, run_drawn, run_windows, window_count
@@ -172,7 +173,7 @@ class Backtester:
     def __init__(self, agent: Any, env: Any, *, split: str = "test", seed: int = 0) -> None:
         from mayavi.rl.backtest_policies import config_of, subject_of
 
-        self.config = config_of(env).model_copy(update={"split": split})
+        self.config = configured(RWAConfig, config_of(env), {"split": split})
         self.settings = BacktestSettings(seed=seed)
         self.subject = None if agent is None else subject_of(RL_AGENT, agent, self.config, seed=seed)
 

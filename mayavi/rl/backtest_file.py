@@ -1,12 +1,11 @@
 """A backtest as JSON: schema `mayavi-backtest`, version 1, described in docs/rl/backtest.md.
 
-The bytes depend on what was played and on the versions of what computed it: no time of day, no path, no run id of the
-machine it was made on beyond what the settings name.
+It depends on what was played, on how that was named, and on the versions of what computed it: no time of day is in it,
+and no run id but in the command.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -74,11 +73,6 @@ def market_facts(done: Backtest) -> dict[str, Any]:
             "windows": windows,
         }
     return facts
-
-
-def as_text(document: Mapping[str, Any]) -> str:
-    """The document as it is printed and written."""
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _portfolio(portfolio: Portfolio) -> dict[str, Any]:

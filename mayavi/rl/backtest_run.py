@@ -81,6 +81,8 @@ def run_drawn(
 
     def batch(start: int) -> tuple[dict[str, Any], Floats, int]:
         env = idle.pop() if idle else make(rows)
+        if workers > 1:
+            env.threads = 1  # each core has a batch to draw
         numbers = range(start, min(start + rows, episodes))
         filled = [*numbers, *(numbers[-1] for _ in range(rows - len(numbers)))]
         env.begin(range(rows), filled)

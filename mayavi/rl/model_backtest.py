@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mayavi
-from mayavi.errors import ModelMismatch, UsageError
+from mayavi.errors import ModelMismatch
 from mayavi.gym_env.configuration import configured
 from mayavi.gym_env.rwa_config import RWAConfig
 from mayavi.gym_env.rwa_yield import RWAYieldEnv
 from mayavi.rl.backtest import BacktestSettings, backtest
 from mayavi.rl.backtest_file import document_of
 from mayavi.rl.backtest_policies import grouped, subjects_of
-from mayavi.rl.model_evaluation import model_facts
+from mayavi.rl.model_evaluation import check_different, model_facts
 from mayavi.rl.models import Model
 from mayavi.rl.play import Progress
 
@@ -45,7 +45,7 @@ def backtest_models(
                 f"run {model.run_id} was trained on '{model.env_name}', not on '{RWAYieldEnv.name}'",
                 f"`mayavi eval {model.run_id}` evaluates it there",
             )
-    _check_different(models)
+    check_different(models)
     trained = dict(models[0].config.env_config) if models else {}
     kept = {key: value for key, value in trained.items() if key not in OF_THE_MARKET}
     asked = configured(RWAConfig, {**kept, "split": "test", **(config or {})})
@@ -70,12 +70,3 @@ def _versions(models: Sequence[Model]) -> dict[str, str]:
     for model in models:
         used |= versions(model.config.framework)
     return used
-
-
-def _check_different(models: Sequence[Model]) -> None:
-    """`UsageError` where one checkpoint is named twice: pooled with itself it would pass for another training."""
-    seen = set()
-    for model in models:
-        if (place := model.checkpoint().path.resolve()) in seen:
-            raise UsageError(f"checkpoint {place.name} of run {model.run_id} is named twice", "name each policy once")
-        seen.add(place)

@@ -55,7 +55,7 @@ def evaluate_models(
 
     settings = settings or EvaluationSettings()
     first = models[0]
-    _check_different(models)
+    check_different(models)
     make = _maker(
         first.env_name, {**first.config.env_config, **(config or {})}, world or world_of(first.config), threads
     )
@@ -153,7 +153,7 @@ def chosen_checkpoints(model: Model, named: str) -> list[Checkpoint]:
     return [model.checkpoint(each.strip()) for each in named.split(",") if each.strip()] or [model.checkpoint()]
 
 
-def _check_different(models: Sequence[Model]) -> None:
+def check_different(models: Sequence[Model]) -> None:
     """`UsageError` where one checkpoint is named twice: pooled with itself it would pass for another training."""
     seen = set()
     for model in models:

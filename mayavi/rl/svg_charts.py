@@ -7,7 +7,7 @@ description that a screen reader tells. The same numbers give the same bytes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -29,14 +29,12 @@ class Line:
     strong: bool = False
 
 
-def line_chart(
-    title: str, about: str, across: Numbers, lines: Sequence[Line], *, ticks: Ticks, percent: bool = True
-) -> str:
-    """Lines over `across`; the strong ones are drawn last and thicker."""
+def line_chart(title: str, about: str, across: Numbers, lines: Sequence[Line], *, ticks: Ticks) -> str:
+    """Lines of shares over `across`; the strong ones are drawn last and thicker."""
     every = [value for line in lines for value in line.values]
     every += [value for line in lines if line.band for side in line.band for value in side]
     frame = _Frame(across, min(every), max(every), WIDTH, HEIGHT)
-    parts = [frame.axes(ticks, _percent if percent else _plain)]
+    parts = [frame.axes(ticks)]
     for line in lines:
         if line.band:
             low, high = line.band
@@ -62,7 +60,7 @@ def stacked_chart(title: str, about: str, across: Numbers, layers: Sequence[tupl
         points = [*zip(across, above, strict=True), *reversed(list(zip(across, below, strict=True)))]
         parts.append(f'<path class="area a{at}" d="{frame.path(points)}Z"><title>{escape(name)}</title></path>')
         below = above
-    parts.append(frame.axes([], _percent))
+    parts.append(frame.axes([]))
     return _svg(title, about, parts, width, height)
 
 
@@ -112,13 +110,13 @@ class _Frame:
     def path(self, points: Sequence[tuple[float, float]]) -> str:
         return "M" + "L".join(f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points)
 
-    def axes(self, ticks: Ticks, label: Callable[[float, float], str]) -> str:
+    def axes(self, ticks: Ticks) -> str:
         parts = []
         for at in range(round((self.high - self.low) / self.step) + 1):
             value = self.low + at * self.step
             y = self.y(value)
             parts.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{self.width - _RIGHT}"/>')
-            parts.append(f'<text class="tick end" x="{_LEFT - 6}" y="{y + 4:.1f}">{label(value, self.step)}</text>')
+            parts.append(f'<text class="tick end" x="{_LEFT - 6}" y="{y + 4:.1f}">{_percent(value, self.step)}</text>')
         for value, told in ticks:
             x = self.x(value)
             parts.append(f'<path class="grid" d="M{x:.1f} {self.height - _BOTTOM}v4"/>')
@@ -145,7 +143,3 @@ def _step(low: float, high: float, count: int) -> float:
 def _percent(value: float, step: float) -> str:
     digits = 0 if step >= 0.00999 else 1 if step >= 0.000999 else 2
     return f"{value * 100:.{digits}f} %".replace("-0 %", "0 %")
-
-
-def _plain(value: float, step: float) -> str:
-    return f"{value:g}"

@@ -14,7 +14,7 @@ import pytest
 import mayavi.gym_env  # noqa: F401  registers the environments
 from mayavi.errors import UnknownName, UsageError
 from mayavi.rl.backtest import JUDGED, Backtester, BacktestSettings, backtest, rules
-from mayavi.rl.backtest_file import as_text, document_of
+from mayavi.rl.backtest_file import document_of
 from mayavi.rl.portfolio_metrics import METRICS
 from mayavi.rl.strategies import Chance, Trained
 from tests.rl.portfolio_worlds import QUICK, Fixed, config_with, making, past_market
@@ -75,7 +75,7 @@ def test_more_episodes_begin_with_the_same_ones_and_threads_change_nothing(monke
         few, many = one.portfolios[name].outcome, two.portfolios[name].outcome
         assert (few.final_values == many.final_values[:40]).all()
     again = backtest(making(), [], ["momentum", "random"], QUICK, threads=1)
-    assert as_text(document_of(again)) == as_text(document_of(two))
+    assert document_of(again) == document_of(two)
 
 
 def test_figures_are_means_of_episodes_within_their_intervals():
