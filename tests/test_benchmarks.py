@@ -113,7 +113,7 @@ class TestCommand:
     def test_an_unknown_benchmark_is_refused_with_the_known_ones(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "calls,tulips")
         assert finished.returncode == 2
-        known = "startup, calls, batch, peers, codec, fleet, sim, rl, blocks"
+        known = "startup, calls, batch, peers, codec, fleet, sim, rl, rwa, blocks"
         assert f"unknown benchmark 'tulips'; there are: {known}" in finished.stderr
 
     def test_without_the_cases_the_replay_says_why_it_is_skipped(self, repository: Path, tmp_path: Path) -> None:
@@ -176,6 +176,25 @@ class TestCommand:
         assert sum("÷ EVM time of a row" in what for what in promised) in {1, 2}
         assert sum(what.startswith("mayavi train") for what in promised) == 2
         assert sum(what.startswith("the EVM slows") for what in promised) == 2
+
+    @pytest.mark.slow
+    def test_a_quick_run_of_the_portfolio_measures_market_rows_backtest_and_memory(self, repository: Path) -> None:
+        finished = run_benchmarks(repository, "--only", "rwa", "--quick", "--json")
+        assert finished.returncode == 0, finished.stderr
+        section = json.loads(finished.stdout.splitlines()[-1])["sections"]["rwa"]
+        assert section["skipped"] is None
+        for row in section["rows"]:
+            check_row(row)
+        told = " ".join(row["what"] for row in section["rows"])
+        for part in (
+            "an hour of a path",
+            "rows, steps alone",
+            "the plain environment",
+            "mayavi backtest rwa",
+            "DummyVecEnv",
+        ):
+            assert part in told
+        assert [each["wanted"] for each in section["targets"]] == ["≥ 500,000 /s", "≤ 60.00 s", "≥ 1.000×"]
 
     @pytest.mark.slow
     def test_people_get_tables_and_the_verdict_on_every_target(self, repository: Path) -> None:
