@@ -54,6 +54,11 @@ class RWAConfig(EnvConfig):
         "reward, for comparison",
     )
     risk_aversion: float = Field(2.0, ge=0, le=1_000, description="with `log_growth`: half of it times the square")
+    benchmark: Literal["none", "equal_weight"] = Field(
+        "none",
+        description="with `log_growth`: what a third of each, rebalanced for nothing, would have been rewarded with in "
+        "the same hour is taken off",
+    )
     reward_scaling: float = Field(100.0, gt=0, le=1e9, description="rewards are multiplied by it: 100 is in percent")
     market: dict[str, Any] = Field(
         {},
@@ -74,4 +79,6 @@ class RWAConfig(EnvConfig):
     def _consistent(self) -> Self:
         if self.data is None and (self.begin is not None or self.end is not None):
             raise PydanticCustomError("rwa", "begin and end choose a part of a file; give data too")
+        if self.benchmark != "none" and self.reward != "log_growth":
+            raise PydanticCustomError("rwa", "a benchmark belongs to log_growth; leave it out, or take that reward")
         return self

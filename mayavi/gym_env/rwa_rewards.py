@@ -37,12 +37,32 @@ def log_growth(env: RWAYieldEnv) -> Floats:
     for the drawdown would make today's reward depend on a peak long gone, and would charge a loss again every hour
     until it is made good; this one is the same whatever happened before. Ruin never pays: what led there was rewarded
     with less than the logarithm of what is left, and no later hour could have cost as much.
+
+    With a `benchmark` its reward of the same hour is taken off. Nobody's actions change that number, so whoever plays
+    an episode to its end is ahead of another by as much as without it; but most of the market's noise is in both, and
+    what an action was worth is easier to learn from the rest.
     """
-    columns, config = env.columns, env.config
-    grown = np.maximum(1.0 + columns["hourly_return"], LEAST_GROWTH)
+    grown = np.maximum(1.0 + env.columns["hourly_return"], LEAST_GROWTH)
+    rewards = _worth(env, grown)
+    if env.config.benchmark == "equal_weight":
+        rewards -= _worth(env, equal_growth(env))
+    return rewards
+
+
+def _worth(env: RWAYieldEnv, grown: Floats) -> Floats:
+    """What `log_growth` makes of an hour's growth."""
+    config = env.config
     excess: Floats = portable.log(grown) - hourly_rate(config.risk_free_rate)
     rewards: Floats = (excess - 0.5 * config.risk_aversion * excess * excess) * config.reward_scaling
     return rewards
+
+
+def equal_growth(env: RWAYieldEnv) -> Floats:
+    """What a third of each asset, with no costs, grew by in the hour just gone."""
+    hours = env.hours
+    factors = env.markets.levels_at(hours) / env.markets.levels_at(np.maximum(hours - 1, 0))
+    growth: Floats = (factors[:, 0] + factors[:, 1] + factors[:, 2]) / 3.0
+    return growth
 
 
 def seed(env: RWAYieldEnv) -> Floats:

@@ -155,6 +155,28 @@ def test_gas_and_costs_are_paid_once_and_a_dearer_market_pays_more() -> None:
 # -- ends -------------------------------------------------------------------------------------------------------------
 
 
+def test_a_benchmark_takes_the_markets_noise_off_and_leaves_every_difference() -> None:
+    played = {}
+    for benchmark in ("none", "equal_weight"):
+        for name, (request, cost) in {
+            "usdy": ([1, -1, -1], 10),
+            "meth": ([-1, 1, -1], 10),
+            "even": ([0, 0, 0], 0),
+        }.items():
+            env = rwa(64, horizon=100, benchmark=benchmark, rebalance_cost_bps=cost, stop_drawdown=0.99)
+            env.begin(range(64), range(64))
+            actions = np.tile(np.float32(request), (64, 1))
+            played[benchmark, name] = np.stack([env.step(actions).rewards for _ in range(100)])
+    plain, less = (
+        {name: played[which, name] for name in ("usdy", "meth", "even")} for which in ("none", "equal_weight")
+    )
+    assert less["usdy"] - less["meth"] == pytest.approx(plain["usdy"] - plain["meth"], abs=1e-12)
+    assert np.abs(less["even"]).mean() < 0.02 * np.abs(plain["even"]).mean()  # but for gas
+    assert less["usdy"].std() < 0.7 * plain["usdy"].std()
+    with pytest.raises(UsageError, match="a benchmark belongs to log_growth"):
+        rwa(1, reward="seed", benchmark="equal_weight")
+
+
 def test_ruin_terminates_and_the_horizon_truncates() -> None:
     env = rwa(20, horizon=300, market={"eth_drift": -12.0, "btc_drift": -12.0, "sol_drift": -12.0})
     env.begin(range(20), range(20))
