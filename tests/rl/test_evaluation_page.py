@@ -29,6 +29,8 @@ def test_every_key_of_the_file_is_described() -> None:
     for part in (document["noop"], document["comparisons"][0], document["settings"], document["env"]):
         assert set(part) <= described
     assert set(document["regret"]) - {"strategies"} <= described
+    market = evaluate_baselines("market", ["noop"], quick, config={"horizon": 2, "borrowers": 2})
+    assert set(market) | set(market["borrower"]) <= described | {"noop"}
 
 
 @pytest.mark.slow
@@ -36,10 +38,11 @@ def test_the_example_and_the_output_are_real(run_mayavi, capsys: pytest.CaptureF
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     exec(compile(code, "docs/rl/evaluation.md", "exec"), {})
     assert "repay_all" in capsys.readouterr().out
-    command = re.search(r"^    mayavi (eval - .*)$", PAGE, re.MULTILINE)
-    output = re.search(r"```\n(aave .*?)```", PAGE, re.DOTALL)
-    assert command is not None
-    assert output is not None
-    printed = run_mayavi(*command[1].split())
-    assert printed.returncode == 0, printed.stderr
-    assert printed.stdout == output[1]
+    for name in ("aave", "market"):
+        command = re.search(rf"^    mayavi (eval - --env {name} .*)$", PAGE, re.MULTILINE)
+        output = re.search(rf"```\n({name} · .*?)```", PAGE, re.DOTALL)
+        assert command is not None
+        assert output is not None
+        printed = run_mayavi(*command[1].split())
+        assert printed.returncode == 0, printed.stderr
+        assert printed.stdout == output[1]
