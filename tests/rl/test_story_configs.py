@@ -18,6 +18,7 @@ from mayavi.rl.training import train
 PAGES = Path(__file__).parents[2] / "docs" / "rl"
 CONFIGS = sorted((PAGES / "configs").glob("*.yaml"))
 FEW = {"framework": "sb3", "num_envs": 4, "rollout_steps": 4, "minibatch_size": 8, "epochs": 1, "timesteps": 16}
+FEW |= {"evaluate_every": None}
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
