@@ -203,7 +203,9 @@ def tell(document: dict[str, Any]) -> None:
     rows.append((BOUND, f"at most {bound}", *[""] * len(SHOWN)))
     print_table([Column("", right=False), *(Column(title) for title in SHOWN.values()), Column("stopped")], rows)
     compared: dict[tuple[str, str], dict[str, Any]] = {}
-    for each in (*document["comparisons"], *document["pooled"]):
+    together = {each["strategy"] for each in document["pooled"]}
+    alone = [each for each in document["comparisons"] if each["strategy"].partition("@")[0] not in together]
+    for each in (*document["pooled"], *alone):
         name = f"all {each['trainings']} of {each['strategy']}" if each["trainings"] > 1 else each["strategy"]
         compared.setdefault((name, each["against"]), {})[each["metric"]] = each
     left = Column("", right=False)
@@ -219,6 +221,8 @@ def tell(document: dict[str, Any]) -> None:
             for pair, both in compared.items()
         ],
     )  # fmt: skip
+    if together:
+        print_note("what single trainings prove is in --json and --html")
     if market.get("assumed"):
         print_note(f"filled by a rule, for want of data: {', '.join(market['assumed'])}")
 

@@ -175,10 +175,13 @@ def _cell(metric: str, estimate: Mapping[str, float]) -> str:
 def figure(metric: str, value: float) -> str:
     """A metric as a person reads it."""
     if metric in SHARES:
-        return f"{value * 100:,.{1 if abs(value) >= 1 else 2}f} %"
-    if metric == "cost":
-        return f"{value:,.2f}"
-    return f"{value:.4f}" if metric == "log_growth" else f"{value:,.2f}"
+        return f"{_no_less(value * 100, 1 if abs(value) >= 1 else 2)} %"
+    return _no_less(value, 5 if metric == "log_growth" else 2)
+
+
+def _no_less(value: float, digits: int) -> str:
+    """So many digits, and nothing is less than nothing."""
+    return f"{round(value, digits) + 0.0:,.{digits}f}"
 
 
 def _verdicts(document: Mapping[str, Any]) -> str:
