@@ -79,6 +79,19 @@ def test_the_agent_of_a_backtester_may_be_a_model_and_plays_what_mayavi_backtest
 
 
 @pytest.mark.slow
+def test_the_agent_of_a_backtester_may_be_an_optimiser_but_not_one_without_a_policy(model: Model):
+    from mayavi.rl.yield_optimizer import PPOYieldOptimizer
+
+    optimizer = PPOYieldOptimizer()
+    with pytest.raises(UsageError, match="there is no policy yet"):
+        Backtester(optimizer, config_with())
+    results = Backtester(optimizer.load(model.path), config_with()).run_backtest(6)
+    assert len(results["rl_agent"]) == 6
+    with pytest.raises(UsageError, match="was trained on the train split"):
+        Backtester(optimizer, config_with(), split="train")
+
+
+@pytest.mark.slow
 def test_the_split_a_policy_was_trained_on_is_refused_unless_one_insists(model: Model):
     with pytest.raises(UsageError, match="was trained on the train split, which is to be played") as caught:
         backtest_models([model], ["equal_weight"], QUICK, config={"split": "train"})
