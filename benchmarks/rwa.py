@@ -70,9 +70,8 @@ def environment(section: Section, effort: Effort) -> None:
     """Whole episodes with the starts of the next ones: a batch as trainers step it, and the plain environment."""
     import gymnasium
 
-    import mayavi.gym_env
+    import mayavi.gym_env  # noqa: F401  (gymnasium knows its environments from here on)
 
-    assert mayavi.gym_env.ENVS["rwa"]  # gymnasium knows it from here on
     rows = QUICK_ROWS if effort.quick else ROWS
     batches = {threads: _Batch(rows, threads) for threads in sorted({1, CORES})}
     plain = gymnasium.make("mayavi/RWAYield-v0")
@@ -232,4 +231,4 @@ def _train_dummy(steps: int) -> float:
         device="cpu",
     )
     model.learn(steps)
-    return (time.perf_counter() - began) / model.num_timesteps
+    return (time.perf_counter() - began) / int(model.num_timesteps)
