@@ -23,7 +23,7 @@ def parameters_of_sb3(config: TrainConfig) -> int:
     from mayavi.rl.environments import make_training_rows
     from mayavi.rl.sb3_trainer import TrainingRows, _built
 
-    rows = TrainingRows(RowsVecEnv(make_training_rows(config, config.num_envs)), 1.0, False)
+    rows = TrainingRows(RowsVecEnv(make_training_rows(config, config.num_envs)), config, None)
     return sum(each.numel() for each in _built(config, rows).policy.parameters())
 
 
