@@ -195,7 +195,11 @@ def _joined(source: Mapping[str, Source]) -> dict[str, _Known]:
 
 
 def _known(table: Table, name: str, order: Literal["ascending", "either"], skip_blank: bool) -> _Known:
-    series = Series.of_table(table, order, skip_blank=skip_blank, any_sign=name not in ABOVE_ZERO)
+    try:
+        series = Series.of_table(table, order, skip_blank=skip_blank, any_sign=name not in ABOVE_ZERO)
+    except BadSeries as error:  # its hints name settings of a series, which a market does not have
+        hint = (error.hint or "").partition(", or say ")[0]
+        raise BadSeries(error.message, "sort it by time" if hint.startswith("say order=") else hint) from None
     if name in PRICES and series.usual_spacing > HOUR_SECONDS:
         raise BadSeries(
             f"'{table.file}' has {name} every {say_duration(series.usual_spacing)}",

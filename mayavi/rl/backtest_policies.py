@@ -25,6 +25,7 @@ from mayavi.markets.moments import say_time
 from mayavi.rl.models import Model
 from mayavi.rl.play import Policy, Strategy
 from mayavi.rl.strategies import Trained
+from mayavi.rl.validation import SPLIT
 
 NEVER = -math.inf
 """When the data of a training ended that saw none of a real market."""
@@ -165,10 +166,9 @@ def check_unseen(models: Sequence[Model], env: RWAYieldEnv) -> list[int]:
     """
     if not isinstance(env.markets, SharedMarket) or env.markets.market.times is None:
         for model in models:
-            trained = _trained_on(model)
-            if trained.data is None and trained.split == env.config.split:
+            if seen := _drawn_seen(model, env.config):
                 raise UsageError(
-                    f"run {model.run_id} was trained on the {trained.split} split, which is to be played",
+                    f"run {model.run_id} {seen}, which is to be played",
                     "take another --split; --in-sample plays it all the same, and says so",
                 )
         return []
@@ -185,6 +185,19 @@ def check_unseen(models: Sequence[Model], env: RWAYieldEnv) -> list[int]:
             )
         turns.append(-max(known)[1])
     return turns
+
+
+def _drawn_seen(model: Model, config: RWAConfig) -> str:
+    """How a training knows the drawn markets of `config`, or nothing where it does not."""
+    trained = _trained_on(model)
+    if trained.data is not None:
+        return ""
+    if config.start == "fixed":
+        return "was trained on drawn markets, and a fixed start is one of them in every split"
+    if trained.split == config.split:
+        return f"was trained on the {config.split} split"
+    # Not trained on, but looked at: the best checkpoint is the one that did best there.
+    return "was chosen on the validation split" if config.split == SPLIT and model.config.evaluate_every else ""
 
 
 def seen_until(model: Model) -> float:

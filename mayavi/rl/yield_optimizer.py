@@ -51,6 +51,7 @@ class PPOYieldOptimizer:
     `n_steps` are the steps between two updates, over all `num_envs` episodes together. `env_config` is what the
     environment is told, `settings` any other setting of `TrainConfig` by its name; what neither names is what `mayavi
     train --env rwa` begins with. With `model_path` a training is saved there when it ends; runs are kept in `models`.
+    `state_dim` and `action_dim` need not be said: who does is told where the environment has other numbers.
     """
 
     def __init__(
@@ -66,6 +67,8 @@ class PPOYieldOptimizer:
         total_timesteps: int = 500_000,
         model_path: str | Path | None = None,
         *,
+        state_dim: int | None = None,
+        action_dim: int | None = None,
         network: Sequence[int] = (256, 128, 64),
         recurrent: bool = False,
         framework: Framework = "sb3",
@@ -75,6 +78,7 @@ class PPOYieldOptimizer:
         settings: Mapping[str, Any] | None = None,
         models: Path | None = None,
     ) -> None:
+        _check_dimensions(state_dim, action_dim)
         if n_steps % num_envs:
             raise UsageError(
                 f"{n_steps:,} steps between two updates are not the same number for each of {num_envs} episodes",
@@ -240,6 +244,16 @@ class PPOYieldOptimizer:
         if state is not None:
             state.state = kept
         return np.asarray(chosen if seen.ndim == 2 else chosen[0], dtype=np.float32)
+
+
+def _check_dimensions(state_dim: int | None, action_dim: int | None) -> None:
+    """`UsageError` where an observation or an action has another size than was said."""
+    from mayavi.gym_env.rwa_observations import SIZE
+    from mayavi.markets.rwa_data import ASSETS
+
+    for name, told, has in (("state_dim", state_dim, SIZE), ("action_dim", action_dim, len(ASSETS))):
+        if told is not None and told != has:
+            raise UsageError(f"{name} is {told}, and the environment '{RWA}' has {has}", "leave it out")
 
 
 def _check_free(place: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -108,14 +110,26 @@ def test_files_that_are_no_market_are_told_with_the_place(run_mayavi, tmp_path: 
         assert "Traceback" not in done.stderr
         return str(done.stderr)
 
+    def changed(cell: str) -> list[str]:
+        return [*lines[:40], ",".join([*cells[:eth], cell, *cells[eth + 1 :]]), *lines[41:]]
+
+    eth, cells = lines[0].split(",").index("eth_price"), lines[40].split(",")
     assert "no column 'fed_rate'" in told([line.replace("fed_rate", "fedrate") for line in lines])
     assert "an episode needs" in told(lines[:200])
-    header = lines[0].split(",")
-    eth = header.index("eth_price")
-    cells = lines[40].split(",")
-    negative = ",".join([*cells[:eth], "-5.0", *cells[eth + 1 :]])
-    assert "wrong.csv" in told([*lines[:40], negative, *lines[41:]])
-    empty = ",".join([*cells[:eth], "nan", *cells[eth + 1 :]])
-    assert "wrong.csv" in told([*lines[:40], empty, *lines[41:]])
-    assert "wrong.csv" in told([*lines[:40], lines[41], lines[40], *lines[42:]])
-    assert "wrong.csv" in told([*lines[:41], lines[40], *lines[41:]])
+    assert "line 41: the price '-5.0' is not above zero in column 'eth_price'" in told(changed("-5.0"))
+    assert "line 41: the price is 'nan' in column 'eth_price'" in told(changed("nan"))
+    assert "line 42: 2024-01-02 15:00:00 UTC comes after 2024-01-02 16:00:00 UTC in line 41" in told(
+        [*lines[:40], lines[41], lines[40], *lines[42:]]
+    )
+    assert "line 42: 2024-01-02 15:00:00 UTC is the time of line 41 too" in told([*lines[:41], lines[40], *lines[41:]])
+
+
+def test_without_the_extra_it_says_which_one() -> None:
+    code = "import sys; sys.modules['gymnasium'] = None; from mayavi.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "backtest", "rwa", "--json"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1, done.stderr
+    told = json.loads(done.stdout)
+    assert told["error"] == "environments need gymnasium, which is not installed"
+    assert "mayavi-sim[rl]" in told["hint"]

@@ -336,17 +336,22 @@ def test_another_future_leaves_what_was_seen_before_it(past: tuple[str, RWAMarke
     other = tmp_path / "shuffled.csv"
     write_rwa(RWAMarket(market.times, values), other)
     one, two = (rwa(1, data=each, split="test", horizon=200, stop_drawdown=0.99) for each in (path, str(other)))
+    first = cut - 72  # at the cut the scripts that decide once a day decide
     for env in (one, two):
-        env.begin_at([0], [1_620])
-    same = True
-    for hour in range(1_620, cut + 20):
+        env.begin_at([0], [first])
+    same, otherwise = True, set()
+    for hour in range(first, cut + 25):
         same = bool((one.observe() == two.observe()).all())
         assert same == (hour <= cut)
         assert (one.columns["value"] == two.columns["value"]).all() == (hour <= cut)
+        apart = {name for name, play in one.strategies.items() if (play(one) != play(two)).any()}
+        assert not apart or hour > cut, f"{apart} know what comes after hour {hour}"
+        otherwise |= apart
         actions = np.random.default_rng(hour).uniform(-1, 1, (1, 3))
         one.step(actions)
         two.step(actions)
     assert not same
+    assert {"minimum_variance", "risk_parity", "momentum", "volatility_targeting"} <= otherwise
 
 
 def test_a_fixed_start_in_a_file_is_the_first_of_the_split(past: tuple[str, RWAMarket]) -> None:
@@ -400,10 +405,10 @@ def played_alone(env: gymnasium.Env[Any, Any], seed: int, actions: NDArray[np.fl
     return told
 
 
-@pytest.mark.parametrize("horizon", [36, pytest.param(240, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("horizon", [36, pytest.param(720, marks=pytest.mark.slow)])
 def test_a_batch_is_two_hundred_single_environments(horizon: int) -> None:
     count = 200
-    settings: dict[str, Any] = {"horizon": horizon, "stop_drawdown": 0.02 if horizon < 100 else 0.08}
+    settings: dict[str, Any] = {"horizon": horizon, "stop_drawdown": 0.02 if horizon < 100 else 0.15}
     batch = gymnasium.make_vec("mayavi/RWAYield-v0", count, vectorization_mode="vector_entry_point", **settings)
     single = gymnasium.make("mayavi/RWAYield-v0", **settings)
     wishes = np.random.default_rng(3).uniform(-1, 1, (horizon // 12, count, 3)).astype(np.float32)

@@ -49,7 +49,7 @@ def test_the_covariance_is_that_of_the_returns():
 
 
 def test_minimum_variance_and_risk_parity_are_what_skfolio_finds():
-    skfolio = pytest.importorskip("skfolio", reason="pip install 'mayavi-sim[dev-rl]'")
+    import skfolio  # of the extra dev-rl, which every run of the tests installs: without it nothing is proven
     from skfolio.optimization import MeanRisk, ObjectiveFunction, RiskBudgeting
 
     past = past_of(12, hours=120)

@@ -146,7 +146,10 @@ def test_a_missing_time_is_named(write: WriteRows) -> None:
 )
 def test_what_is_wrong_is_told_with_its_line(write: WriteRows, bad: str, told: str) -> None:
     path = write(row(0), bad, row(2))
-    assert str(refused(path)) == f"'{path}', {told}"
+    error = refused(path)
+    assert str(error) == f"'{path}', {told}"
+    assert error.hint
+    assert "=True" not in error.hint  # a series has such settings, a market has none
 
 
 def test_unsorted_times_are_told(write: WriteRows) -> None:
@@ -154,6 +157,7 @@ def test_unsorted_times_are_told(write: WriteRows) -> None:
     assert "line 4: 2024-03-01 01:00:00 UTC comes after 2024-03-01 02:00:00 UTC in line 3" in str(error)
     backwards = refused(write(row(3), row(2), row(1)))
     assert "runs from new to old" in str(backwards)
+    assert backwards.hint == "sort it by time"
 
 
 def test_a_rate_may_be_zero_and_a_yield_negative(write: WriteRows) -> None:

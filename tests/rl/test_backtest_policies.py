@@ -29,12 +29,13 @@ def test_a_relay_gives_each_window_to_its_own_policy():
 pytest.importorskip("stable_baselines3")
 
 
-def trained(models: Path, seed: int = 1, **env_config: Any) -> Model:
+def trained(models: Path, seed: int = 1, evaluate_every: int | None = 64, **env_config: Any) -> Model:
     from mayavi.rl.config import TrainConfig
     from mayavi.rl.training import train
 
     told = {"env": "rwa", "framework": "sb3", "timesteps": 64, "seed": seed, "num_envs": 4, "rollout_steps": 16,
             "minibatch_size": 32, "epochs": 1, "network": [8], "checkpoint_every_steps": 64,
+            "evaluate_every": evaluate_every, "evaluate_episodes": 4,
             "env_config": {"horizon": 48, **env_config}}  # fmt: skip
     return open_model(train(TrainConfig.of(told), models=models).path)
 
@@ -100,6 +101,17 @@ def test_the_split_a_policy_was_trained_on_is_refused_unless_one_insists(model: 
         Backtester(model, config_with(), split="train")
     document = backtest_models([model], ["equal_weight"], QUICK, config={"split": "train"}, in_sample=True)
     assert document["in_sample"] is True
+
+
+@pytest.mark.slow
+def test_what_chose_the_best_and_the_one_fixed_market_count_as_seen(models: Path, model: Model):
+    assert model.config.evaluate_every
+    with pytest.raises(UsageError, match="was chosen on the validation split, which is to be played"):
+        backtest_models([model], ["equal_weight"], QUICK, config={"split": "validation"})
+    with pytest.raises(UsageError, match="a fixed start is one of them in every split"):
+        backtest_models([model], ["equal_weight"], QUICK, config={"start": "fixed"})
+    never = trained(models, 7, evaluate_every=None)
+    assert backtest_models([never], ["equal_weight"], QUICK, config={"split": "validation"})["in_sample"] is False
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import gymnasium
 
 import mayavi.gym_env
 from mayavi.errors import BadArgument, CheckpointError, ModelMismatch, UnknownRun, UsageError
+from mayavi.gym_env import make_rows
 from mayavi.rl import PPOYieldOptimizer
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.models import open_model
@@ -183,7 +184,12 @@ def test_misuse_is_told_with_the_way_out() -> None:
     with pytest.raises(UsageError, match="2,048 steps between two updates are not the same number for each of 3") as no:
         PPOYieldOptimizer(num_envs=3)
     assert "n_steps=2046" in (no.value.hint or "")
-    made = PPOYieldOptimizer()
+    with pytest.raises(UsageError, match="state_dim is 18, and the environment 'rwa' has 37"):
+        PPOYieldOptimizer(state_dim=18)
+    with pytest.raises(UsageError, match="action_dim is 4, and the environment 'rwa' has 3"):
+        PPOYieldOptimizer(state_dim=37, action_dim=4)
+    made = PPOYieldOptimizer(action_dim=3)
+    assert (make_rows("rwa", 1).observation_space.shape, make_rows("rwa", 1).action_space.shape) == ((37,), (3,))
     for what in (lambda: made.predict(np.zeros(37)), made.save, made.load):
         with pytest.raises(UsageError):
             what()
