@@ -13,6 +13,10 @@ import pytest
 
 import mayavi.gym_env  # noqa: F401  registers the environments
 from mayavi.errors import UnknownName, UsageError
+from mayavi.markets.rwa_data import PLACE, RWAMarket
+from mayavi.markets.rwa_history import write_rwa
+from mayavi.markets.rwa_model import RWAModel
+from mayavi.markets.streams import stream
 from mayavi.rl.backtest import JUDGED, Backtester, BacktestSettings, backtest, rules
 from mayavi.rl.backtest_file import document_of
 from mayavi.rl.portfolio_metrics import METRICS
@@ -164,6 +168,23 @@ def test_enough_of_a_real_market_gets_a_verdict(tmp_path: Path):
     )
     assert done.comparisons[0].verdict.word == "worse"
     assert "on the same 36 blocks of 12 hours" in done.comparisons[0].verdict.reason
+
+
+def test_hours_that_hang_together_are_not_taken_for_independent_ones(tmp_path: Path):
+    market = RWAModel().draw([stream(5, "past")], 2_400)
+    noise, moves = np.random.default_rng(4).normal(0, 5e-4, 2_401), np.zeros(2_401)
+    for hour in range(1, 2_401):
+        moves[hour] = 0.9 * moves[hour - 1] + noise[hour]  # a move goes on for hours
+    values = market.values.copy()
+    values[0, :, PLACE["eth_price"]] = 2_000 * np.exp(np.cumsum(moves))
+    file = tmp_path / "trends.csv"
+    write_rwa(RWAMarket(None, values), file)
+    widths = {}
+    for block in (1, 48):
+        done = backtest(making(data=str(file)), [], ["usdy_only", "meth_only"], replace(QUICK, block_hours=block))
+        own, apart = done.portfolios["meth_only"].figures["log_growth"], done.comparisons[0].difference
+        widths[block] = np.array([own.high - own.low, apart.high - apart.low])
+    assert (widths[48] > 2 * widths[1]).all(), widths
 
 
 # -- misuse -----------------------------------------------------------------------------------------------------------
