@@ -6,8 +6,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
+
+from mayavi.rl.verdict import Word
 
 FEW = ("--episodes", "24", "--set", "horizon=48")
 HOURS = 1_600
@@ -122,6 +125,35 @@ def test_files_that_are_no_market_are_told_with_the_place(run_mayavi, tmp_path: 
         [*lines[:40], lines[41], lines[40], *lines[42:]]
     )
     assert "line 42: 2024-01-02 15:00:00 UTC is the time of line 41 too" in told([*lines[:41], lines[40], *lines[41:]])
+
+
+@pytest.mark.slow
+def test_a_policy_is_played_and_one_of_other_observations_refused(run_mayavi, tmp_path: Path) -> None:
+    from mayavi.rl.config import TrainConfig
+    from mayavi.rl.training import train
+
+    told = {"env": "rwa", "framework": "sb3", "timesteps": 64, "num_envs": 4, "rollout_steps": 16, "minibatch_size": 32,
+            "epochs": 1, "network": [8], "evaluate_episodes": 4, "env_config": {"horizon": 24}}  # fmt: skip
+    run = train(TrainConfig.of(told), models=tmp_path, run_id="small").path
+    asked = ("backtest", "rwa", "--models", str(tmp_path), "--simulated", "--episodes", "24", "--json")
+    done = run_mayavi(*asked, "--policy", "small:best", "--against", "equal_weight,momentum")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["subjects"] == ["ppo"]
+    assert [(each["strategy"], each["against"]) for each in document["comparisons"][::2]] == [
+        ("ppo", "equal_weight"),
+        ("ppo", "momentum"),
+    ]
+    assert {each["verdict"] for each in document["comparisons"]} <= set(get_args(Word))
+    seen = run_mayavi(*asked, "--policy", "small", "--split", "train")
+    assert seen.returncode == 2
+    assert "was trained on the train split, which is to be played" in seen.stderr
+    record = json.loads((run / "run.json").read_text())
+    record["observation_space"]["shape"] = [18]
+    (run / "run.json").write_text(json.dumps(record))
+    other = run_mayavi(*asked, "--policy", "small")
+    assert other.returncode in {1, 2}, other.stderr
+    assert "trained on another observation space: it observes 18 numbers" in json.loads(other.stdout)["error"]
 
 
 def test_without_the_extra_it_says_which_one() -> None:
