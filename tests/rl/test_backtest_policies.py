@@ -26,6 +26,26 @@ def test_a_relay_gives_each_window_to_its_own_policy():
     assert weights == pytest.approx(np.array([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.6, 0.2], [0.6, 0.2, 0.2]]))
 
 
+class Following:
+    """A policy that asks for what it sees of its own row: the last moves of the three assets."""
+
+    recurrent = False
+
+    def actions(self, observations: Any, state: Any, **_: Any) -> tuple[Any, Any]:
+        return np.clip(observations[:, 12:15], -1, 1), state
+
+
+def test_in_a_relay_each_window_is_decided_by_what_is_seen_there():
+    env = started(5)
+    relay = Relay("both", [Following(), Fixed(0.2, 0.6, 0.2)], [0, 1, 0, 0, 1])
+    relay.begin(env, range(5))
+    seen = env.observe()
+    actions = relay.actions(env, seen)
+    assert (actions[[0, 2, 3]] == np.clip(seen[[0, 2, 3], 12:15], -1, 1)).all()
+    assert len(np.unique(actions[[0, 2, 3]], axis=0)) == 3
+    assert env.weights_of(actions[[1, 4]]) == pytest.approx(np.array([[0.2, 0.6, 0.2]] * 2))
+
+
 pytest.importorskip("stable_baselines3")
 
 
@@ -151,6 +171,17 @@ def test_each_window_is_played_by_the_newest_policy_that_may(models: Path, past:
     assert isinstance(relay, Relay)
     document = backtest_models([late, early], ["equal_weight"], QUICK, config={"data": past, "boundaries": (0.3, 0.5)})
     assert document["subjects"] == ["ppo"]
+    walked = document["strategies"]["ppo"]["episodes"]
+    market = {"data": past, "boundaries": (0.3, 0.5)}
+    alone = [
+        backtest_models([each], ["equal_weight"], QUICK, config=market, in_sample=True)["strategies"]["ppo"]["episodes"]
+        for each in (late, early)
+    ]
+    assert len(walked) == len(turns)
+    for window, turn in enumerate(turns):
+        value = pytest.approx(alone[turn][window]["final_value"], rel=1e-6)
+        assert walked[window]["final_value"] == value
+    assert any(abs(one["final_value"] - other["final_value"]) > 1 for one, other in zip(*alone, strict=True))
     with pytest.raises(UsageError, match=f"run {late.run_id} was trained"):
         backtest_models([late], ["equal_weight"], QUICK, config={"data": past, "boundaries": (0.3, 0.5)})
     with pytest.raises(UsageError, match="whose turn it is"):
