@@ -123,6 +123,16 @@ def test_the_costs_that_the_bound_knows_are_never_more_than_those_paid():
         assert (came <= left * arriving(bps) * (1 + 1e-12)).all()
 
 
+def test_fees_lower_the_bound_to_what_they_leave_worth_doing():
+    assert arriving(10.0) == pytest.approx(1 / 1.002)
+    growth = np.ones((1, 36, 3))
+    growth[0, ::2, 1] = growth[0, 1::2, 2] = 1.001  # mETH and MI4 take turns
+    free, dear = (bound(growth, bps, low=0.0, high=1.0)[0, -1] for bps in (0.0, 100.0))
+    assert free == pytest.approx(1.001**36)
+    # A dollar of USDY would pay 2 % to move, more than mETH or MI4 earn in eighteen hours: all stay where they are.
+    assert dear == pytest.approx(START[0] + (START[1] + START[2]) * 1.001**18, rel=1e-12)
+
+
 def test_a_stop_in_a_falling_market_does_not_break_the_bound():
     """All that may be held falls: who is stopped early keeps more than the best who goes on."""
     growth = np.full((1, 60, 3), 0.99)

@@ -142,6 +142,10 @@ def test_a_training_is_saved_where_its_optimiser_says_and_is_the_same_again(tmp_
     loaded = PPOYieldOptimizer().load(tmp_path / "kept" / "router")
     assert (loaded.predict(seen) == made.predict(seen)).all()
     assert (other.predict(seen) == made.predict(seen)).all()
+    another = small(tmp_path, seed=3, settings={"evaluate_every": None})
+    another.train(128)
+    assert (another.config.seed, made.config.seed) == (3, 2)
+    assert (another.predict(seen) != made.predict(seen)).any()
 
 
 def test_what_cannot_be_loaded_is_an_error_and_the_policy_in_use_stays(
