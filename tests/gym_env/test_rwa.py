@@ -19,7 +19,7 @@ from mayavi.gym_env.rwa_config import LOOKBACK
 from mayavi.gym_env.rwa_observations import OWN
 from mayavi.gym_env.rwa_yield import RWAYieldEnv
 from mayavi.markets.rwa_assets import growth, trade_gas_usd
-from mayavi.markets.rwa_data import ASSETS, COLUMNS, RWAMarket
+from mayavi.markets.rwa_data import ASSETS, COLUMNS, PLACE, RWAMarket
 from mayavi.markets.rwa_history import read_rwa, write_rwa
 from mayavi.markets.rwa_model import RWAModel
 from tests.gym_env.rwa_by_hand import USUAL, PortfolioByHand
@@ -329,13 +329,17 @@ def test_a_file_is_played_as_its_drawn_twin_is(past: tuple[str, RWAMarket]) -> N
 
 
 def test_another_future_leaves_what_was_seen_before_it(past: tuple[str, RWAMarket], tmp_path: Path) -> None:
-    path, market = past
+    _, market = past
     cut = 1_700
     values = market.values.copy()
-    values[0, cut + 1 :] = np.random.default_rng(1).permutation(values[0, cut + 1 :])
-    other = tmp_path / "shuffled.csv"
-    write_rwa(RWAMarket(market.times, values), other)
-    one, two = (rwa(1, data=each, split="test", horizon=200, stop_drawdown=0.99) for each in (path, str(other)))
+    values[0, cut + 1 :, PLACE["eth_price"]] *= 0.5
+    shuffled = values.copy()
+    shuffled[0, cut + 1 :] = np.random.default_rng(1).permutation(values[0, cut + 1 :])
+    shuffled[0, cut + 1 :, PLACE["eth_price"]] *= 4.0  # mETH is the worst of the one future, the best of the other
+    files = str(tmp_path / "one.csv"), str(tmp_path / "shuffled.csv")
+    for file, each in zip(files, (values, shuffled), strict=True):
+        write_rwa(RWAMarket(market.times, each), file)
+    one, two = (rwa(1, data=file, split="test", horizon=200, stop_drawdown=0.99) for file in files)
     first = cut - 72  # at the cut the scripts that decide once a day decide
     for env in (one, two):
         env.begin_at([0], [first])
