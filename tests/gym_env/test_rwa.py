@@ -555,8 +555,8 @@ def test_a_person_sees_a_line_for_each_step(capsys: pytest.CaptureFixture[str]) 
     env = gymnasium.make("mayavi/RWAYield-v0", render_mode="human", horizon=3)
     env.reset(seed=1)
     for _ in range(3):
-        env.step(np.zeros(3, dtype=np.float32))
-        assert env.render() is None
+        env.step(np.zeros(3, dtype=np.float32))  # it prints by itself
+    assert env.render() is None  # and who asks again gets no second line
     lines = capsys.readouterr().out.splitlines()
     assert [line[:9] for line in lines] == ["Step    0", "Step    1", "Step    2", "Step    3"]
     assert lines[0] == "Step    0 | Value: $100,000.00 | Weights: USDY=0.40 mETH=0.35 MI4=0.25 | DD: 0.0000"

@@ -137,6 +137,13 @@ def test_trainings_of_one_algorithm_are_pooled_with_a_wider_interval():
     ]
     single = [each.difference.value for each in done.comparisons if each.metric == "log_growth"][:3]
     assert done.pooled[0].difference.value == pytest.approx(np.mean(single))
+    grown = {name: each.outcome.metrics["log_growth"] for name, each in done.portfolios.items()}
+    ahead = np.stack([grown[f"ppo@{at}"] - grown["buy_and_hold"] for at in range(3)])
+    as_evaluated = QUICK.bootstrap.estimate_pooled(ahead)  # what `mayavi eval` makes of several trainings
+    pooled = done.pooled[0].difference
+    assert (pooled.low, pooled.high) == pytest.approx((as_evaluated.low, as_evaluated.high))
+    alone = QUICK.bootstrap.estimate(ahead.mean(axis=0))  # as if the mean of three trainings were one
+    assert pooled.high - pooled.low > 1.1 * (alone.high - alone.low)
 
 
 # -- a real market ----------------------------------------------------------------------------------------------------
