@@ -38,6 +38,15 @@ def test_a_portfolio_of_four_hours_by_hand():
     assert (found["turnover"], found["cost"]) == (0.5, 12.5)
 
 
+def test_ratios_are_of_what_lies_beyond_the_risk_free_rate():
+    hour = hourly_rate(50.0)
+    found, plain = of([100, 110, 99, 99, 118.8], rate=50.0), of([100, 110, 99, 99, 118.8])
+    assert found["volatility"] == plain["volatility"]
+    assert found["sharpe"] == pytest.approx((0.05 - hour) / 0.05 * plain["sharpe"], rel=1e-9)
+    short = math.sqrt(((0.1 + hour) ** 2 + hour**2) / 4)  # the hour at a loss, and the one that stood still
+    assert found["sortino"] == pytest.approx((0.05 - hour) / short * math.sqrt(YEAR), rel=1e-9)
+
+
 def test_the_risk_free_rate_compounds_to_a_year():
     hour = hourly_rate(4.25)
     assert (1 + hour) ** YEAR == pytest.approx(1.0425)
