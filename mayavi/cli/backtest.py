@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mayavi.cli.eval import ModelsOption, settings_of
+from mayavi.cli.eval import ModelsOption, played_settings
 from mayavi.cli.output import Column, print_json, print_note, print_table
 from mayavi.cli.progress import activity, counted
 from mayavi.errors import UnknownName, UsageError
@@ -83,13 +83,12 @@ def backtest(
     from mayavi.rl.backtest import EPISODES, RESAMPLES, BacktestSettings
     from mayavi.rl.interval_estimates import Bootstrap
     from mayavi.rl.model_backtest import backtest_models
-    from mayavi.rl.model_evaluation import check_split
     from mayavi.rl.models import open_model
 
     settings = BacktestSettings(
         EPISODES if episodes is None else episodes, seed, Bootstrap(seed, RESAMPLES), minimum, block
     )
-    config: dict[str, Any] = {**settings_of(overrides or []), "split": check_split(split)}
+    config: dict[str, Any] = played_settings(overrides or [], split)
     if data:
         config |= {"data": ", ".join(data), "begin": begin, "end": end}
     names = None if against is None else [each.strip() for each in against.split(",") if each.strip()]
@@ -209,18 +208,17 @@ def tell(document: dict[str, Any]) -> None:
         name = f"all {each['trainings']} of {each['strategy']}" if each["trainings"] > 1 else each["strategy"]
         compared.setdefault((name, each["against"]), {})[each["metric"]] = each
     left = Column("", right=False)
-    print_table(
-        [left, Column("against", right=False), Column(f"log growth, {share}"), left, Column(f"Sharpe, {share}"), left,
-         Column("wins")],
-        [
-            (
-                *pair,
-                *(part for metric in ("log_growth", "sharpe") for part in _difference(both[metric])),
-                f"{both['log_growth']['wins'] * 100:.0f} %",
-            )
-            for pair, both in compared.items()
-        ],
-    )  # fmt: skip
+    differences = [
+        (
+            *pair,
+            *(part for metric in ("log_growth", "sharpe") for part in _difference(both[metric])),
+            f"{both['log_growth']['wins'] * 100:.0f} %",
+        )
+        for pair, both in compared.items()
+    ]
+    if differences:  # one rule alone is compared with nobody
+        titles = (Column("against", right=False), Column(f"log growth, {share}"), left, Column(f"Sharpe, {share}"))
+        print_table([left, *titles, left, Column("wins")], differences)
     if together:
         print_note("what single trainings prove is in --json and --html")
     if market.get("assumed"):

@@ -78,13 +78,12 @@ def evaluate(
     """
     from mayavi.rl.evaluation import EvaluationSettings
     from mayavi.rl.interval_estimates import Bootstrap
-    from mayavi.rl.model_evaluation import check_split
     from mayavi.rl.optimum import SearchSettings
 
     settings = EvaluationSettings(
         episodes, not stochastic, seed, Bootstrap(seed), minimum, SearchSettings(search, width, points)
     )
-    config = {**settings_of(overrides or []), "split": check_split(split)}
+    config = played_settings(overrides or [], split)
     names = None if against is None else [each.strip() for each in against.split(",") if each.strip()]
     if output is not None and not output.absolute().parent.is_dir():
         raise UsageError(f"there is no folder '{output.absolute().parent}'", "create it, or name another place")
@@ -173,6 +172,18 @@ def settings_of(options: list[str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for option in options:
         key = option.partition("=")[0].strip().removeprefix("env.")
+        if "=" not in option or not key:
+            raise UsageError(f"'--set {option}' does not set anything", "write it as `--set KEY=VALUE`")
         told = parse_settings([f"env.{option.strip().removeprefix('env.')}"], [key])
         values |= told["env_config"]
     return values
+
+
+def played_settings(options: list[str], split: str) -> dict[str, Any]:
+    """The settings of an environment whose episodes are those of `split`."""
+    from mayavi.rl.model_evaluation import check_split
+
+    values = settings_of(options)
+    if "split" in values:
+        raise UsageError("`--set split=…` does not choose the split", f"give `--split {values['split']}`")
+    return {**values, "split": check_split(split)}

@@ -189,8 +189,10 @@ def _fetch(run: str, place: Path, say: Callable[[str], None]) -> None:
 def _prepare(asked: TrainConfig) -> None:
     """Open the world for the first time, where that takes a while and nobody would know why."""
     from mayavi.cli.run import open_shown
-    from mayavi.rl.environments import world_of
+    from mayavi.rl.environments import stands_on_a_chain, world_of
 
+    if not stands_on_a_chain(asked):
+        return
     chain = str(asked.env_config.get("chain", "ethereum"))
     world = world_of(asked)
     if world.kind == "replica":

@@ -49,7 +49,12 @@ def configured(model: type[C], *layers: Mapping[str, object] | C | None) -> C:
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "unknown_keys":
         raise unknown_setting(first["ctx"], "this environment") from None
-    raise UsageError(f"setting '{where}' is {first['input']!r}: {first['msg'].lower()}") from None
+    told = first["msg"].lower()
+    if first["type"] == "missing" and isinstance(first["loc"][-1], int):  # a row of numbers that is too short
+        where, told = ".".join(map(str, first["loc"][:-1])), f"number {first['loc'][-1] + 1} of it is missing"
+    if not where:  # what two settings say of each other
+        raise UsageError(told) from None
+    raise UsageError(f"setting '{where}' is {first['input']!r}: {told}") from None
 
 
 def unknown_setting(facts: Mapping[str, Any], who: str, listed: str | None = None) -> UsageError:

@@ -123,7 +123,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         if outside.any():
             raise BadArgument(
                 f"a weight of {float(wanted[outside][0]):.6g} is outside of {low:g} to {high:g}",
-                "capped_simplex.project gives the nearest that are not",
+                "mayavi.markets.capped_simplex.project gives the nearest that are not",
             )
         return (2.0 * wanted - 1.0).astype(np.float32)
 

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mayavi.errors import UsageError
+from mayavi.errors import BadArgument, UsageError
 from mayavi.gym_env.episodes import next_episode
 from mayavi.gym_env.rendering import MODES, checked_mode, rendered
 from mayavi.gym_env.rows import Observations, RowsEnv
@@ -47,7 +47,10 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
 
     def step(self, action: Any) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         """Play `action`."""
-        stepped = self.env.step(np.asarray(action)[None])
+        given = np.asarray(action)
+        if given.shape != self.action_space.shape:
+            raise BadArgument(f"an action has the shape {given.shape}", f"it takes the shape {self.action_space.shape}")
+        stepped = self.env.step(given[None])
         self._print()
         outcome = float(stepped.rewards[0]), bool(stepped.terminated[0]), bool(stepped.truncated[0])
         return (stepped.observations[0], *outcome, self._info())

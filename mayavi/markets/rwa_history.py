@@ -35,6 +35,13 @@ VOL_HALF_LIFE = 24.0
 Fill = Literal["error", "hold"]
 Source = tuple[str | PathLike[str], str] | tuple[str | PathLike[str], str, float]
 
+_HINTS = {
+    "order=": "sort the lines by time",
+    "keep_last=": "remove one of them",
+    "skip_blank=": "fill it in, or remove the line",
+}
+"""What to do instead where a series would take an argument, which a market does not."""
+
 _ZONE = re.compile(r"(?:[zZ]|UTC|[+-]\d\d(?::?\d\d)?)$")
 _CLOCK = re.compile(r"\d:\d\d")
 
@@ -68,7 +75,8 @@ class _Known:
             raise BadSeries(
                 f"'{series.file}': {say_duration(float(waits[at]))} without {self.name} from "
                 f"{say_time(float(series.times[at]))} on{more}; usual is {say_duration(series.usual_spacing)}",
-                "fill it in, choose hours without it (begin=…, end=…), or say fill='hold' to keep the last value",
+                "fill it in, choose hours without it (begin and end), or keep the last value in a file of its own: "
+                "write_rwa(read_rwa(FILE, fill='hold'), OUT)",
             )
 
 
@@ -197,9 +205,9 @@ def _joined(source: Mapping[str, Source]) -> dict[str, _Known]:
 def _known(table: Table, name: str, order: Literal["ascending", "either"], skip_blank: bool) -> _Known:
     try:
         series = Series.of_table(table, order, skip_blank=skip_blank, any_sign=name not in ABOVE_ZERO)
-    except BadSeries as error:  # its hints name settings of a series, which a market does not have
-        hint = (error.hint or "").partition(", or say ")[0]
-        raise BadSeries(error.message, "sort it by time" if hint.startswith("say order=") else hint) from None
+    except BadSeries as error:
+        own = next((hint for argument, hint in _HINTS.items() if argument in (error.hint or "")), error.hint)
+        raise BadSeries(error.message, own) from None
     if name in PRICES and series.usual_spacing > HOUR_SECONDS:
         raise BadSeries(
             f"'{table.file}' has {name} every {say_duration(series.usual_spacing)}",
@@ -240,6 +248,13 @@ def _hours(known: Mapping[str, _Known], told: str, begin: str | float | None, en
     high = min(last, limits[1]) if limits[1] is not None else last
     hours = np.arange(np.ceil(low / HOUR_SECONDS), np.floor(high / HOUR_SECONDS) + 1) * HOUR_SECONDS
     if len(hours) < 2:
+        if last < first:
+            late = max(known, key=lambda name: float(known[name].series.times[0]))
+            early = min(known, key=lambda name: float(known[name].series.times[-1]))
+            raise BadSeries(
+                f"'{told}' has no hour with every column: {late} begins at {say_time(first)}, after {early} ends",
+                "take files of the same time, or leave out a column that a rule can fill",
+            )
         raise BadSeries(
             f"'{told}' has no two whole hours from {say_time(low)} to {say_time(high)} with every column",
             f"all columns have values from {say_time(first)} to {say_time(last)}",

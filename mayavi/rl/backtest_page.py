@@ -116,7 +116,7 @@ def _equity(document: Mapping[str, Any]) -> str:
     )
     about = f"{told} At the end: " + ", ".join(f"{line.name} {line.values[-1] * 100:+.2f} %" for line in lines) + "."
     chart = line_chart("What the capital grew by", about, hours, lines, ticks=_ticks(document, hours))
-    return f"<p>{told}</p>{chart}{legend([line.name for line in lines])}"
+    return f"<p>{told}</p>{_wide(chart)}{legend([line.name for line in lines])}"
 
 
 def _drawdown(document: Mapping[str, Any]) -> str:
@@ -131,7 +131,12 @@ def _drawdown(document: Mapping[str, Any]) -> str:
     )
     lines = [Line(each.name, [-value for value in each.values], each.colour, None, each.strong) for each in lines]
     chart = line_chart("Drawdown", about, hours, lines, ticks=_ticks(document, hours))
-    return f"<p>{told}</p>{chart}"
+    return f"<p>{told}</p>{_wide(chart)}"
+
+
+def _wide(chart: str) -> str:
+    """A chart that a narrow window scrolls: made small, nobody could read its axes."""
+    return f'<div class="scroll wide" tabindex="0">{chart}</div>'
 
 
 def _weights(document: Mapping[str, Any]) -> str:
@@ -185,6 +190,8 @@ def _no_less(value: float, digits: int) -> str:
 
 
 def _verdicts(document: Mapping[str, Any]) -> str:
+    if not document["comparisons"]:
+        return "<p>One portfolio alone is compared with nobody.</p>"
     rows = []
     for each in (*document["pooled"], *document["comparisons"]):
         trainings = f" ({each['trainings']} trainings)" if each["trainings"] > 1 else ""
@@ -201,7 +208,8 @@ def _verdicts(document: Mapping[str, Any]) -> str:
     return (
         "<p>Everybody plays the same markets, so differences are taken episode by episode, or hour by hour. Wins are "
         "the share of episodes or windows in which it has more, ties counting half.</p>"
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+        f'<div class="scroll"><table class="told"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        "</div>"
     )
 
 
@@ -239,7 +247,8 @@ def _again(document: Mapping[str, Any]) -> str:
     )
     command = f"<pre><code>{escape(document['command'])}</code></pre>" if document["command"] else ""
     return (
-        f'{command}<details><summary>Configuration</summary><div class="scroll"><table>{listed}</table></div></details>'
+        f'{command}<details><summary>Configuration</summary><div class="scroll"><table class="told">{listed}</table>'
+        "</div></details>"
     )
 
 
@@ -256,11 +265,11 @@ main{max-width:1080px;margin:0 auto;padding:1.5rem 1rem 4rem}h1{font-size:1.6rem
 h2{font-size:1.2rem;margin:2em 0 .4em}p{max-width:70ch}.scroll{overflow-x:auto}
 table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}
 th,td{padding:.35rem .6rem;border-bottom:1px solid var(--rule);text-align:right;vertical-align:top}
-th[scope=row],td:last-child,thead th:first-child{text-align:left}thead th{background:var(--shade)}
-small{display:block;color:var(--quiet);font-size:.78rem;white-space:nowrap}td:last-child small{white-space:normal}
+th[scope=row],.told tr>:last-child,thead th:first-child{text-align:left}thead th{background:var(--shade)}
+small{display:block;color:var(--quiet);font-size:.78rem;white-space:nowrap}.told td:last-child small{white-space:normal}
 .warning{border-left:4px solid var(--bad);padding:.5rem 1rem;background:var(--shade)}
 .better{color:var(--good)}.worse{color:var(--bad)}pre{background:var(--shade);padding:.8rem;overflow-x:auto}
-svg.chart{width:100%;height:auto;display:block}.grid-of-charts{display:grid;gap:1rem;
+svg.chart{width:100%;height:auto;display:block}.wide svg.chart{min-width:620px}.grid-of-charts{display:grid;gap:1rem;
 grid-template-columns:repeat(auto-fit,minmax(300px,1fr))}figure{margin:0}figcaption{font-size:.85rem;color:var(--quiet)}
 .grid{stroke:var(--rule);fill:none}.tick{fill:var(--quiet);font-size:11px}.end{text-anchor:end}.middle{text-anchor:middle}
 .line{fill:none;stroke-width:1.3;stroke-linejoin:round}.strong{stroke-width:2.6}

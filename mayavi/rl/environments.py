@@ -69,6 +69,11 @@ def env_settings(name: str) -> list[str]:
     return list(entry(name).load().config_type.model_fields)
 
 
+def stands_on_a_chain(config: TrainConfig) -> bool:
+    """Whether the environment needs a world; a portfolio does not."""
+    return is_market(config) or "chain" in env_settings(config.env)
+
+
 def world_of(config: TrainConfig) -> WorldSource:
     """The world that `source` names: `replica`, `snapshot:PATH` or `rpc` (MAYAVI_RPC_URL, which is never kept)."""
     return WorldSource.named(config.source, block=config.block)
@@ -76,7 +81,7 @@ def world_of(config: TrainConfig) -> WorldSource:
 
 def pinned(config: TrainConfig) -> TrainConfig:
     """`config` with the number of the block that a node calls the latest now, so that everybody opens the same."""
-    if config.source != "rpc" or config.block is not None:
+    if config.source != "rpc" or config.block is not None or not stands_on_a_chain(config):
         return config
     fork = world_of(config).on(str(config.env_config.get("chain", "ethereum"))).open()
     fork.close()

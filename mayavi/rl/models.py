@@ -74,9 +74,8 @@ class Model:
         for each in found:
             if str(named) in {each.name, str(each.steps)}:
                 return each
-        raise UsageError(
-            f"run {self.run_id} has no checkpoint '{named}'", f"it has {', '.join(each.name for each in found)}"
-        )
+        names = [each.name for each in found] + [BEST] * self.folder.best_path.is_dir()
+        raise UsageError(f"run {self.run_id} has no checkpoint '{named}'", f"it has {', '.join(names)}")
 
     def _best(self) -> Checkpoint:
         """The one that did best on the validation split."""

@@ -42,6 +42,12 @@ def test_rules_alone_are_told_compared_and_drawn(run_mayavi, tmp_path: Path) -> 
     assert "mayavi backtest rwa --set horizon=48 --simulated --episodes 24 --split test --seed 0" in text
 
 
+def test_one_rule_is_compared_with_nobody(run_mayavi) -> None:
+    done = run_mayavi("backtest", "rwa", *FEW, "--against", "buy_and_hold")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].split()[0] == "hindsight"
+
+
 @pytest.mark.slow
 def test_the_command_in_the_document_makes_it_again(run_mayavi) -> None:
     import shlex
@@ -90,6 +96,9 @@ def test_a_real_market_from_one_file_and_from_columns(run_mayavi, past: Path) ->
         (("rwa", "--data", "eth_price=a.csv:close"), 2, "no file is named for the column 'btc_price'", "required are"),
         (("rwa", "--data", "eth_prise=a.csv:close"), 2, "unknown column 'eth_prise'", "did you mean 'eth_price'"),
         (("rwa", "--html", "nowhere/page.html"), 2, "there is no folder", "create it"),
+        (("rwa", "--set", "horizon"), 2, "'--set horizon' does not set anything", "`--set KEY=VALUE`"),
+        (("rwa", "--set", "split=train"), 2, "does not choose the split", "`--split train`"),
+        (("rwa", "--set", "begin=2024-01-01"), 2, "error: begin and end choose a part of a file", ""),
         (("rwa", "--threads", "0"), 2, "0 threads do nothing", "at least one"),
     ],
 )

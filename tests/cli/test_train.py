@@ -41,6 +41,18 @@ def test_a_policy_is_trained_and_kept_under_the_id_that_stands_first_and_last(ru
     assert weights_digest(folder.name, tmp_path) == weights_digest(told["run_id"], tmp_path)
 
 
+def test_a_portfolio_waits_for_no_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mayavi.cli import run
+    from mayavi.cli.train import _prepare
+    from mayavi.rl.config import TrainConfig
+
+    opened: list[str] = []
+    monkeypatch.setattr(run, "open_shown", lambda world: opened.append(world.chain))
+    for env in ("rwa", "aave", "market"):
+        _prepare(TrainConfig(env=env))
+    assert opened == ["ethereum", "ethereum"]
+
+
 def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Path) -> None:
     file = tmp_path / "training.yaml"
     file.write_text("env: aave\nframework: sb3\nseed: 9\ngamma: 0.9\nenv_config:\n  start: fixed\n")

@@ -537,7 +537,8 @@ def test_past_growth_is_the_markets_and_reaches_before_the_start() -> None:
         ({"market": {"eth_drft": 1.0}}, UnknownName, "unknown parameter of the market 'eth_drft'"),
         ({"market": {"eth_volatility": -1.0}}, UsageError, "eth_volatility"),
         ({"initial_weights": [0.5, 0.5, 0.5]}, UsageError, "three weights that add up to one"),
-        ({"begin": "2024-01-01"}, UsageError, "give data too"),
+        ({"initial_weights": [0.5, 0.5]}, UsageError, "'initial_weights' is .*: number 3 of it is missing"),
+        ({"begin": "2024-01-01"}, UsageError, "^begin and end choose a part of a file; give data too"),
         ({"boundaries": [0.8, 0.6]}, UsageError, "two shares between 0 and 1"),
         ({"reward": "profit"}, UsageError, "setting 'reward'"),
         ({"stop_drawdown": 0.0}, UsageError, "setting 'stop_drawdown'"),
@@ -549,6 +550,14 @@ def test_past_growth_is_the_markets_and_reaches_before_the_start() -> None:
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], kind: type[Exception], told: str) -> None:
     with pytest.raises(kind, match=told):
         rwa(1, **settings)
+
+
+def test_an_action_of_another_shape_is_told_as_it_was_given() -> None:
+    env = make_single("rwa", horizon=3)
+    env.reset(seed=1)
+    with pytest.raises(BadArgument, match=r"an action has the shape \(2,\)") as caught:
+        env.step(np.zeros(2))
+    assert caught.value.hint == "it takes the shape (3,)"
 
 
 def test_a_person_sees_a_line_for_each_step(capsys: pytest.CaptureFixture[str]) -> None:

@@ -157,7 +157,24 @@ def test_unsorted_times_are_told(write: WriteRows) -> None:
     assert "line 4: 2024-03-01 01:00:00 UTC comes after 2024-03-01 02:00:00 UTC in line 3" in str(error)
     backwards = refused(write(row(3), row(2), row(1)))
     assert "runs from new to old" in str(backwards)
-    assert backwards.hint == "sort it by time"
+    assert backwards.hint == "sort the lines by time"
+
+
+def test_what_to_do_is_what_a_market_can_do(write: WriteRows) -> None:
+    """A series takes arguments that a market and a command line do not have; a hint names none of them."""
+    assert refused(write(row(0), row(1), row(1), row(2))).hint == "remove one of them"
+    blank = row(1).rsplit(",", 1)[0] + ","
+    assert refused(write(row(0), blank, row(2))).hint == "fill it in, or remove the line"
+
+
+def test_files_of_different_times_are_told_by_their_columns(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_text("time,c\n" + "".join(f"2023-03-01T{hour:02d}:00:00Z,1\n" for hour in range(5)))
+    new.write_text("time,c\n" + "".join(f"2024-03-01T{hour:02d}:00:00Z,1\n" for hour in range(5)))
+    columns = dict.fromkeys(("eth_price", "btc_price", "fed_rate"), (new, "c"))
+    with pytest.raises(BadSeries) as caught:
+        read_rwa({**columns, "usdy_peg": (old, "c")})
+    assert "eth_price begins at 2024-03-01 00:00:00 UTC, after usdy_peg ends" in str(caught.value)
 
 
 def test_a_rate_may_be_zero_and_a_yield_negative(write: WriteRows) -> None:

@@ -86,6 +86,17 @@ def test_it_holds_every_figure_of_the_document(drawn: dict[str, Any]):
     assert "In sample" in page_of({**drawn, "in_sample": True})
 
 
+def test_one_portfolio_alone_has_no_empty_table(drawn: dict[str, Any]):
+    assert "compared with nobody" not in page_of(drawn)
+    page = page_of({**drawn, "comparisons": [], "pooled": []})
+    assert "compared with nobody" in page
+    assert ">verdict</th>" not in page
+
+
+def test_narrow_windows_scroll_the_two_charts_with_axes(drawn: dict[str, Any]):
+    assert len(re.findall(r'<div class="scroll wide" tabindex="0"><svg class="chart"', page_of(drawn))) == 2
+
+
 def test_the_same_document_gives_the_same_bytes(drawn: dict[str, Any]):
     assert page_of(drawn) == page_of(drawn)
     done = backtest(making(), [], ["equal_weight", "meth_only", "momentum"], replace(QUICK, episodes=24))

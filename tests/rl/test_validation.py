@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("stable_baselines3", reason="`pip install 'mayavi-sim[rl]'` installs stable-baselines3")
 
-from mayavi.errors import CheckpointError
+from mayavi.errors import CheckpointError, UsageError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.models import open_model
 from mayavi.rl.play import play
@@ -54,6 +54,9 @@ def test_the_best_is_kept_and_plays_what_the_record_says(evaluated: Run) -> None
         env = model.make_env(128, split="validation")
         assert play(env, model.policy(), range(150)).rewards.mean() == trained.best["mean_reward"]
     assert not model.checkpoint("best").resumable
+    with pytest.raises(UsageError, match="has no checkpoint '7'") as caught:
+        open_model("evaluated:7", models)
+    assert str(caught.value.hint).endswith("final, best")
     for each in json.loads((trained.path / "run.json").read_text())["validations"]:
         policy = model.policy(each["steps"])  # every evaluated one is a checkpoint too
         assert play(env, policy, range(150)).rewards.mean() == each["mean_reward"]
