@@ -178,6 +178,7 @@ SHOWN = {
 
 def tell(document: dict[str, Any]) -> None:
     """The backtest for a person."""
+    from mayavi.cli.run import plural
     from mayavi.rl.backtest import BOUND
     from mayavi.rl.backtest_page import figure
 
@@ -185,9 +186,9 @@ def tell(document: dict[str, Any]) -> None:
     heading = [PORTFOLIO, f"{config['split']} split"]
     if market["kind"] == "historical":
         heading += [market["source"], f"{market['windows'][0][0]} to {market['windows'][-1][1]}"]
-        heading += [f"{market['episodes']:,} windows of {market['hours']:,} hours"]
+        heading += [f"{plural(market['episodes'], 'window')} of {plural(market['hours'], 'hour')}"]
     else:
-        heading += [f"{market['episodes']:,} drawn markets of {market['hours']:,} hours"]
+        heading += [f"{plural(market['episodes'], 'drawn market')} of {plural(market['hours'], 'hour')}"]
     print(" · ".join([*heading, f"{config['rebalance_cost_bps']:g} bps and gas"]))
     if document["in_sample"]:
         print("in sample: a policy here may have been trained on what it plays")

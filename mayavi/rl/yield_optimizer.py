@@ -79,7 +79,8 @@ class PPOYieldOptimizer:
         models: Path | None = None,
     ) -> None:
         _check_dimensions(state_dim, action_dim)
-        if n_steps % num_envs:
+        rows = max(1, num_envs)  # fewer are refused below, by their name
+        if n_steps % rows:
             raise UsageError(
                 f"{n_steps:,} steps between two updates are not the same number for each of {num_envs} episodes",
                 f"take n_steps={max(1, n_steps // num_envs) * num_envs}, or a num_envs that divides it",
@@ -95,7 +96,7 @@ class PPOYieldOptimizer:
                 "gae_lambda": gae_lambda,
                 "clip_range": clip_range,
                 "entropy_coefficient": entropy_coef,
-                "rollout_steps": n_steps // num_envs,
+                "rollout_steps": n_steps // rows,
                 "num_envs": num_envs,
                 "minibatch_size": batch_size,
                 "epochs": n_epochs,
@@ -110,6 +111,12 @@ class PPOYieldOptimizer:
         self._model: Model | None = None
         self._policy: Policy | None = None
         self._env: RWAYieldEnv | None = None
+
+    def __repr__(self) -> str:
+        config = self.config
+        memory = " with memory" if config.recurrent else ""
+        used = "no policy yet" if self._model is None else f"run {self._model.run_id}, {self._model.checkpoint().name}"
+        return f"<PPOYieldOptimizer {config.framework} ppo{memory}, seed {config.seed}: {used}>"
 
     # -- a model ------------------------------------------------------------------------------------------------------
 

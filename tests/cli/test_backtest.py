@@ -43,8 +43,9 @@ def test_rules_alone_are_told_compared_and_drawn(run_mayavi, tmp_path: Path) -> 
 
 
 def test_one_rule_is_compared_with_nobody(run_mayavi) -> None:
-    done = run_mayavi("backtest", "rwa", *FEW, "--against", "buy_and_hold")
+    done = run_mayavi("backtest", "rwa", "--episodes", "1", "--set", "horizon=48", "--against", "buy_and_hold")
     assert done.returncode == 0, done.stderr
+    assert "1 drawn market of 48 hours" in done.stdout
     assert done.stdout.splitlines()[-1].split()[0] == "hindsight"
 
 

@@ -194,6 +194,9 @@ def test_misuse_is_told_with_the_way_out() -> None:
         PPOYieldOptimizer(state_dim=37, action_dim=4)
     made = PPOYieldOptimizer(action_dim=3)
     assert (make_rows("rwa", 1).observation_space.shape, make_rows("rwa", 1).action_space.shape) == ((37,), (3,))
+    with pytest.raises(UsageError, match="setting 'num_envs' is 0"):
+        PPOYieldOptimizer(num_envs=0)
+    assert repr(made) == "<PPOYieldOptimizer sb3 ppo, seed 0: no policy yet>"
     for what in (lambda: made.predict(np.zeros(37)), made.save, made.load):
         with pytest.raises(UsageError):
             what()
