@@ -58,14 +58,15 @@ def activity(message: str) -> Iterator[None]:
 
 
 @contextmanager
-def counted(message: str, unit: str, *, eta: bool = False) -> Iterator[Advance]:
+def counted(message: str, unit: str, *, eta: bool = False, clock: list[float] | None = None) -> Iterator[Advance]:
     """Yield `advance(done, total)` for a body that knows how far it is: a bar on a terminal, silence elsewhere.
 
     Under NO_COLOR a terminal gets one plain line instead of the bar. With `eta` the bar also says how long it still
-    takes, and where there is no bar a line says so now and then.
+    takes, and where there is no bar a line says so now and then; `clock` holds when the last was said, for parts of one
+    work to share.
     """
     if eta and not is_styled(sys.stderr):
-        yield forecast(message, unit)
+        yield forecast(message, unit, clock)
         return
     began = time.monotonic()
     bar: list[Progress] = []
@@ -103,31 +104,33 @@ def counted(message: str, unit: str, *, eta: bool = False) -> Iterator[Advance]:
 @contextmanager
 def in_parts() -> Iterator[Callable[[str], Advance]]:
     """Yield `say(what)`, which ends the part of the work before and gives `advance(done, total)` of the next."""
+    clock = [time.monotonic()]
     with ExitStack() as now:
 
         def say(what: str) -> Advance:
             now.close()
-            return now.enter_context(counted(what, "parts" if "optimum" in what else "episodes", eta=True))
+            return now.enter_context(counted(what, "parts" if "optimum" in what else "episodes", eta=True, clock=clock))
 
         yield say
 
 
-def forecast(message: str, unit: str) -> Advance:
+def forecast(message: str, unit: str, clock: list[float] | None = None) -> Advance:
     """`advance(done, total)` that prints `message: 312 of 1,000 runs, about 2 min left`, at most every `SPEAK_EVERY_S`.
 
     The first call says where the count starts: what was done before tells nothing of the pace.
     """
-    began = spoken = time.monotonic()
+    began = time.monotonic()
+    spoken = clock if clock is not None else [began]
     first: int | None = None
 
     def advance(done: int, total: int, note: str = "") -> None:
-        nonlocal first, began, spoken
+        nonlocal first, began
         now = time.monotonic()
         if first is None:
             first, began = done, now
-        if now - spoken < SPEAK_EVERY_S or done <= first:
+        if now - spoken[0] < SPEAK_EVERY_S or done <= first:
             return
-        spoken = now
+        spoken[0] = now
         left = duration((total - done) * (now - began) / (done - first))
         how = f", {note}" if note else ""
         print(f"{message}: {done:,} of {total:,} {unit}{how}, about {left} left", file=sys.stderr, flush=True)

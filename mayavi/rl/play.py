@@ -105,8 +105,20 @@ def play(
         strategy = baseline(env, strategy, seed=seed)
     elif not isinstance(strategy, Strategy):
         strategy = Trained("policy", strategy, deterministic, seed)
-    player = strategy
-    return Played.joined(in_batches(env.rows, episodes, lambda batch: _play_batch(env, player, batch), progress))
+    player, before = strategy, 0
+
+    def one(batch: Sequence[int]) -> Played:
+        nonlocal before
+
+        def within(share: float) -> None:
+            if progress is not None:
+                progress(before + int(share * len(batch)), len(episodes))
+
+        part = _play_batch(env, player, batch, within)
+        before += len(batch)
+        return part
+
+    return Played.joined(in_batches(env.rows, episodes, one, progress))
 
 
 def in_batches(
@@ -123,7 +135,10 @@ def in_batches(
     return parts
 
 
-def _play_batch(env: RowsEnv[Any], strategy: Strategy, episodes: Sequence[int]) -> Played:
+def _play_batch(
+    env: RowsEnv[Any], strategy: Strategy, episodes: Sequence[int], heard: Callable[[float], None]
+) -> Played:
+    """The episodes of one batch. `heard` is told how much of it is played: rows of long episodes all end at once."""
     count, rows = len(episodes), env.rows
     filled = [*episodes, *(episodes[-1] for _ in range(rows - count))]
     env.begin(range(rows), filled)
@@ -133,7 +148,7 @@ def _play_batch(env: RowsEnv[Any], strategy: Strategy, episodes: Sequence[int]) 
     rewards = np.zeros(rows)
     terminated = np.zeros(rows, dtype=np.bool_)
     taken: list[list[NDArray[Any]]] = [[] for _ in range(count)]
-    observations = env.observe()
+    observations, steps = env.observe(), 0
     while live.any():
         wanted = np.asarray(strategy.actions(env, observations))
         stepped = env.step(wanted, live)
@@ -144,6 +159,10 @@ def _play_batch(env: RowsEnv[Any], strategy: Strategy, episodes: Sequence[int]) 
         terminated |= stepped.terminated & live
         live = live & ~stepped.done
         observations = stepped.observations
+        steps += 1
+        if live.any():
+            left = live.sum() / count
+            heard(1.0 - left + left * min(1.0, steps / env.config.horizon))
     actions = tuple(np.array(each) for each in taken)
     return Played(
         strategy.name,

@@ -156,3 +156,16 @@ def test_a_name_and_a_policy_play_as_what_they_stand_for() -> None:
     one = play(env, Remembering(), range(6), deterministic=False, seed=2)
     assert one.name == "policy"
     assert one.fingerprints == play(env, Trained("x", Remembering(), False, 2), range(6)).fingerprints
+
+
+def test_long_episodes_that_end_together_are_told_on_their_way():
+    from mayavi.gym_env import make_rows
+
+    told: list[tuple[int, int]] = []
+    env = make_rows("rwa", 4, config={"horizon": 20, "stop_drawdown": 0.99})
+    play(env, "buy_and_hold", range(6), progress=lambda done, total: told.append((done, total)))
+    done = [each for each, _ in told]
+    assert {total for _, total in told} == {6}
+    assert done == sorted(done)
+    assert set(done) == {0, 1, 2, 3, 4, 5, 6}  # four rows together, then two
+    assert done[-1] == 6
