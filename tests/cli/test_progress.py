@@ -19,6 +19,4 @@ def test_short_parts_of_long_work_are_told_too(
                 advance(done, 4)
                 now[0] += 1.0
     told = capsys.readouterr().err
-    assert (
-        told == "playing three: 1 of 4 episodes, about 3 s left\n"
-    )  # after ten seconds, in the third part
+    assert told == "playing three: 1 of 4 episodes, about 3 s left\n"  # after ten seconds, in the third part
