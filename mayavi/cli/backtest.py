@@ -13,6 +13,8 @@ from mayavi.cli.progress import activity, counted
 from mayavi.errors import UnknownName, UsageError
 
 PORTFOLIO = "rwa"
+UNCLAIMED = "saturated"
+"""The verdict that says nothing; why, is said below the table."""
 
 
 def backtest(
@@ -222,6 +224,8 @@ def tell(document: dict[str, Any]) -> None:
         print_table([left, *titles, left, Column("wins")], differences)
     if together:
         print_note("what single trainings prove is in --json and --html")
+    if unclaimed := next((each for each in document["comparisons"] if each["verdict"] == UNCLAIMED), None):
+        print_note(f"{UNCLAIMED}: {unclaimed['reason']}")
     if market.get("assumed"):
         print_note(f"filled by a rule, for want of data: {', '.join(market['assumed'])}")
 

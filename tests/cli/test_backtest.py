@@ -49,6 +49,13 @@ def test_one_rule_is_compared_with_nobody(run_mayavi) -> None:
     assert done.stdout.splitlines()[-1].split()[0] == "hindsight"
 
 
+def test_a_verdict_that_claims_nothing_says_why(run_mayavi) -> None:
+    few = ("--episodes", "3", "--set", "horizon=24", "--against", "buy_and_hold,usdy_only")
+    done = run_mayavi("backtest", "rwa", *few)
+    assert done.stdout.splitlines()[-1].startswith("saturated: 3 episodes are too few: a claim needs 20")
+    assert "saturated" not in run_mayavi("backtest", "rwa", *few, "--min-distinct", "2").stdout
+
+
 @pytest.mark.slow
 def test_the_command_in_the_document_makes_it_again(run_mayavi) -> None:
     import shlex
