@@ -419,6 +419,7 @@ def test_a_batch_is_two_hundred_single_environments(horizon: int) -> None:
     actions = np.repeat(wishes, 12, axis=0)  # who wants something else every hour is ruined by its costs
     seen, infos = batch.reset(seed=100)
     told: list[list[Any]] = [[(seen[row].tolist(), infos["portfolio_value"][row])] for row in range(count)]
+    assert len({row.tobytes() for row in seen}) == count  # each a market of its own
     over = np.zeros(count, dtype=np.bool_)
     for action in actions:
         seen, rewards, terminated, truncated, infos = batch.step(action)
