@@ -68,7 +68,6 @@ def train(
     """
     from mayavi.cli import INTERRUPTED
     from mayavi.rl.backend import MODAL, chosen_backend, train_on
-    from mayavi.rl.env_defaults import MARKET
     from mayavi.rl.run_folder import RunFolder, models_path
 
     if run is not None and not resume:
@@ -126,17 +125,16 @@ def train(
             kept = [each.steps for each in RunFolder(place / started[0]).checkpoints()]
             steps = f"{kept[-1]:,} of {asked.timesteps:,} steps are kept" if kept else "no checkpoint was made yet"
             print(f"interrupted: {steps} in run {started[0]}", file=sys.stderr)
-            print(f"  `mayavi train --resume {started[0]}` goes on with it", file=sys.stderr)
+            there = "" if models is None else f" --models {models}"
+            print(f"  `mayavi train --resume {started[0]}{there}` goes on with it", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print_json(document(done))
         return
     for line in told(done):
         print(f"  {line}")
-    if done.config.env == MARKET:  # an evaluation plays one agent
-        print_note(f"{done.run_id} · open_model('{done.run_id}').policy(role='borrower') plays it, from Python")
-    else:
-        print_note(f"{done.run_id} · `mayavi eval {done.run_id}` says what it is worth")
+    there = "" if models is None else f" --models {models}"
+    print_note(f"{done.run_id} · `mayavi eval {done.run_id}{there}` says what it is worth")
 
 
 def _asked(folder: Any, file: Path | None, given: dict[str, Any], overrides: list[str]) -> TrainConfig:

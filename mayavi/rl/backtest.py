@@ -25,7 +25,7 @@ from mayavi.rl.interval_estimates import Bootstrap
 from mayavi.rl.play import Progress, Strategy
 from mayavi.rl.portfolio_metrics import HOURS_A_YEAR, METRICS, Floats, portfolio_metrics, ratio
 from mayavi.rl.strategies import OPTIMUM, Chance, Trained, baseline, check_strategies
-from mayavi.rl.verdict import MINIMUM_DISTINCT, Verdict, judged
+from mayavi.rl.verdict import MINIMUM_DISTINCT, Verdict, check_minimum, judged
 from mayavi.sim.statistics import Estimate
 
 RL_AGENT = "rl_agent"
@@ -59,6 +59,7 @@ class BacktestSettings:
             )
         if type(self.block_hours) is not int or self.block_hours < 1:
             raise UsageError(f"blocks of {self.block_hours} hours hold nothing", "an hour at least; a week is 168")
+        check_minimum(self.minimum_distinct)
 
 
 @dataclass(frozen=True, slots=True)

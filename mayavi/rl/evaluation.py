@@ -18,7 +18,7 @@ from mayavi.rl.interval_estimates import Bootstrap, improvement, interquartile_m
 from mayavi.rl.optimum import Optimum, SearchSettings, find_optimum
 from mayavi.rl.play import Played, Progress, Strategy, play
 from mayavi.rl.strategies import OPTIMUM, Planned, Trained, baseline, check_strategies
-from mayavi.rl.verdict import MINIMUM_DISTINCT, Verdict, judged
+from mayavi.rl.verdict import MINIMUM_DISTINCT, Verdict, check_minimum, judged
 from mayavi.sim.statistics import Estimate
 
 Make = Callable[[int], RowsEnv[Any]]
@@ -51,10 +51,7 @@ class EvaluationSettings:
             )
         if self.episodes > MOST_EPISODES:
             raise UsageError(f"{self.episodes:,} episodes are too many", f"{MOST_EPISODES:,} at most")
-        if self.minimum_distinct < 2:
-            raise UsageError(
-                f"a claim from {self.minimum_distinct} trajectories is none", "two at least; the default is 20"
-            )
+        check_minimum(self.minimum_distinct)
 
 
 @dataclass(frozen=True, slots=True)

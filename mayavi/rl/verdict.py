@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from mayavi.errors import UsageError
 from mayavi.sim.statistics import Estimate
 
 Word = Literal["better", "worse", "indistinguishable", "saturated"]
@@ -12,6 +13,12 @@ Word = Literal["better", "worse", "indistinguishable", "saturated"]
 MINIMUM_DISTINCT = 20
 """Distinct trajectories below which nothing is claimed: under it a 95 % interval of the bootstrap holds noticeably less
 than 95 %, and a sample that is one trajectory repeated holds nothing at all."""
+
+
+def check_minimum(distinct: int) -> None:
+    """Refuses a number of trajectories that no claim can rest on."""
+    if distinct < 2:
+        raise UsageError(f"a claim from {distinct} trajectories is none", "two at least; the default is 20")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def test_a_policy_is_trained_and_kept_under_the_id_that_stands_first_and_last(ru
     lines = finished.stdout.splitlines()
     (folder,) = tmp_path.iterdir()
     assert lines[0] == f"run {folder.name} · aave · sb3 ppo · seed 5 · 256 steps"
-    assert lines[-1].startswith(f"{folder.name} · `mayavi eval {folder.name}`")
+    assert lines[-1].startswith(f"{folder.name} · `mayavi eval {folder.name} --models {tmp_path}`")
     assert "256 steps, " in lines[1]
     assert (folder / "final" / "checkpoint.json").is_file()
 
@@ -138,7 +138,7 @@ def test_an_interruption_keeps_the_rollout_under_way_and_resume_goes_on(run_maya
     assert training.returncode == 130, errors
     assert "stopping after this rollout" in errors
     assert f"steps are kept in run {run_id}" in errors
-    assert f"`mayavi train --resume {run_id}` goes on" in errors
+    assert f"`mayavi train --resume {run_id} --models {tmp_path}` goes on" in errors
     record = json.loads((tmp_path / run_id / "run.json").read_text())
     assert record["status"] == "interrupted"
     kept = record["steps"]
