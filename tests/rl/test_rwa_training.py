@@ -37,6 +37,7 @@ SMALL: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 def test_a_killed_training_of_the_portfolio_ends_with_the_weights_of_one_that_was_not(tmp_path: Path) -> None:
     config = SMALL | {"framework": "sb3", "checkpoint_every_steps": 128}
     command = [sys.executable, "-m", "tests.rl.train_process"]
