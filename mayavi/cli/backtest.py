@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mayavi.cli.eval import ModelsOption, played_settings
+from mayavi.cli.eval import ModelsOption, PlaySeedOption, SettingsOption, SplitOption, played_settings
 from mayavi.cli.output import Column, print_json, print_note, print_table
 from mayavi.cli.progress import activity, counted
 from mayavi.errors import UnknownName, UsageError
@@ -39,7 +39,7 @@ def backtest(
     episodes: Annotated[
         int | None, typer.Option("--episodes", metavar="N", help="Of drawn markets: how many; by default 1,000.")
     ] = None,
-    split: Annotated[str, typer.Option("--split", metavar="train|validation|test", help="Which episodes.")] = "test",
+    split: SplitOption = "test",
     begin: Annotated[
         str | None, typer.Option("--begin", metavar="TIME", help="Of --data: from when it counts.")
     ] = None,
@@ -47,11 +47,8 @@ def backtest(
     against: Annotated[
         str | None, typer.Option("--against", metavar="A,B,…", help="Whom to compare with; by default every rule.")
     ] = None,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the environment; may be given again."),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="What random play and the bootstrap draw from.")] = 0,
+    overrides: SettingsOption = None,
+    seed: PlaySeedOption = 0,
     block: Annotated[
         int, typer.Option("--block-hours", metavar="N", help="Of --data: the mean length of a bootstrap's block.")
     ] = 168,

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from mayavi.rl.models import Model
 
 BASELINES = "-"
+SplitOption = Annotated[str, typer.Option("--split", metavar="train|validation|test", help="Which episodes.")]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the environment; may be given again."),
+]
+PlaySeedOption = Annotated[int, typer.Option("--seed", help="What random play and the bootstrap draw from.")]
 ModelsOption = Annotated[
     Path | None, typer.Option("--models", metavar="FOLDER", help="Where training runs are; by default data/models.")
 ]
@@ -37,7 +43,7 @@ def evaluate(
         typer.Option("--against", metavar="A,B,…", help="Whom to compare with; by default every script of the env."),
     ] = None,
     episodes: Annotated[int, typer.Option("--episodes", help="How many episodes everybody plays.")] = 200,
-    split: Annotated[str, typer.Option("--split", metavar="train|validation|test", help="Which episodes.")] = "test",
+    split: SplitOption = "test",
     stochastic: Annotated[
         bool, typer.Option("--stochastic/--deterministic", help="Draw the policy's actions, or take its best.")
     ] = False,
@@ -45,11 +51,8 @@ def evaluate(
         str | None,
         typer.Option("--checkpoints", metavar="all|STEP,…", help="Find where in training the evaluation stops moving."),
     ] = None,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the environment; may be given again."),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="What random play and the bootstrap draw from.")] = 0,
+    overrides: SettingsOption = None,
+    seed: PlaySeedOption = 0,
     minimum: Annotated[
         int, typer.Option("--min-distinct", metavar="N", help="Distinct trajectories below which nothing is claimed.")
     ] = 20,
