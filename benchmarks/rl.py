@@ -16,7 +16,7 @@ from benchmarks.timing import Timing, in_turns
 from mayavi import Fork
 
 ROUNDS = 3
-ROWS = (1, 64, 1_024)
+ROWS = (1, 64, 2_048)
 QUICK_ROWS = (1, 16)
 ENV_SPANS = ("kernel", "fleet.run", "apply", "observe", "rewards", "begin", "adapter")
 """From the inside out: the kernel itself, what packs its inputs, the environment's own code, gymnasium's side."""

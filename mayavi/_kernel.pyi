@@ -1,5 +1,6 @@
 """The Rust extension: frozen worlds, EVMs over them, batches. See `kernel/src`."""
 
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -21,8 +22,12 @@ __all__ = [
     "checksum_address",
     "create2_address",
     "create_address",
+    "exp",
     "hardforks",
     "keccak256",
+    "log",
+    "stream_seeds",
+    "words_to_floats",
     "zstd_compress",
     "zstd_decompress",
 ]
@@ -46,6 +51,10 @@ def create2_address(sender: bytes, salt: bytes, init_code_hash: bytes) -> bytes:
 def hardforks() -> list[str]: ...
 def zstd_compress(data: bytes, level: int = 3) -> bytes: ...
 def zstd_decompress(data: bytes, max_size: int) -> bytes: ...
+def exp(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def log(values: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def words_to_floats(words: NDArray[np.uint8]) -> NDArray[np.float64]: ...
+def stream_seeds(seeds: Sequence[int], names: Sequence[str]) -> tuple[bytes, NDArray[np.uint64]]: ...
 
 _Failures = list[tuple[int, Reverted | Halted]]
 _RawLog = tuple[bytes, list[bytes], bytes]

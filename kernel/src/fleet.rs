@@ -20,7 +20,7 @@ use crate::{
 
 /// How often a thread comes back for more rows: often enough that none waits long for another at the end of a step,
 /// whichever rows have the most to do, and seldom enough to not matter.
-const TURNS: usize = 64;
+const TURNS: usize = 256;
 
 /// N independent courses of events over one world.
 #[pyclass(module = "mayavi._kernel")]
@@ -106,7 +106,8 @@ impl Fleet {
         if threads == 0 {
             return Err(PyValueError::new_err("at least one thread is needed"));
         }
-        let threads = threads.min(rows);
+        // Of few rows a pool for all has threads to spare; another one each time would cost more than they do.
+        let threads = threads.min(self.rows.len());
         if threads > 1 {
             self.prepare_pool(threads)?;
         }
@@ -120,14 +121,7 @@ impl Fleet {
         let Self { world, settings, rows, pool, .. } = self;
         let mut rows: Vec<&mut Row> = match &only {
             None => rows.iter_mut().collect(),
-            Some(only) => {
-                let mut named = only.iter().peekable();
-                rows.iter_mut()
-                    .enumerate()
-                    .filter(|(at, _)| named.next_if_eq(&at).is_some())
-                    .map(|(_, row)| row)
-                    .collect()
-            }
+            Some(only) => named(rows, only),
         };
         let chunk = (rows.len() / (threads * TURNS)).max(1);
         let chunks = rows.len().div_ceil(chunk);
@@ -193,16 +187,18 @@ impl Fleet {
 
     /// Put rows back to where they began; all of them where none are named.
     #[pyo3(signature = (rows=None))]
-    fn reset(&mut self, rows: Option<Vec<usize>>) -> PyResult<()> {
-        match rows {
-            None => self.rows.iter_mut().for_each(|row| row.clone_from(&self.initial)),
-            Some(rows) => {
-                rows.iter().try_for_each(|row| self.check(*row))?;
-                for row in rows {
-                    self.rows[row].clone_from(&self.initial);
-                }
-            }
-        }
+    fn reset(&mut self, py: Python<'_>, rows: Option<Vec<usize>>) -> PyResult<()> {
+        let mut which = rows.unwrap_or_else(|| (0..self.rows.len()).collect());
+        which.iter().try_for_each(|row| self.check(*row))?;
+        which.sort_unstable();
+        which.dedup();
+        let Self { rows, initial, pool, .. } = self;
+        let mut rows = named(rows, &which);
+        let renew = |row: &mut &mut Row| row.clone_from(initial);
+        py.detach(|| match pool {
+            Some((pool, _)) if rows.len() > 1 => pool.install(|| rows.par_iter_mut().for_each(renew)),
+            _ => rows.iter_mut().for_each(renew),
+        });
         Ok(())
     }
 
@@ -247,6 +243,13 @@ impl Fleet {
     fn memory(&self) -> Vec<usize> {
         self.rows.iter().map(|row| size_of::<Row>() + row.overlay.memory()).collect()
     }
+}
+
+/// Those of `rows` whose numbers are given, in ascending order.
+fn named<'a>(rows: &'a mut [Row], numbers: &[usize]) -> Vec<&'a mut Row> {
+    let mut numbers = numbers.iter().peekable();
+    let found = rows.iter_mut().enumerate().filter(|(at, _)| numbers.next_if_eq(&at).is_some());
+    found.map(|(_, row)| row).collect()
 }
 
 /// The failure of the first row; where that is missing state, with what the other rows miss besides.

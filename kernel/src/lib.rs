@@ -16,8 +16,10 @@ mod identity;
 mod inspector;
 mod machine;
 mod overlay;
+mod portable;
 mod program;
 mod receipt;
+mod seeding;
 mod state;
 mod trace;
 mod views;
@@ -96,6 +98,10 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hardforks, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_compress, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_decompress, module)?)?;
+    module.add_function(wrap_pyfunction!(portable::exp, module)?)?;
+    module.add_function(wrap_pyfunction!(portable::log, module)?)?;
+    module.add_function(wrap_pyfunction!(portable::words_to_floats, module)?)?;
+    module.add_function(wrap_pyfunction!(seeding::stream_seeds, module)?)?;
     #[cfg(feature = "bench")]
     {
         module.add_function(wrap_pyfunction!(bare::bare_calls, module)?)?;

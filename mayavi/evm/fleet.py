@@ -20,7 +20,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,7 +118,7 @@ class Words:
 
     def float64(self, scale: float = 1.0) -> NDArray[np.float64]:
         """The words as floats, divided by `scale`: rounded to 53 bits, for plots and observations only."""
-        return np.asarray(_floats(np.ascontiguousarray(self.words).view(">u8")) / scale)
+        return _kernel.words_to_floats(self.words[:, None])[:, 0] / scale
 
     def addresses(self) -> list[bytes]:
         """The words as addresses."""
@@ -144,7 +144,7 @@ class Outcome(Mapping[str, Words]):
 
     def float64(self, first: int = 0) -> NDArray[np.float64]:
         """The outputs from number `first` on as (rows, outputs) floats: rounded, for plots and observations only."""
-        return _floats(self.words.view(">u8").reshape(*self.words.shape[:2], 4)[:, first:])
+        return _kernel.words_to_floats(self.words[:, first:])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -184,7 +184,12 @@ class Fleet:
         return len(self._fleet)
 
     def run(
-        self, program: Program, *, threads: int | None = None, only: Iterable[int] | None = None, **inputs: Any
+        self,
+        program: Program,
+        *,
+        threads: int | None = None,
+        only: Iterable[int] | NDArray[np.intp] | None = None,
+        **inputs: Any,
     ) -> Outcome:
         """Run `program` on every row, with one array (or one integer for all rows) for each of its inputs.
 
@@ -216,9 +221,9 @@ class Fleet:
         except _kernel.InvalidTransaction as error:
             raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
 
-    def reset(self, rows: Iterable[int] | None = None) -> None:
+    def reset(self, rows: Iterable[int] | NDArray[np.intp] | None = None) -> None:
         """Put rows back to where they began; all of them where none are named."""
-        self._fleet.reset(None if rows is None else [self._row(row) for row in rows])
+        self._fleet.reset(None if rows is None else self._numbers(rows))
 
     def copy_row(self, source: int, to: int) -> None:
         """Put row `to` where row `source` stands."""
@@ -263,9 +268,17 @@ class Fleet:
         """Bytes held by each row."""
         return self._fleet.memory()
 
-    def _ascending(self, rows: Iterable[int]) -> list[int]:
-        chosen = [self._row(row) for row in rows]
-        if not chosen or any(one >= other for one, other in pairwise(chosen)):
+    def _numbers(self, rows: Iterable[int] | NDArray[np.intp]) -> list[int]:
+        """`rows` as numbers of this fleet's; an array of them, the usual case, is looked at as a whole."""
+        if not isinstance(rows, np.ndarray) or rows.dtype.kind not in "iu" or not rows.size:
+            return [self._row(row) for row in rows]
+        self._row(rows.min()), self._row(rows.max())
+        numbers: list[int] = rows.tolist()
+        return numbers
+
+    def _ascending(self, rows: Iterable[int] | NDArray[np.intp]) -> list[int]:
+        chosen = self._numbers(rows)
+        if not chosen or any(map(operator.ge, chosen, islice(chosen, 1, None))):
             raise UsageError("the rows to run are not in ascending order", "name each once, and one at least")
         return chosen
 
@@ -286,16 +299,6 @@ class Fleet:
             else:
                 words[:, column] = to_words(values, rows, name)
         return words
-
-
-def _floats(limbs: NDArray[Any]) -> NDArray[np.float64]:
-    """Words given as four limbs each, most significant first, as floats: the same bits on every machine."""
-    parts = limbs.astype(np.float64)
-    found: NDArray[np.float64] = parts[..., 0] * 2.0**192
-    found += parts[..., 1] * 2.0**128
-    found += parts[..., 2] * 2.0**64
-    found += parts[..., 3]
-    return found
 
 
 def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:

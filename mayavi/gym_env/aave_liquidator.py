@@ -242,7 +242,7 @@ class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
         outcome = self.fleet.run(
             self._start,
             threads=self.threads,
-            only=rows.tolist(),
+            only=rows,
             live=1,
             late=np.array([each.blocks for each in starts], dtype=np.uint64),
             price_e8=columns["price_e8"][rows, 0],

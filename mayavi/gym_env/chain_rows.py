@@ -54,7 +54,7 @@ class ChainRowsEnv(RowsEnv[C]):
         return self.fleet.identities(rows.tolist())
 
     def _renew_under(self, rows: Rows) -> None:
-        self.fleet.reset(rows.tolist())
+        self.fleet.reset(rows)
 
     def _copy_under(self, sources: Rows, targets: Rows) -> None:
         for source, target in zip(sources.tolist(), targets.tolist(), strict=True):

@@ -71,11 +71,8 @@ class EndlessRows:
         stepped = self.env.step(actions, alive)
         if before.max() >= len(self._played):
             self._played = np.concatenate([self._played, np.zeros_like(self._played)])
-        if live is None:
-            self._played[before, self._places] = actions
-        else:
-            kept = np.flatnonzero(alive)
-            self._played[before[kept], kept] = np.asarray(actions)[kept]
+        self._played[before, self._places] = actions  # of a row that did not act, until it acts
+        if live is not None:
             rewards = np.where(alive, stepped.rewards, 0.0)
             stepped = Stepped(stepped.observations, rewards, stepped.terminated & alive, stepped.truncated & alive)
         self.returns += stepped.rewards

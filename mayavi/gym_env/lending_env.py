@@ -33,7 +33,7 @@ from mayavi.gym_env.lending_observations import (
 )
 from mayavi.gym_env.lending_programs import BILLION, FIGURES, MILLION, opening, tick
 from mayavi.gym_env.lending_rewards import LIQUIDATED, REWARDS
-from mayavi.gym_env.lending_start import OPENING, Start, amounts_of, drawn_start, fixed_start, opened
+from mayavi.gym_env.lending_start import OPENING, Opener, Start, amounts_of, drawn_starts, fixed_start
 from mayavi.gym_env.lending_strategies import STRATEGIES
 from mayavi.gym_env.posted_feed import PostedFeed
 from mayavi.gym_env.price_shocks import drawn_paths
@@ -96,7 +96,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         desk = self.desk = self.desk_type(fork, config.collateral, config.debt)
         self.feed = PostedFeed(fork, desk.feed) if config.prices == "shocks" else None
         desk.prepare(int(config.collateral_amount[1] + 1) * desk.unit)
-        self._amounts = amounts_of(config, desk.unit)
+        self._amounts, self._opener = amounts_of(config, desk.unit), Opener(desk)
         self.block_seconds = chain(fork.chain_id).block_seconds
         self.step_blocks = max(config.step_blocks, LEAST_STEP_BLOCKS)
         self.step_seconds = self.step_blocks * self.block_seconds
@@ -105,28 +105,28 @@ class LendingRowsEnv(ChainRowsEnv[C]):
 
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
         """Draw the starts, and open the loans by real transactions."""
-        columns, starts = self.columns, [self.drawn(chance) for chance in chances]
+        columns, starts = self.columns, self.drawn(chances)
         columns["cash_yield_ppm"][rows] = [each.cash_yield_ppm for each in starts]
-        amounts = b"".join(amount.to_bytes(32, "big") for each in starts for amount in opened(each, self.desk).values())
+        amounts = b"".join([amount.to_bytes(32, "big") for each in starts for amount in self._opener.amounts(each)])
         words = np.frombuffer(amounts, dtype=np.uint8).reshape(-1, len(OPENING), 32)
         if self.feed is not None:
             price_usd = self.desk.terms.price_e8 / 1e8
             paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, chances)
             columns["path_e8"][rows] = np.rint(paths * 1e8)
         inputs = {name: words[:, place] for place, name in enumerate(OPENING)}
-        found = self.fleet.run(self._opening, threads=self.threads, only=rows.tolist(), live=1, **inputs)
+        found = self.fleet.run(self._opening, threads=self.threads, only=rows, live=1, **inputs)
         self._check_opened(found, rows)
         self._take(found, rows)
-        columns["start_price_e8"][rows] = self.figure("price_e8")[rows]
-        columns["start_wealth_e8"][rows] = self.net_wealth_e8()[rows]
-        columns["logs"][rows] = self._logs(rows)
         self._remember(rows)
+        columns["start_price_e8"][rows] = columns["last_price_e8"][rows]
+        columns["start_wealth_e8"][rows] = columns["last_wealth_e8"][rows]
+        columns["logs"][rows] = self._logs(rows)
 
-    def drawn(self, chance: np.random.Generator) -> Start:
-        """Where an episode starts."""
+    def drawn(self, chances: Sequence[np.random.Generator]) -> list[Start]:
+        """Where episodes start."""
         if self.config.start == "fixed":
-            return fixed_start(self.desk.unit)
-        return drawn_start(self.config, self._amounts, self.desk.terms.kink, chance)
+            return [fixed_start(self.desk.unit)] * len(chances)
+        return drawn_starts(self.config, self._amounts, self.desk.terms.kink, chances)
 
     def _check_opened(self, found: Outcome, rows: Rows) -> None:
         """Whatever was sent went through; where nothing was, it was skipped."""
@@ -186,7 +186,10 @@ class LendingRowsEnv(ChainRowsEnv[C]):
     def _put(self, which: Which, **columns: NDArray[Any]) -> None:
         """Let columns of those rows hold those values."""
         for name, values in columns.items():
-            self.columns[name][which] = values[which]
+            if isinstance(which, slice) or which.dtype != np.bool_:
+                self.columns[name][which] = values[which]
+            else:
+                np.copyto(self.columns[name], values, where=which)
 
     def shares_of(self, actions: NDArray[Any]) -> Integers:
         """Actions of either kind as millionths: below zero of the debt, above of the headroom."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from mayavi.evm.units import WAD
 from mayavi.gym_env.lending_config import LendingConfig
 from mayavi.gym_env.lending_desk import Desk
+from mayavi.gym_env.lots import below, halves, raw_words, uniform
 from mayavi.markets import portable
+from mayavi.markets.process import Floats
 
 MILLION = 10**6
 FIXED_HEALTH_FACTOR = 1.25
@@ -24,8 +27,7 @@ OPENING = ("blocks", "lend", "market_supply", "market_borrow", "supply", "borrow
 """What a start is made of: how many blocks pass, then amounts of transactions in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """The start of one episode, in integers."""
 
     blocks: int
@@ -48,62 +50,72 @@ def amounts_of(config: LendingConfig, unit: int) -> list[int]:
     """The amounts of collateral that are drawn from: evenly spaced on a logarithmic scale, in smallest units."""
     smallest, largest = portable.log(config.collateral_amount)
     whole = portable.exp(np.linspace(smallest, largest, AMOUNTS))
-    return [_ppm(float(each)) * unit // MILLION for each in whole]
+    return [each * unit // MILLION for each in _ppm(whole)]
 
 
-def drawn_start(config: LendingConfig, amounts: list[int], kink: float, chance: np.random.Generator) -> Start:
-    """A start from `config`'s intervals; `kink` is the utilisation above which the reserve's rates rise steeply.
+def drawn_starts(
+    config: LendingConfig, amounts: list[int], kink: float, chances: Sequence[np.random.Generator]
+) -> list[Start]:
+    """Starts from `config`'s intervals; `kink` is the utilisation above which the reserve's rates rise steeply.
 
     Below the kink rates hardly differ, above it they differ by much: so one half of the episodes is drawn on each side.
     """
-    low, high = config.utilisation
-    if low < kink < high:
-        low, high = (kink, high) if chance.random() < BUSY_SHARE else (low, kink)
-    blocks, collateral = int(chance.integers(config.start_blocks + 1)), amounts[chance.integers(len(amounts))]
-    health, busy, cash = chance.random(3).tolist()
-    return Start(
-        blocks=blocks,
-        collateral=collateral,
-        health_factor_ppm=_ppm(between(config.health_factor, health)),
-        utilisation_ppm=_ppm(between((low, high), busy)),
-        cash_yield_ppm=_ppm(between(config.cash_yield, cash)),
+    least, most = config.utilisation
+    utilisation: tuple[Floats | float, Floats | float] = least, most
+    words = raw_words(chances, 5 if least < kink < most else 4)
+    if least < kink < most:
+        busy = uniform(words[0]) < BUSY_SHARE
+        utilisation = np.where(busy, kink, least), np.where(busy, most, kink)
+    later, larger = halves(words[-4])
+    health, lent, cash = uniform(words[-3:])
+    columns = (
+        below(later, config.start_blocks + 1).tolist(),
+        [amounts[place] for place in below(larger, len(amounts)).tolist()],
+        _ppm(between(config.health_factor, health)),
+        _ppm(between(utilisation, lent)),
+        _ppm(between(config.cash_yield, cash)),
     )
+    return [Start(*each) for each in zip(*columns, strict=True)]
 
 
-def opened(start: Start, desk: Desk) -> dict[str, int]:
-    """What makes the start, by the names of `OPENING` and in their order, in smallest units.
+class Opener:
+    """What makes a start on `desk`, in smallest units. What all starts have in common is worked out once."""
 
-    The rest of the market lends or borrows more until the reserve is as busy as the start says, or nearly so where caps
-    leave no room for it.
-    """
-    terms, lend, backing, market_borrow = desk.terms, 0, 0, 0
-    if start.utilisation_ppm is not None:
-        room = [each * _ROOM_PPM // MILLION for each in terms.room]
-        lend = min(max(0, terms.borrowed * MILLION // start.utilisation_ppm - terms.supplied), room[0])
-        backed = (
-            room[1]
-            * terms.price_e8
-            * terms.ltv_wad
-            * desk.debt_unit
-            * 10
-            // (11 * WAD * terms.debt_price_e8 * desk.unit)
-        )
-        market_borrow = min(max(0, terms.supplied * start.utilisation_ppm // MILLION - terms.borrowed), room[2], backed)
-        backing = market_borrow * terms.debt_price_e8 * desk.unit * WAD * 11
-        backing //= terms.price_e8 * desk.debt_unit * terms.ltv_wad * 10
-    value = start.collateral * terms.price_e8 // desk.unit
-    most = value * terms.ltv_wad // WAD * _LARGEST_LOAN_PPM // MILLION
-    debt = min(value * terms.threshold_wad // WAD * MILLION // start.health_factor_ppm, most)
-    loan = debt * desk.debt_unit // terms.debt_price_e8
-    loan = loan if loan >= terms.least_debt else 0
-    amounts = start.blocks, lend, backing, market_borrow, start.collateral, loan
-    return dict(zip(OPENING, amounts, strict=True))
+    def __init__(self, desk: Desk) -> None:
+        self._terms = terms = desk.terms
+        self._unit, self._debt_unit = desk.unit, desk.debt_unit
+        self._lendable, supplies, borrows = (each * _ROOM_PPM // MILLION for each in terms.room)
+        # The market puts up a tenth more than what it borrows takes: so much of one for so much of the other.
+        self._of_collateral = terms.price_e8 * desk.debt_unit * terms.ltv_wad * 10
+        self._of_debt = terms.debt_price_e8 * desk.unit * WAD * 11
+        self._borrowable = min(borrows, supplies * self._of_collateral // self._of_debt)
 
+    def amounts(self, start: Start) -> tuple[int, int, int, int, int, int]:
+        """In the order of `OPENING`.
 
-def between(interval: tuple[float, float], lot: float) -> float:
-    """The number that `lot`, one of 0 … 1, is in `interval`: what `Generator.uniform` makes of it, in less time."""
-    return interval[0] + (interval[1] - interval[0]) * lot
+        The rest of the market lends or borrows more until the reserve is as busy as the start says, or nearly so where
+        caps leave no room for it.
+        """
+        terms, lend, backing, market_borrow = self._terms, 0, 0, 0
+        busy = start.utilisation_ppm
+        if busy is not None:
+            lend = min(max(0, terms.borrowed * MILLION // busy - terms.supplied), self._lendable)
+            market_borrow = min(max(0, terms.supplied * busy // MILLION - terms.borrowed), self._borrowable)
+            backing = market_borrow * self._of_debt // self._of_collateral
+        value = start.collateral * terms.price_e8 // self._unit
+        most = value * terms.ltv_wad // WAD * _LARGEST_LOAN_PPM // MILLION
+        debt = min(value * terms.threshold_wad // WAD * MILLION // start.health_factor_ppm, most)
+        loan = debt * self._debt_unit // terms.debt_price_e8
+        if loan < terms.least_debt:
+            loan = 0
+        return start.blocks, lend, backing, market_borrow, start.collateral, loan
 
 
-def _ppm(value: float) -> int:
-    return round(value * MILLION)
+def between(interval: tuple[Floats | float, Floats | float], lots: Floats) -> Floats:
+    """The numbers that `lots`, of 0 … 1, are in `interval`: what `Generator.uniform` makes of them."""
+    return interval[0] + (interval[1] - interval[0]) * lots
+
+
+def _ppm(values: Floats) -> list[int]:
+    ppm: list[int] = np.rint(values * MILLION).astype(np.int64).tolist()
+    return ppm

@@ -8,6 +8,7 @@ import numpy as np
 
 from mayavi.gym_env.lending_config import LendingConfig
 from mayavi.gym_env.lending_start import between
+from mayavi.gym_env.lots import below, halves, raw_words, uniform
 from mayavi.markets.diffusions import walk_paths
 from mayavi.markets.process import Floats
 
@@ -22,18 +23,18 @@ def drawn_paths(
     paths are worked out at once, for a path at a time would take longer than the steps of an episode.
     """
     steps, count = config.horizon, len(chances)
-    noise, drawn = np.empty((count, steps)), []
-    least, most = config.shock_steps
+    volatility = between(config.volatility, uniform(raw_words(chances, 1)[0]))
+    noise = np.empty((count, steps))
     for row, chance in enumerate(chances):
-        own = between(config.volatility, chance.random())
         chance.standard_normal(out=noise[row])
-        happens, depth = chance.random(2).tolist()
-        lasts = min(int(chance.integers(least, most + 1)), steps)
-        first = int(chance.integers(0, steps - lasts + 1))
-        drawn.append((own, happens < config.shock_chance, between(config.shock_size, depth), lasts, first))
-    volatility, shocked, size, length, begin = np.array(drawn, dtype=np.float64).reshape(count, 5, 1).swapaxes(0, 1)
-    paths = walk_paths(np.full(count, start), volatility[:, 0], noise, step_seconds)
-    passed = np.clip((np.arange(steps + 1) - begin) / length, 0.0, 1.0)
-    top = 1.0 + size
-    ramps: Floats = np.where(shocked > 0, 1.0 + (top - 1.0) * passed, 1.0)
-    return paths * ramps, volatility[:, 0]
+    words = raw_words(chances, 3)
+    happens, depth = uniform(words[:2])
+    shocked, top = happens < config.shock_chance, 1.0 + between(config.shock_size, depth)
+    least, most = config.shock_steps
+    longer, later = halves(words[2])
+    length = np.minimum(least + below(longer, most - least + 1), steps)
+    begin = below(later, steps - length + 1)
+    paths = walk_paths(np.full(count, start), volatility, noise, step_seconds)
+    passed = np.clip((np.arange(steps + 1) - begin[:, None]) / length[:, None], 0.0, 1.0)
+    ramps: Floats = np.where(shocked[:, None], 1.0 + (top[:, None] - 1.0) * passed, 1.0)
+    return paths * ramps, volatility

@@ -183,7 +183,8 @@ class RowsEnv(ABC, Generic[C]):
             column[places] = 0
         self.episodes[places] = numbers
         self.start(places, episode_streams(self.name, self.config.split, numbers))
-        self._recall(places)
+        if self._remembers:
+            self._recall(places)
 
     def step(self, actions: Any, live: NDArray[np.bool_] | None = None) -> Stepped:
         """Play `actions`, one for each row. Rows that are not `live` stay; what is told of them has no meaning."""
@@ -193,13 +194,14 @@ class RowsEnv(ABC, Generic[C]):
 
     def advance(self, actions: Any, alive: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
         """`step` for whoever does not look: rewards, terminated, truncated, and no observations worked out."""
-        if (self.episodes[alive] < 0).any():
+        if ((self.episodes < 0) & alive).any():
             raise UsageError("a row has no episode yet", "call reset() first")
         self.apply(self._within_range(actions, alive), alive)
-        self.columns["steps"][alive] += 1
+        self.columns["steps"] += alive
         rewards, terminated = self.rewards()
         truncated = (self.steps >= self.config.horizon) & ~terminated
-        self._recall(np.flatnonzero(alive), rewards)
+        if self._remembers:
+            self._recall(np.flatnonzero(alive), rewards)
         return rewards, terminated, truncated
 
     def remember(self) -> None:
@@ -208,8 +210,6 @@ class RowsEnv(ABC, Generic[C]):
 
     def _recall(self, places: Rows, rewards: Floats | None = None) -> None:
         """Keep the curves of `places` as they are now; without rewards their episodes have just begun."""
-        if not self._remembers:
-            return
         given = np.zeros(self.rows) if rewards is None else rewards
         lines = [given, *(values for panel in self.curves().values() for values in panel.values())]
         shape = (self.rows, self.config.horizon + 1, len(lines))
@@ -287,7 +287,7 @@ def fitting_actions(
         raise BadArgument(f"actions have the shape {given.shape}", f"{rows} rows take the shape {shape}")
     if given.dtype.kind not in "iuf":
         raise BadArgument(f"actions are {given.dtype}", "give numbers")
-    if alive.all() and _all_fit(space, given):
+    if _all_fit(space, given):  # those of rows that do not act included
         whole = isinstance(space, spaces.Discrete)
         return given.astype(np.int64 if whole else np.float64), np.zeros(rows, dtype=np.bool_)
     bad = np.flatnonzero(~np.isfinite(given).reshape(rows, -1).all(axis=1) & alive)

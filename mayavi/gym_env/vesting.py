@@ -197,7 +197,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         outcome = self.fleet.run(
             self._start,
             threads=self.threads,
-            only=rows.tolist(),
+            only=rows,
             live=1,
             wallet=self._wallets[columns["schedule"][rows]],
             wallet_slot=self._slots[columns["schedule"][rows]],

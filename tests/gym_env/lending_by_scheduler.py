@@ -18,7 +18,7 @@ from mayavi.agents.price_path import PricePathAgent
 from mayavi.evm.fork import Fork
 from mayavi.gym_env.episodes import episode_stream
 from mayavi.gym_env.lending_env import LendingRowsEnv
-from mayavi.gym_env.lending_start import OPENING, opened
+from mayavi.gym_env.lending_start import BUSY_SHARE, OPENING, Opener, Start, amounts_of, fixed_start
 from mayavi.markets import Constant, GeometricBrownianMotion, Ramp, portable
 from mayavi.markets.price_paths import PricePaths
 from mayavi.markets.process import Floats
@@ -136,19 +136,34 @@ class PlainLiquidator(Agent):
         return {}
 
 
+def drawn_start(env: LendingRowsEnv[Any], chance: np.random.Generator) -> Start:
+    """The start of an episode, by NumPy's own draws, one after the other."""
+    config, kink = env.config, env.desk.terms.kink
+    if config.start == "fixed":
+        return fixed_start(env.desk.unit)
+    low, high = config.utilisation
+    if low < kink < high:
+        low, high = (kink, high) if chance.random() < BUSY_SHARE else (low, kink)
+    blocks, amounts = int(chance.integers(config.start_blocks + 1)), amounts_of(config, env.desk.unit)
+    collateral = amounts[chance.integers(len(amounts))]
+    shares = [round(chance.uniform(*each) * 10**6) for each in (config.health_factor, (low, high), config.cash_yield)]
+    return Start(blocks, collateral, *shares)
+
+
 class PlayedBySimulation:
     """One episode of `env`, step by step, as a simulation of agents."""
 
     def __init__(self, env: LendingRowsEnv[Any], episode: int) -> None:
         self.env, config = env, env.config
         self.chance = episode_stream(env.name, config.split, episode)
-        start = env.drawn(self.chance)
+        start = drawn_start(env, self.chance)
         self.yield_ppm, self.volatility = start.cash_yield_ppm, 0.0
         self.market = "CompoundV3.cUSDCv3" if env.name == "compound" else "AaveV3"
         pair = config.collateral, config.debt
         self.collateral, self.debt = pair
-        self.borrower = ScriptedBorrower(self.market, *pair, opened(start, env.desk))
-        assert tuple(self.borrower.amounts) == OPENING
+        self.borrower = ScriptedBorrower(
+            self.market, *pair, dict(zip(OPENING, Opener(env.desk).amounts(start), strict=True))
+        )
         self.liquidator = PlainLiquidator(self.market, *pair)
         market: list[Agent] = [Bank(config.debt, self.yield_ppm, env.step_seconds)]
         prices = None

@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mayavi.markets.seeding import Seeded, seed_words, spread
-from mayavi.markets.streams import FEW, stream, streams
+from mayavi import _kernel
+from mayavi.markets.seeding import Seeded
+from mayavi.markets.streams import stream, streams
 
 
-@pytest.mark.parametrize(
-    "digest", [bytes(range(1, 33)), bytes(4) + bytes(range(28)), bytes(31) + b"\7", bytes(32), b"\xff" * 32]
-)
-def test_words_seed_as_the_number_does(digest: bytes) -> None:
-    ours, theirs = (np.random.SeedSequence(each) for each in (seed_words(digest), int.from_bytes(digest, "big")))
-    assert ours.generate_state(8).tolist() == theirs.generate_state(8).tolist()
-    assert ours.spawn(2)[1].generate_state(8).tolist() == theirs.spawn(2)[1].generate_state(8).tolist()
+def numbered(seed: int, *names: str) -> int:
+    """The number that seeds a stream, as the documentation has it: a hash of the parts, each behind its length."""
+    parts = [each.encode() for each in (str(seed), *names)]
+    return int(
+        sha256(b"mayavi stream" + b"".join(len(each).to_bytes(8, "big") + each for each in parts)).hexdigest(), 16
+    )
 
 
-@pytest.mark.parametrize("count", [1, FEW - 1, FEW, 300])
+@given(st.integers(0, 2**63 - 1), st.lists(st.text(max_size=70), max_size=4))
+def test_a_stream_is_that_of_the_number_its_names_hash_to(seed: int, names: list[str]) -> None:
+    ours, theirs = stream(seed, *names), np.random.default_rng(numbered(seed, *names))
+    assert ours.bit_generator.state == theirs.bit_generator.state
+    assert ours.spawn(2)[1].integers(2**62) == theirs.spawn(2)[1].integers(2**62)
+
+
+@pytest.mark.parametrize("count", [0, 1, 300])
 def test_many_streams_are_what_each_is_by_itself(count: int) -> None:
-    for seed, found in zip(range(count), streams(range(count), "a", "b"), strict=True):
-        alone = stream(seed, "a", "b")
-        assert found.bit_generator.state == alone.bit_generator.state
-        assert found.spawn(2)[1].integers(2**62) == alone.spawn(2)[1].integers(2**62)
+    found = streams(range(count), "a", "b")
+    assert [each.bit_generator.state for each in found] == [
+        stream(n, "a", "b").bit_generator.state for n in range(count)
+    ]
 
 
-@given(st.lists(st.binary(min_size=32, max_size=32).filter(lambda each: each[:4] != bytes(4)), min_size=1, max_size=20))
-def test_entropy_is_spread_as_numpy_spreads_it(digests: list[bytes]) -> None:
-    words = np.stack([seed_words(each) for each in digests])
-    for digest, state in zip(digests, spread(words), strict=True):
-        whole = np.random.SeedSequence(seed_words(digest))
-        assert state.tolist() == whole.generate_state(4, np.uint64).tolist()
-        assert Seeded(digest, state).generate_state(7).tolist() == whole.generate_state(7).tolist()
-
-
-def test_a_hash_that_begins_with_zeros_seeds_as_its_number_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = bytes(4) + bytes(range(28))
-    monkeypatch.setattr("mayavi.markets.streams._digest", lambda *_: short)
-    assert streams(range(FEW))[3].bit_generator.state == stream(3).bit_generator.state
+def test_whatever_else_numpy_asks_a_seed_for_it_gets_from_numpys_own() -> None:
+    digests, states = _kernel.stream_seeds([3], ["a"])
+    ours, theirs = Seeded(digests, states[0]), np.random.SeedSequence(numbered(3, "a"))
+    for words, kind in ((4, np.uint64), (7, np.uint32), (4, np.uint32), (8, np.uint64)):
+        assert ours.generate_state(words, kind).tolist() == theirs.generate_state(words, kind).tolist()
 
 
 def test_what_a_stream_gives_is_pinned() -> None:
