@@ -14,6 +14,7 @@ use crate::{
     identity::identity,
     machine::{Failure, Settings, with_row},
     overlay::Row,
+    portable::word_to_float,
     program::Program,
     world::World,
 };
@@ -75,7 +76,8 @@ impl Fleet {
     }
 
     /// Run a program on every row, or on `only` those, in ascending order. `inputs` is (rows, inputs, 32) bytes, one
-    /// entry for each row that runs; the result is (rows, outputs, 32).
+    /// entry for each row that runs; the result is (rows, outputs, 32), and the same as (rows, outputs) floats: made by
+    /// the thread that has just written the words, for whom they are near.
     ///
     /// All or nothing: where one row misses state or gets an impossible input, every row is put back as it was.
     /// What is missing is told of all rows together; with `probe` each tells whatever its transaction missed, not the
@@ -89,7 +91,7 @@ impl Fleet {
         threads: usize,
         probe: bool,
         only: Option<Vec<usize>>,
-    ) -> PyResult<Bound<'py, PyArray3<u8>>> {
+    ) -> PyResult<(Bound<'py, PyArray3<u8>>, Bound<'py, PyArray2<f64>>)> {
         if let Some(only) = &only {
             only.iter().try_for_each(|row| self.check(*row))?;
             if only.is_empty() || !only.is_sorted_by(|one, next| one < next) {
@@ -112,12 +114,17 @@ impl Fleet {
             self.prepare_pool(threads)?;
         }
         let given = inputs.as_slice().map_err(|_| PyValueError::new_err("inputs must be contiguous"))?;
-        let outputs = PyArray3::<u8>::zeros(py, [rows, program.output_count(), 32], false);
-        // SAFETY: the array was made a line above and nobody else has seen it.
-        let taken = unsafe { outputs.as_slice_mut() }.map_err(|_| PyRuntimeError::new_err("outputs not contiguous"))?;
+        let (in_width, width) = (wanted * 32, program.output_count());
+        let outputs = PyArray3::<u8>::zeros(py, [rows, width, 32], false);
+        let floats = PyArray2::<f64>::zeros(py, [rows, width], false);
+        // SAFETY: the arrays were made just above and nobody else has seen them.
+        let taken = unsafe { (outputs.as_slice_mut(), floats.as_slice_mut()) };
+        let (Ok(words), Ok(rounded)) = taken else {
+            return Err(PyRuntimeError::new_err("outputs are not contiguous"));
+        };
+        let (words, _) = words.as_chunks_mut::<32>();
 
         let program = &*program;
-        let (in_width, out_width) = (wanted * 32, program.output_count() * 32);
         let Self { world, settings, rows, pool, .. } = self;
         let mut rows: Vec<&mut Row> = match &only {
             None => rows.iter_mut().collect(),
@@ -129,21 +136,23 @@ impl Fleet {
             let mut jobs: Vec<_> = rows
                 .chunks_mut(chunk)
                 .enumerate()
-                .zip(split_mut(taken, chunk * out_width, chunks))
-                .map(|((index, rows), taken)| (index * chunk, rows, taken))
+                .zip(split_mut(words, chunk * width, chunks).into_iter().zip(split_mut(rounded, chunk * width, chunks)))
+                .map(|((index, rows), (words, rounded))| Job { first: index * chunk, rows, words, rounded })
                 .collect();
-            let step = |world: &Arc<World>, job: &mut (usize, &mut [&mut Row], &mut [u8])| -> Vec<(usize, Failure)> {
-                let (first, rows, taken) = job;
+            let step = |world: &Arc<World>, job: &mut Job<'_, '_>| -> Vec<(usize, Failure)> {
                 let mut registers = Vec::new();
                 let mut failures = Vec::new();
-                for (i, row) in rows.iter_mut().enumerate() {
-                    let at = *first + i;
+                for (i, row) in job.rows.iter_mut().enumerate() {
+                    let at = job.first + i;
                     let inputs = &given[at * in_width..(at + 1) * in_width];
-                    let outputs = &mut taken[i * out_width..(i + 1) * out_width];
+                    let outputs = &mut job.words[i * width..(i + 1) * width];
                     row.overlay.snapshot(&row.block);
                     let result = with_row(world, row, settings, probe, |machine, block| {
-                        program.run(machine, block, inputs, &mut registers, outputs)
+                        program.run(machine, block, inputs, &mut registers, outputs.as_flattened_mut())
                     });
+                    for (float, word) in job.rounded[i * width..].iter_mut().zip(outputs) {
+                        *float = word_to_float(word);
+                    }
                     if let Err(failure) = result {
                         failures.push((at, failure));
                     }
@@ -175,7 +184,7 @@ impl Fleet {
             failed
         });
         match failed {
-            None => Ok(outputs),
+            None => Ok((outputs, floats)),
             Some((at, failure)) => {
                 let row = only.map_or(at, |only| only[at]);
                 let error = failure.into_python(py);
@@ -270,8 +279,16 @@ fn first_with_all_misses(failures: Vec<(usize, Failure)>) -> Option<(usize, Fail
     Some((row, Failure::Missing(misses)))
 }
 
+/// Rows that a thread takes at once, and where their outputs go.
+struct Job<'a, 'row> {
+    first: usize,
+    rows: &'a mut [&'row mut Row],
+    words: &'a mut [[u8; 32]],
+    rounded: &'a mut [f64],
+}
+
 /// As many mutable pieces as there are chunks of rows, empty ones where a program has no outputs.
-fn split_mut(whole: &mut [u8], size: usize, chunks: usize) -> Vec<&mut [u8]> {
+fn split_mut<T>(whole: &mut [T], size: usize, chunks: usize) -> Vec<&mut [T]> {
     if size == 0 {
         return (0..chunks).map(|_| Default::default()).collect();
     }

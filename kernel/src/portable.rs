@@ -117,7 +117,8 @@ pub fn words_to_floats<'py>(py: Python<'py>, words: PyReadonlyArray3<'py, u8>) -
     PyArray1::from_vec(py, floats).reshape([rows, columns])
 }
 
-fn word_to_float(word: &[u8; 32]) -> f64 {
+/// A word as a float, rounded limb by limb.
+pub fn word_to_float(word: &[u8; 32]) -> f64 {
     let (limbs, _) = word.as_chunks::<8>();
     let [first, second, third, last] = [0, 1, 2, 3].map(|at| u64::from_be_bytes(limbs[at]));
     if first | second | third == 0 {

@@ -128,23 +128,24 @@ class Words:
 class Outcome(Mapping[str, Words]):
     """What a run handed back: the program's outputs by name."""
 
-    def __init__(self, names: list[str], words: NDArray[np.uint8]) -> None:
+    def __init__(self, names: list[str], words: NDArray[np.uint8], floats: NDArray[np.float64]) -> None:
         self._columns = {name: index for index, name in enumerate(names)}
         self.words = words
         """All outputs as (rows, outputs, 32) bytes."""
+        self.floats = floats
+        """All outputs as (rows, outputs) floats: rounded, for plots and observations only."""
 
     def __getitem__(self, name: str) -> Words:
-        if name not in self._columns:
-            raise UnknownName.of("output", name, self._columns, f"there are: {', '.join(self._columns)}")
-        return Words(self.words[:, self._columns[name]])
+        return Words(self.words[:, self._column(name)])
 
     def status(self, name: str) -> NDArray[np.uint8]:
         """The statuses of a call that are the output `name`, as small numbers."""
-        return self[name].words[:, -1]
+        return self.floats[:, self._column(name)].astype(np.uint8)
 
-    def float64(self, first: int = 0) -> NDArray[np.float64]:
-        """The outputs from number `first` on as (rows, outputs) floats: rounded, for plots and observations only."""
-        return _kernel.words_to_floats(self.words[:, first:])
+    def _column(self, name: str) -> int:
+        if name not in self._columns:
+            raise UnknownName.of("output", name, self._columns, f"there are: {', '.join(self._columns)}")
+        return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -206,15 +207,17 @@ class Fleet:
             if self._origin.learns:
                 # The worlds of several threads are copies, which what is learnt does not reach.
                 learnt = self._origin._learner.run(lambda: self._run_learning(program, words, chosen))
-                return Outcome(program.outputs, learnt)
-            return Outcome(program.outputs, self._fleet.run(program, words, threads, False, chosen))
+                return Outcome(program.outputs, *learnt)
+            return Outcome(program.outputs, *self._fleet.run(program, words, threads, False, chosen))
         except _kernel.MissingState as error:
             notes = " ".join(getattr(error, "__notes__", []))
             raise MissingStateError(f"{error.args[0]} ({notes})", self._lacking) from None
         except _kernel.InvalidTransaction as error:
             raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
 
-    def _run_learning(self, program: Program, words: NDArray[np.uint8], chosen: list[int] | None) -> NDArray[np.uint8]:
+    def _run_learning(
+        self, program: Program, words: NDArray[np.uint8], chosen: list[int] | None
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
         """All that a transaction of each row misses is told at once, so that the node is asked in batches."""
         try:
             return self._fleet.run(program, words, 1, True, chosen)

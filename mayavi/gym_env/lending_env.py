@@ -130,7 +130,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
 
     def _check_opened(self, found: Outcome, rows: Rows) -> None:
         """Whatever was sent went through; where nothing was, it was skipped."""
-        if found.words[:, : len(OPENING) - 1, -1].max() <= max(SKIPPED, SUCCESS):
+        if found.floats[:, : len(OPENING) - 1].max() <= max(SKIPPED, SUCCESS):
             return
         for name in OPENING[1:]:
             failed = np.flatnonzero(found.status(name) > max(SKIPPED, SUCCESS))
@@ -258,7 +258,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
     def _take(self, found: Outcome, rows: Rows | None = None) -> None:
         """Keep what was read, of those rows where only they were looked at."""
         first = len(found) - len(FIGURES)
-        words, figures = found.words[:, first:], found.float64(first)
+        words, figures = found.words[:, first:], found.floats[:, first:]
         if rows is None:
             self.columns["words"], self.columns["figures"] = words, figures
         else:
