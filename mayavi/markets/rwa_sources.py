@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from mayavi.errors import BadArgument, UnknownKey
 from mayavi.markets.rwa_data import COLUMNS, RWAMarket
@@ -43,6 +44,23 @@ def sources_of(told: str) -> dict[str, Source]:
         delayed = _DELAY.match(column)
         found[name] = (path, delayed[1], float(delayed[2])) if delayed else (path, column)
     return found
+
+
+def files_of(told: str) -> list[str]:
+    """The files that `told` names, each once."""
+    if not _is_list(told):
+        return [told]
+    return list(dict.fromkeys(str(path) for path, *_ in sources_of(told).values()))
+
+
+def moved(told: str, places: Mapping[str, str]) -> str:
+    """The same market, its files found where `places` says."""
+    if not _is_list(told):
+        return places[told]
+    columns = []
+    for name, (path, column, *delay) in sources_of(told).items():
+        columns.append(f"{name}={places[str(path)]}:{column}{''.join(f'@{hours:g}' for hours in delay)}")
+    return ", ".join(columns)
 
 
 def _is_list(told: str) -> bool:

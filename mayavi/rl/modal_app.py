@@ -26,8 +26,11 @@ APP = "mayavi"
 VOLUME = "mayavi-models"
 MOUNT = Path("/models")
 WORLDS = "worlds"
+FILES = "data"
+PLACED = ("source", "env_config")
+"""What of a training's settings may name places of a machine."""
 HOME_FILE = "home.json"
-"""Beside the record of a run: what its world is called where it was asked for."""
+"""Beside the record of a run: what its world and its files are called where it was asked for."""
 _HOME = "/root"
 
 
@@ -37,10 +40,10 @@ class Request:
 
     config: dict[str, Any]
     run_id: str
-    world: str
-    """The snapshot to train on, as a path in the volume."""
-    home: str = "replica"
-    """What the world is called where the request comes from."""
+    world: str | None
+    """The snapshot to train on, as a path in the volume; none where the environment needs no world."""
+    files: dict[str, str] = field(default_factory=dict)
+    """The files of a market of the past, by their names where the request comes from: as paths in the volume."""
     volume: str = str(MOUNT)
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -70,14 +73,14 @@ def train_in(volume: Path, request: Request, commit: Callable[[], None]) -> dict
     from mayavi.rl.run_folder import FINISHED, RunFolder
     from mayavi.rl.training import train
 
-    config = TrainConfig.of(request.config, {"source": f"snapshot:{volume / request.world}"})
+    config = TrainConfig.of(request.config, _as_there(volume, request))
     kept = volume / request.run_id
     with TemporaryDirectory() as scratch:
         models = Path(scratch)
         folder = RunFolder(models / request.run_id)
 
         def keep() -> None:
-            write_json(folder.path / HOME_FILE, {"source": request.home})
+            write_json(folder.path / HOME_FILE, {name: request.config[name] for name in PLACED})
             mirror(folder.path, kept)
             commit()
 
@@ -87,11 +90,25 @@ def train_in(volume: Path, request: Request, commit: Callable[[], None]) -> dict
             record = folder.read()
             if record["status"] == FINISHED and config.timesteps <= record["steps"]:
                 return {"run_id": request.run_id, "steps": record["steps"]}
-            folder.write(record | {"config": record["config"] | {"source": config.source}})
+            folder.write(record | {"config": record["config"] | {name: config.to_json()[name] for name in PLACED}})
             resume = str(folder.path)
         done = train(config, models=models, resume=resume, run_id=request.run_id, commit=keep)
         keep()
     return {"run_id": done.run_id, "steps": done.steps}
+
+
+def _as_there(volume: Path, request: Request) -> dict[str, Any]:
+    """What of a training's settings names places, with those that its world and its files have in the volume."""
+    there: dict[str, Any] = {}
+    if request.world is not None:
+        there["source"] = f"snapshot:{volume / request.world}"
+    if request.files:
+        from mayavi.markets.rwa_sources import moved
+
+        places = {name: str(volume / place) for name, place in request.files.items()}
+        told = request.config["env_config"]
+        there["env_config"] = told | {"data": moved(told["data"], places)}
+    return there
 
 
 def _commit() -> None:

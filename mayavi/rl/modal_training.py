@@ -20,9 +20,9 @@ from typing import Any, Protocol
 from mayavi.errors import RemoteError, SetupError, UsageError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.cost_guard import Machine, ceiling_usd, check_cost
-from mayavi.rl.modal_app import HOME_FILE, WORLDS, Request, as_arguments, build_app, import_modal, open_volume
+from mayavi.rl.modal_app import FILES, HOME_FILE, WORLDS, Request, as_arguments, build_app, import_modal, open_volume
 from mayavi.rl.progress import Progress, TrainProgress
-from mayavi.rl.run_files import MANIFEST, fetch, list_files, parse_manifest
+from mayavi.rl.run_files import MANIFEST, digest_of, fetch, list_files, parse_manifest
 from mayavi.rl.run_folder import FINISHED, RECORD, RunFolder, find_run, models_path
 from mayavi.rl.training import TrainedModel, check_resumable, trained_model
 
@@ -61,6 +61,7 @@ def train_on_modal(
     call: Call | None = None,
 ) -> TrainedModel:
     """Train `config` on Modal; the model lands in `models` here. `volume` and `call` stand in for Modal's own."""
+    from mayavi.rl.environments import stands_on_a_chain
     from mayavi.sim.store.run_id import new_run_id
 
     place = models_path(models)
@@ -78,11 +79,12 @@ def train_on_modal(
     run_id = folder.run_id if folder is not None else new_run_id()
     with told_as_ours(), TemporaryDirectory() as scratch:
         store = volume if volume is not None else open_volume()
-        world = _bring_world(config, store, Path(scratch))
+        world = _bring_world(config, store, Path(scratch)) if stands_on_a_chain(config) else None
+        files = _bring_files(config, store)
         if folder is not None:
             _bring_run(folder, store, Path(scratch))
         carried = {name: os.environ[name] for name in CARRIED if name in os.environ}
-        request = Request(config.to_json(), run_id, world, home=config.source, environment=carried)
+        request = Request(config.to_json(), run_id, world, files, environment=carried)
         if begun is not None:
             begun(run_id)
         say("a machine is started; an image that Modal does not have yet is built first, which takes some minutes")
@@ -168,6 +170,22 @@ def _bring_world(config: TrainConfig, volume: Volume, scratch: Path) -> str:
         with volume.batch_upload(force=True) as batch:
             batch.put_file(str(file), f"/{name}")
     return name
+
+
+def _bring_files(config: TrainConfig, volume: Volume) -> dict[str, str]:
+    """The files of a market of the past in the volume, under their hashes: by their names here."""
+    from mayavi.markets.rwa_sources import files_of
+
+    told = config.env_config.get("data")
+    if told is None:
+        return {}
+    places = {each: f"{FILES}/{digest_of(Path(each))}{Path(each).suffix}" for each in files_of(told)}
+    there = _names(volume, FILES)
+    with volume.batch_upload(force=True) as batch:
+        for file, place in places.items():
+            if place not in there:
+                batch.put_file(file, f"/{place}")
+    return places
 
 
 def _bring_run(folder: RunFolder, volume: Volume, scratch: Path) -> None:
@@ -265,12 +283,14 @@ def download(volume: Volume, run_id: str, models: Path, *, say: Say | None = Non
 
 
 def _settle(staging: Path, target: Path) -> None:
-    """Give what arrived its place: its record names the world as it is called here, evaluations made here stay."""
+    """Give what arrived its place: its record names world and files as they are called here, evaluations made here
+    stay.
+    """
     home = staging / HOME_FILE
     if home.is_file():
-        source = json.loads(home.read_text(encoding="utf-8"))["source"]
+        placed = json.loads(home.read_text(encoding="utf-8"))
         record = RunFolder(staging).read()
-        RunFolder(staging).write(record | {"config": record["config"] | {"source": source}, "run_id": target.name})
+        RunFolder(staging).write(record | {"config": record["config"] | placed, "run_id": target.name})
         home.unlink()
     before = staging.with_name(f"{target.name}.before")
     shutil.rmtree(before, ignore_errors=True)

@@ -10,7 +10,7 @@ import pytest
 from mayavi.errors import BadArgument, UnknownKey
 from mayavi.markets.rwa_history import read_rwa, write_rwa
 from mayavi.markets.rwa_model import RWAModel
-from mayavi.markets.rwa_sources import open_rwa, sources_of
+from mayavi.markets.rwa_sources import files_of, moved, open_rwa, sources_of
 from mayavi.markets.streams import stream
 
 
@@ -21,6 +21,19 @@ def test_columns_of_files_with_commas_colons_and_delays():
         "btc_price": ("b:c.csv", "close"),
         "fed_rate": ("fed.csv", "Rate, upper - limit", 24.0),
     }
+
+
+def test_files_are_named_once_and_can_be_moved():
+    told = "eth_price=a.csv:close,btc_price=a.csv:open@1.5, fed_rate=fed.csv:Rate, upper - limit@24"
+    assert files_of(told) == ["a.csv", "fed.csv"]
+    there = moved(told, {"a.csv": "b:c.csv", "fed.csv": "d/fed.csv"})
+    assert sources_of(there) == {
+        "eth_price": ("b:c.csv", "close"),
+        "btc_price": ("b:c.csv", "open", 1.5),
+        "fed_rate": ("d/fed.csv", "Rate, upper - limit", 24.0),
+    }
+    assert files_of("market=1.csv") == ["market=1.csv"]
+    assert moved("market=1.csv", {"market=1.csv": "2.csv"}) == "2.csv"
 
 
 def test_one_file_and_its_columns_one_by_one_are_the_same_market(tmp_path: Path):

@@ -25,6 +25,7 @@ from mayavi.rl.modal_training import download, fetch_run, told_as_ours, train_on
 from mayavi.rl.models import open_model
 from mayavi.rl.run_files import digest_of, list_files
 from mayavi.rl.training import train
+from tests.rl.portfolio_worlds import past_market
 
 pytestmark = pytest.mark.slow
 
@@ -238,6 +239,34 @@ def test_what_is_refused_there_comes_back_as_it_is_and_is_not_tried_again(volume
         train_on_modal(
             TrainConfig.of(SETTINGS), models=tmp_path, volume=volume, call=lambda *_: answer, say=lambda _: None
         )
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_the_files_of_a_market_travel_along_and_its_record_names_them_as_here(
+    volume: FolderVolume, tmp_path: Path, listed: bool
+) -> None:
+    whole = str(past_market(tmp_path))
+    data = f"eth_price={whole}:eth_price, btc_price={whole}:btc_price@1, fed_rate={whole}:fed_rate" if listed else whole
+    told = SETTINGS | {"env": "rwa", "env_config": {"data": data, "horizon": 24}}
+    config, deleted = TrainConfig.of(told), tmp_path / "elsewhere.csv"
+
+    def on_another_machine(*given: Any) -> dict[str, Any]:
+        Path(whole).rename(deleted)  # there is nothing there but what was brought
+        try:
+            return locally(*given)
+        finally:
+            deleted.rename(whole)
+
+    half = TrainConfig.of(told | {"timesteps": 32})
+    options = {"models": tmp_path / "models", "volume": volume, "call": on_another_machine, "say": lambda _: None}
+    begun = train_on_modal(half, **options)
+    done = train_on_modal(config, resume=begun.run_id, **options)
+    assert not (volume.path / modal_app.WORLDS).exists()  # a portfolio stands on no chain
+    assert len(list((volume.path / modal_app.FILES).iterdir())) == 1
+    assert done.steps == 64
+    assert open_model(done.run_id, tmp_path / "models").config.env_config["data"] == data
+    here = train(config, models=tmp_path / "local")
+    assert weights(done.path / "final") == weights(here.path / "final")
 
 
 def test_a_node_is_not_asked_from_there(volume: FolderVolume, tmp_path: Path) -> None:
