@@ -22,6 +22,7 @@ def tell(document: dict[str, Any]) -> None:
     facts = [env["name"], f"{config['split']} split", f"{config['start']} start"]
     facts += [f"reward {config['reward']}"] if "reward" in config else []
     print(" · ".join([*facts, f"{settings['episodes']:,} episodes", how, *([subject] if subject else [])]))
+    _tell_seen(document)
     _tell_differing(document)
     parts = parts_of(document)
     for role, part in parts.items():
@@ -38,6 +39,19 @@ def _tell_role(role: str, part: Mapping[str, Any]) -> None:
     (other,) = (each for each in ROLES if each != role)
     many = f"the mean of {part['agents']} {role}s" if part["agents"] > 1 else f"that of one {role}"
     print_note(f"  {role}: {many}, while the {other}s play {part['others']}")
+
+
+def _tell_seen(document: dict[str, Any]) -> None:
+    """Who has known these episodes before: told once for all that knew them alike."""
+    known: dict[str, list[str]] = {}
+    for each in document["models"]:
+        if "seen" in each:
+            known.setdefault(each["seen"], []).append(each["name"])
+    for how, names in known.items():
+        them = names[0] if len(names) == 1 else f"each of {', '.join(names)}"
+        print(f"warning: {them} {how}, so this says nothing about episodes that are new to it")
+        if "split" in how:
+            print_note("  --split test has such")
 
 
 def _tell_differing(document: dict[str, Any]) -> None:

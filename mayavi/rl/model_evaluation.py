@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import mayavi
 from mayavi.errors import UnknownName, UsageError
-from mayavi.gym_env.configuration import SPLITS, configured
+from mayavi.gym_env.configuration import SPLITS, EnvConfig, configured
 from mayavi.gym_env.market_config import ROLES, MarketConfig
 from mayavi.gym_env.market_rows import AaveMarketRows
 from mayavi.gym_env.registry import MULTI_AGENT, entry, make_rows
@@ -27,6 +27,7 @@ from mayavi.rl.play import play
 from mayavi.rl.settling import Settling, settle
 from mayavi.rl.strategies import Trained, check_strategies
 from mayavi.rl.training_differences import differing_settings
+from mayavi.rl.validation import SPLIT
 from mayavi.scenarios.world_source import WorldSource
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def evaluate_models(
         used |= versions(model.config.framework)
     told: dict[str, Any] = {
         "against": names,
-        "models": [model_facts(name, model) for name, model in known.items()],
+        "models": [model_facts(name, model) | _seen(model, env.config) for name, model in known.items()],
         "versions": used,
         "differing": differing_settings(known) if are_pooled(list(known)) else None,
     }
@@ -211,6 +212,18 @@ def model_facts(name: str, model: Model) -> dict[str, Any]:
         "timesteps": checkpoint.facts.get("timesteps", config.timesteps),
         "steps": checkpoint.steps,
     }
+
+
+def _seen(model: Model, played: EnvConfig) -> dict[str, str]:
+    """How a training knows the episodes that are `played`; nothing where it has never seen one of them."""
+    trained = configured(type(played), model.config.env_config)
+    if trained.start == played.start == "fixed":
+        return {"seen": "was trained on the fixed start"}
+    if trained.split == played.split:
+        return {"seen": f"was trained on the {played.split} split"}
+    if played.split == SPLIT and model.config.evaluate_every:
+        return {"seen": f"was chosen on the {SPLIT} split"}
+    return {}
 
 
 def _settled(

@@ -45,6 +45,24 @@ def model(models: Path) -> Model:
     return trained(models, 1)
 
 
+def test_who_knows_the_episodes_before_is_told(models: Path, model: Model, capsys: pytest.CaptureFixture[str]) -> None:
+    from mayavi.cli.eval_words import tell
+
+    chosen = trained(models, 6, evaluate_every=1024, evaluate_episodes=8)
+    for split, known in (
+        ("train", ["was trained on the train split"] * 2),
+        ("validation", [None, "was chosen on the validation split"]),
+        ("test", [None, None]),
+    ):
+        document = evaluate_models([model, chosen], ["noop"], QUICK, config={"split": split})
+        assert [each.get("seen") for each in document["models"]] == known
+        tell(document)
+        told = capsys.readouterr().out
+        assert ("warning: each of ppo@1, ppo@6 was trained on the train split" in told) == (split == "train")
+        assert ("warning: ppo@6 was chosen on the validation split" in told) == (split == "validation")
+        assert ("--split test has such" in told) == (split != "test")
+
+
 def test_a_policy_is_evaluated_on_the_split_that_is_asked_for(model: Model) -> None:
     document = evaluate_models([model], ["noop", "steer"], QUICK, config={"split": "test"})
     assert document["env"]["config"]["split"] == "test"
@@ -93,7 +111,8 @@ def test_trainings_that_differ_in_more_than_their_seed_are_pooled_with_a_warning
 ) -> None:
     from mayavi.cli.eval_words import tell
 
-    alike = evaluate_models([model, trained(models, 4, checkpoint_every_steps=1024)], ["noop"], QUICK)
+    pair = [model, trained(models, 4, checkpoint_every_steps=1024)]
+    alike = evaluate_models(pair, ["noop"], QUICK, config={"split": "test"})
     assert alike["differing_settings"] == {}
     tell(alike)
     assert "warning" not in capsys.readouterr().out
