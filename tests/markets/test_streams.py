@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.random import PCG64
 
 from mayavi import _kernel
 from mayavi.markets.seeding import Seeded
@@ -42,6 +43,12 @@ def test_whatever_else_numpy_asks_a_seed_for_it_gets_from_numpys_own() -> None:
     ours, theirs = Seeded(digests, states[0]), np.random.SeedSequence(numbered(3, "a"))
     for words, kind in ((4, np.uint64), (7, np.uint32), (4, np.uint32), (8, np.uint64)):
         assert ours.generate_state(words, kind).tolist() == theirs.generate_state(words, kind).tolist()
+
+
+def test_a_hash_that_begins_with_zeros_seeds_as_its_number_does() -> None:
+    """NumPy leaves leading zeros out, which one hash in four thousand million has: such as that of this seed."""
+    assert numbered(8_580_820_544) < 2**224
+    assert stream(8_580_820_544).bit_generator.state == PCG64(numbered(8_580_820_544)).state
 
 
 def test_what_a_stream_gives_is_pinned() -> None:
