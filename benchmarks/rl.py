@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from benchmarks.position import REPOSITORY
 from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable
@@ -46,10 +46,11 @@ def measure(effort: Effort) -> Section:
         reached = Quantity(shares[name][threads], "%")
         section.targets.append(Target(what, Quantity(0.85, "%"), reached, at_most=False))
     section.notes.append(
-        "the EVM's time of a row is that of the kernel on one thread in the same round, starts of episodes included; "
-        "what is reached is steps a second times that time, over the threads. Two threads also show what two cores of "
-        "this machine share: `kernel` is the part of the time in which the EVM worked, `gain` how much faster the "
-        "kernel itself is on them"
+        "the EVM's time of a row is that of the kernel on one thread in the same round, starts of episodes included: "
+        "on two threads while two of them work at once, each for rows of its own, for the cores of a machine share "
+        "caches and clock. What is reached is steps a second times that time, over the threads. `evm alone` is the "
+        "same by the time that the EVM takes while the other core rests; `evm gain` is how much more two EVMs that "
+        "share nothing do than one, `kernel gain` how much more one fleet does on two threads; then where time goes"
     )
     market(section, effort)
     trainings(section, effort)
@@ -104,23 +105,36 @@ def market(section: Section, effort: Effort) -> None:
 
 def environment(section: Section, name: str, sizes: Sequence[int], effort: Effort) -> dict[int, float]:
     """Steps a second by rows and threads; what the largest batch reaches of what the EVM allows, by threads."""
-    threads = sorted({1, min(2, len(os.sched_getaffinity(0)))})
+    cores = min(2, len(os.sched_getaffinity(0)))
     reached: dict[int, float] = {}
     for rows in sizes:
+        threads = sorted({1, min(cores, rows)})
         batches = {each: Batch(name, rows, each) for each in threads}
-        contestants: dict[str, Callable[[], float]] = {
-            str(each): partial(batch.episode, effort) for each, batch in batches.items()
-        }
-        for batch in batches.values():
-            batch.episode(effort)
-            batch.begin()
-        timings = in_turns(contestants, effort.rounds(ROUNDS))
-        evm = Timing(tuple(batches[1].evm_seconds))
+        apart = Apart([Batch(name, rows // max(threads), 1) for _ in range(max(threads))])
+        play_in_turns([*batches.values(), apart], effort.rounds(ROUNDS), 1 if rows > 1 or effort.quick else 4)
+        alone, together = Timing(tuple(batches[1].evm_seconds)), Timing(tuple(apart.evm_seconds))
         for each, batch in batches.items():
-            reached[each] = evm.ratio(timings[str(each)]) / each
-            gain = evm.ratio(Timing(tuple(batch.evm_seconds)))
-            section.rows.append(batch.row(timings[str(each)], evm.median, reached[each], gain))
+            evm, taken = alone if each == 1 else together, Timing(tuple(batch.seconds))
+            reached[each] = evm.ratio(taken) / each
+            gains = {
+                "evm alone": Quantity(alone.ratio(taken) / each, "%"),
+                "evm gain": Quantity(alone.ratio(evm) * each, "×"),
+                "kernel gain": Quantity(alone.ratio(Timing(tuple(batch.evm_seconds))), "×"),
+            }
+            section.rows.append(batch.row(taken, evm.median, reached[each], gains))
     return reached
+
+
+def play_in_turns(players: Sequence[Batch | Apart], rounds: int, episodes: int) -> None:
+    """Rounds of so many episodes, in which all take every step one after the other: what slows one slows all."""
+    for each in players:
+        each.begin()
+    for turn in range(-1, rounds):  # the first warms the caches
+        for at in range(episodes * players[0].steps):
+            for each in players if at % 2 else reversed(players):
+                each.step()
+        for each in players:
+            each.end_round(counts=turn >= 0)
 
 
 class Batch:
@@ -131,42 +145,79 @@ class Batch:
 
         self.name, self.rows, self.threads = name, rows, threads
         self.env = make_vector(name, num_envs=rows, exact_info=False, threads=threads)
+        self.steps: int = self.env.env.config.horizon + 1
+        """Of an episode and the start of the next."""
         self.spans = Spans()
         watch_rows(self.spans, self.env.env)
         self.spans.watch(self.env, "step", "adapter")
-        self.env.reset(seed=1)
-        self.env.action_space.seed(1)
+        self.seconds: list[float] = []
+        """Of each round, what a row's step took."""
         self.evm_seconds: list[float] = []
-        """Of each round, what the kernel worked for a row's step."""
+        """Of each round, what the kernel worked for it."""
 
     def begin(self) -> None:
-        """Count from here on."""
-        self.evm_seconds.clear()
-        self.spans.clear()
+        """All rows at the start of their first episodes."""
+        self.env.reset(seed=1)
+        self.env.action_space.seed(1)
+        self._begin_round()
 
-    def episode(self, effort: Effort) -> float:
-        """Seconds of a row's step, over an episode of every row and the start of the next, with random actions."""
-        steps: int = self.env.env.config.horizon + 1
-        if self.rows == 1 and not effort.quick:
-            steps *= 4
-        actions = [self.env.action_space.sample() for _ in range(steps)]
-        before, began = self.spans.seconds["kernel"], time.perf_counter()
-        for each in actions:
-            self.env.step(each)
-        taken = time.perf_counter() - began
-        self.evm_seconds.append((self.spans.seconds["kernel"] - before) / (steps * self.rows))
-        return taken / (steps * self.rows)
+    def _begin_round(self) -> None:
+        self._taken, self._count, self._kernel = 0.0, 0, self.spans.seconds["kernel"]
 
-    def row(self, timing: Timing, evm: float, reached: float, gain: float) -> Row:
+    def step(self) -> None:
+        """Random actions for all rows."""
+        actions = self.env.action_space.sample()
+        began = time.perf_counter()
+        self.env.step(actions)
+        self._taken += time.perf_counter() - began
+        self._count += self.rows
+
+    def end_round(self, *, counts: bool) -> None:
+        """Keep what a row's step took in this round, where it `counts`; where not, forget all until now."""
+        if counts:
+            self.seconds.append(self._taken / self._count)
+            self.evm_seconds.append((self.spans.seconds["kernel"] - self._kernel) / self._count)
+        else:
+            self.spans.clear()
+        self._begin_round()
+
+    def row(self, timing: Timing, evm: float, reached: float, gains: dict[str, Quantity]) -> Row:
         """A line of the table: how fast, how near to the EVM alone, and where the rest goes."""
         figures = {
             "steps": Quantity(1 / timing.median, "/s"),
             "evm": Quantity(evm * 1e6, "µs"),
             "reached": Quantity(reached, "%"),
-            "gain": Quantity(gain, "×"),
+            **gains,
             "spread": Quantity(timing.spread, "%"),
         }
         whole = sum(self.spans.seconds.values())
         parts = {span.replace(".", " "): Quantity(self.spans.seconds[span] / whole, "%") for span in ENV_SPANS}
         of = "row" if self.rows == 1 else "rows"
         return Row(f"{self.name}, {self.rows} {of}, {self.threads} thread{'s'[: self.threads - 1]}", figures | parts)
+
+
+class Apart:
+    """Batches that share nothing and step at once, one on each core: what the EVM takes while all cores are at it."""
+
+    def __init__(self, batches: Sequence[Batch]) -> None:
+        self.batches, self.steps = batches, batches[0].steps
+        self.evm_seconds: list[float] = []
+        """Of each round, what the kernel worked for a row's step."""
+        self._threads = ThreadPoolExecutor(len(batches))
+
+    def begin(self) -> None:
+        """All rows at the start of their first episodes."""
+        for each in self.batches:
+            each.begin()
+
+    def step(self) -> None:
+        """All of them, each on a thread of its own."""
+        for done in [self._threads.submit(each.step) for each in self.batches]:
+            done.result()
+
+    def end_round(self, *, counts: bool) -> None:
+        """As with one batch."""
+        for each in self.batches:
+            each.end_round(counts=counts)
+        if counts:
+            self.evm_seconds.append(sum(each.evm_seconds[-1] for each in self.batches) / len(self.batches))

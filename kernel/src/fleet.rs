@@ -1,15 +1,18 @@
 //! Many rows over one frozen world, stepped in one call on all cores.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
+use numpy::{PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::{
     exceptions::{PyIndexError, PyRuntimeError, PyValueError},
     prelude::*,
 };
-use rayon::prelude::*;
 
 use crate::{
+    crew::Crew,
     evm::Evm,
     identity::identity,
     machine::{Failure, Settings, with_row},
@@ -30,8 +33,8 @@ pub struct Fleet {
     settings: Settings,
     initial: Row,
     rows: Vec<Row>,
-    /// The threads of the last run, and a world for each of them.
-    pool: Option<(rayon::ThreadPool, Vec<Arc<World>>)>,
+    /// The threads of the last run.
+    crew: Crew,
 }
 
 impl Fleet {
@@ -42,18 +45,12 @@ impl Fleet {
         Err(PyIndexError::new_err(format!("row {row} is not one of {}", self.rows.len())))
     }
 
-    fn prepare_pool(&mut self, threads: usize) -> PyResult<()> {
-        if self.pool.as_ref().is_some_and(|(_, worlds)| worlds.len() == threads) {
-            return Ok(());
+    /// As many threads as are asked for, those of the last run where they are.
+    fn prepare_crew(&mut self, threads: usize) -> PyResult<()> {
+        if self.crew.threads() != threads {
+            let crew = if threads == 1 { Ok(Crew::alone(&self.world)) } else { Crew::of(&self.world, threads) };
+            self.crew = crew.map_err(PyRuntimeError::new_err)?;
         }
-        let worlds: Result<Vec<_>, _> = (0..threads).map(|_| self.world.isolated()).collect();
-        let worlds = worlds.map_err(PyRuntimeError::new_err)?;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("mayavi-{i}"))
-            .build()
-            .map_err(|error| PyRuntimeError::new_err(format!("no threads: {error}")))?;
-        self.pool = Some((pool, worlds));
         Ok(())
     }
 }
@@ -68,7 +65,8 @@ impl Fleet {
         }
         let initial = evm.row.twin();
         let rows = vec![initial.clone(); rows];
-        Ok(Self { world: Arc::clone(&evm.world), settings: evm.settings, initial, rows, pool: None })
+        let world = Arc::clone(&evm.world);
+        Ok(Self { crew: Crew::alone(&world), world, settings: evm.settings, initial, rows })
     }
 
     fn __len__(&self) -> usize {
@@ -108,11 +106,9 @@ impl Fleet {
         if threads == 0 {
             return Err(PyValueError::new_err("at least one thread is needed"));
         }
-        // Of few rows a pool for all has threads to spare; another one each time would cost more than they do.
+        // All of them also where few rows run: other threads each time would cost more than idle ones do.
         let threads = threads.min(self.rows.len());
-        if threads > 1 {
-            self.prepare_pool(threads)?;
-        }
+        self.prepare_crew(threads)?;
         let given = inputs.as_slice().map_err(|_| PyValueError::new_err("inputs must be contiguous"))?;
         let (in_width, width) = (wanted * 32, program.output_count());
         let outputs = PyArray3::<u8>::zeros(py, [rows, width, 32], false);
@@ -125,7 +121,7 @@ impl Fleet {
         let (words, _) = words.as_chunks_mut::<32>();
 
         let program = &*program;
-        let Self { world, settings, rows, pool, .. } = self;
+        let Self { settings, rows, crew, .. } = self;
         let mut rows: Vec<&mut Row> = match &only {
             None => rows.iter_mut().collect(),
             Some(only) => named(rows, only),
@@ -139,47 +135,31 @@ impl Fleet {
                 .zip(split_mut(words, chunk * width, chunks).into_iter().zip(split_mut(rounded, chunk * width, chunks)))
                 .map(|((index, rows), (words, rounded))| Job { first: index * chunk, rows, words, rounded })
                 .collect();
-            let step = |world: &Arc<World>, job: &mut Job<'_, '_>| -> Vec<(usize, Failure)> {
+            let failures = Mutex::new(Vec::new());
+            crew.share(&mut jobs, |world, job| {
                 let mut registers = Vec::new();
-                let mut failures = Vec::new();
                 for (i, row) in job.rows.iter_mut().enumerate() {
                     let at = job.first + i;
                     let inputs = &given[at * in_width..(at + 1) * in_width];
                     let outputs = &mut job.words[i * width..(i + 1) * width];
-                    row.overlay.snapshot(&row.block);
+                    row.begin_run();
                     let result = with_row(world, row, settings, probe, |machine, block| {
                         program.run(machine, block, inputs, &mut registers, outputs.as_flattened_mut())
                     });
+                    if let Err(failure) = result {
+                        failures.lock().unwrap_or_else(PoisonError::into_inner).push((at, failure));
+                    }
                     for (float, word) in job.rounded[i * width..].iter_mut().zip(outputs) {
                         *float = word_to_float(word);
                     }
-                    if let Err(failure) = result {
-                        failures.push((at, failure));
-                    }
                 }
-                failures
-            };
-            let mut failures: Vec<(usize, Failure)> = match pool {
-                Some((pool, worlds)) if threads > 1 => pool.install(|| {
-                    let own = || &worlds[rayon::current_thread_index().unwrap_or(0)];
-                    jobs.par_iter_mut().with_max_len(1).flat_map_iter(|job| step(own(), job)).collect()
-                }),
-                _ => jobs.iter_mut().flat_map(|job| step(world, job)).collect(),
-            };
+            });
             drop(jobs);
+            let mut failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
             failures.sort_unstable_by_key(|(row, _)| *row);
             let failed = first_with_all_misses(failures);
-            let close = |row: &mut &mut Row| {
-                let Some(mark) = row.overlay.last_snapshot() else { return };
-                if failed.is_none() {
-                    row.overlay.release(mark);
-                } else if let Some(block) = row.overlay.revert(mark) {
-                    row.block = block;
-                }
-            };
-            match pool {
-                Some((pool, _)) if threads > 1 => pool.install(|| rows.par_iter_mut().for_each(close)),
-                _ => rows.iter_mut().for_each(close),
+            if failed.is_some() {
+                rows.iter_mut().for_each(|row| row.take_run_back());
             }
             failed
         });
@@ -201,13 +181,8 @@ impl Fleet {
         which.iter().try_for_each(|row| self.check(*row))?;
         which.sort_unstable();
         which.dedup();
-        let Self { rows, initial, pool, .. } = self;
-        let mut rows = named(rows, &which);
-        let renew = |row: &mut &mut Row| row.clone_from(initial);
-        py.detach(|| match pool {
-            Some((pool, _)) if rows.len() > 1 => pool.install(|| rows.par_iter_mut().for_each(renew)),
-            _ => rows.iter_mut().for_each(renew),
-        });
+        let Self { rows, initial, crew, .. } = self;
+        py.detach(|| crew.share(&mut named(rows, &which), |_, row| row.clone_from(initial)));
         Ok(())
     }
 
@@ -238,14 +213,16 @@ impl Fleet {
     /// One hash for each of `rows`, the same where rows stand at the same state: (rows, 32) bytes.
     fn identities<'py>(&self, py: Python<'py>, rows: Vec<usize>) -> PyResult<Bound<'py, PyArray2<u8>>> {
         rows.iter().try_for_each(|row| self.check(*row))?;
-        let hashes: Vec<u8> = py.detach(|| {
-            let of = |row: &usize| identity(&self.world, &self.rows[*row]);
-            match &self.pool {
-                Some((pool, _)) => pool.install(|| rows.par_iter().flat_map_iter(of).collect()),
-                None => rows.iter().flat_map(of).collect(),
-            }
+        let hashes = PyArray2::<u8>::zeros(py, [rows.len(), 32], false);
+        // SAFETY: the array was made a line above and nobody else has seen it.
+        let taken = unsafe { hashes.as_slice_mut() }.map_err(|_| PyRuntimeError::new_err("hashes not contiguous"))?;
+        let mut jobs: Vec<_> = rows.iter().zip(taken.chunks_mut(32)).collect();
+        py.detach(|| {
+            self.crew.share(&mut jobs, |_, (row, hash)| {
+                hash.copy_from_slice(&identity(&self.world, &self.rows[**row]));
+            });
         });
-        PyArray1::from_vec(py, hashes).reshape([rows.len(), 32])
+        Ok(hashes)
     }
 
     /// Bytes held by each row.

@@ -6,6 +6,7 @@ mod bare;
 mod batch;
 mod block;
 mod convert;
+mod crew;
 mod database;
 mod dump;
 mod evm;

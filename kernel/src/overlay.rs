@@ -224,4 +224,20 @@ impl Row {
     pub fn twin(&self) -> Self {
         Self { overlay: self.overlay.without_snapshots(), block: self.block.clone() }
     }
+
+    /// Note where it stands, for `take_run_back`. The run before can be taken back no longer: what it kept for that is
+    /// let go now, when the row is looked at anyway.
+    pub fn begin_run(&mut self) {
+        if let Some(before) = self.overlay.last_snapshot() {
+            self.overlay.release(before);
+        }
+        self.overlay.snapshot(&self.block);
+    }
+
+    /// Stand where the last run began.
+    pub fn take_run_back(&mut self) {
+        if let Some(block) = self.overlay.last_snapshot().and_then(|mark| self.overlay.revert(mark)) {
+            self.block = block;
+        }
+    }
 }
