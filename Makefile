@@ -11,6 +11,8 @@ WORKERS ?= 2
 export PATH := $(abspath $(BIN)):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NPM_CONFIG_UPDATE_NOTIFIER := false
+# Container images often forbid Python to keep what it compiled; the tests start hundreds of interpreters.
+unexport PYTHONDONTWRITEBYTECODE
 # One interpreter for every cargo call, so that clippy, tests and the extension share what they compiled.
 export PYO3_PYTHON := $(abspath $(PY))
 
