@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.command_server import CommandServer
 from tests.missing import skip_or_fail
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -24,6 +25,10 @@ settings.register_profile("local", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
 
 RunMayavi = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--forked", action="store_true", help="commands are forked from a process that has imported them")
 
 
 @pytest.fixture(scope="session")
@@ -45,19 +50,41 @@ def cases() -> Path:
 
 
 @pytest.fixture(scope="session")
-def run_mayavi() -> RunMayavi:
-    """Run the real `mayavi` in a process of its own, its output captured and its environment free of our settings."""
+def start_mayavi() -> RunMayavi:
+    """Run the real `mayavi` in a new interpreter, its output captured and its environment free of our settings."""
 
     def run(*arguments: str, env: Mapping[str, str] | None = None, **more: object) -> subprocess.CompletedProcess[str]:
-        environment = {key: value for key, value in os.environ.items() if key not in {"MAYAVI_DEBUG", "NO_COLOR"}}
         return subprocess.run(
             [sys.executable, "-m", "mayavi", *arguments],
             capture_output=True,
             text=True,
             timeout=300,
             check=False,
-            env=environment | dict(env or {}),
+            env=command_environment(env),
             **more,  # type: ignore[call-overload]
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def run_mayavi(request: pytest.FixtureRequest, start_mayavi: RunMayavi) -> Iterator[RunMayavi]:
+    """Run the real `mayavi` in a process of its own: as `start_mayavi` does or, with `--forked`, but its imports."""
+    if not request.config.getoption("forked"):
+        yield start_mayavi
+        return
+    server = CommandServer()
+
+    def run(
+        *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return server.run(arguments, command_environment(env), cwd)
+
+    yield run
+    server.close()
+
+
+def command_environment(more: Mapping[str, str] | None) -> dict[str, str]:
+    """Ours without what would change the output of a command, and `more`."""
+    ours = {key: value for key, value in os.environ.items() if key not in {"MAYAVI_DEBUG", "NO_COLOR"}}
+    return ours | dict(more or {})

@@ -173,9 +173,9 @@ def test_an_interruption_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     assert b"Traceback" not in complaint
 
 
-def test_an_interruption_while_modules_load_is_quiet_too(run_mayavi, tmp_path: Path) -> None:
+def test_an_interruption_while_modules_load_is_quiet_too(start_mayavi, tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)\n")
-    finished = run_mayavi("--help", env={"PYTHONPATH": str(tmp_path)}, preexec_fn=heed_interruptions)
+    finished = start_mayavi("--help", env={"PYTHONPATH": str(tmp_path)}, preexec_fn=heed_interruptions)
     assert (finished.returncode, finished.stdout, finished.stderr) == (130, "", "")
 
 

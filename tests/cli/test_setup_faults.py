@@ -33,26 +33,26 @@ def without_kernel(repository: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_kernel_that_is_not_built_is_named_with_the_command(
-    run_mayavi, without_kernel: Path, command: list[str]
+    start_mayavi, without_kernel: Path, command: list[str]
 ) -> None:
-    finished = run_mayavi(*command, cwd=without_kernel)
+    finished = start_mayavi(*command, cwd=without_kernel)
     assert (finished.returncode, finished.stdout, finished.stderr) == (1, "", NOT_BUILT)
 
 
 @pytest.mark.parametrize("command", [["demo"], ["world", "list"]], ids=" ".join)
 def test_a_kernel_that_does_not_load_is_named_with_the_command(
-    run_mayavi, without_kernel: Path, command: list[str]
+    start_mayavi, without_kernel: Path, command: list[str]
 ) -> None:
     (without_kernel / "mayavi/_kernel.abi3.so").write_bytes(b"\x7fELF and nothing more")
-    finished = run_mayavi(*command, cwd=without_kernel)
+    finished = start_mayavi(*command, cwd=without_kernel)
     assert finished.returncode == 1
     first, second = finished.stderr.splitlines()
     assert first.startswith("error: the Rust kernel does not load: ")
     assert second == "  run `make clean setup`, which builds it anew"
 
 
-def test_the_doctor_names_the_kernel_and_accuses_nothing_else(run_mayavi, without_kernel: Path) -> None:
-    finished = run_mayavi("doctor", "--json", cwd=without_kernel)
+def test_the_doctor_names_the_kernel_and_accuses_nothing_else(start_mayavi, without_kernel: Path) -> None:
+    finished = start_mayavi("doctor", "--json", cwd=without_kernel)
     assert finished.returncode == 1
     found = {each["name"]: each for each in json.loads(finished.stdout)["findings"]}
     assert (found["kernel"]["status"], found["kernel"]["mend"]) == ("missing", "make setup")
@@ -61,6 +61,7 @@ def test_the_doctor_names_the_kernel_and_accuses_nothing_else(run_mayavi, withou
 
     (without_kernel / "mayavi/_kernel.abi3.so").write_bytes(b"\x7fELF and nothing more")
     found = {
-        each["name"]: each for each in json.loads(run_mayavi("doctor", "--json", cwd=without_kernel).stdout)["findings"]
+        each["name"]: each
+        for each in json.loads(start_mayavi("doctor", "--json", cwd=without_kernel).stdout)["findings"]
     }
     assert (found["kernel"]["status"], found["kernel"]["mend"]) == ("broken", "make clean setup")

@@ -106,14 +106,14 @@ def test_the_ceiling_stops_it_with_the_figures(run_mayavi, tmp_path: Path) -> No
     assert not (tmp_path / "models").exists()
 
 
-def test_a_framework_that_is_not_installed_is_told_with_its_extra(run_mayavi, tmp_path: Path) -> None:
+def test_a_framework_that_is_not_installed_is_told_with_its_extra(start_mayavi, tmp_path: Path) -> None:
     for framework, package in (("sb3", "stable_baselines3"), ("rllib", "ray")):
         (tmp_path / "sitecustomize.py").write_text(
             "import importlib.util\n"
             "there = importlib.util.find_spec\n"
             f"importlib.util.find_spec = lambda name, *rest: None if name == {package!r} else there(name, *rest)\n"
         )
-        finished = run_mayavi(
+        finished = start_mayavi(
             "train", "--env", "aave", "--framework", framework, "--models", str(tmp_path / "models"),
             env={"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
         )  # fmt: skip

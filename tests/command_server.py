@@ -1,0 +1,167 @@
+"""Commands without the wait for their imports: a process that has imported the package forks one for each command.
+
+`make test-fast` runs commands this way (`--forked`), `make test` starts an interpreter for each. A forked command is a
+process of its own, with its arguments, environment, folder, output and exit code. What it does not show is what happens
+while modules load, nor that hashes differ from one interpreter to the next: a test of these asks for `start_mayavi`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+PACKAGES = ("agents", "cli", "evm", "markets", "protocols", "replay", "scenarios", "sim", "worlds")
+MODULES = (
+    *("duckdb", "rich.console", "rich.progress", "rich.table"),
+    *("mayavi.rl.backend", "mayavi.rl.backtest_run", "mayavi.rl.config", "mayavi.rl.model_backtest"),
+    *("mayavi.rl.model_evaluation", "mayavi.rl.warming"),
+)
+"""What is imported beforehand beside our packages. Nothing that imports torch: its hundreds of megabytes make a fork
+slower than most commands are without it."""
+
+
+class CommandServer:
+    """The process that forks, started with the first command it is asked for."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+
+    def run(
+        self, arguments: Sequence[str], env: Mapping[str, str], cwd: Path | None = None, timeout_s: float = 300
+    ) -> subprocess.CompletedProcess[str]:
+        """What `subprocess.run` gives for `mayavi` with `arguments`, its output captured as text."""
+        channel = self._open()
+        request = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd or Path.cwd())}
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            channel.settimeout(timeout_s)
+            message = json.dumps(request).encode()
+            socket.send_fds(channel, [len(message).to_bytes(4, "big")], [out.fileno(), err.fileno()])
+            channel.sendall(message)
+            pid = _read_number(channel)
+            try:
+                code = _read_number(channel)
+            except TimeoutError:
+                os.kill(pid, signal.SIGKILL)
+                self.close()
+                raise subprocess.TimeoutExpired(list(arguments), timeout_s) from None
+            texts = []
+            for file in (out, err):
+                file.seek(0)
+                texts.append(file.read().decode().replace("\r\n", "\n"))
+        return subprocess.CompletedProcess(list(arguments), code, *texts)
+
+    def close(self) -> None:
+        """End the process that forks."""
+        if self._process is None or self._channel is None:
+            return
+        self._channel.close()  # which it takes for the end
+        self._process.wait(timeout=60)
+        self._process = self._channel = None
+
+    def _open(self) -> socket.socket:
+        if self._channel is None:
+            self._channel, theirs = socket.socketpair()
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "tests.command_server", str(theirs.fileno())],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    cwd=Path(__file__).resolve().parent.parent,
+                )
+        return self._channel
+
+
+def serve(channel: socket.socket) -> list[str]:
+    """Fork for every request, until the asker leaves; returns in the child alone, with the arguments of its command."""
+    while True:
+        header, descriptors, _, _ = socket.recv_fds(channel, 4, 2)
+        if not header:
+            os._exit(0)
+        request = json.loads(_read(channel, int.from_bytes(header, "big")))
+        child = os.fork()
+        if not child:
+            channel.close()
+            for stream, descriptor in enumerate(descriptors, start=1):
+                os.dup2(descriptor, stream)
+                os.close(descriptor)
+            os.environ.clear()
+            os.environ.update(request["env"])
+            os.chdir(request["cwd"])
+            sys.path[0] = request["cwd"]  # where `python -m` looks first
+            return list(request["arguments"])
+        for descriptor in descriptors:
+            os.close(descriptor)
+        _send_number(channel, child)
+        _, status = os.waitpid(child, 0)
+        _send_number(channel, os.waitstatus_to_exitcode(status))
+
+
+def leave(code: object) -> NoReturn:
+    """End as every process does, but for the pulling down of what only the imports built."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else code is not None)
+
+
+def import_beforehand() -> None:
+    """Import what commands work with."""
+    for name in PACKAGES:
+        package = importlib.import_module(f"mayavi.{name}")
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(found.name)
+    for name in MODULES:
+        importlib.import_module(name)
+
+
+def _read(channel: socket.socket, size: int) -> bytes:
+    parts = b""
+    while len(parts) < size:
+        part = channel.recv(size - len(parts))
+        if not part:
+            raise EOFError("the other end is closed")
+        parts += part
+    return parts
+
+
+def _read_number(channel: socket.socket) -> int:
+    return int.from_bytes(_read(channel, 4), "big", signed=True)
+
+
+def _send_number(channel: socket.socket, number: int) -> None:
+    channel.sendall(number.to_bytes(4, "big", signed=True))
+
+
+if __name__ == "__main__":
+    import typer.main
+
+    from mayavi.cli.app import app
+
+    import_beforehand()
+    typer.main.get_command = functools.cache(typer.main.get_command)
+    typer.main.get_command(app)
+    gc.freeze()  # what is there already need not be looked through, and copied, by every child
+    with socket.socket(fileno=int(sys.argv[1])) as asker:
+        sys.argv[1:] = serve(asker)
+    try:
+        runpy.run_module("mayavi", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        leave(end.code)

@@ -1,0 +1,58 @@
+"""A forked command and one in a new interpreter are the same to whoever runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.command_server import CommandServer
+from tests.conftest import RunMayavi, command_environment
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[CommandServer]:
+    server = CommandServer()
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "code"),
+    [
+        (["--help"], {}, 0),
+        (["scenarios", "schema"], {}, 0),  # more than a pipe holds
+        (["scenarios", "show", "here.yaml"], {}, 2),  # looks into the folder it is run in
+        (["snapshot", "info", "/nowhere", "--json"], {}, 2),
+        (["snapshot", "info", "/dev/null"], {"MAYAVI_DEBUG": "0"}, 1),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_it_ends_and_prints_as_one_in_a_new_interpreter(
+    server: CommandServer, start_mayavi: RunMayavi, tmp_path: Path, arguments: list[str], env: dict[str, str], code: int
+) -> None:
+    forked = server.run(arguments, command_environment(env), tmp_path)
+    started = start_mayavi(*arguments, env=env, cwd=tmp_path)
+    assert (forked.returncode, forked.stdout, forked.stderr) == (code, started.stdout, started.stderr)
+    assert started.returncode == code
+
+
+def test_nothing_of_one_command_is_left_to_the_next(server: CommandServer, tmp_path: Path) -> None:
+    env = command_environment({"MAYAVI_CACHE_DIR": str(tmp_path)})
+    built = server.run(["world", "build", "ethereum", "--json"], env)
+    assert (built.returncode, json.loads(built.stdout)["chain"]) == (0, "ethereum")
+    (replica,) = [path for path in tmp_path.rglob("*") if path.is_file() and "ethereum" in path.name]
+    replica.write_bytes(b"damaged")
+    again = server.run(["world", "build", "ethereum", "--json"], env)
+    assert json.loads(again.stdout)["digest"] == json.loads(built.stdout)["digest"]
+    assert "is built anew" in again.stderr
+
+
+def test_a_command_that_does_not_end_is_ended(server: CommandServer, tmp_path: Path) -> None:
+    arguments = ["run", "depeg_cascade", "--steps", "100000", "--store", str(tmp_path / "runs.duckdb")]
+    with pytest.raises(subprocess.TimeoutExpired):
+        server.run(arguments, command_environment({}), timeout_s=0.2)
+    assert server.run(["--version"], command_environment({})).returncode == 0
