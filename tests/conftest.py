@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -29,6 +30,15 @@ RunMayavi = Callable[..., subprocess.CompletedProcess[str]]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--forked", action="store_true", help="commands are forked from a process that has imported them")
+
+
+def pytest_collection() -> None:
+    gc.disable()  # what is imported and collected stays: looking through it again and again takes as long as making it
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # nor need it be looked through while tests run
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -117,6 +117,7 @@ def test_a_snapshot_of_another_chain_or_of_no_protocol_is_refused(run_mayavi, bo
     assert "no lending protocol is known on the ethereum snapshot" in finished.stderr
 
 
+@pytest.mark.slow
 def test_a_node_that_is_not_there_is_a_failure(run_mayavi) -> None:
     finished = run_mayavi("position", ALICE, "--rpc-url", "http://127.0.0.1:9", "--json")
     assert finished.returncode == 1

@@ -122,6 +122,7 @@ def test_a_framework_that_is_not_installed_is_told_with_its_extra(start_mayavi, 
         assert "pip install 'mayavi-sim[rl]'" in finished.stderr
 
 
+@pytest.mark.slow
 def test_an_interruption_keeps_the_rollout_under_way_and_resume_goes_on(run_mayavi, tmp_path: Path) -> None:
     command = [sys.executable, "-u", "-m", "mayavi", "train", "--env", "aave", *SMALL, "--timesteps", "1000000",
                "--set", "checkpoint_every_steps=128", "--models", str(tmp_path)]  # fmt: skip

@@ -15,6 +15,7 @@ from tests.gym_env.variants import OURS
 PAGE = Path(__file__).parents[2] / "docs" / "rl" / "environments.md"
 
 
+@pytest.mark.slow
 def test_the_page_prints_what_it_shows() -> None:
     steps = re.findall(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(steps) >= 3

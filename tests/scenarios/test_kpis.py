@@ -16,6 +16,9 @@ from mayavi.scenarios.notes import notes, notes_of_many
 from mayavi.scenarios.starter import starter
 from tests.scenarios.play import Played, play
 
+QUICK = {"ethereum"}
+"""Chains whose whole scenarios are played in the inner loop too."""
+
 
 def test_every_account_of_a_population_can_be_followed_step_by_step() -> None:
     played = play("depeg_cascade", steps=3)
@@ -58,15 +61,24 @@ def test_accounts_the_market_does_not_lend_so_much_are_counted_and_told_of() -> 
     assert notes(numbers(healthy)) == []
 
 
-def test_a_pool_far_from_the_oracle_is_told_of_and_those_of_the_library_are_near_it() -> None:
+def test_a_pool_far_from_the_oracle_is_told_of() -> None:
     poor = ["agents.arbitrageur.capital={WETH: 1, USDC: 1}"]
     played = play("depeg_cascade", steps=4, overrides=poor)
     assert played.kpis["pool_gap.WETH/USDC.500"] > 0.3 * 10**18
     assert any(note.startswith("WETH/USDC.500 ends +") for note in notes(numbers(played)))
-    for scenario in ("depeg_cascade", "compound_v3_borrower"):
-        for chain in load_scenario(scenario).config.chains:
-            assert notes(numbers(play(scenario, chain=chain))) == []
     assert notes(numbers(play("", text="name: mine\n" + starter("mine.yaml"), steps=8))) == []
+
+
+@pytest.mark.parametrize(
+    ("scenario", "chain"),
+    [
+        pytest.param(scenario, chain, marks=[pytest.mark.slow] if chain not in QUICK else [])
+        for scenario in ("depeg_cascade", "compound_v3_borrower")
+        for chain in load_scenario(scenario).config.chains
+    ],
+)
+def test_the_pools_of_the_library_are_near_the_oracle(scenario: str, chain: str) -> None:
+    assert notes(numbers(play(scenario, chain=chain))) == []
 
 
 def test_a_pool_that_follows_a_shock_changes_and_one_that_is_sold_into_is_pressed() -> None:

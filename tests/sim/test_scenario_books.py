@@ -50,7 +50,10 @@ def price(fork: Fork, token: bytes) -> int:
 
 
 CHAINS = ["arbitrum", "optimism", "polygon", "base", "avalanche"]
-CASES = [*((name, "ethereum") for name in SCENARIOS), *(("depeg_cascade", chain) for chain in CHAINS)]
+CASES = [
+    *((name, "ethereum") for name in SCENARIOS),
+    *(pytest.param("depeg_cascade", chain, marks=pytest.mark.slow) for chain in CHAINS),
+]
 
 
 @pytest.mark.parametrize(("name", "chain"), CASES)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -25,14 +27,20 @@ ROWS = st.lists(
     ),
     max_size=40,
 )
+NUMBERS = itertools.count()
 KINDS = {"i": "integer", "u": "unsigned", "f": "float", "t": "text", "few": "text", "small": "integer"}
 
 
-def read(content: bytes, folder: Path) -> list[tuple]:
-    file = folder / "rows.parquet"
-    file.write_bytes(content)
+@pytest.fixture(scope="module")
+def shell() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
-        return connection.execute(f"SELECT * FROM read_parquet('{file}')").fetchall()
+        yield connection
+
+
+def read(content: bytes, folder: Path, shell: duckdb.DuckDBPyConnection) -> list[tuple]:
+    file = folder / f"rows-{next(NUMBERS)}.parquet"  # a reader may remember what it saw under a name
+    file.write_bytes(content)
+    return shell.execute(f"SELECT * FROM read_parquet('{file}')").fetchall()
 
 
 def written(rows: list[tuple]) -> bytes:
@@ -43,20 +51,24 @@ def written(rows: list[tuple]) -> bytes:
 
 
 @given(rows=ROWS, repeat=st.sampled_from([1, 2, 50]))
-def test_rows_come_back_exactly(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple], repeat: int) -> None:
+def test_rows_come_back_exactly(
+    tmp_path_factory: pytest.TempPathFactory, shell: duckdb.DuckDBPyConnection, rows: list[tuple], repeat: int
+) -> None:
     rows = rows * repeat
-    found = read(written(rows), tmp_path_factory.getbasetemp())
+    found = read(written(rows), tmp_path_factory.getbasetemp(), shell)
     assert found == rows
     assert [struct.pack("d", row[2]) for row in found] == [struct.pack("d", row[2]) for row in rows]  # −0.0 too
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 3, 8, 9, 255, 257, 70_000])
 @pytest.mark.parametrize("changing", [True, False])
-def test_dictionaries_of_every_width_and_files_of_many_groups(tmp_path: Path, distinct: int, changing: bool) -> None:
+def test_dictionaries_of_every_width_and_files_of_many_groups(
+    tmp_path: Path, shell: duckdb.DuckDBPyConnection, distinct: int, changing: bool
+) -> None:
     count = 300_000 if distinct in {3, 70_000} else 2000
     values = [f"v{i % distinct if changing else i * distinct // count}" for i in range(count)]
     content = parquet_bytes({"v": ("text", values), "n": ("integer", range(count))})
-    assert read(content, tmp_path) == list(zip(values, range(count), strict=True))
+    assert read(content, tmp_path, shell) == list(zip(values, range(count), strict=True))
 
 
 def test_the_bytes_depend_on_the_rows_alone() -> None:
