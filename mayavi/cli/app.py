@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from copy import copy
 from typing import Annotated
 
 import typer
@@ -68,3 +70,15 @@ app.add_typer(validate.app, name="validate")
 app.add_typer(world.app, name="world")
 app.add_typer(snapshot.app, name="snapshot")
 app.command("doctor", short_help="What is missing here, and what mends it.")(doctor.doctor)
+
+
+def app_for(words: Sequence[str]) -> typer.Typer:
+    """The tree without the commands that `words` do not name: to read the options of them all takes 40 ms."""
+    named = words[0] if words else None
+    commands = [each for each in app.registered_commands if each.name == named]
+    groups = [each for each in app.registered_groups if each.name == named]
+    if not commands and not groups:  # options come first, or it is about all commands, or none is called that
+        return app
+    lean = copy(app)
+    lean.registered_commands, lean.registered_groups = commands, groups
+    return lean

@@ -12,7 +12,7 @@ import typer
 
 from mayavi import setup_fault
 from mayavi.cli import INTERRUPTED
-from mayavi.cli.app import app
+from mayavi.cli.app import app_for
 from mayavi.cli.output import print_error, print_json
 from mayavi.errors import MayaviError
 
@@ -32,7 +32,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Execute the command `arguments` name and return its exit code; see `mayavi.cli.main`."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        result = app(args=words, prog_name="mayavi", standalone_mode=False)
+        result = app_for(words)(args=words, prog_name="mayavi", standalone_mode=False)
         sys.stdout.flush()  # a reader that left is noticed here, not in the interpreter's last breath
         return result if isinstance(result, int) else 0
     except KeyboardInterrupt:

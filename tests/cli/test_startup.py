@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from mayavi import cli
+from mayavi.cli.app import app, app_for
 
 HEAVY = [
     "numpy",
@@ -58,6 +60,14 @@ def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
 def test_a_plain_demo_needs_no_drawing_library_and_no_numpy() -> None:
     imported = modules_after("from mayavi.cli import main; assert main(['demo']) == 0")
     assert not imported & {"rich", "numpy", "httpx", "pydantic", "vyper"}
+
+
+def test_a_command_is_made_without_the_others() -> None:
+    for words in (["run", "depeg_cascade"], ["runs", "list"], ["eval"]):
+        assert list(get_command(app_for(words)).commands) == words[:1]
+    everything = list(get_command(app).commands)
+    for words in ([], ["--help"], ["--debug", "run"], ["rnu"], ["Run"]):
+        assert list(get_command(app_for(words)).commands) == everything
 
 
 COMMANDS = sorted({path.stem for path in Path(cli.__file__).parent.glob("*.py")} - NO_COMMANDS)
