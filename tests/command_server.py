@@ -8,7 +8,6 @@ while modules load, nor that hashes differ from one interpreter to the next: a t
 from __future__ import annotations
 
 import atexit
-import functools
 import gc
 import importlib
 import json
@@ -24,6 +23,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
+
+from mayavi.scenarios.loading import load_scenario
 
 PACKAGES = ("agents", "cli", "evm", "markets", "protocols", "replay", "scenarios", "sim", "worlds")
 MODULES = (
@@ -130,6 +131,7 @@ def import_beforehand() -> None:
             importlib.import_module(found.name)
     for name in MODULES:
         importlib.import_module(name)
+    load_scenario("depeg_cascade")  # the models of a scenario are made when the first one is read
 
 
 def _read(channel: socket.socket, size: int) -> bytes:
@@ -151,13 +153,7 @@ def _send_number(channel: socket.socket, number: int) -> None:
 
 
 if __name__ == "__main__":
-    import typer.main
-
-    from mayavi.cli.app import app
-
     import_beforehand()
-    typer.main.get_command = functools.cache(typer.main.get_command)
-    typer.main.get_command(app)
     gc.freeze()  # what is there already need not be looked through, and copied, by every child
     with socket.socket(fileno=int(sys.argv[1])) as asker:
         sys.argv[1:] = serve(asker)

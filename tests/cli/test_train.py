@@ -20,6 +20,7 @@ SMALL = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_policy_is_trained_and_kept_under_the_id_that_stands_first_and_last(run_mayavi, tmp_path: Path) -> None:
     options = ("train", "--env", "aave", *SMALL, "--timesteps", "256", "--seed", "5", "--models", str(tmp_path))
     finished = run_mayavi(*options)
@@ -58,6 +59,8 @@ def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Pat
     file.write_text("env: aave\nframework: sb3\nseed: 9\ngamma: 0.9\nenv_config:\n  start: fixed\n")
     options = ("train", "--config", str(file), *SMALL, "--timesteps", "128", "--set", "gamma=0.8", "--json")
     told = json.loads(run_mayavi(*options, "--models", str(tmp_path / "m")).stdout)
+    assert told["steps"] == 128
+    assert (tmp_path / "m" / told["run_id"] / "final" / "checkpoint.json").is_file()
     assert (told["config"]["seed"], told["config"]["gamma"]) == (9, 0.8)
     assert told["config"]["env_config"] == {"start": "fixed", "horizon": 6}
 

@@ -412,7 +412,7 @@ def programs(draw: st.DrawFn) -> bytes:
 
 
 @given(programs(), st.integers(0, 2**32), st.none() | st.integers(23_000, 60_000))
-@settings(max_examples=200)
+@settings(max_examples=2 * settings().max_examples)
 def test_random_programs(code: bytes, seed: int, gas: int | None) -> None:
     fork = fork_with(code)
     fork.set_code(
