@@ -1,8 +1,9 @@
 """Commands without the wait for their imports: a process that has imported the package forks one for each command.
 
-`make test-fast` runs commands this way (`--forked`), `make test` starts an interpreter for each. A forked command is a
-process of its own, with its arguments, environment, folder, output and exit code. What it does not show is what happens
-while modules load, nor that hashes differ from one interpreter to the next: a test of these asks for `start_mayavi`.
+`make test-fast` runs commands this way (`--fork-commands`), `make test` starts an interpreter for each. A forked one is
+a process of its own, with its arguments, environment, folder, output and exit code. What it does not show is what
+happens while modules load, nor that hashes differ from one interpreter to the next: a test of these asks for
+`start_mayavi`.
 """
 
 from __future__ import annotations
@@ -23,8 +24,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
-
-from mayavi.scenarios.loading import load_scenario
 
 PACKAGES = ("agents", "cli", "evm", "markets", "protocols", "replay", "scenarios", "sim", "worlds")
 MODULES = (
@@ -131,6 +130,8 @@ def import_beforehand() -> None:
             importlib.import_module(found.name)
     for name in MODULES:
         importlib.import_module(name)
+    from mayavi.scenarios.loading import load_scenario
+
     load_scenario("depeg_cascade")  # the models of a scenario are made when the first one is read
 
 
@@ -156,7 +157,10 @@ if __name__ == "__main__":
     import_beforehand()
     gc.freeze()  # what is there already need not be looked through, and copied, by every child
     with socket.socket(fileno=int(sys.argv[1])) as asker:
-        sys.argv[1:] = serve(asker)
+        try:
+            sys.argv[1:] = serve(asker)
+        except (BrokenPipeError, KeyboardInterrupt):  # the asker has left, or everything is interrupted
+            os._exit(1)
     try:
         runpy.run_module("mayavi", run_name="__main__", alter_sys=True)
     except SystemExit as end:

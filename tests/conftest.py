@@ -30,7 +30,9 @@ RunMayavi = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--forked", action="store_true", help="commands are forked from a process that has imported them")
+    parser.addoption(
+        "--fork-commands", action="store_true", help="commands are forked from a process that has imported them"
+    )
 
 
 def pytest_collection() -> None:
@@ -80,8 +82,8 @@ def start_mayavi() -> RunMayavi:
 
 @pytest.fixture(scope="session")
 def run_mayavi(request: pytest.FixtureRequest, start_mayavi: RunMayavi) -> Iterator[RunMayavi]:
-    """Run the real `mayavi` in a process of its own: as `start_mayavi` does or, with `--forked`, but its imports."""
-    if not request.config.getoption("forked"):
+    """Run the real `mayavi` in a process of its own, as `start_mayavi` does; with `--fork-commands` a forked one."""
+    if not request.config.getoption("fork_commands"):
         yield start_mayavi
         return
     server = CommandServer()
