@@ -40,7 +40,13 @@ nbformat.write(notebook, Path(folder) / "executed.ipynb")
 """
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem == "stress_test" else [])
+        for path in EXAMPLES
+    ],
+)
 def test_the_example_runs(path: Path) -> None:
     finished = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False)
     assert (finished.returncode, finished.stderr) == (0, "")

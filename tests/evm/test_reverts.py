@@ -134,7 +134,8 @@ def test_comets_errors_are_those_in_its_real_bytecode(cases):
     """Comet and its extension, as deployed on mainnet, hold the selectors of the errors they can raise at run time."""
     codes = json.loads(gzip.decompress((cases / "mainnet/blocks/bytecodes.json.gz").read_bytes())).values()
     comet = {Error.parse(text).selector: text for text in COMET}
-    held = [{text for selector, text in comet.items() if pushes(bytes.fromhex(code[2:]), selector)} for code in codes]
+    bodies = [bytes.fromhex(code[2:]) for code in codes]
+    held = [{text for selector, text in comet.items() if pushes(code, selector)} for code in bodies]
     implementation, extension = sorted(held, key=len)[-1:-3:-1]
     assert len(implementation) == 23
     assert {"NotCollateralized()", "NotLiquidatable()", "SupplyCapExceeded()", "Paused()"} <= implementation

@@ -215,7 +215,7 @@ def test_every_scripted_strategy_plays_an_episode_in_both_action_spaces(name: st
 
 
 @pytest.mark.parametrize(("name", "settings"), NAMES)
-def test_an_episode_can_be_looked_at(name: str, settings: dict[str, Any]) -> None:
+def test_an_episode_can_be_read(name: str, settings: dict[str, Any]) -> None:
     text = make_single(name, render_mode="ansi", **settings)
     text.reset(options={"episode": 17})
     text.step(text.action_space.sample())
@@ -226,6 +226,15 @@ def test_an_episode_can_be_looked_at(name: str, settings: dict[str, Any]) -> Non
         if isinstance(values[0], int) and values[0] != NO_DEBT:
             assert int(line.split()[1].replace(",", "")) == values[0]
 
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        pytest.param(name, SMALL.get(name, {}), marks=[] if name in {"aave", "rwa"} else [pytest.mark.slow], id=name)
+        for name in OURS
+    ],
+)
+def test_an_episode_can_be_looked_at(name: str, settings: dict[str, Any]) -> None:
     drawn = gymnasium.make(ENVS[name].id, render_mode="rgb_array", **settings)
     drawn.reset(seed=3)
     pictures = [drawn.render()]

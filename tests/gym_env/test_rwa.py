@@ -409,7 +409,8 @@ def played_alone(env: gymnasium.Env[Any, Any], seed: int, actions: NDArray[np.fl
     return told
 
 
-@pytest.mark.parametrize("horizon", [36, pytest.param(720, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("horizon", [36, 720])
 def test_a_batch_is_two_hundred_single_environments(horizon: int) -> None:
     count = 200
     settings: dict[str, Any] = {"horizon": horizon, "stop_drawdown": 0.02 if horizon < 100 else 0.15}

@@ -16,20 +16,23 @@ from mayavi.markets.rwa_data import HOURS_PER_YEAR
 from mayavi.markets.rwa_history import VOL_HALF_LIFE
 from mayavi.markets.rwa_model import RWAModel
 from mayavi.markets.streams import stream
-from tools.calibrate_rwa import calibrate, compare, volatility_half_life
+from tools.calibrate_rwa import Found, calibrate, compare, volatility_half_life
 
 
-def test_the_defaults_are_what_the_data_says(cases: Path) -> None:
-    found = calibrate(cases / "market")
+@pytest.fixture(scope="module")
+def found(cases: Path) -> dict[str, Found]:
+    return calibrate(cases / "market")
+
+
+def test_the_defaults_are_what_the_data_says(cases: Path, found: dict[str, Found]) -> None:
     defaults = {field.name: field.default for field in fields(RWAModel)}
     assert len(found) > 25
     assert {name: each.value for name, each in found.items()} == {name: defaults[name] for name in found}
     assert volatility_half_life(cases / "market").value == VOL_HALF_LIFE
 
 
-def test_the_page_says_which_parameters_data_decides(cases: Path, repository: Path) -> None:
+def test_the_page_says_which_parameters_data_decides(found: dict[str, Found], repository: Path) -> None:
     page = (repository / "docs" / "rl" / "rwa-market.md").read_text(encoding="utf-8")
-    found = calibrate(cases / "market")
     for field in fields(RWAModel):
         line = next(line for line in page.splitlines() if line.startswith(f"| `{field.name}` |"))
         assert ("assumed" in line) == (field.name not in found), line

@@ -82,7 +82,7 @@ def test_a_training_that_is_evaluated_ends_with_the_weights_of_one_that_is_not(e
     assert "evaluate_every" in (refused.value.hint or "")
 
 
-@pytest.mark.parametrize("died", [800, 1_400])
+@pytest.mark.parametrize("died", [pytest.param(800, marks=pytest.mark.slow), 1_400])
 def test_a_training_that_died_ends_with_the_same_evaluations_and_the_same_best(
     evaluated: Run, tmp_path: Path, died: int
 ) -> None:
