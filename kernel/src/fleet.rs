@@ -26,6 +26,9 @@ use crate::{
 /// whichever rows have the most to do, and seldom enough to not matter.
 const TURNS: usize = 256;
 
+/// Words as bytes, and the same as floats.
+type Outputs<'py> = (Bound<'py, PyArray3<u8>>, Bound<'py, PyArray2<f64>>);
+
 /// N independent courses of events over one world.
 #[pyclass(module = "mayavi._kernel")]
 pub struct Fleet {
@@ -89,7 +92,7 @@ impl Fleet {
         threads: usize,
         probe: bool,
         only: Option<Vec<usize>>,
-    ) -> PyResult<(Bound<'py, PyArray3<u8>>, Bound<'py, PyArray2<f64>>)> {
+    ) -> PyResult<Outputs<'py>> {
         if let Some(only) = &only {
             only.iter().try_for_each(|row| self.check(*row))?;
             if only.is_empty() || !only.is_sorted_by(|one, next| one < next) {
