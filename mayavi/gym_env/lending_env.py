@@ -105,13 +105,13 @@ class LendingRowsEnv(ChainRowsEnv[C]):
 
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
         """Draw the starts, and open the loans by real transactions."""
-        columns, starts = self.columns, self.drawn(chances)
+        columns, (starts, odd) = self.columns, self.drawn(chances)
         columns["cash_yield_ppm"][rows] = [each.cash_yield_ppm for each in starts]
         amounts = b"".join([amount.to_bytes(32, "big") for each in starts for amount in self._opener.amounts(each)])
         words = np.frombuffer(amounts, dtype=np.uint8).reshape(-1, len(OPENING), 32)
         if self.feed is not None:
             price_usd = self.desk.terms.price_e8 / 1e8
-            paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, chances)
+            paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, chances, odd)
             columns["path_e8"][rows] = np.rint(paths * 1e8)
         inputs = {name: words[:, place] for place, name in enumerate(OPENING)}
         found = self.fleet.run(self._opening, threads=self.threads, only=rows, live=1, **inputs)
@@ -122,10 +122,10 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         columns["start_wealth_e8"][rows] = columns["last_wealth_e8"][rows]
         columns["logs"][rows] = self._logs(rows)
 
-    def drawn(self, chances: Sequence[np.random.Generator]) -> list[Start]:
-        """Where episodes start."""
+    def drawn(self, chances: Sequence[np.random.Generator]) -> tuple[list[Start], Rows]:
+        """Where episodes start, as `drawn_starts` has it."""
         if self.config.start == "fixed":
-            return [fixed_start(self.desk.unit)] * len(chances)
+            return [fixed_start(self.desk.unit)] * len(chances), np.empty(0, dtype=np.intp)
         return drawn_starts(self.config, self._amounts, self.desk.terms.kink, chances)
 
     def _check_opened(self, found: Outcome, rows: Rows) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from mayavi.evm.units import WAD
 from mayavi.gym_env.lending_config import LendingConfig
 from mayavi.gym_env.lending_desk import Desk
-from mayavi.gym_env.lots import below, halves, raw_words, uniform
+from mayavi.gym_env.lots import below, halves, put_back, raw_words, redrawn, uniform
+from mayavi.gym_env.rows import Rows
 from mayavi.markets import portable
 from mayavi.markets.process import Floats
 
@@ -53,19 +54,29 @@ def amounts_of(config: LendingConfig, unit: int) -> list[int]:
     return [each * unit // MILLION for each in _ppm(whole)]
 
 
-def drawn_starts(
-    config: LendingConfig, amounts: list[int], kink: float, chances: Sequence[np.random.Generator]
-) -> list[Start]:
-    """Starts from `config`'s intervals; `kink` is the utilisation above which the reserve's rates rise steeply.
+def drawn_start(config: LendingConfig, amounts: list[int], kink: float, chance: np.random.Generator) -> Start:
+    """A start from `config`'s intervals; `kink` is the utilisation above which the reserve's rates rise steeply.
 
     Below the kink rates hardly differ, above it they differ by much: so one half of the episodes is drawn on each side.
     """
-    least, most = config.utilisation
-    utilisation: tuple[Floats | float, Floats | float] = least, most
-    words = raw_words(chances, 5 if least < kink < most else 4)
-    if least < kink < most:
+    utilisation = low, high = config.utilisation
+    if low < kink < high:
+        utilisation = (kink, high) if chance.random() < BUSY_SHARE else (low, kink)
+    blocks, collateral = int(chance.integers(config.start_blocks + 1)), amounts[chance.integers(len(amounts))]
+    shares = [chance.uniform(*each) for each in (config.health_factor, utilisation, config.cash_yield)]
+    return Start(blocks, collateral, *_ppm(np.array(shares)))
+
+
+def drawn_starts(
+    config: LendingConfig, amounts: list[int], kink: float, chances: Sequence[np.random.Generator]
+) -> tuple[list[Start], Rows]:
+    """`drawn_start` for each of `chances`, and for which of them half a word may be left: of those draw one by one."""
+    low, high = config.utilisation
+    utilisation: tuple[Floats | float, Floats | float] = low, high
+    words = raw_words(chances, 5 if low < kink < high else 4)
+    if low < kink < high:
         busy = uniform(words[0]) < BUSY_SHARE
-        utilisation = np.where(busy, kink, least), np.where(busy, most, kink)
+        utilisation = np.where(busy, kink, low), np.where(busy, high, kink)
     later, larger = halves(words[-4])
     health, lent, cash = uniform(words[-3:])
     columns = (
@@ -75,7 +86,12 @@ def drawn_starts(
         _ppm(between(utilisation, lent)),
         _ppm(between(config.cash_yield, cash)),
     )
-    return [Start(*each) for each in zip(*columns, strict=True)]
+    starts = [Start(*each) for each in zip(*columns, strict=True)]
+    odd = np.flatnonzero(redrawn(later, config.start_blocks + 1) | redrawn(larger, len(amounts)))
+    for row in odd.tolist():
+        put_back(chances[row], len(words))
+        starts[row] = drawn_start(config, amounts, kink, chances[row])
+    return starts, odd
 
 
 class Opener:

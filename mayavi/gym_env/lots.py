@@ -1,7 +1,6 @@
 """Numbers out of the words of many generators at once, where a call for each number would take longer than its use.
 
-They are the bits that `Generator.random` and pairs of `Generator.integers` give. But an integer below n that NumPy
-would draw again, so that all are equally likely to the last bit, is taken as it is: not one in 2**32 / n.
+They are the bits that `Generator.random` and pairs of `Generator.integers` give, but for what `redrawn` tells.
 """
 
 from __future__ import annotations
@@ -39,3 +38,20 @@ def halves(words: Raw) -> tuple[Raw, Raw]:
 def below(some: Raw, bound: int | NDArray[np.int64]) -> NDArray[np.int64]:
     """Halves as integers from 0 up to, not including, `bound`."""
     return (some * np.asarray(bound, dtype=np.uint64) >> _HALF).astype(np.int64)
+
+
+def redrawn(some: Raw, bound: int | NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where NumPy takes other words: it draws again now and then, so that all integers are equally likely to the last
+    bit, and takes none at all where there is but one integer.
+    """
+    bounds = np.asarray(bound, dtype=np.uint64)
+    rest = some * bounds & _LOWER_HALF
+    again: NDArray[np.bool_] = (rest < (_LOWER_HALF + np.uint64(1) - bounds) % bounds) | (bounds == 1)
+    return again
+
+
+def put_back(chance: np.random.Generator, count: int) -> None:
+    """Let a generator that has given nothing but whole words give the last of them again."""
+    generator = chance.bit_generator
+    assert isinstance(generator, np.random.PCG64)
+    generator.advance(-count)

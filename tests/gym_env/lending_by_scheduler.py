@@ -150,6 +150,18 @@ def drawn_start(env: LendingRowsEnv[Any], chance: np.random.Generator) -> Start:
     return Start(blocks, collateral, *shares)
 
 
+def drawn_path(env: LendingRowsEnv[Any], start: float, chance: np.random.Generator) -> tuple[Floats, float]:
+    """The prices of an episode, by the processes they are made of, and their volatility."""
+    config, seconds = env.config, env.step_seconds
+    volatility = chance.uniform(*config.volatility)
+    path = GeometricBrownianMotion(volatility).path(start, config.horizon, seconds, chance)
+    shocked, size = chance.random() < config.shock_chance, chance.uniform(*config.shock_size)
+    length = min(int(chance.integers(config.shock_steps[0], config.shock_steps[1] + 1)), config.horizon)
+    begin = int(chance.integers(0, config.horizon - length + 1))
+    shock = Ramp(begin, begin + length, size) if shocked else Constant()
+    return path * shock.path(1.0, config.horizon, seconds, chance), volatility
+
+
 class PlayedBySimulation:
     """One episode of `env`, step by step, as a simulation of agents."""
 
@@ -169,7 +181,8 @@ class PlayedBySimulation:
         prices = None
         if config.prices == "shocks":
             price_usd = env.desk.terms.price_e8 / 10**8
-            path = np.rint(self._path(price_usd) * 1e8) / 1e8
+            path, self.volatility = drawn_path(env, price_usd, self.chance)
+            path = np.rint(path * 1e8) / 1e8
             prices = PricePaths({"WETH": np.append(path[1:], path[-1])}, env.step_seconds)
             market.append(PricePathAgent("oracle", feeds={"WETH": "Chainlink.ETH/USD"}))
         agents = [self.borrower, *market, self.liquidator]
@@ -184,17 +197,6 @@ class PlayedBySimulation:
         self.steps, self.trend, self.last_return = 0, 0.0, 0.0
         self.first = self.last = self.exact()
         self.statuses: list[str] = []
-
-    def _path(self, start: float) -> Floats:
-        """The prices, by the processes they are made of."""
-        config, chance, seconds = self.env.config, self.chance, self.env.step_seconds
-        self.volatility = chance.uniform(*config.volatility)
-        path = GeometricBrownianMotion(self.volatility).path(start, config.horizon, seconds, chance)
-        shocked, size = chance.random() < config.shock_chance, chance.uniform(*config.shock_size)
-        length = min(int(chance.integers(config.shock_steps[0], config.shock_steps[1] + 1)), config.horizon)
-        begin = int(chance.integers(0, config.horizon - length + 1))
-        shock = Ramp(begin, begin + length, size) if shocked else Constant()
-        return path * shock.path(1.0, config.horizon, seconds, chance)
 
     @property
     def fork(self) -> Fork:
