@@ -51,7 +51,10 @@ def _tell_seen(document: dict[str, Any]) -> None:
         them = names[0] if len(names) == 1 else f"each of {', '.join(names)}"
         print(f"warning: {them} {how}, so this says nothing about episodes that are new to it")
         if "split" in how:
-            print_note("  --split test has such")
+            # Who was trained on the test split finds no new ones there.
+            print_note(f"  {'another --split' if 'test' in how else '--split test'} has such")
+        elif "hours" in how:
+            print_note("  play later ones: --set begin=… and boundaries")
 
 
 def _tell_differing(document: dict[str, Any]) -> None:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import mayavi
 from mayavi.errors import UnknownName, UsageError
-from mayavi.gym_env.configuration import SPLITS, EnvConfig, configured
+from mayavi.gym_env.configuration import SPLITS, configured
 from mayavi.gym_env.market_config import ROLES, MarketConfig
 from mayavi.gym_env.market_rows import AaveMarketRows
 from mayavi.gym_env.registry import MULTI_AGENT, entry, make_rows
 from mayavi.gym_env.rows import RowsEnv
 from mayavi.rl.eval_file import checkpoint_steps, document_of, market_document_of, settings_from
 from mayavi.rl.evaluation import ROWS, EvaluationSettings, Make, Say, are_pooled, evaluate, pooled_name
+from mayavi.rl.known_episodes import seen
 from mayavi.rl.market_evaluation import (
     REFERENCES,
     MakeMarket,
@@ -27,7 +28,6 @@ from mayavi.rl.play import play
 from mayavi.rl.settling import Settling, settle
 from mayavi.rl.strategies import Trained, check_strategies
 from mayavi.rl.training_differences import differing_settings
-from mayavi.rl.validation import SPLIT
 from mayavi.scenarios.world_source import WorldSource
 
 if TYPE_CHECKING:
@@ -57,9 +57,8 @@ def evaluate_models(
     settings = settings or EvaluationSettings()
     first = models[0]
     check_different(models)
-    make = _maker(
-        first.env_name, {**first.config.env_config, **(config or {})}, world or world_of(first.config), threads
-    )
+    told_env, world = {**first.config.env_config, **(config or {})}, world or world_of(first.config)
+    make = _maker(first.env_name, told_env, world, threads)
     env = make(1)
     names = _known_names(env, against)
     for model in models:
@@ -68,9 +67,13 @@ def evaluate_models(
     used: dict[str, str] = {}
     for model in models:
         used |= versions(model.config.framework)
+
+    def of_split(split: str) -> RowsEnv[Any]:
+        return _maker(first.env_name, {**told_env, "split": split}, world, threads)(1)
+
     told: dict[str, Any] = {
         "against": names,
-        "models": [model_facts(name, model) | _seen(model, env.config) for name, model in known.items()],
+        "models": [model_facts(name, model) | seen(model, env, of_split) for name, model in known.items()],
         "versions": used,
         "differing": differing_settings(known) if are_pooled(list(known)) else None,
     }
@@ -156,14 +159,14 @@ def chosen_checkpoints(model: Model, named: str) -> list[Checkpoint]:
 
 def check_different(models: Sequence[Model]) -> None:
     """`UsageError` where one checkpoint is named twice: pooled with itself it would pass for another training."""
-    seen = set()
+    met = set()
     for model in models:
-        if (place := model.checkpoint().path.resolve()) in seen:
+        if (place := model.checkpoint().path.resolve()) in met:
             raise UsageError(
                 f"checkpoint {place.name} of run {model.run_id} is named twice",
                 "a training is evidence once; name each run once",
             )
-        seen.add(place)
+        met.add(place)
 
 
 def _maker(name: str, config: Mapping[str, Any], world: WorldSource | None, threads: int | None) -> Make:
@@ -212,18 +215,6 @@ def model_facts(name: str, model: Model) -> dict[str, Any]:
         "timesteps": checkpoint.facts.get("timesteps", config.timesteps),
         "steps": checkpoint.steps,
     }
-
-
-def _seen(model: Model, played: EnvConfig) -> dict[str, str]:
-    """How a training knows the episodes that are `played`; nothing where it has never seen one of them."""
-    trained = configured(type(played), model.config.env_config)
-    if trained.start == played.start == "fixed":
-        return {"seen": "was trained on the fixed start"}
-    if trained.split == played.split:
-        return {"seen": f"was trained on the {played.split} split"}
-    if played.split == SPLIT and model.config.evaluate_every:
-        return {"seen": f"was chosen on the {SPLIT} split"}
-    return {}
 
 
 def _settled(

@@ -1,0 +1,72 @@
+"""Whether a training knows the episodes an evaluation plays: it was trained on them, or chosen by them.
+
+An evaluation that plays such episodes is told with a warning; a backtest refuses them (`backtest_policies`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mayavi.errors import UsageError
+from mayavi.gym_env.configuration import configured
+from mayavi.gym_env.rows import RowsEnv
+from mayavi.gym_env.rwa_config import RWAConfig
+from mayavi.gym_env.rwa_markets import SharedMarket
+from mayavi.gym_env.rwa_yield import RWAYieldEnv
+from mayavi.markets.moments import say_time
+from mayavi.rl.fingerprints import states
+from mayavi.rl.validation import SPLIT
+
+if TYPE_CHECKING:
+    from mayavi.rl.models import Model
+
+
+def seen(model: Model, env: RowsEnv[Any], of_split: Callable[[str], RowsEnv[Any]]) -> dict[str, str]:
+    """How the training of `model` knows the episodes of `env`; nothing where it has never met one of them.
+
+    `of_split` makes the same environment on another split.
+    """
+    played = env.config
+    trained = configured(type(played), model.config.env_config)
+    if isinstance(trained, RWAConfig) and isinstance(env, RWAYieldEnv):
+        if (trained.data is None) != (env.config.data is None):
+            return {}  # drawn markets here, a real one there
+        if _part(trained) != _part(env.config):
+            return _seen_hours(model, env)
+    if trained.start == played.start == "fixed" and (
+        trained.split == played.split or _first_start(env) == _first_start(of_split(trained.split))
+    ):
+        return {"seen": "was trained on the fixed start"}
+    if trained.split == played.split:
+        return {"seen": f"was trained on the {played.split} split"}
+    if played.split == SPLIT and model.config.evaluate_every:
+        return {"seen": f"was chosen on the {SPLIT} split"}
+    return {}
+
+
+def _first_start(env: RowsEnv[Any]) -> bytes:
+    """Where episode 0 starts, prices to come included: with a fixed start these may be drawn all the same."""
+    env.begin([0], [0])
+    return states(env, [0])[0]
+
+
+def _part(config: RWAConfig) -> tuple[Any, ...]:
+    """What decides which hours of a real market a split is."""
+    return () if config.data is None else (config.data, config.begin, config.end, config.boundaries)
+
+
+def _seen_hours(model: Model, env: RWAYieldEnv) -> dict[str, str]:
+    """In a real market that is split elsewhere than the training had it, the names of splits say nothing."""
+    from mayavi.rl.backtest_policies import seen_until
+
+    assert isinstance(env.markets, SharedMarket)
+    assert env.markets.market.times is not None
+    try:
+        until = seen_until(model)
+    except UsageError:  # its file is gone: nothing is known to be new
+        file = model.config.env_config["data"]
+        return {"seen": f"may have been trained on these hours ('{file}' cannot be read)"}
+    if until <= env.markets.market.times[env.markets.first]:
+        return {}
+    return {"seen": f"was trained, or chosen, with hours up to {say_time(until)}"}
