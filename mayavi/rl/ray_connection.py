@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mayavi.errors import UsageError, WorkerError
+from mayavi.errors import UsageError
 from mayavi.rl.config import TrainConfig
+from mayavi.scenarios.ray_address import join_cluster
 
 VARIABLE = "MAYAVI_RL_NUM_ENV_RUNNERS"
 
@@ -66,7 +67,7 @@ def ray_for(runners: int, address: str | None) -> Iterator[Any]:
                 logging_level=logging.ERROR,
             )
         else:
-            _connect(ray, address)
+            join_cluster(ray, address)
         try:
             cores = int(ray.cluster_resources().get("CPU", 0))
             if runners > cores:
@@ -83,14 +84,3 @@ def hush() -> None:
     """RLlib tells of its own affairs at length; what concerns the user is raised."""
     for name in ("ray", "ray.rllib", "ray.tune", "ray.train"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-
-
-def _connect(ray: Any, address: str) -> None:
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise WorkerError(
-            f"no Ray cluster answers at '{address}': {first[:1].lower()}{first[1:].rstrip('.')}",
-            "`ray start --head` starts one and says its address; `auto` finds the one on this machine",
-        ) from None

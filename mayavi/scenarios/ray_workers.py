@@ -5,7 +5,6 @@ The nodes need no file of this machine, only the same Mayavi installed: worlds a
 
 from __future__ import annotations
 
-import logging
 import os
 import traceback
 from collections import deque
@@ -15,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 import mayavi
 from mayavi.errors import MayaviError, SetupError, WorkerError
+from mayavi.scenarios.ray_address import join_cluster
 from mayavi.scenarios.workers import Answer, portable
 
 T = TypeVar("T")
@@ -62,14 +62,7 @@ def _connected(address: str) -> Any:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # we ask for no accelerator, and warn of none
     import ray
 
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=None)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise WorkerError(
-            f"no Ray cluster answers at '{address}': {first[:1].lower()}{first[1:].rstrip('.')}",
-            "`ray start --head` starts one and says its address; `auto` finds the one on this machine",
-        ) from None
+    join_cluster(ray, address)
     return ray
 
 

@@ -40,7 +40,9 @@ def test_without_a_cluster_it_says_how_to_get_one(run_mayavi, tmp_path: Path) ->
     pytest.importorskip("ray.rllib", reason="`pip install 'mayavi-sim[rl]'` installs RLlib")
     by_option = run_mayavi(*SMALL, "--models", str(tmp_path), "--ray", "nowhere")
     by_variable = run_mayavi(*SMALL, "--models", str(tmp_path), env={"RAY_ADDRESS": "nowhere"})
-    for finished in (by_option, by_variable):
+    # Ray alone asks a port at which nobody listens for many minutes.
+    unheard = run_mayavi(*SMALL, "--models", str(tmp_path), "--ray", "127.0.0.1:1")
+    for finished, where in ((by_option, "nowhere"), (by_variable, "nowhere"), (unheard, "127.0.0.1:1")):
         assert finished.returncode == 1
-        assert "no Ray cluster answers at 'nowhere'" in finished.stderr
+        assert f"no Ray cluster answers at '{where}'" in finished.stderr
         assert "ray start --head" in finished.stderr
