@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, ValidationError, model_validator
 
-from mayavi.errors import UnknownName, UsageError
+from mayavi.errors import BadScenario, UnknownName, UsageError
 from mayavi.rl.env_defaults import MARKET, env_defaults
 from mayavi.scenarios.model import Model
 
@@ -176,7 +176,14 @@ def read_config(path: Path) -> dict[str, Any]:
 
     if not path.is_file():
         raise UsageError(f"there is no configuration at '{path}'", "`--config FILE` takes the settings as YAML or JSON")
-    found: dict[str, Any] = plain(Document.open(path).data)
+    try:
+        found: dict[str, Any] = plain(Document.open(path).data)
+    except BadScenario as error:
+        if "scenario" not in f"{error.message} {error.hint}":
+            raise
+        # Files are read as those of scenarios are; what is wrong with one of a training is told as that.
+        told = error.message.replace("scenario", "configuration")
+        raise BadScenario(told, "begin with `env: aave`; docs/rl/training.md lists the settings") from None
     return found
 
 

@@ -54,6 +54,12 @@ def test_a_file_is_yaml_or_json(tmp_path: Path) -> None:
     assert read[0].gamma == 0.9
     with pytest.raises(UsageError, match="there is no configuration at"):
         read_config(tmp_path / "none.yaml")
+    (tmp_path / "list.yaml").write_text("- env\n")
+    (tmp_path / "empty.yaml").write_text("")
+    for name, message in (("list.yaml", "a configuration is a mapping of keys to values"), ("empty.yaml", "is empty")):
+        with pytest.raises(UsageError, match=message) as caught:
+            read_config(tmp_path / name)
+        assert "begin with `env: aave`" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
