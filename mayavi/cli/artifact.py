@@ -52,8 +52,9 @@ def write(
     except UnknownRun as unknown:
         try:
             training = _training(run, None)
-        except UnknownRun:
-            raise unknown from None
+        except UnknownRun as untrained:
+            hint = f"of scenarios: {unknown.hint}\nof trainings: {untrained.hint}"
+            raise UnknownRun(unknown.message, hint) from None
         _write_training(training, output, as_json)
         return
     path = _place(output or Path(f"{found.scenario}-{found.run_id}.zip"))

@@ -60,6 +60,7 @@ def test_what_is_no_bundle_and_no_run_is_refused(run_mayavi, kept: tuple[Path, s
     unknown = run_mayavi("artifact", "nothing", "--store", str(store))
     assert unknown.returncode == 2
     assert "unknown run 'nothing'" in unknown.stderr
+    assert "of trainings: " in unknown.stderr
     nowhere = run_mayavi("artifact", "latest", "--output", str(tmp_path / "a" / "b.zip"), "--store", str(store))
     assert nowhere.returncode == 2
     assert "there is no folder" in nowhere.stderr
