@@ -115,7 +115,12 @@ class RunFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the run, so that nobody else trains it; `UsageError` where somebody does."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (NotADirectoryError, FileExistsError):
+            raise UsageError(
+                f"'{self.path.parent}' is no folder, so no run can be kept there", "name another: `--models FOLDER`"
+            ) from None
         with open(self.path / ".lock", "w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -99,6 +99,15 @@ def test_misuse_is_told_with_the_way_out(run_mayavi, tmp_path: Path, options, me
     assert not (tmp_path / "models").exists()
 
 
+def test_a_file_is_no_folder_of_models(run_mayavi, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    finished = run_mayavi("train", "--env", "aave", *SMALL, "--models", str(tmp_path / "file"))
+    assert finished.returncode == 2
+    assert "is no folder, so no run can be kept there" in finished.stderr
+    assert "--models FOLDER" in finished.stderr
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 def test_the_ceiling_stops_it_with_the_figures(run_mayavi, tmp_path: Path) -> None:
     options = ("train", "--env", "aave", *SMALL, "--models", str(tmp_path / "models"), "--json")
     finished = run_mayavi(*options, env={"MAYAVI_LOCAL_GPU_MEM_GB_CEILING": "0.0001"})
