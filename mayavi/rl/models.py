@@ -80,9 +80,9 @@ class Model:
     def _best(self) -> Checkpoint:
         """The one that did best on the validation split."""
         if not self.folder.best_path.is_dir():
-            raise CheckpointError(
+            raise UsageError(
                 f"run {self.run_id} was not evaluated while it was trained, so no checkpoint is its best",
-                f"train with evaluate_every=10000, or look at all: `mayavi eval {self.run_id} --split validation "
+                f"train with `--set evaluate_every=N`, or look at all: `mayavi eval {self.run_id} --split validation "
                 "--checkpoints all`",
             )
         return read_checkpoint(self.folder.best_path, whole=False)
