@@ -90,6 +90,7 @@ def train(
     else:
         folder = find_run(resume, place)
         check_resumable(folder, config)
+    _check_device(config)
     facts = env_facts(config)
     memory = estimate(config, facts.sizes(), discrete=facts.discrete)
     check_ceiling(memory)
@@ -180,6 +181,17 @@ def check_resumable(folder: RunFolder, config: TrainConfig) -> None:
                 f"run {folder.run_id} was trained with {name} {there}, and here is {here}",
                 f"install {name} {there}, or start another run",
             )
+
+
+def _check_device(config: TrainConfig) -> None:
+    """`UsageError` where a GPU is asked for and torch has none: one framework would crash, the other not use it."""
+    import torch
+
+    if config.device == "cuda" and not torch.cuda.is_available():
+        raise UsageError(
+            "device is 'cuda', and torch sees no GPU here",
+            "`--set device=auto` takes one where there is one, else the CPU",
+        )
 
 
 def versions(framework: str) -> dict[str, str]:

@@ -99,6 +99,26 @@ def test_misuse_is_told_with_the_way_out(run_mayavi, tmp_path: Path, options, me
     assert not (tmp_path / "models").exists()
 
 
+@pytest.mark.parametrize("framework", ["sb3", "rllib"])
+def test_a_gpu_that_is_not_there_is_refused_before_anything_begins(run_mayavi, tmp_path: Path, framework: str) -> None:
+    options = (
+        "train",
+        "--env",
+        "aave",
+        "--framework",
+        framework,
+        "--set",
+        "device=cuda",
+        "--models",
+        str(tmp_path / "m"),
+    )
+    finished = run_mayavi(*options, env={"CUDA_VISIBLE_DEVICES": ""})
+    assert finished.returncode == 2, finished.stderr
+    assert "torch sees no GPU here" in finished.stderr
+    assert "--set device=auto" in finished.stderr
+    assert not (tmp_path / "m").exists()
+
+
 def test_a_file_is_no_folder_of_models(run_mayavi, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     finished = run_mayavi("train", "--env", "aave", *SMALL, "--models", str(tmp_path / "file"))
