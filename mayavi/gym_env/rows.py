@@ -79,6 +79,9 @@ class RowsEnv(ABC, Generic[C]):
     render_modes: ClassVar[tuple[str, ...]] = MODES
     """How it can be looked at; one that has `human` besides provides `line`."""
 
+    apart: int | None = None
+    """How many episodes there are that share nothing with one another; None where all are of their own chance."""
+
     _remembers = False
     observation_space: spaces.Box
     action_space: spaces.Space[Any]

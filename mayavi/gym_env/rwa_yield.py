@@ -89,6 +89,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         }
         if isinstance(self.markets, SharedMarket):
             self.columns["start_hour"] = starts
+            self.apart = len(self.markets.consecutive(config.horizon))
         self.observation_space = spaces.Box(*bounds(), dtype=np.float32)
         self._menu = project(np.array([np.divide(each, sum(each)) for each in MENU]), *self._bounds)
         discrete = config.actions == "discrete"

@@ -7,8 +7,8 @@ evaluation.comparisons[0].verdict.word
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -52,6 +52,10 @@ class EvaluationSettings:
         if self.episodes > MOST_EPISODES:
             raise UsageError(f"{self.episodes:,} episodes are too many", f"{MOST_EPISODES:,} at most")
         check_minimum(self.minimum_distinct)
+
+    def limited(self, apart: int | None) -> Self:
+        """The same, of episodes of which so many share nothing with one another."""
+        return replace(self, bootstrap=replace(self.bootstrap, apart=apart))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,7 @@ def evaluate(
     settings = settings or EvaluationSettings()
     speak: Say = say or (lambda _: None)
     env = make(min(settings.episodes, ROWS))
+    settings = settings.limited(env.apart)
     names = list(dict.fromkeys(against))
     check_strategies(env, names)
     if not subjects and not names:
@@ -180,17 +185,22 @@ def are_pooled(own: Sequence[str]) -> bool:
 def compare(one: Played, other: Played, settings: EvaluationSettings) -> Comparison:
     """`one` against `other`, paired by episode."""
     differences = one.rewards - other.rewards
-    distinct = len(set(zip(one.fingerprints, other.fingerprints, strict=True)))
-    return _compared(one.name, other.name, differences[None], distinct, settings)
+    return _compared(one.name, other.name, differences[None], _distinct(one, other), settings.limited(one.apart))
 
 
 def compare_pooled(pairs: Sequence[tuple[Played, Played]], settings: EvaluationSettings) -> Comparison:
     """Several trainings of one algorithm, each against another, taken together: the interval covers both kinds of
     chance."""
     differences = np.stack([one.rewards - other.rewards for one, other in pairs])
-    distinct = min(len(set(zip(one.fingerprints, other.fingerprints, strict=True))) for one, other in pairs)
+    distinct = min(_distinct(one, other) for one, other in pairs)
     name, against = (pooled_name(each.name) for each in pairs[0])
-    return _compared(name, against, differences, distinct, settings)
+    return _compared(name, against, differences, distinct, settings.limited(pairs[0][0].apart))
+
+
+def _distinct(one: Played, other: Played) -> int:
+    """How many pairs of trajectories are not another pair again, or lie apart."""
+    found = len(set(zip(one.fingerprints, other.fingerprints, strict=True)))
+    return found if one.apart is None else min(found, one.apart)
 
 
 def pooled_name(name: str) -> str:
@@ -218,6 +228,7 @@ def _compared(name: str, against: str, differences: Floats, distinct: int, setti
         equal=equal,
         confidence=bootstrap.confidence,
         minimum=settings.minimum_distinct,
+        apart=bootstrap.apart,
     )
     return Comparison(
         name,

@@ -69,6 +69,9 @@ class Bootstrap:
     seed: int = 0
     resamples: int = RESAMPLES
     confidence: float = CONFIDENCE
+    apart: int | None = None
+    """Of the episodes so many share nothing with one another: a sample drawn again is no larger than that, for
+    windows that overlap say little more than those that lie side by side."""
 
     def __post_init__(self) -> None:
         if self.resamples < 100:
@@ -145,9 +148,10 @@ class Bootstrap:
     def _draws(self, name: str, count: int) -> Iterator[NDArray[np.int64]]:
         """(resamples, count) indices, a part at a time, in memory that does not grow with them."""
         rng = stream(self.seed, "bootstrap", name)
-        rows = max(1, _DRAWS_AT_ONCE // count)
+        size = count if self.apart is None else min(count, self.apart)
+        rows = max(1, _DRAWS_AT_ONCE // size)
         for start in range(0, self.resamples, rows):
-            yield rng.integers(count, size=(min(rows, self.resamples - start), count))
+            yield rng.integers(count, size=(min(rows, self.resamples - start), size))
 
     def _interval(self, centre: float, parts: list[Floats], tail: float | None = None) -> Estimate:
         tail = (1 - self.confidence) / 2 if tail is None else tail

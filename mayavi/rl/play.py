@@ -63,11 +63,14 @@ class Played:
     """The identity of the state it started from."""
     fingerprints: tuple[str, ...]
     actions: tuple[NDArray[Any], ...]
+    apart: int | None = None
+    """Of how many episodes of the environment none shares anything with another: windows of one history overlap."""
 
     @property
     def distinct(self) -> int:
-        """The effective sample size: how many of the trajectories are not another one again."""
-        return len(set(self.fingerprints))
+        """The effective sample size: how many of the trajectories are not another one again, or lie apart."""
+        found = len(set(self.fingerprints))
+        return found if self.apart is None else min(found, self.apart)
 
     @classmethod
     def joined(cls, parts: Sequence[Played]) -> Played:
@@ -82,6 +85,7 @@ class Played:
             tuple(each for part in parts for each in part.starts),
             tuple(each for part in parts for each in part.fingerprints),
             tuple(each for part in parts for each in part.actions),
+            parts[0].apart,
         )
 
 
@@ -174,6 +178,7 @@ def _play_batch(
         tuple(start.hex()[:32] for start in starts),
         tuple(fingerprint(start, each) for start, each in zip(starts, actions, strict=True)),
         actions,
+        env.apart,
     )
 
 

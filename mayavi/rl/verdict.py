@@ -41,16 +41,25 @@ def judged(
     minimum: int = MINIMUM_DISTINCT,
     of: tuple[str, str] = ("episode", "episodes"),
     told: tuple[str, str, str] = ("earns", "more", "less"),
+    apart: int | None = None,
 ) -> Verdict:
     """The verdict on `strategy` against another on the same episodes.
 
     `difference` is the mean of the paired differences with its interval, `distinct` how many of the pairs of
     trajectories differ from each other, `equal` in how many episodes both earned exactly the same. `of` is what one
-    and many of them are called, `told` how the difference is said: what it does, and more or less of it.
+    and many of them are called, `told` how the difference is said: what it does, and more or less of it. `apart` is how
+    many of the episodes share nothing with one another, where they are windows of one history.
     """
     one, many = of
     if distinct < minimum:
         every = f"{episodes:,} {f'{many} are' if episodes != 1 else f'{one} is'}"
+        if distinct == apart and apart < episodes:
+            fit = f"{apart:,} fit side by side" if apart != 1 else "one fits"
+            return Verdict(
+                "saturated",
+                f"{every} windows of one history, into which {fit}, and a claim needs {minimum:,}:"
+                " windows that overlap are no new evidence",
+            )
         if distinct == episodes:
             return Verdict("saturated", f"{every} too few: a claim needs {minimum:,} distinct trajectories")
         played = "1 distinct trajectory" if distinct == 1 else f"{distinct:,} distinct trajectories"
@@ -61,11 +70,11 @@ def judged(
     interval = f"[{number(difference.low)}, {number(difference.high)}]"
     share = f"{confidence * 100:g} %"
     if difference.low > 0 or difference.high < 0:
-        apart = number(abs(difference.value))
+        by = number(abs(difference.value))
         more, side = (told[1], "above") if difference.low > 0 else (told[2], "below")
         return Verdict(
             "better" if difference.low > 0 else "worse",
-            f"{strategy} {told[0]} {apart} {more} than {against} on the same {episodes:,} {many},"
+            f"{strategy} {told[0]} {by} {more} than {against} on the same {episodes:,} {many},"
             f" and the whole {share} interval {interval} lies {side} zero",
         )
     if equal == episodes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from mayavi.rl.model_evaluation import evaluate_baselines
 from mayavi.rl.optimum import SearchSettings, find_optimum
 from mayavi.rl.play import play
 from mayavi.rl.strategies import Planned, baseline
+from tests.rl.portfolio_worlds import past_market
 
 REAL = ("aave", "aave-shock", "compound", "vesting", "liquidator", "rwa")
 pytestmark = pytest.mark.slow
@@ -66,3 +68,35 @@ def test_a_beam_finds_the_optimum_where_everything_can_be_tried(name: str, horiz
     beam = find_optimum(make, range(6), SearchSettings("beam"))
     assert beam.values == pytest.approx(exact.values, rel=1e-12)
     assert all(beam.values[episode] <= exact.values[episode] + 1e-15 for episode in range(6))
+
+
+def test_windows_of_one_history_that_overlap_are_no_evidence(tmp_path: Path) -> None:
+    """A random walk of three thousand hours: its test split holds three weeks, however often they are played."""
+    past = str(past_market(tmp_path, hours=3_000))
+    settings = EvaluationSettings(episodes=120, bootstrap=Bootstrap(resamples=400))
+    told = {"data": past, "split": "test", "horizon": 168}
+    document = evaluate_baselines("rwa", ["equal_weight", "meth_only"], settings, config=told)
+    assert len(set(document["meth_only"]["fingerprints"])) > 100
+    assert document["meth_only"]["effective_sample_size"] == 3
+    (compared,) = document["comparisons"]
+    assert (compared["verdict"], compared["distinct_pairs"]) == ("saturated", 3)
+    assert compared["reason"] == (
+        "120 episodes are windows of one history, into which 3 fit side by side, and a claim needs 20: windows that "
+        "overlap are no new evidence"
+    )
+    short = evaluate_baselines("rwa", ["equal_weight", "meth_only"], settings, config=told | {"horizon": 12})
+    of_each = short["comparisons"][0]
+    assert of_each["distinct_pairs"] == 49
+    drawn = evaluate_baselines("rwa", ["equal_weight", "meth_only"], settings, config={"horizon": 12})
+    assert drawn["comparisons"][0]["distinct_pairs"] == 120
+
+
+def test_samples_are_drawn_as_large_as_what_lies_apart() -> None:
+    values = np.random.default_rng(1).normal(size=400)
+    whole, apart = (Bootstrap(apart=each).estimate(values) for each in (None, 25))
+    assert whole.value == apart.value
+    assert (apart.high - apart.low) / (whole.high - whole.low) == pytest.approx(4.0, rel=0.1)
+    assert Bootstrap(apart=500).estimate(values) == whole
+    several = np.stack([values, values + 0.1])
+    wide, narrow = Bootstrap(apart=25).estimate_pooled(several), Bootstrap().estimate_pooled(several)
+    assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
