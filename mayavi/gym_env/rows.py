@@ -290,9 +290,11 @@ def fitting_actions(
         raise BadArgument(f"actions have the shape {given.shape}", f"{rows} rows take the shape {shape}")
     if given.dtype.kind not in "iuf":
         raise BadArgument(f"actions are {given.dtype}", "give numbers")
-    if _all_fit(space, given):  # those of rows that do not act included
-        whole = isinstance(space, spaces.Discrete)
-        return given.astype(np.int64 if whole else np.float64), np.zeros(rows, dtype=np.bool_)
+    if _all_fit(space, given):
+        nothing = int(space.start) if isinstance(space, spaces.Discrete) else 0.0
+        taken = given.astype(type(nothing))
+        taken[~alive] = nothing
+        return taken, np.zeros(rows, dtype=np.bool_)
     bad = np.flatnonzero(~np.isfinite(given).reshape(rows, -1).all(axis=1) & alive)
     if len(bad):
         raise BadArgument(f"the action of row {bad[0]} is no number", "a policy that gives NaN has diverged")
