@@ -236,9 +236,14 @@ impl Fleet {
 
 /// Those of `rows` whose numbers are given, in ascending order.
 fn named<'a>(rows: &'a mut [Row], numbers: &[usize]) -> Vec<&'a mut Row> {
-    let mut numbers = numbers.iter().peekable();
-    let found = rows.iter_mut().enumerate().filter(|(at, _)| numbers.next_if_eq(&at).is_some());
-    found.map(|(_, row)| row).collect()
+    let (mut rest, mut passed) = (rows, 0);
+    let mut found = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let Some((row, after)) = rest.get_mut(number - passed..).and_then(<[Row]>::split_first_mut) else { break };
+        found.push(row);
+        (rest, passed) = (after, number + 1);
+    }
+    found
 }
 
 /// The failure of the first row; where that is missing state, with what the other rows miss besides.

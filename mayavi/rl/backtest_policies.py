@@ -22,10 +22,10 @@ from mayavi.gym_env.rwa_config import RWAConfig
 from mayavi.gym_env.rwa_markets import SharedMarket, read_market
 from mayavi.gym_env.rwa_yield import RWAYieldEnv
 from mayavi.markets.moments import say_time
+from mayavi.rl.known_episodes import split_known
 from mayavi.rl.models import Model
 from mayavi.rl.play import Policy, Strategy
 from mayavi.rl.strategies import Trained
-from mayavi.rl.validation import SPLIT
 
 NEVER = -math.inf
 """When the data of a training ended that saw none of a real market."""
@@ -194,10 +194,7 @@ def _drawn_seen(model: Model, config: RWAConfig) -> str:
         return ""
     if config.start == "fixed":
         return "was trained on drawn markets, and a fixed start is one of them in every split"
-    if trained.split == config.split:
-        return f"was trained on the {config.split} split"
-    # Not trained on, but looked at: the best checkpoint is the one that did best there.
-    return "was chosen on the validation split" if config.split == SPLIT and model.config.evaluate_every else ""
+    return split_known(model, trained.split, config.split)
 
 
 def seen_until(model: Model) -> float:

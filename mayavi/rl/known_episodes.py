@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import UsageError
-from mayavi.gym_env.configuration import configured
+from mayavi.gym_env.configuration import Split, configured
 from mayavi.gym_env.rows import RowsEnv
 from mayavi.gym_env.rwa_config import RWAConfig
 from mayavi.gym_env.rwa_markets import SharedMarket
@@ -38,11 +38,16 @@ def seen(model: Model, env: RowsEnv[Any], of_split: Callable[[str], RowsEnv[Any]
         trained.split == played.split or _first_start(env) == _first_start(of_split(trained.split))
     ):
         return {"seen": "was trained on the fixed start"}
-    if trained.split == played.split:
-        return {"seen": f"was trained on the {played.split} split"}
-    if played.split == SPLIT and model.config.evaluate_every:
-        return {"seen": f"was chosen on the {SPLIT} split"}
-    return {}
+    how = split_known(model, trained.split, played.split)
+    return {"seen": how} if how else {}
+
+
+def split_known(model: Model, trained: Split, played: Split) -> str:
+    """How a training on one split knows another, or the same; nothing where it does not."""
+    if trained == played:
+        return f"was trained on the {played} split"
+    # Not trained on, but looked at: the best checkpoint is the one that did best there.
+    return f"was chosen on the {SPLIT} split" if played == SPLIT and model.config.evaluate_every else ""
 
 
 def _first_start(env: RowsEnv[Any]) -> bytes:
