@@ -9,7 +9,7 @@ from eth_abi import abi as eth_abi
 from benchmarks.position import ACCOUNT_DATA, BORROWER, SUPPLY
 from benchmarks.report import Effort, Quantity, Row, Section, timed
 from benchmarks.timing import count_for, in_turns, seconds_each
-from mayavi.evm.abi import Function
+from mayavi.evm.abi.contract import Function
 
 ROUNDS = 21
 RESERVES_LIST = Function.parse("getReservesList() view returns (address[])")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi import _kernel
-from mayavi.evm.abi import Function
+from mayavi.evm.abi.contract import Function
 from mayavi.evm.fork import Fork
 from tests.node.hardhat import Hardhat, NodeError
 

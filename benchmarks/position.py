@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from mayavi import Fork
-from mayavi.evm.abi import Function
+from mayavi.evm.abi.contract import Function
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 BENCH_CACHE = REPOSITORY / ".cache" / "bench"

@@ -63,7 +63,7 @@ def _cores(threads: int) -> str:
 
 def market(section: Section, effort: Effort) -> None:
     """The market of several agents: one episode at a time, as RLlib plays it."""
-    from mayavi.gym_env.aave_market import AaveMarketEnv
+    from mayavi.gym_env.market.env import AaveMarketEnv
 
     env, spans = AaveMarketEnv(exact_info=False), Spans()
     watch_rows(spans, env.rows)

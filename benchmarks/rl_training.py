@@ -125,7 +125,7 @@ def main() -> None:
     spans = Spans()
     watch_training(spans, config)
     from mayavi.rl.config import TrainConfig
-    from mayavi.rl.training import train
+    from mayavi.rl.training.train import train
 
     with tempfile.TemporaryDirectory() as folder:
         done = train(TrainConfig.of(config), models=Path(folder))
@@ -151,7 +151,7 @@ def watch_training(spans: Spans, config: dict[str, Any]) -> None:
     if config["framework"] == "sb3":
         from stable_baselines3 import PPO
 
-        from mayavi.gym_env.sb3 import RowsVecEnv
+        from mayavi.gym_env.adapters.sb3 import RowsVecEnv
 
         spans.watch(RowsVecEnv, "step_wait", "adapter")
         spans.watch(PPO, "collect_rollouts", "playing")
@@ -162,7 +162,7 @@ def watch_training(spans: Spans, config: dict[str, Any]) -> None:
         from ray.rllib.env.env_runner_group import EnvRunnerGroup
         from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
-        from mayavi.gym_env.vector import MayaviVectorEnv
+        from mayavi.gym_env.adapters.vector import MayaviVectorEnv
 
         spans.watch(MayaviVectorEnv, "step", "adapter")
         spans.watch(SingleAgentEnvRunner, "sample", "playing")

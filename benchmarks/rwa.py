@@ -46,9 +46,9 @@ def measure(effort: Effort) -> Section:
 
 def market(section: Section, effort: Effort) -> None:
     """Paths of thirty days and the week before them, on one core."""
-    from mayavi.gym_env.rwa_config import LOOKBACK
-    from mayavi.markets.rwa_model import RWAModel
-    from mayavi.markets.streams import stream
+    from mayavi.numerics.streams import stream
+    from mayavi.portfolio.env.config import LOOKBACK
+    from mayavi.portfolio.market.model import RWAModel
 
     paths, hours = QUICK_PATHS if effort.quick else PATHS, 720 + LOOKBACK
     model = RWAModel()
@@ -169,7 +169,7 @@ def memory(section: Section, effort: Effort) -> None:
     steps = MEMORY_ROWS * MEMORY_ROLLOUT if effort.quick else MEMORY_STEPS
     contestants = {"rows": partial(_train_rows, steps), "dummy": partial(_train_dummy, steps)}
     timings = in_turns(contestants, 1 if effort.quick else 2)
-    section.rows.append(_pace(f"recurrent PPO, {steps:,} steps, mayavi.rl.training.train", timings["rows"]))
+    section.rows.append(_pace(f"recurrent PPO, {steps:,} steps, mayavi.rl.training.train.train", timings["rows"]))
     section.rows.append(_pace(f"recurrent PPO, {steps:,} steps, sb3-contrib on its DummyVecEnv", timings["dummy"]))
     gain = Quantity(timings["dummy"].ratio(timings["rows"]), "×")
     section.targets.append(
@@ -199,7 +199,7 @@ def _config(steps: int) -> Any:
 
 
 def _train_rows(steps: int) -> float:
-    from mayavi.rl.training import train
+    from mayavi.rl.training.train import train
 
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()

@@ -17,17 +17,17 @@ from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailabl
 from benchmarks.startup import command, run
 from benchmarks.timing import in_turns
 from mayavi import Fork
-from mayavi.scenarios.building import Built, build
+from mayavi.scenarios.build.build import Built, build
 from mayavi.scenarios.loading import Scenario, load_scenario
-from mayavi.scenarios.results import Run
-from mayavi.scenarios.running import execute, versions
-from mayavi.scenarios.sweep import run_sweep
-from mayavi.scenarios.world_source import WorldSource
+from mayavi.scenarios.run.results import Run
+from mayavi.scenarios.run.run import execute, versions
+from mayavi.scenarios.run.sweep import run_sweep
 from mayavi.sim.recorder import MemoryRecorder
 from mayavi.sim.rows import RunEnd, RunInfo
 from mayavi.sim.runner import Runner
 from mayavi.sim.store import SegmentRecorder
 from mayavi.worlds.artifacts import contracts_root
+from mayavi.worlds.source import WorldSource
 from tests.node.hardhat import Hardhat
 from tests.node.replica_on_node import put_on_node
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mayavi import errors as errors
     from mayavi.errors import SetupError
-    from mayavi.evm.abi import Contract as Contract
-    from mayavi.evm.abi import Function as Function
+    from mayavi.evm.abi.contract import Contract as Contract
+    from mayavi.evm.abi.contract import Function as Function
     from mayavi.evm.address import checksum as checksum
     from mayavi.evm.address import to_address as to_address
     from mayavi.evm.fleet import Fleet as Fleet
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from mayavi.evm.units import format_units as format_units
     from mayavi.evm.units import gwei as gwei
     from mayavi.evm.units import to_units as to_units
-    from mayavi.scenarios.running import run as run
-    from mayavi.scenarios.sweep import sweep as sweep
+    from mayavi.scenarios.run.run import run as run
+    from mayavi.scenarios.run.sweep import sweep as sweep
     from mayavi.sim.store import Store as Store
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "CallFrame": "mayavi.evm.receipt",
-    "Contract": "mayavi.evm.abi",
+    "Contract": "mayavi.evm.abi.contract",
     "Fleet": "mayavi.evm.fleet",
     "Fork": "mayavi.evm.fork",
-    "Function": "mayavi.evm.abi",
+    "Function": "mayavi.evm.abi.contract",
     "Program": "mayavi.evm.fleet",
     "Receipt": "mayavi.evm.receipt",
     "Snapshot": "mayavi.evm.registry",
@@ -57,8 +57,8 @@ _HOMES = {
     "ether": "mayavi.evm.units",
     "format_units": "mayavi.evm.units",
     "gwei": "mayavi.evm.units",
-    "run": "mayavi.scenarios.running",
-    "sweep": "mayavi.scenarios.sweep",
+    "run": "mayavi.scenarios.run.run",
+    "sweep": "mayavi.scenarios.run.sweep",
     "to_address": "mayavi.evm.address",
     "to_units": "mayavi.evm.units",
 }

@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol, Self
 
 
 class RevertReason(Protocol):
-    """What `CallReverted.reason` offers; `mayavi.evm.reverts.Reason` implements it."""
+    """What `CallReverted.reason` offers; `mayavi.evm.abi.reverts.Reason` implements it."""
 
     @property
     def name(self) -> str:

@@ -28,8 +28,13 @@ from typing import NoReturn
 PACKAGES = ("agents", "cli", "evm", "markets", "protocols", "replay", "scenarios", "sim", "worlds")
 MODULES = (
     *("duckdb", "rich.console", "rich.progress", "rich.table"),
-    *("mayavi.rl.backend", "mayavi.rl.backtest_run", "mayavi.rl.config", "mayavi.rl.model_backtest"),
-    *("mayavi.rl.model_evaluation", "mayavi.rl.warming"),
+    *(
+        "mayavi.rl.backend",
+        "mayavi.portfolio.backtest.episodes",
+        "mayavi.rl.config",
+        "mayavi.portfolio.backtest.models",
+    ),
+    *("mayavi.rl.evaluation.models", "mayavi.rl.training.warming"),
 )
 """What is imported beforehand beside our packages. Nothing that imports torch: its hundreds of megabytes make a fork
 slower than most commands are without it."""

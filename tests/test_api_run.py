@@ -9,8 +9,8 @@ import pytest
 
 import mayavi
 from mayavi.errors import RunHalted, UsageError
-from mayavi.scenarios.figures import shown_number, title_of
-from mayavi.scenarios.running import override_texts
+from mayavi.scenarios.run.figures import shown_number, title_of
+from mayavi.scenarios.run.run import override_texts
 from mayavi.sim.rows import ActionRow
 
 SMALL: dict[str, Any] = {"steps": 4, "overrides": {"agents.borrowers.count": 6, "prices.WETH.at": 1}}
@@ -124,7 +124,7 @@ def test_a_run_that_is_to_halt_stops_with_the_traceback(tmp_path: Path, monkeypa
 
 
 def break_borrowers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mayavi.agents.borrower import BorrowerAgent
+    from mayavi.agents.lending.borrower import BorrowerAgent
 
     def step(self: Any, world: Any, step_idx: int) -> Any:
         raise BrokenError("out of order")

@@ -18,7 +18,7 @@ from mayavi.errors import (
     UsageError,
     did_you_mean,
 )
-from mayavi.evm.reverts import Reason
+from mayavi.evm.abi.reverts import Reason
 
 EVERY_ERROR = [each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, Exception)]
 

@@ -36,4 +36,4 @@ def test_the_kernel_is_imported_by_evm_and_by_what_must_have_the_same_bits_every
         for path in (repository / "mayavi").rglob("*.py")
         if any(name == "mayavi._kernel" or name.startswith("mayavi._kernel.") for name in imported_modules(path))
     }
-    assert {each for each in users if not each.startswith("evm/")} == {"markets/portable.py", "markets/streams.py"}
+    assert {each for each in users if not each.startswith("evm/")} == {"numerics/portable.py", "numerics/streams.py"}

@@ -4,7 +4,7 @@
 
 The data is the folder `market` of MAYAVI_CASES (by default ../shared): hourly prices of ETH and BTC, Chainlink's rounds
 of stETH/ETH, USDC's days in March 2023 and the federal funds rate. A person copies what is printed into
-`mayavi/markets/rwa_model.py`; tests/markets/test_rwa_calibration.py holds one against the other.
+`mayavi/portfolio/market/model.py`; tests/portfolio/market/test_calibration.py holds one against the other.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.markets import RWAModel, Series, stream
-from mayavi.markets.rwa_data import HOURS_PER_YEAR
-from mayavi.markets.rwa_history import trailing_volatility
+from mayavi.markets import Series, stream
+from mayavi.portfolio import RWAModel
+from mayavi.portfolio.market.data import HOURS_PER_YEAR
+from mayavi.portfolio.market.history import trailing_volatility
 
 Floats = NDArray[np.float64]
 

@@ -70,7 +70,7 @@ def write_sums() -> None:
 
 
 def make_table(chain: str, cases: Path, packages: Packages) -> dict[str, Any]:
-    """The whole table, in the form `mayavi.worlds.table.ChainTable` reads."""
+    """The whole table, in the form `mayavi.worlds.tables.chain.ChainTable` reads."""
     if chain == "ethereum":
         table = make_ethereum(cases, packages)
         table = with_protocol(table, "spark", make_spark(table["tokens"], table["feeds"]))

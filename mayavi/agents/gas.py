@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mayavi.agents.base import World
-from mayavi.protocols.price_feed import PriceFeed
+from mayavi.protocols.chainlink.price_feed import PriceFeed
 
 _NATIVE_FEED = {137: "Chainlink.MATIC/USD", 43114: "Chainlink.AVAX/USD"}
 _NATIVE_UNIT = 10**18

@@ -17,9 +17,9 @@ from mayavi.errors import UnknownRun, UsageError
 
 if TYPE_CHECKING:
     from mayavi.rl.models import Model
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.runs.bundle import Bundle
     from mayavi.sim.store.artifact import BundledRun, Check, Outcome
-    from mayavi.sim.store.bundle import Bundle
+    from mayavi.worlds.source import WorldSource
 
 
 app = command_group("Write a run or a training to a bundle, or verify one: `artifact RUN_ID` writes.", default="write")
@@ -65,13 +65,13 @@ def write(
 
 def _training(named: str, models: Path | None) -> Model:
     from mayavi.rl.models import Model
-    from mayavi.rl.run_folder import find_run, models_path
+    from mayavi.rl.training.run_folder import find_run, models_path
 
     return Model(find_run(named, models_path(models)))
 
 
 def _write_training(model: Model, output: Path | None, as_json: bool) -> None:
-    from mayavi.rl.training_bundle import write_training
+    from mayavi.rl.evaluation.bundle import write_training
 
     path = _place(output or Path(f"{model.env_name}-{model.config.algorithm}-{model.run_id}.zip"))
     with activity(f"bundling {model.run_id}"):
@@ -117,8 +117,8 @@ def verify(
     when something differs or the bundle is damaged, 2 when there is none.
     """
     from mayavi.cli.position import block_of
-    from mayavi.scenarios.world_source import WorldSource
-    from mayavi.sim.store.bundle import read_bundle
+    from mayavi.runs.bundle import read_bundle
+    from mayavi.worlds.source import WorldSource
 
     def world(kind: str, chain: str | None = None) -> WorldSource:
         return WorldSource.of(kind, chain=chain, snapshot=snapshot, rpc_url=rpc_url, block=block_of(block))
@@ -134,7 +134,7 @@ def verify(
 
 
 def _verify_training(bundle: Bundle, world: WorldSource, threads: int | None, as_json: bool) -> bool:
-    from mayavi.rl.training_bundle import verify_training
+    from mayavi.rl.evaluation.bundle import verify_training
 
     with in_parts() as say:
         result = verify_training(bundle, world=world, threads=threads, say=say)
@@ -168,7 +168,7 @@ def _verify_run(bundle: Path, world: Any, threads: int | None, as_json: bool) ->
 
     def run_again(run: BundledRun) -> Outcome:
         from mayavi.scenarios.loading import load_text
-        from mayavi.scenarios.running import execute, versions
+        from mayavi.scenarios.run.run import execute, versions
         from mayavi.sim.recorder import MemoryRecorder
 
         scenario = load_text(run.scenario_text, origin=f"{bundle}: scenario.yaml")

@@ -79,10 +79,10 @@ def backtest(
         raise UsageError(f"{threads} threads do nothing", "give at least one thread")
     _check_market(data, simulated, episodes, begin, end)
     _check_place(html)
-    from mayavi.rl.backtest import EPISODES, RESAMPLES, BacktestSettings
-    from mayavi.rl.interval_estimates import Bootstrap
-    from mayavi.rl.model_backtest import backtest_models
+    from mayavi.portfolio.backtest.backtest import EPISODES, RESAMPLES, BacktestSettings
+    from mayavi.portfolio.backtest.models import backtest_models
     from mayavi.rl.models import open_model
+    from mayavi.statistics.bootstrap import Bootstrap
 
     settings = BacktestSettings(
         EPISODES if episodes is None else episodes, seed, Bootstrap(seed, RESAMPLES), minimum, block
@@ -105,7 +105,7 @@ def backtest(
             progress=advance,
         )
     if html is not None:
-        from mayavi.rl.backtest_page import page_of
+        from mayavi.portfolio.backtest.page import page_of
 
         html.write_text(page_of(document), encoding="utf-8")
     if as_json:
@@ -178,8 +178,8 @@ SHOWN = {
 def tell(document: dict[str, Any]) -> None:
     """The backtest for a person."""
     from mayavi.cli.run import plural
-    from mayavi.rl.backtest import BOUND
-    from mayavi.rl.backtest_page import figure
+    from mayavi.portfolio.backtest.backtest import BOUND
+    from mayavi.portfolio.backtest.page import figure
 
     market, config, settings = document["market"], document["env"]["config"], document["settings"]
     heading = [PORTFOLIO, f"{config['split']} split"]
@@ -228,7 +228,7 @@ def tell(document: dict[str, Any]) -> None:
 
 
 def _difference(paired: dict[str, Any]) -> tuple[str, str]:
-    from mayavi.rl.backtest_page import figure
+    from mayavi.portfolio.backtest.page import figure
 
     metric = paired["metric"]
     return f"{figure(metric, paired['difference']['value'])} {_interval(metric, paired['difference'])}", paired[
@@ -237,6 +237,6 @@ def _difference(paired: dict[str, Any]) -> tuple[str, str]:
 
 
 def _interval(metric: str, estimate: dict[str, float]) -> str:
-    from mayavi.rl.backtest_page import figure
+    from mayavi.portfolio.backtest.page import figure
 
     return f"[{figure(metric, estimate['low'])}, {figure(metric, estimate['high'])}]"

@@ -202,7 +202,7 @@ def look_at_data() -> Iterator[Finding]:
 
 def look_at_endpoints() -> Iterator[Finding]:
     """A node for forks of a live chain. No finding shows an address, which may hold a key; no node is asked."""
-    from mayavi.evm.endpoint import Endpoint
+    from mayavi.evm.rpc.endpoint import Endpoint
 
     named = [name for name in ("MAYAVI_RPC_URL", "ALCHEMY_RPC_URL") if os.environ.get(name, "").strip()]
     named += sorted(name for name in os.environ if name.startswith("MAYAVI_RPC_URL_") and os.environ[name].strip())

@@ -79,9 +79,9 @@ def evaluate(
 
     The verdict is `better`, `worse`, `indistinguishable`, or `saturated`: too few distinct trajectories for any claim.
     """
-    from mayavi.rl.evaluation import EvaluationSettings
-    from mayavi.rl.interval_estimates import Bootstrap
-    from mayavi.rl.optimum import SearchSettings
+    from mayavi.rl.evaluation.evaluate import EvaluationSettings
+    from mayavi.rl.search.optimum import SearchSettings
+    from mayavi.statistics.bootstrap import Bootstrap
 
     settings = EvaluationSettings(
         episodes, not stochastic, seed, Bootstrap(seed), minimum, SearchSettings(search, width, points)
@@ -105,7 +105,7 @@ def evaluate(
             document, place = _models(named, models, env, checkpoints, asked)
             place = output or place
     if place is not None:
-        from mayavi.rl.eval_file import write_eval
+        from mayavi.rl.evaluation.document import write_eval
 
         write_eval(document, place)
     if as_json:
@@ -119,7 +119,7 @@ def evaluate(
 
 
 def _baselines(env: str | None, checkpoints: str | None, asked: dict[str, Any]) -> dict[str, Any]:
-    from mayavi.rl.model_evaluation import evaluate_baselines
+    from mayavi.rl.evaluation.models import evaluate_baselines
 
     if env is None:
         raise UsageError("baselines alone need an environment", "name it: mayavi eval - --env aave")
@@ -132,8 +132,8 @@ def _models(
     named: list[str], models: Path | None, env: str | None, checkpoints: str | None, asked: dict[str, Any]
 ) -> tuple[dict[str, Any], Path | None]:
     """The evaluation of the runs that are named, and where it belongs: in the folder of the run, where it is one."""
-    from mayavi.rl.eval_file import eval_name
-    from mayavi.rl.model_evaluation import chosen_checkpoints, evaluate_models
+    from mayavi.rl.evaluation.document import eval_name
+    from mayavi.rl.evaluation.models import chosen_checkpoints, evaluate_models
     from mayavi.rl.models import open_model
 
     if BASELINES in named:
@@ -163,7 +163,7 @@ def _check_env(model: Model, env: str) -> None:
 def _world(source: str | None) -> Any:
     if source is None:
         return None
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.worlds.source import WorldSource
 
     return WorldSource.named(source)
 
@@ -184,7 +184,7 @@ def settings_of(options: list[str]) -> dict[str, Any]:
 
 def played_settings(options: list[str], split: str) -> dict[str, Any]:
     """The settings of an environment whose episodes are those of `split`."""
-    from mayavi.rl.model_evaluation import check_split
+    from mayavi.rl.evaluation.models import check_split
 
     values = settings_of(options)
     if "split" in values:

@@ -10,7 +10,7 @@ from mayavi.cli.output import Column, print_note, print_table
 
 def tell(document: dict[str, Any]) -> None:
     """The evaluation for a person."""
-    from mayavi.rl.eval_file import parts_of
+    from mayavi.rl.evaluation.document import parts_of
 
     env, settings = document["env"], document["settings"]
     how = "deterministic" if settings["deterministic"] else "stochastic"
@@ -34,7 +34,7 @@ def tell(document: dict[str, Any]) -> None:
 
 
 def _tell_role(role: str, part: Mapping[str, Any]) -> None:
-    from mayavi.gym_env.market_config import ROLES
+    from mayavi.gym_env.market.config import ROLES
 
     (other,) = (each for each in ROLES if each != role)
     many = f"the mean of {part['agents']} {role}s" if part["agents"] > 1 else f"that of one {role}"

@@ -16,8 +16,8 @@ from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
-    from mayavi.protocols.aave_account import AaveAccount
-    from mayavi.protocols.compound_account import CompoundV3Account
+    from mayavi.protocols.aave.account import AaveAccount
+    from mayavi.protocols.compound.account import CompoundV3Account
 
 
 class Protocol(StrEnum):
@@ -141,7 +141,7 @@ def block_of(text: str | None) -> int | str | None:
 def market_positions(fork: Fork, address: bytes, wanted: Protocol | None) -> Iterator[MarketPosition]:
     """The account's position on every market of the chain, or on those of the protocol `wanted`."""
     from mayavi import protocols
-    from mayavi.protocols.compound_v3 import markets_of
+    from mayavi.protocols.compound.market import markets_of
 
     for protocol in protocols_of(fork) if wanted is None else [wanted]:
         if protocol is Protocol.COMPOUND:
@@ -163,7 +163,7 @@ def refuse_absent(fork: Fork, wanted: Protocol | None, world: str) -> None:
 
 def protocols_of(fork: Fork) -> list[Protocol]:
     """The protocols whose contracts this world names."""
-    from mayavi.protocols.compound_v3 import markets_of
+    from mayavi.protocols.compound.market import markets_of
 
     found = {Protocol.AAVE: "AaveV3.Pool" in fork.labels, Protocol.SPARK: "Spark.Pool" in fork.labels}
     found[Protocol.COMPOUND] = bool(markets_of(fork))

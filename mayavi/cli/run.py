@@ -13,9 +13,9 @@ from mayavi.cli.position import block_of
 from mayavi.cli.progress import activity, counted
 
 if TYPE_CHECKING:
-    from mayavi.scenarios.config import ScenarioConfig
-    from mayavi.scenarios.results import Run
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.scenarios.models.config import ScenarioConfig
+    from mayavi.scenarios.run.results import Run
+    from mayavi.worlds.source import WorldSource
 
 COUNTED = {"actions", "failed", "raised", "transactions", "gas_used", "fees_wei"}
 """Figures that the first line tells."""
@@ -73,10 +73,10 @@ def run(
     The same scenario, seed and world give the same rows, bit for bit: the digest at the end identifies them.
     """
     from mayavi.scenarios.loading import load_scenario
-    from mayavi.scenarios.running import check_threads, halted, run_scenario
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.scenarios.run.run import check_threads, halted, run_scenario
     from mayavi.sim.store import new_run_id, store_path
     from mayavi.sim.world_state import checked_seed
+    from mayavi.worlds.source import WorldSource
 
     check_threads(threads)
     chosen = load_scenario(scenario, chain=chain, steps=steps, overrides=overrides or ())
@@ -145,8 +145,8 @@ def document(run: Run) -> dict[str, object]:
 
 def told(run: Run, config: ScenarioConfig) -> list[str]:
     """What one wants to know of a run: how much happened, what failed, its figures, where prices went."""
-    from mayavi.scenarios.figures import shown, title_of
-    from mayavi.scenarios.notes import NOTED
+    from mayavi.scenarios.run.figures import shown, title_of
+    from mayavi.scenarios.run.notes import NOTED
 
     lines = [f"{plural(run.steps, 'step')}, {agents_of(config)}, {happened(run)}"]
     if raised := int(run.kpis.get("raised", 0)):
@@ -167,7 +167,7 @@ def told(run: Run, config: ScenarioConfig) -> list[str]:
 
 def lending(run: Run) -> tuple[list[tuple[str, str]], set[str]]:
     """What was liquidated and what went bad, and which figures that tells."""
-    from mayavi.scenarios.figures import shown
+    from mayavi.scenarios.run.figures import shown
 
     kpis = run.kpis
     if not {"liquidated", "liquidated_accounts", "bad_debt", "bad_debt_accounts"} <= set(kpis):
@@ -226,7 +226,7 @@ def short(reason: str, limit: int = 60) -> str:
 
 def prices(run: Run) -> tuple[list[tuple[str, str]], set[str]]:
     """Where prices went, `WETH/USDC.500: 2,562.92 → 1,873.41 (oracle −25.0 %, pool −26.9 %)`, and what that tells."""
-    from mayavi.scenarios.figures import percent, plain
+    from mayavi.scenarios.run.figures import percent, plain
 
     lines: list[tuple[str, str]] = []
     names: set[str] = set()

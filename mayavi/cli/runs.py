@@ -114,8 +114,8 @@ def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fals
         return
     print_facts(facts_of(found))
     if kpis:
-        from mayavi.scenarios.figures import shown, title_of
-        from mayavi.scenarios.notes import notes
+        from mayavi.scenarios.run.figures import shown, title_of
+        from mayavi.scenarios.run.notes import notes
 
         print()
         print_table(
@@ -319,7 +319,7 @@ def print_diff(found: RunDiff) -> None:
     for line in found.scenario_lines[2:]:
         print(f"  {line}")
     if found.kpis:
-        from mayavi.scenarios.figures import shown, title_of
+        from mayavi.scenarios.run.figures import shown, title_of
 
         print_table(
             [Column("figure", right=False), Column("before"), Column("after")],

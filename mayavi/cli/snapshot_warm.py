@@ -40,12 +40,12 @@ def warm(
     from mayavi.errors import SetupError
 
     try:
-        from mayavi.rl.warming import warm as warmed
+        from mayavi.rl.training.warming import warm as warmed
     except ModuleNotFoundError as error:
         raise SetupError(
             f"environments need {error.name}, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
         ) from None
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.worlds.source import WorldSource
 
     world = WorldSource.named(source, rpc_url=rpc_url, block=block_of(block))
     with in_parts() as say:

@@ -24,7 +24,7 @@ from mayavi.cli.run import (
 )
 
 if TYPE_CHECKING:
-    from mayavi.scenarios.results import PointSummary, Sweep
+    from mayavi.scenarios.run.results import PointSummary, Sweep
 
 
 def sweep(
@@ -57,13 +57,13 @@ def sweep(
     Every run is kept. What is stored is not run again: the same command goes on with a sweep that was interrupted.
     """
     from mayavi.cli import INTERRUPTED
+    from mayavi.parallel.processes import check_jobs, default_jobs
     from mayavi.scenarios.loading import load_scenario
-    from mayavi.scenarios.sweep import check_buildable, plan_of, run_sweep, stored_runs
-    from mayavi.scenarios.sweep_plan import parse_grid, parse_seeds
-    from mayavi.scenarios.workers import check_jobs, default_jobs
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.scenarios.run.sweep import check_buildable, plan_of, run_sweep, stored_runs
+    from mayavi.scenarios.run.sweep_plan import parse_grid, parse_seeds
     from mayavi.sim.store import Store, store_path
     from mayavi.sim.store.opening import refuse_unusable
+    from mayavi.worlds.source import WorldSource
 
     processes = check_jobs(default_jobs() if jobs is None else jobs)
     chosen_seeds, points = parse_seeds(seeds), parse_grid(grid or ())
@@ -123,8 +123,8 @@ def command() -> str:
 
 def print_point(point: PointSummary, chain: str) -> None:
     """All figures, and what is at risk."""
-    from mayavi.scenarios.figures import shown_number
-    from mayavi.scenarios.results import SUMMARY_COLUMNS, summary_rows
+    from mayavi.scenarios.run.figures import shown_number
+    from mayavi.scenarios.run.results import SUMMARY_COLUMNS, summary_rows
 
     print()
     print_table(
@@ -142,8 +142,8 @@ def print_point(point: PointSummary, chain: str) -> None:
 
 def print_grid(found: Sweep) -> None:
     """A line for each point of the grid: the figures that matter most."""
-    from mayavi.scenarios.figures import shown_number, title_of
-    from mayavi.scenarios.results import headline_figures
+    from mayavi.scenarios.run.figures import shown_number, title_of
+    from mayavi.scenarios.run.results import headline_figures
 
     axes = [override.partition("=")[0] for override in found.points[0].overrides]
     names = headline_figures(found.points)

@@ -17,8 +17,8 @@ from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
     from mayavi.rl.config import TrainConfig
-    from mayavi.rl.progress import TrainProgress
-    from mayavi.rl.training import TrainedModel
+    from mayavi.rl.training.progress import TrainProgress
+    from mayavi.rl.training.train import TrainedModel
 
 
 def train(
@@ -68,7 +68,7 @@ def train(
     """
     from mayavi.cli import INTERRUPTED
     from mayavi.rl.backend import MODAL, chosen_backend, train_on
-    from mayavi.rl.run_folder import RunFolder, models_path
+    from mayavi.rl.training.run_folder import RunFolder, models_path
 
     if run is not None and not resume:
         raise UsageError(f"'{run}' is no option of a new training", f"`mayavi train --resume {run}` goes on with it")
@@ -159,7 +159,7 @@ def _asked(folder: Any, file: Path | None, given: dict[str, Any], overrides: lis
 
 def _unfinished(named: str | None, place: Path) -> Any:
     """The run that is gone on with: the named one, or the last that is not finished."""
-    from mayavi.rl.run_folder import FINISHED, find_run, list_runs
+    from mayavi.rl.training.run_folder import FINISHED, find_run, list_runs
 
     if named is not None:
         return find_run(named, place)
@@ -174,8 +174,8 @@ def _unfinished(named: str | None, place: Path) -> Any:
 
 def _fetch(run: str, place: Path, say: Callable[[str], None]) -> None:
     """Bring a run that is further on Modal, or not here at all, from there. Names that are no whole id are of here."""
-    from mayavi.rl.modal_training import fetch_run
-    from mayavi.sim.store.run_id import check_id
+    from mayavi.rl.modal.training import fetch_run
+    from mayavi.runs.run_id import check_id
 
     try:
         check_id(run)

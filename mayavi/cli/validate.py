@@ -25,7 +25,7 @@ from mayavi.cli.run import (
 if TYPE_CHECKING:
     from mayavi.replay.blocks import BlockReport, Report
     from mayavi.replay.quotes import QuotesReport
-    from mayavi.scenarios.determinism import DeterminismReport
+    from mayavi.scenarios.run.determinism import DeterminismReport
 
 app = command_group("Prove the EVM and the protocols on real chain data, and that simulations repeat themselves.")
 
@@ -159,10 +159,10 @@ def determinism(
     and the same final world. Another seed must give other rows where the scenario draws any. An agent whose code breaks
     stops it. Nothing is stored. Exit code 1 when anything is not as it must be.
     """
-    from mayavi.scenarios.determinism import check_determinism
     from mayavi.scenarios.loading import load_scenario
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.scenarios.run.determinism import check_determinism
     from mayavi.sim.world_state import checked_seed
+    from mayavi.worlds.source import WorldSource
 
     chosen = load_scenario(scenario, chain=chain, steps=steps, overrides=overrides or ())
     world = WorldSource.of(source, chain=chosen.config.chain, snapshot=snapshot, rpc_url=rpc_url, block=block_of(block))

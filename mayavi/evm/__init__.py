@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mayavi.evm.abi import Contract as Contract
-    from mayavi.evm.abi import Function as Function
+    from mayavi.evm.abi.contract import Contract as Contract
+    from mayavi.evm.abi.contract import Function as Function
     from mayavi.evm.fleet import Fleet as Fleet
     from mayavi.evm.fleet import Program as Program
     from mayavi.evm.fleet import Template as Template
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from mayavi.evm.registry import SnapshotRegistry as SnapshotRegistry
 
 _HOMES = {
-    "Contract": "abi",
+    "Contract": "abi.contract",
     "Fleet": "fleet",
     "Fork": "fork",
-    "Function": "abi",
+    "Function": "abi.contract",
     "Program": "fleet",
     "Receipt": "receipt",
     "Snapshot": "registry",

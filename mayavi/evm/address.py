@@ -7,7 +7,7 @@ from string import hexdigits
 from typing import Protocol
 
 from mayavi.errors import BadAddress
-from mayavi.evm.hashing import checksum_address
+from mayavi.evm.hashing import checksum_address, keccak256
 
 
 class Addressed(Protocol):
@@ -84,3 +84,8 @@ def _parse(text: str) -> bytes:
 
 def _cut(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
+
+
+def account_address(name: str) -> bytes:
+    """Address of the simulated account `name`: the same in every run and every world."""
+    return keccak256(b"mayavi account " + name.encode())[12:]

@@ -6,9 +6,9 @@ from typing import Any
 
 from mayavi import _kernel
 from mayavi.errors import CallHalted, CallReverted, ExecutionError, MissingStateError
+from mayavi.evm.abi.reverts import decode_revert
 from mayavi.evm.address import checksum
 from mayavi.evm.receipt import Receipt
-from mayavi.evm.reverts import decode_revert
 
 Missing = tuple[str, bytes, int]
 """A piece of state that is not there: kind (`account`, `slot` or `block_hash`), address, slot or number."""

@@ -18,19 +18,19 @@ from mayavi.errors import (
     UsageError,
 )
 from mayavi.evm import chains, failures, token_balance
-from mayavi.evm.abi import Contract
+from mayavi.evm.abi.contract import Contract
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum, to_address
 from mayavi.evm.arguments import octets, u64, word
-from mayavi.evm.learning import Learner
 from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
 from mayavi.evm.registry import Snapshot, SnapshotRegistry
+from mayavi.evm.rpc.missing_state import Learner
 from mayavi.evm.sent import GasPrice, Sent
 
 if TYPE_CHECKING:
     from mayavi.evm.clock import ClockedEvm
     from mayavi.evm.fleet import Words
-    from mayavi.evm.header import Header
-    from mayavi.evm.remote import RemoteState
+    from mayavi.evm.rpc.header import Header
+    from mayavi.evm.rpc.remote import RemoteState
 
 T = TypeVar("T")
 
@@ -102,7 +102,7 @@ class Fork:
         chain the node must serve; `hardfork` overrides the rules that follow from chain and block. What is read is kept
         in a cache, so opening the same block again makes no request. Other `options` go to `RemoteState.open`.
         """
-        from mayavi.evm.remote import RemoteState, url_from_environment
+        from mayavi.evm.rpc.remote import RemoteState, url_from_environment
 
         expected = chains.chain(chain) if chain is not None else None
         url = url or url_from_environment(expected.name if expected else None)

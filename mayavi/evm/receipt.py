@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from mayavi._kernel import Receipt as KernelReceipt
+from mayavi.evm.abi.reverts import Reason, decode_revert
 from mayavi.evm.address import shorten
-from mayavi.evm.reverts import Reason, decode_revert
 
 
 class Log(NamedTuple):

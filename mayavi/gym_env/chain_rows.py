@@ -11,7 +11,7 @@ from mayavi.errors import MissingStateError
 from mayavi.evm.fleet import Fleet, KeptRow
 from mayavi.gym_env.configuration import ChainConfig
 from mayavi.gym_env.rows import Rows, RowsEnv
-from mayavi.scenarios.world_source import WorldSource
+from mayavi.worlds.source import WorldSource
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork

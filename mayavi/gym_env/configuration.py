@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from mayavi.errors import UsageError, did_you_mean
-from mayavi.scenarios.model import Model
+from mayavi.settings.model import Model
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -28,6 +28,14 @@ class EnvConfig(Model):
     )
     actions: Literal["discrete", "continuous"] = Field("discrete", description="the kind of action space")
     horizon: int = Field(12, ge=1, le=100_000, description="steps until an episode is cut off")
+
+    def data_files(self) -> list[str]:
+        """Paths of the files these settings read, each once. A training takes them along to another machine."""
+        return []
+
+    def with_data_files(self, places: Mapping[str, str]) -> dict[str, object]:
+        """Settings to change where each file of `data_files` lies at `places[file]`."""
+        return {}
 
 
 class ChainConfig(EnvConfig):

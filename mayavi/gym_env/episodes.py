@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mayavi.errors import BadInteger
-from mayavi.markets.streams import stream, streams
+from mayavi.numerics.streams import stream, streams
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.gym_env.lending_config import LendingConfig
-from mayavi.gym_env.lending_start import between
-from mayavi.gym_env.lots import below, halves, put_back, raw_words, redrawn, uniform
+from mayavi.gym_env.lending.config import LendingConfig
+from mayavi.gym_env.lending.start import between
 from mayavi.gym_env.rows import Rows
 from mayavi.markets.diffusions import walk_paths
 from mayavi.markets.process import Floats
+from mayavi.numerics.vector_draws import below, halves, put_back, raw_words, redrawn, uniform
 
 
 def drawn_paths(

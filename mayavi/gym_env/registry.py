@@ -11,11 +11,11 @@ from mayavi.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
+    from mayavi.gym_env.adapters.single import MayaviEnv
+    from mayavi.gym_env.adapters.vector import MayaviVectorEnv
     from mayavi.gym_env.configuration import EnvConfig
     from mayavi.gym_env.rows import RowsEnv
-    from mayavi.gym_env.single import MayaviEnv
-    from mayavi.gym_env.vector import MayaviVectorEnv
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.worlds.source import WorldSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +39,26 @@ _HERE = "mayavi.gym_env"
 ENVS: dict[str, Entry] = {
     each.name: each
     for each in (
-        Entry("aave", "mayavi/AaveBorrower-v0", f"{_HERE}.aave_borrower:AaveBorrowerEnv",
+        Entry("aave", "mayavi/AaveBorrower-v0", f"{_HERE}.lending.aave_borrower:AaveBorrowerEnv",
               "a borrower on Aave V3 whose prices stand still: interest decides"),
-        Entry("aave-shock", "mayavi/AaveBorrowerShock-v0", f"{_HERE}.aave_borrower_shock:AaveBorrowerShockEnv",
+        Entry("aave-shock", "mayavi/AaveBorrowerShock-v0", f"{_HERE}.lending.aave_borrower_shock:AaveBorrowerShockEnv",
               "a borrower on Aave V3 whose collateral follows price paths with shocks"),
-        Entry("compound", "mayavi/CompoundV3Borrower-v0", f"{_HERE}.compound_borrower:CompoundV3BorrowerEnv",
+        Entry("compound", "mayavi/CompoundV3Borrower-v0", f"{_HERE}.lending.compound_borrower:CompoundV3BorrowerEnv",
               "a borrower on Compound V3"),
-        Entry("vesting", "mayavi/Vesting-v0", f"{_HERE}.vesting:VestingEnv",
+        Entry("vesting", "mayavi/Vesting-v0", f"{_HERE}.vesting.env:VestingEnv",
               "a holder who sells what vests into Uniswap V3"),
-        Entry("liquidator", "mayavi/AaveLiquidator-v0", f"{_HERE}.aave_liquidator:AaveLiquidatorEnv",
+        Entry("liquidator", "mayavi/AaveLiquidator-v0", f"{_HERE}.liquidator.env:AaveLiquidatorEnv",
               "a liquidator on Aave V3 who sells what it seizes on Uniswap V3"),
-        Entry("rwa", "mayavi/RWAYield-v0", f"{_HERE}.rwa_yield:RWAYieldEnv",
+        Entry("rwa", "mayavi/RWAYield-v0", "mayavi.portfolio.env.env:RWAYieldEnv",
               "a portfolio of USDY, mETH and MI4, rebalanced hour by hour"),
     )
 }  # fmt: skip
 
 MULTI_AGENT: dict[str, Entry] = {
-    "market": Entry("market", "", f"{_HERE}.market_rows:AaveMarketRows",
+    "market": Entry("market", "", f"{_HERE}.market.rows:AaveMarketRows",
                     "borrowers against liquidators in one Aave market, for RLlib"),
 }  # fmt: skip
-"""Environments of several agents. Gymnasium has no id for them; `mayavi.gym_env.rllib` makes them."""
+"""Environments of several agents. Gymnasium has no id for them; `mayavi.gym_env.adapters.rllib` makes them."""
 
 
 def entry(name: str) -> Entry:
@@ -87,7 +87,7 @@ def make_rows(
     """
     from mayavi.gym_env.chain_rows import ChainRowsEnv
     from mayavi.gym_env.configuration import configured
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.worlds.source import WorldSource
 
     world = chosen_world(world, source)
     if entry(name).name in MULTI_AGENT:
@@ -106,7 +106,7 @@ def make_rows(
 
 def chosen_world(world: WorldSource | Fork | None, source: str | None) -> WorldSource | Fork | None:
     """`world`, or the one that `source` names."""
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.worlds.source import WorldSource
 
     if source is None:
         return world
@@ -117,7 +117,7 @@ def chosen_world(world: WorldSource | Fork | None, source: str | None) -> WorldS
 
 def make_single(name: str, *, render_mode: str | None = None, **settings: Any) -> MayaviEnv:
     """What `gymnasium.make` calls."""
-    from mayavi.gym_env.single import MayaviEnv
+    from mayavi.gym_env.adapters.single import MayaviEnv
 
     return MayaviEnv(make_rows(name, 1, **settings), render_mode=render_mode)
 
@@ -132,7 +132,7 @@ def make_vector(
     **settings: Any,
 ) -> MayaviVectorEnv:
     """What `gymnasium.make_vec(..., vectorization_mode="vector_entry_point")` calls."""
-    from mayavi.gym_env.vector import MayaviVectorEnv
+    from mayavi.gym_env.adapters.vector import MayaviVectorEnv
 
     rows = make_rows(name, num_envs, **settings)
     return MayaviVectorEnv(rows, autoreset_mode=autoreset_mode, exact_info=exact_info, render_mode=render_mode)

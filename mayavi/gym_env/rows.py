@@ -101,6 +101,13 @@ class RowsEnv(ABC, Generic[C]):
             "clipped": np.zeros(rows, dtype=np.int64),
         }
 
+    def training_overlap(self, trained: C) -> str | None:
+        """How a training with the settings `trained` met episodes of this environment; "" if it met none.
+
+        None where the names of the splits decide, as they do unless a subclass knows better.
+        """
+        return None
+
     # -- what a subclass provides -------------------------------------------------------------------------------------
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Price processes, historical series, the market of USDY, mETH and MI4, distributions: NumPy only, no chain.
+"""Price processes, historical series and distributions. NumPy only.
 
     from mayavi.markets import GeometricBrownianMotion, PricePaths, Step
 
@@ -22,18 +22,12 @@ if TYPE_CHECKING:
     from mayavi.markets.history import HistoricalPath as HistoricalPath
     from mayavi.markets.price_paths import PricePaths as PricePaths
     from mayavi.markets.process import PriceProcess as PriceProcess
-    from mayavi.markets.rwa_assets import growth as rwa_growth
-    from mayavi.markets.rwa_assets import trade_gas_usd as trade_gas_usd
-    from mayavi.markets.rwa_data import RWAMarket as RWAMarket
-    from mayavi.markets.rwa_history import read_rwa as read_rwa
-    from mayavi.markets.rwa_history import write_rwa as write_rwa
-    from mayavi.markets.rwa_model import RWAModel as RWAModel
     from mayavi.markets.series import Series as Series
     from mayavi.markets.shapes import Constant as Constant
     from mayavi.markets.shapes import Ramp as Ramp
     from mayavi.markets.shapes import Step as Step
     from mayavi.markets.shapes import Waypoints as Waypoints
-    from mayavi.markets.streams import stream as stream
+    from mayavi.numerics.streams import stream as stream
 
 _HOMES = {
     "Constant": "mayavi.markets.shapes",
@@ -44,20 +38,13 @@ _HOMES = {
     "OrnsteinUhlenbeck": "mayavi.markets.diffusions",
     "PricePaths": "mayavi.markets.price_paths",
     "PriceProcess": "mayavi.markets.process",
-    "RWAMarket": "mayavi.markets.rwa_data",
-    "RWAModel": "mayavi.markets.rwa_model",
     "Ramp": "mayavi.markets.shapes",
     "Series": "mayavi.markets.series",
     "Step": "mayavi.markets.shapes",
     "Waypoints": "mayavi.markets.shapes",
-    "read_rwa": "mayavi.markets.rwa_history",
-    "rwa_growth": "mayavi.markets.rwa_assets",
-    "stream": "mayavi.markets.streams",
-    "trade_gas_usd": "mayavi.markets.rwa_assets",
-    "write_rwa": "mayavi.markets.rwa_history",
+    "stream": "mayavi.numerics.streams",
 }
 
-_THERE = {"rwa_growth": "growth"}
 
 __all__ = [
     "Constant",
@@ -68,24 +55,18 @@ __all__ = [
     "OrnsteinUhlenbeck",
     "PricePaths",
     "PriceProcess",
-    "RWAMarket",
-    "RWAModel",
     "Ramp",
     "Series",
     "Step",
     "Waypoints",
-    "read_rwa",
-    "rwa_growth",
     "stream",
-    "trade_gas_usd",
-    "write_rwa",
 ]
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'mayavi.markets' has no attribute '{name}'")
-    value: object = getattr(import_module(_HOMES[name]), _THERE.get(name, name))
+    value: object = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

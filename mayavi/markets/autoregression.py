@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from mayavi.markets import portable
 from mayavi.markets.process import Floats
+from mayavi.numerics import portable
 
 SHORTEST_HALF_LIFE = 0.1
 """Of a step. What halves faster keeps less than a thousandth, and its powers leave the numbers a computer has."""

@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from mayavi.errors import BadArgument, UnknownName
-from mayavi.markets.parameters import finite
 from mayavi.markets.process import Floats
+from mayavi.numerics.parameters import finite
 
 _SLACK = 1e-9
 

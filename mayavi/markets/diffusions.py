@@ -9,9 +9,9 @@ from typing import Self
 import numpy as np
 
 from mayavi.errors import BadArgument
-from mayavi.markets import portable
-from mayavi.markets.parameters import above_zero, at_least_zero, finite
 from mayavi.markets.process import SECONDS_PER_YEAR, Floats, PriceProcess
+from mayavi.numerics import portable
+from mayavi.numerics.parameters import above_zero, at_least_zero, finite
 
 _VOLATILITY = "a volatility is per year and zero or more: 0.8 is 80 %"
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, UnknownName
-from mayavi.markets import portable
-from mayavi.markets.parameters import above_zero, at_least_zero, finite, whole
 from mayavi.markets.process import Floats
+from mayavi.numerics import portable
+from mayavi.numerics.parameters import above_zero, at_least_zero, finite, whole
 
 
 class Distribution(ABC):

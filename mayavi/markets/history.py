@@ -9,9 +9,9 @@ import numpy as np
 
 from mayavi.errors import BadArgument, BadSeries
 from mayavi.markets.moments import say_duration, say_time, to_seconds
-from mayavi.markets.parameters import finite
 from mayavi.markets.process import Floats, PriceProcess
 from mayavi.markets.series import Series
+from mayavi.numerics.parameters import finite
 
 Fill = Literal["error", "hold", "linear"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mayavi.errors import BadArgument
-from mayavi.markets import portable
 from mayavi.markets.process import Floats
+from mayavi.numerics import portable
 
 _DENSITY_AT_ZERO = 0.3989422804014327  # 1 / √(2π)
 _TERMS = 50

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, UnknownKey
 from mayavi.markets.correlation import Correlation
-from mayavi.markets.parameters import above_zero, whole
 from mayavi.markets.process import Floats, PriceProcess
-from mayavi.markets.streams import stream
+from mayavi.numerics.parameters import above_zero, whole
+from mayavi.numerics.streams import stream
 
 E8 = 10**8
 _CLEAR = 2.0**39  # below, the last place of a product is a ten-thousandth or less

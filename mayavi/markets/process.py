@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.markets.parameters import above_zero, whole
+from mayavi.numerics.parameters import above_zero, whole
 
 Floats = NDArray[np.float64]
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, BadSeries
-from mayavi.markets import portable
 from mayavi.markets.moments import say_time, to_seconds
-from mayavi.markets.parameters import whole
 from mayavi.markets.process import SECONDS_PER_YEAR, Floats
 from mayavi.markets.table_file import Table, parse_table, read_table
+from mayavi.numerics import portable
+from mayavi.numerics.parameters import whole
 
 Order = Literal["ascending", "descending", "either"]
 

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from mayavi.errors import BadArgument
-from mayavi.markets.parameters import above_zero, finite, whole
 from mayavi.markets.process import Floats, PriceProcess
+from mayavi.numerics.parameters import above_zero, finite, whole
 
 
 @dataclass(frozen=True, slots=True)

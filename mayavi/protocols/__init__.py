@@ -14,28 +14,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mayavi.protocols.aave_account import AaveAccount as AaveAccount
-    from mayavi.protocols.aave_v3 import AaveV3 as AaveV3
-    from mayavi.protocols.compound_account import CompoundV3Account as CompoundV3Account
-    from mayavi.protocols.compound_v3 import CompoundV3 as CompoundV3
-    from mayavi.protocols.price_feed import PriceFeed as PriceFeed
-    from mayavi.protocols.spark import SparkAccount as SparkAccount
-    from mayavi.protocols.spark import SparkLend as SparkLend
+    from mayavi.protocols.aave.account import AaveAccount as AaveAccount
+    from mayavi.protocols.aave.market import AaveV3 as AaveV3
+    from mayavi.protocols.aave.spark import SparkAccount as SparkAccount
+    from mayavi.protocols.aave.spark import SparkLend as SparkLend
+    from mayavi.protocols.chainlink.price_feed import PriceFeed as PriceFeed
+    from mayavi.protocols.compound.account import CompoundV3Account as CompoundV3Account
+    from mayavi.protocols.compound.market import CompoundV3 as CompoundV3
     from mayavi.protocols.tokens import Erc20 as Erc20
-    from mayavi.protocols.uniswap_v3 import UniswapV3 as UniswapV3
+    from mayavi.protocols.uniswap.market import UniswapV3 as UniswapV3
     from mayavi.protocols.vesting_wallet import VestingWallet as VestingWallet
 
 _HOMES = {
-    "AaveAccount": "mayavi.protocols.aave_account",
-    "AaveV3": "mayavi.protocols.aave_v3",
-    "CompoundV3": "mayavi.protocols.compound_v3",
-    "CompoundV3Account": "mayavi.protocols.compound_account",
-    "CurveStableSwap": "mayavi.protocols.curve",
+    "AaveAccount": "mayavi.protocols.aave.account",
+    "AaveV3": "mayavi.protocols.aave.market",
+    "CompoundV3": "mayavi.protocols.compound.market",
+    "CompoundV3Account": "mayavi.protocols.compound.account",
+    "CurveStableSwap": "mayavi.protocols.curve.pool",
     "Erc20": "mayavi.protocols.tokens",
-    "PriceFeed": "mayavi.protocols.price_feed",
-    "SparkAccount": "mayavi.protocols.spark",
-    "SparkLend": "mayavi.protocols.spark",
-    "UniswapV3": "mayavi.protocols.uniswap_v3",
+    "PriceFeed": "mayavi.protocols.chainlink.price_feed",
+    "SparkAccount": "mayavi.protocols.aave.spark",
+    "SparkLend": "mayavi.protocols.aave.spark",
+    "UniswapV3": "mayavi.protocols.uniswap.market",
     "VestingWallet": "mayavi.protocols.vesting_wallet",
 }
 

@@ -8,13 +8,13 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from mayavi.errors import ActionRefused, CallReverted, ExecutionError, InsufficientAllowance, InsufficientBalance
+from mayavi.evm.abi.interface import Interface
 from mayavi.evm.address import AddressLike, checksum
 from mayavi.evm.arguments import word
-from mayavi.evm.interface import Interface
 from mayavi.evm.units import format_units
 
 if TYPE_CHECKING:
-    from mayavi.evm.abi import Contract
+    from mayavi.evm.abi.contract import Contract
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
 

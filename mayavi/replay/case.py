@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import MayaviError, UsageError
-from mayavi.evm.answers import BadValue, data, fields, hash32, quantity
 from mayavi.evm.hashing import keccak256
+from mayavi.evm.rpc.answers import BadValue, data, fields, hash32, quantity
 from mayavi.evm.state import Block, Evm, open_evm
 
 _LOG_BYTES = 1 << 26  # more than the gas of a block pays for

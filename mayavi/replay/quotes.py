@@ -15,9 +15,9 @@ from typing import Any
 
 from mayavi.errors import ExecutionError, MayaviError, UsageError
 from mayavi.evm.address import checksum
-from mayavi.evm.answers import BadValue, fields
-from mayavi.protocols.curve import CurveStableSwap
-from mayavi.protocols.uniswap_v3 import UniswapV3
+from mayavi.evm.rpc.answers import BadValue, fields
+from mayavi.protocols.curve.pool import CurveStableSwap
+from mayavi.protocols.uniswap.market import UniswapV3
 from mayavi.replay.case import CaseError
 from mayavi.replay.recorded_pool import Recorded, rebuild_curve_pool, rebuild_uniswap_pool
 

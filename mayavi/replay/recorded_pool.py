@@ -10,18 +10,18 @@ from typing import Any
 
 from mayavi.errors import ExecutionError
 from mayavi.evm.address import checksum
-from mayavi.evm.answers import BadValue
 from mayavi.evm.fork import Fork
 from mayavi.evm.hashing import keccak256
-from mayavi.protocols.curve import CurveStableSwap
-from mayavi.protocols.uniswap_pool import UniswapV3Pool
-from mayavi.protocols.uniswap_v3 import UniswapV3
-from mayavi.worlds.curve import create_pool
-from mayavi.worlds.curve_table import CurvePool
-from mayavi.worlds.deployment import MARKET, Deployment, named_account
-from mayavi.worlds.table import Token, Uniswap, load_table
-from mayavi.worlds.tokens import deploy_tokens
-from mayavi.worlds.uniswap import deploy_uniswap
+from mayavi.evm.rpc.answers import BadValue
+from mayavi.protocols.curve.pool import CurveStableSwap
+from mayavi.protocols.uniswap.market import UniswapV3
+from mayavi.protocols.uniswap.pool import UniswapV3Pool
+from mayavi.worlds.deploy.curve import create_pool
+from mayavi.worlds.deploy.deployment import MARKET, Deployment, named_account
+from mayavi.worlds.deploy.tokens import deploy_tokens
+from mayavi.worlds.deploy.uniswap import deploy_uniswap
+from mayavi.worlds.tables.chain import Token, Uniswap, load_table
+from mayavi.worlds.tables.curve import CurvePool
 
 Recorded = Mapping[str, Any]
 

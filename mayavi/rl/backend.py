@@ -8,8 +8,8 @@ from pathlib import Path
 
 from mayavi.errors import UnknownName, UsageError
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.progress import Progress
-from mayavi.rl.training import TrainedModel, train
+from mayavi.rl.training.progress import Progress
+from mayavi.rl.training.train import TrainedModel, train
 
 VARIABLE = "MAYAVI_RL_BACKEND"
 LOCAL, MODAL = "local", "modal"
@@ -41,7 +41,7 @@ def train_on(
 ) -> TrainedModel:
     """Train `config` there; what comes of it is in `models` here. `say` is told what it may cost before it does."""
     if backend == MODAL:
-        from mayavi.rl.modal_training import train_on_modal
+        from mayavi.rl.modal.training import train_on_modal
 
         if ray is not None:
             raise UsageError("a training is on a Ray cluster or on Modal", "leave --ray or --remote out")

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from mayavi.errors import BadScenario, UnknownName, UsageError
 from mayavi.rl.env_defaults import MARKET, env_defaults
-from mayavi.scenarios.model import Model
+from mayavi.settings.model import Model
 
 Framework = Literal["rllib", "sb3"]
 Algorithm = Literal["ppo", "sac", "dqn"]
@@ -172,7 +172,7 @@ def check_choices(values: Mapping[str, Any]) -> None:
 
 def read_config(path: Path) -> dict[str, Any]:
     """What a YAML or JSON file says of a training."""
-    from mayavi.scenarios.document import Document
+    from mayavi.settings.document import Document
 
     if not path.is_file():
         raise UsageError(f"there is no configuration at '{path}'", "`--config FILE` takes the settings as YAML or JSON")
@@ -192,7 +192,7 @@ def parse_settings(options: Iterable[str], env_settings: Iterable[str]) -> dict[
 
     A name that both have is the training's; `env.key` is always the environment's.
     """
-    from mayavi.scenarios.document import Document
+    from mayavi.settings.document import Document
 
     own, theirs = set(TrainConfig.model_fields) - {"env_config"}, set(env_settings)
     values: dict[str, Any] = {}

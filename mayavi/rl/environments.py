@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import UsageError
-from mayavi.rl.checkpoints import described
 from mayavi.rl.config import TrainConfig
-from mayavi.scenarios.world_source import WorldSource
+from mayavi.rl.training.checkpoints import described
+from mayavi.worlds.source import WorldSource
 
 if TYPE_CHECKING:
     from gymnasium import spaces
 
+    from mayavi.gym_env.configuration import EnvConfig
     from mayavi.gym_env.rows import RowsEnv
 
 
@@ -69,6 +70,15 @@ def env_settings(name: str) -> list[str]:
     return list(entry(name).load().config_type.model_fields)
 
 
+def env_config(config: TrainConfig) -> EnvConfig:
+    """The settings of the environment of a training."""
+    from mayavi.gym_env import entry
+    from mayavi.gym_env.configuration import configured
+
+    settings: EnvConfig = configured(entry(config.env).load().config_type, config.env_config)
+    return settings
+
+
 def stands_on_a_chain(config: TrainConfig) -> bool:
     """Whether the environment needs a world; a portfolio does not."""
     return is_market(config) or "chain" in env_settings(config.env)
@@ -113,8 +123,8 @@ def env_facts(config: TrainConfig) -> EnvFacts:
 
 def _market_facts(config: TrainConfig) -> EnvFacts:
     from mayavi.gym_env.configuration import configured
-    from mayavi.gym_env.market_config import MarketConfig
-    from mayavi.gym_env.market_rows import AaveMarketRows
+    from mayavi.gym_env.market.config import MarketConfig
+    from mayavi.gym_env.market.rows import AaveMarketRows
 
     if config.algorithm != "ppo":
         raise UsageError("the market is trained with PPO alone", "leave --algorithm out")
@@ -123,7 +133,7 @@ def _market_facts(config: TrainConfig) -> EnvFacts:
 
 def facts_of(env: RowsEnv[Any]) -> EnvFacts:
     """What is known of an environment that is made."""
-    from mayavi.gym_env.market_rows import AaveMarketRows
+    from mayavi.gym_env.market.rows import AaveMarketRows
 
     alone: dict[str, Any] = {ONLY_ROLE: (env.observation_space, env.action_space)}
     roles = env.role_spaces if isinstance(env, AaveMarketRows) else alone

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import CheckpointError, ModelMismatch, UsageError
-from mayavi.rl.checkpoints import Checkpoint, read_checkpoint, told
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.run_folder import BEST, RunFolder, find_run, models_path
+from mayavi.rl.training.checkpoints import Checkpoint, read_checkpoint, told
+from mayavi.rl.training.run_folder import BEST, RunFolder, find_run, models_path
 
 if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv
     from mayavi.rl.policy import Policy
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.worlds.source import WorldSource
 
 
 class Model:
@@ -89,11 +89,11 @@ class Model:
 
     def policy(self, checkpoint: str | int | Checkpoint | None = None, *, role: str | None = None) -> Policy:
         """The policy of a checkpoint, ready to act on the CPU. `role` names one of a market's."""
-        from mayavi.rl import chance
+        from mayavi.rl.training import global_rng
 
         found = read_checkpoint(self.checkpoint(checkpoint).path)
         self._check_own(found)
-        with chance.kept():  # loading seeds the global generators
+        with global_rng.kept():  # loading seeds the global generators
             return load_policy(self.config, found, role)
 
     def make_env(self, rows: int = 1, *, world: WorldSource | None = None, **settings: Any) -> RowsEnv[Any]:
@@ -151,15 +151,15 @@ class Model:
 def load_policy(config: TrainConfig, checkpoint: Checkpoint, role: str | None = None) -> Policy:
     """The policy of a checkpoint, on the CPU, with the statistics it sees through. Loading seeds global generators."""
     if config.framework == "sb3":
-        from mayavi.rl.sb3_policy import load_sb3_policy
+        from mayavi.rl.sb3.policy import load_sb3_policy
 
         policy = load_sb3_policy(config, checkpoint)
     else:
-        from mayavi.rl.rllib_policy import load_rllib_policy
+        from mayavi.rl.rllib.policy import load_rllib_policy
 
         policy = load_rllib_policy(config, checkpoint, role)
     if config.normalises:
-        from mayavi.rl.normaliser import Normaliser
+        from mayavi.rl.training.normaliser import Normaliser
 
         policy.normaliser = Normaliser.read(checkpoint.path)
     return policy

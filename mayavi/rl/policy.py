@@ -21,7 +21,7 @@ from mayavi.errors import ModelMismatch, UsageError
 if TYPE_CHECKING:
     from gymnasium import spaces
 
-    from mayavi.rl.normaliser import Normaliser
+    from mayavi.rl.training.normaliser import Normaliser
 
 State = NDArray[np.float32]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import UsageError
-from mayavi.scenarios.config import CHAINS, ScenarioConfig
-from mayavi.scenarios.document import Document, Place, to_yaml
-from mayavi.scenarios.price_models import PathPrice
+from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
+from mayavi.scenarios.models.prices import PathPrice
 from mayavi.scenarios.registry import entry
-from mayavi.scenarios.validation import checked
+from mayavi.settings.document import Document, Place, to_yaml
+from mayavi.settings.validation import checked
 
 if TYPE_CHECKING:
     from mayavi.markets.series import Series
@@ -129,7 +129,7 @@ def _apply_chain(document: Document) -> None:
 
 def _write_out_files(document: Document) -> dict[Place, Series]:
     """Every `file:` becomes the `data:` it holds, so that a scenario is whole in itself. Returns those of prices."""
-    from mayavi.scenarios.attachments import READING, READING_TYPES, as_csv, in_yaml, prices_of_file, written_out
+    from mayavi.scenarios.models.attachments import READING, READING_TYPES, as_csv, in_yaml, prices_of_file, written_out
 
     files: dict[Place, Series] = {}
 
@@ -156,9 +156,9 @@ def _write_out_files(document: Document) -> dict[Place, Series]:
 
 def _check_files(document: Document, config: ScenarioConfig, files: Mapping[Place, Series]) -> None:
     """Whether the prices of files reach as far as the run, while their lines are known."""
-    from mayavi.scenarios.attachments import in_yaml
-    from mayavi.scenarios.building import pace
-    from mayavi.scenarios.pricing import check_file
+    from mayavi.scenarios.build.build import pace
+    from mayavi.scenarios.build.pricing import check_file
+    from mayavi.scenarios.models.attachments import in_yaml
 
     for symbol, price in config.prices.items():
         series = files.get(("prices", symbol))

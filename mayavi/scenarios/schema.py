@@ -7,8 +7,11 @@ import inspect
 from types import ModuleType
 from typing import Any
 
-from mayavi.scenarios import agent_models, config, distribution_models, price_models
-from mayavi.scenarios.config import CHAINS, ScenarioConfig
+from mayavi.scenarios.models import agents as agent_models
+from mayavi.scenarios.models import config
+from mayavi.scenarios.models import distributions as distribution_models
+from mayavi.scenarios.models import prices as price_models
+from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
 
 HINT = "# yaml-language-server: $schema=scenario.schema.json"
 """The first line of a scenario tells an editor where its schema is: beside it, as `scenario.schema.json`."""

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from mayavi.errors import SimulationError
+from mayavi.evm.abi.interface import Event, Log
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
-from mayavi.evm.interface import Event, Log
 from mayavi.evm.sent import Sent
 from mayavi.protocols.tokens import Erc20
 from mayavi.sim.hooks import Hook

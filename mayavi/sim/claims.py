@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from mayavi.protocols.aave_v3 import AaveV3
-from mayavi.protocols.compound_v3 import CompoundV3
-from mayavi.protocols.curve import CurveStableSwap
+from mayavi.protocols.aave.market import AaveV3
+from mayavi.protocols.compound.market import CompoundV3
+from mayavi.protocols.curve.pool import CurveStableSwap
 from mayavi.protocols.tokens import Erc20
 from mayavi.sim.accounting import Claim
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from mayavi.evm.address import ZERO_ADDRESS
 from mayavi.evm.units import RAY, WAD
-from mayavi.protocols.aave_v3 import AaveV3
-from mayavi.protocols.compound_v3 import YEAR_SECONDS, CompoundV3
-from mayavi.protocols.curve import CurveStableSwap
-from mayavi.protocols.price_feed import PriceFeed
+from mayavi.protocols.aave.market import AaveV3
+from mayavi.protocols.chainlink.price_feed import PriceFeed
+from mayavi.protocols.compound.market import YEAR_SECONDS, CompoundV3
+from mayavi.protocols.curve.pool import CurveStableSwap
 from mayavi.protocols.tokens import Erc20
-from mayavi.protocols.uniswap_pool import UniswapV3Pool
+from mayavi.protocols.uniswap.pool import UniswapV3Pool
 
 if TYPE_CHECKING:
     from mayavi.evm.fleet import Words

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Literal, NamedTuple, get_args
 
 from mayavi.agents.base import Intent
 from mayavi.errors import UnknownName
+from mayavi.numerics.draw_order import lot_of
 
 Ordering = Literal["shuffle", "fifo", "priority_fee"]
 ORDERINGS: tuple[str, ...] = get_args(Ordering)
@@ -21,12 +21,6 @@ class Placed(NamedTuple):
     intent: Intent
     tip_wei: int
     note: str = ""
-
-
-def lot_of(seed: int, step: int, block: str, agent: str, account: str, number: int = 0) -> bytes:
-    """What the `number`th intent of an agent's account draws in a block; the least comes first."""
-    ticket = f"{seed}\0{step}\0{block}\0{agent}\0{account}\0{number}"
-    return blake2b(ticket.encode(), digest_size=16).digest()
 
 
 def ordered(wanted: Sequence[Placed], ordering: Ordering, *, seed: int, step: int, block: str) -> list[Placed]:

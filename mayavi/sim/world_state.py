@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mayavi.agents.base import Agent
 from mayavi.errors import BadInteger, UnknownName, UsageError
-from mayavi.evm.hashing import keccak256
+from mayavi.evm.address import account_address
 
 if TYPE_CHECKING:
     import numpy as np
@@ -137,11 +137,6 @@ class WorldState:
 
     def __repr__(self) -> str:
         return f"<WorldState of {len(self.agents)} agents on {self.fork!r}, seed {self.seed}, step {self.step}>"
-
-
-def account_address(name: str) -> bytes:
-    """The address of the account `name`, in every run."""
-    return keccak256(b"mayavi account " + name.encode())[12:]
 
 
 def checked_seed(seed: int) -> int:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import BadArgument, SetupError, UnknownName
-from mayavi.evm.codec import Codec
-from mayavi.evm.signature import signature_from_json
+from mayavi.evm.abi.codec import Codec
+from mayavi.evm.abi.signature import signature_from_json
 
 CONTRACTS_VARIABLE = "MAYAVI_CONTRACTS"
 

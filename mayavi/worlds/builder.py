@@ -7,17 +7,17 @@ from functools import partial
 
 from mayavi.evm.address import checksum, to_address
 from mayavi.evm.fork import Fork
-from mayavi.worlds.aave import close_reserve, deploy_aave
-from mayavi.worlds.aave_market import fill_aave
 from mayavi.worlds.artifacts import ArtifactStore
-from mayavi.worlds.compound import deploy_compound
-from mayavi.worlds.curve import deploy_curve
-from mayavi.worlds.deployment import MARKET, Deployment
-from mayavi.worlds.feeds import deploy_feeds
+from mayavi.worlds.deploy.aave import close_reserve, deploy_aave
+from mayavi.worlds.deploy.aave_market import fill_aave
+from mayavi.worlds.deploy.compound import deploy_compound
+from mayavi.worlds.deploy.curve import deploy_curve
+from mayavi.worlds.deploy.deployment import MARKET, Deployment
+from mayavi.worlds.deploy.feeds import deploy_feeds
+from mayavi.worlds.deploy.tokens import deploy_tokens
+from mayavi.worlds.deploy.uniswap import create_pool, deploy_uniswap
 from mayavi.worlds.labels import chain_labels
-from mayavi.worlds.table import Aave, ChainTable
-from mayavi.worlds.tokens import deploy_tokens
-from mayavi.worlds.uniswap import create_pool, deploy_uniswap
+from mayavi.worlds.tables.chain import Aave, ChainTable
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how many steps are done and how many there are."""

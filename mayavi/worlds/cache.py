@@ -15,7 +15,7 @@ from mayavi.errors import SnapshotError
 from mayavi.evm.cache_directory import default_cache_dir
 from mayavi.evm.fork import Fork
 from mayavi.worlds.artifacts import contracts_root
-from mayavi.worlds.table import load_table, table_path
+from mayavi.worlds.tables.chain import load_table, table_path
 
 _log = logging.getLogger("mayavi.worlds")
 _KEPT_PER_CHAIN = 4
@@ -70,7 +70,7 @@ def _key(chain: str) -> str:
         table_path(chain),
         root / "package-lock.json",
         *sorted((root / "vyper").glob("*.vy")),
-        *sorted(Path(__file__).parent.glob("*.py")),
+        *sorted(Path(__file__).parent.rglob("*.py")),
     ]
     digest = hashlib.sha256()
     for path in inputs:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mayavi.worlds.cache import cached_replica
-from mayavi.worlds.compound import COMPOUND_DIFFERENCES, describe_compound
-from mayavi.worlds.curve import CURVE_DIFFERENCES, describe_curve
-from mayavi.worlds.table import Aave, Block, Difference, Source, load_table
+from mayavi.worlds.deploy.compound import COMPOUND_DIFFERENCES, describe_compound
+from mayavi.worlds.deploy.curve import CURVE_DIFFERENCES, describe_curve
+from mayavi.worlds.tables.chain import Aave, Block, Difference, Source, load_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from mayavi.evm.address import checksum
-from mayavi.worlds.compound import compound_labels
-from mayavi.worlds.curve import curve_labels
-from mayavi.worlds.feeds import feed_label
-from mayavi.worlds.table import Aave, ChainTable, chain_names, load_table
+from mayavi.worlds.deploy.compound import compound_labels
+from mayavi.worlds.deploy.curve import curve_labels
+from mayavi.worlds.deploy.feeds import feed_label
+from mayavi.worlds.tables.chain import Aave, ChainTable, chain_names, load_table
 
 _UNISWAP = {
     "factory": "Factory",

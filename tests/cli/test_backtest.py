@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from mayavi.rl.verdict import Word
+from mayavi.rl.evaluation.verdict import Word
 
 FEW = ("--episodes", "24", "--set", "horizon=48")
 HOURS = 1_600
@@ -18,9 +18,9 @@ HOURS = 1_600
 
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from mayavi.markets.rwa_history import write_rwa
-    from mayavi.markets.rwa_model import RWAModel
-    from mayavi.markets.streams import stream
+    from mayavi.numerics.streams import stream
+    from mayavi.portfolio.market.history import write_rwa
+    from mayavi.portfolio.market.model import RWAModel
 
     file = tmp_path_factory.mktemp("past") / "past.csv"
     write_rwa(RWAModel().draw([stream(5, "past")], HOURS), file, begin="2024-01-01T00:00:00Z")
@@ -148,7 +148,7 @@ def test_files_that_are_no_market_are_told_with_the_place(run_mayavi, tmp_path: 
 @pytest.mark.slow
 def test_a_policy_is_played_and_one_of_other_observations_refused(run_mayavi, tmp_path: Path) -> None:
     from mayavi.rl.config import TrainConfig
-    from mayavi.rl.training import train
+    from mayavi.rl.training.train import train
 
     told = {"env": "rwa", "framework": "sb3", "timesteps": 64, "num_envs": 4, "rollout_steps": 16, "minibatch_size": 32,
             "epochs": 1, "network": [8], "evaluate_episodes": 4, "env_config": {"horizon": 24}}  # fmt: skip

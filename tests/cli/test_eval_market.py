@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.ray_cluster import only_ray
+from tests.parallel.ray_cluster import only_ray
 
 pytestmark = pytest.mark.slow
 FEW = ("--episodes", "24", "--against", "noop,repay_all,close_factor_max")

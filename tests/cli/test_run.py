@@ -201,7 +201,7 @@ def test_without_a_node_it_says_how_to_name_one(run_mayavi, tmp_path: Path) -> N
 
 def test_a_replica_that_is_not_built_yet_is_built_before_everybodys_eyes(capsys: pytest.CaptureFixture[str]) -> None:
     from mayavi.cli.run import open_shown
-    from mayavi.scenarios.world_source import WorldSource
+    from mayavi.worlds.source import WorldSource
 
     class Unbuilt(WorldSource):
         def open(self, progress=None):

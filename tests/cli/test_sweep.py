@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from mayavi.sim.statistics import quantile
 from mayavi.sim.store import Store
+from mayavi.statistics.estimate import quantile
 
 SMALL = ("depeg_cascade", "--set", "agents.borrowers.count=6", "--set", "prices.WETH.at=1")
 

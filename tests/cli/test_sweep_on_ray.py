@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mayavi.sim.store import Store
-from tests.scenarios.ray_cluster import two_nodes
+from tests.parallel.ray_cluster import two_nodes
 
 SMALL = ("depeg_cascade", "--set", "agents.borrowers.count=6", "--set", "prices.WETH.at=1", "--steps", "4")
 

@@ -37,7 +37,7 @@ def test_a_policy_is_trained_and_kept_under_the_id_that_stands_first_and_last(ru
     assert len(again.stdout.splitlines()) == 1  # the heading is not in the way of a program
     assert told["run_id"] in again.stderr
     assert (told["steps"], told["config"]["seed"], told["config"]["env_config"]) == (256, 5, {"horizon": 6})
-    from tests.rl.train_process import weights_digest
+    from tests.rl.training.train_process import weights_digest
 
     assert weights_digest(folder.name, tmp_path) == weights_digest(told["run_id"], tmp_path)
 

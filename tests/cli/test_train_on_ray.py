@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.ray_cluster import only_ray, two_nodes
+from tests.parallel.ray_cluster import only_ray, two_nodes
 
 pytestmark = pytest.mark.slow
 SMALL = (
@@ -19,7 +19,7 @@ SMALL = (
 
 def test_the_same_command_on_two_nodes_gives_the_same_weights(run_mayavi, tmp_path: Path) -> None:
     pytest.importorskip("ray.rllib", reason="`pip install 'mayavi-sim[rl]'` installs RLlib")
-    from tests.rl.train_process import weights_digest
+    from tests.rl.training.train_process import weights_digest
 
     with two_nodes() as address:
         spread = run_mayavi(*SMALL, "--models", str(tmp_path), "--ray", address)

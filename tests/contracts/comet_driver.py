@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from mayavi.evm.hashing import keccak_text
-from mayavi.worlds.deployment import DEPLOYER, named_account
+from mayavi.worlds.deploy.deployment import DEPLOYER, named_account
 from tests.contracts.comet_markets import MARKET
 from tests.contracts.comet_pair import MAX, Pair
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mayavi.errors import CallReverted, ExecutionError
+from mayavi.evm.abi.interface import Function
 from mayavi.evm.fork import Fork
-from mayavi.evm.interface import Function
 from mayavi.evm.receipt import Log
 from mayavi.worlds.artifacts import ArtifactStore
-from mayavi.worlds.deployment import DEPLOYER
+from mayavi.worlds.deploy.deployment import DEPLOYER
 
 BLOCK = 19_932_703
 TIMESTAMP = 1_716_500_000

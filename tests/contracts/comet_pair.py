@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mayavi.evm.address import checksum
-from mayavi.worlds.deployment import DEPLOYER
+from mayavi.worlds.deploy.deployment import DEPLOYER
 from tests.contracts.comet_markets import MARKET, Market, Outcome, Parameters, calldata, function
 
 MAX = 2**256 - 1

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from eth_abi import encode
 
 from mayavi.errors import ExecutionError
+from mayavi.evm.abi.interface import Function, Interface
 from mayavi.evm.address import to_address
 from mayavi.evm.fork import Fork
 from mayavi.evm.hashing import keccak256
-from mayavi.evm.interface import Function, Interface
 from mayavi.evm.receipt import Log
 from mayavi.worlds.artifacts import ArtifactStore
-from mayavi.worlds.deployment import DEPLOYER, Deployment, named_account
+from mayavi.worlds.deploy.deployment import DEPLOYER, Deployment, named_account
 from tests.contracts.stableswap_model import Coin, RefusedError, StableSwapModel, attempt
 
 POOL = to_address("0xbEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7")

@@ -8,7 +8,7 @@ import pytest
 
 from mayavi.errors import CallReverted
 from mayavi.evm.hashing import keccak_text
-from mayavi.worlds.deployment import named_account
+from mayavi.worlds.deploy.deployment import named_account
 from tests.contracts.comet_markets import MARKET, Asset, Market, Parameters, calldata, our_market
 from tests.contracts.comet_pair import MAX
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mayavi.evm.cache import FILE_NAME
 from mayavi.evm.fork import Fork
-from tests.evm.scripted_node import ScriptedNode, scripted_node
+from mayavi.evm.rpc.cache import FILE_NAME
+from tests.evm.rpc.scripted_node import ScriptedNode, scripted_node
 from tests.evm.storage_triples import BLOCK, TRIPLES, StorageTriple
 
 FINAL_BLOCK = 10  # of the node's hundred: deep enough to be final, so its number needs no second look

@@ -25,7 +25,7 @@ from mayavi.errors import (
 from mayavi.evm.hashing import keccak256
 from tests.evm.assembler import assemble, returning
 from tests.evm.bytecode import LOAD, word
-from tests.evm.scripted_node import POOL, ScriptedNode, scripted_node
+from tests.evm.rpc.scripted_node import POOL, ScriptedNode, scripted_node
 
 CONTRACT = bytes.fromhex("c0de000000000000000000000000000000000001")
 LIBRARY = bytes.fromhex("c0de000000000000000000000000000000000002")

@@ -22,9 +22,9 @@ except SetupError as error:
     ("missing", "act"),
     [
         ("gymnasium", "import mayavi.gym_env"),
-        ("stable_baselines3", "import mayavi.gym_env.sb3"),
-        ("ray", "import mayavi.gym_env.rllib"),
-        ("ray", "import mayavi.gym_env.aave_market"),
+        ("stable_baselines3", "import mayavi.gym_env.adapters.sb3"),
+        ("ray", "import mayavi.gym_env.adapters.rllib"),
+        ("ray", "import mayavi.gym_env.market.env"),
         (
             "matplotlib.figure",
             "from mayavi.gym_env.registry import make_single; e = make_single('vesting', render_mode='rgb_array'); "

@@ -18,7 +18,7 @@ from mayavi.markets.distributions import (
     Uniform,
     distribution_of,
 )
-from mayavi.markets.streams import stream
+from mayavi.numerics.streams import stream
 
 N = 200_000
 EVERY = [

@@ -10,7 +10,7 @@ import pytest
 
 from mayavi.errors import BadArgument
 from mayavi.markets.normal_tail import upper_quantile, upper_tail
-from mayavi.markets.rwa_events import event_bound, event_sizes
+from mayavi.portfolio.market.events import event_bound, event_sizes
 
 
 def test_it_is_the_tail() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mayavi.evm.fork import Fork
-from mayavi.evm.remote import RemoteState
+from mayavi.evm.rpc.remote import RemoteState
 
 pytestmark = pytest.mark.network
 

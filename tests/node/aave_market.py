@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mayavi.evm.abi.interface import Function
 from mayavi.evm.fork import Fork
-from mayavi.evm.interface import Function
-from mayavi.worlds.aave import deploy_aave
-from mayavi.worlds.deployment import MARKET, Deployment, named_account
-from mayavi.worlds.feeds import deploy_feeds
-from mayavi.worlds.table import load_table
-from mayavi.worlds.tokens import deploy_tokens, fund
+from mayavi.worlds.deploy.aave import deploy_aave
+from mayavi.worlds.deploy.deployment import MARKET, Deployment, named_account
+from mayavi.worlds.deploy.feeds import deploy_feeds
+from mayavi.worlds.deploy.tokens import deploy_tokens, fund
+from mayavi.worlds.tables.chain import load_table
 from tests.node.hardhat import Hardhat
 
 ALICE = named_account("alice")

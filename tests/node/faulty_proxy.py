@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.evm.faulty_server import FaultyServer
+from tests.evm.rpc.faulty_server import FaultyServer
 from tests.node.hardhat import Hardhat
 
 

@@ -127,7 +127,7 @@ class Hardhat:
     def block_number(self) -> int:
         return int(self.rpc("eth_blockNumber"), 16)
 
-    # What `mayavi.worlds.deployment.Chain` asks for, so that the replica's own code deploys here.
+    # What `mayavi.worlds.deploy.deployment.Chain` asks for, so that the replica's own code deploys here.
 
     def call(self, to: bytes, data: bytes, /) -> bytes:
         result = self.rpc("eth_call", {"to": _hex(to), "data": _hex(data)}, "latest")

@@ -14,8 +14,8 @@ import pytest
 
 from mayavi.evm.fork import Fork
 from mayavi.evm.hashing import keccak256
-from mayavi.evm.remote import RemoteState
-from mayavi.worlds.deployment import MARKET
+from mayavi.evm.rpc.remote import RemoteState
+from mayavi.worlds.deploy.deployment import MARKET
 from tests.node.aave_market import ADMIN, AaveMarket, act_on_fork
 
 pytestmark = pytest.mark.node

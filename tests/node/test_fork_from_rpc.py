@@ -13,8 +13,8 @@ import pytest
 
 from mayavi.errors import BlockHashMismatch, CallReverted, RpcBadAnswer, RpcError, RpcHttpError, RpcTimeout, WrongChain
 from mayavi.evm.fork import Fork
-from mayavi.evm.rpc import RpcClient
-from tests.evm.faulty_server import (
+from mayavi.evm.rpc.client import RpcClient
+from tests.evm.rpc.faulty_server import (
     KEY,
     Fault,
     Reply,

@@ -11,7 +11,7 @@ from mayavi import Fork
 from mayavi.protocols import PriceFeed, UniswapV3
 from tests.node.hardhat import Hardhat
 from tests.node.replica_on_node import put_on_node
-from tests.protocols.recorded_feed import eth_usd, put_real_feed
+from tests.protocols.chainlink.recorded_feed import eth_usd, put_real_feed
 
 pytestmark = [pytest.mark.node, pytest.mark.slow]
 

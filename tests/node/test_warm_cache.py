@@ -15,7 +15,7 @@ import pytest
 
 from mayavi.errors import BlockHashMismatch
 from mayavi.evm.fork import Fork
-from mayavi.evm.refusals import NodeUnreachable
+from mayavi.evm.rpc.refusals import NodeUnreachable
 from tests.node.aave_market import ALICE, AaveMarket, act_on_fork, deploy_market
 from tests.node.faulty_proxy import FaultyProxy, faulty_proxy
 from tests.node.hardhat import Hardhat

@@ -15,11 +15,11 @@ from mayavi.evm.contents import WorldContents
 from mayavi.gym_env import make_rows
 from mayavi.protocols import AaveV3
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.play import play
-from mayavi.rl.strategies import Chance
-from mayavi.rl.training import train
-from mayavi.rl.warming import warm
-from mayavi.scenarios.world_source import WorldSource
+from mayavi.rl.evaluation.play import play
+from mayavi.rl.evaluation.strategies import Chance
+from mayavi.rl.training.train import train
+from mayavi.rl.training.warming import warm
+from mayavi.worlds.source import WorldSource
 from tests.node.hardhat import Hardhat
 from tests.node.replica_on_node import put_on_node
 

@@ -11,7 +11,7 @@ from mayavi import Fork, Function
 from mayavi.errors import ExecutionError
 from mayavi.evm.address import ZERO_ADDRESS
 from mayavi.protocols import AaveV3
-from tests.protocols.aave_reference import (
+from tests.protocols.aave.reference import (
     an_asset_for_isolation,
     an_emode,
     an_isolated_asset,

@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("stable_baselines3", reason="`pip install 'mayavi-sim[rl]'` installs stable-baselines3")
 
 from mayavi.rl.config import TrainConfig, read_config
+from mayavi.rl.evaluation.play import play
+from mayavi.rl.evaluation.strategies import Trained
 from mayavi.rl.models import open_model
-from mayavi.rl.play import play
-from mayavi.rl.strategies import Trained
-from mayavi.rl.training import train
+from mayavi.rl.training.train import train
 
 PAGES = Path(__file__).parents[2] / "docs" / "rl"
 CONFIGS = sorted((PAGES / "configs").glob("*.yaml"))

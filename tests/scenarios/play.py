@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from mayavi import Fork
-from mayavi.scenarios.building import Built, build
+from mayavi.scenarios.build.build import Built, build
 from mayavi.scenarios.loading import load_scenario, load_text
 from mayavi.sim.hooks import Hook
 from mayavi.sim.rows import ActionRow, SnapshotRow

@@ -30,8 +30,8 @@ from itertools import pairwise
 
 import pytest
 
-from mayavi.protocols.aave_v3 import FULL_CLOSE_BELOW_WAD, AaveV3
-from mayavi.scenarios.config import CHAINS
+from mayavi.protocols.aave.market import FULL_CLOSE_BELOW_WAD, AaveV3
+from mayavi.scenarios.models.config import CHAINS
 from tests.scenarios.play import Played, play
 
 MARGIN = Decimal("0.00001")

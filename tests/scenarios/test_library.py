@@ -9,11 +9,11 @@ import pytest
 
 from mayavi import Fork
 from mayavi.errors import BadScenario, ScenarioParked, UsageError
-from mayavi.protocols.aave_v3 import AaveV3
+from mayavi.protocols.aave.market import AaveV3
 from mayavi.scenarios import registry
-from mayavi.scenarios.building import build
-from mayavi.scenarios.config import CHAINS
+from mayavi.scenarios.build.build import build
 from mayavi.scenarios.loading import load_scenario, load_text
+from mayavi.scenarios.models.config import CHAINS
 from mayavi.sim.accounting import Books
 from mayavi.sim.claims import aave_claims
 from tests.scenarios.play import play
@@ -164,7 +164,7 @@ def upside_down(value: object) -> object:
 def test_where_anything_stands_in_the_file_changes_nothing(name: str) -> None:
     scenario = load_scenario(name, steps=4, overrides=FEW[name])
     document = json.loads(scenario.config.model_dump_json(exclude_none=True, exclude_defaults=True))
-    from mayavi.scenarios.document import to_yaml
+    from mayavi.settings.document import to_yaml
 
     files = [to_yaml(each) for each in (document, upside_down(document))]
     assert files[0] != files[1]

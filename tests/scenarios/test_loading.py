@@ -202,7 +202,7 @@ def test_prices_from_a_file_become_part_of_the_scenario(tmp_path: Path) -> None:
     assert again.config == scenario.config
 
     from mayavi import Fork
-    from mayavi.scenarios.building import build
+    from mayavi.scenarios.build.build import build
 
     built = build(again.config, Fork.replica("ethereum"), 1)
     seen = []
@@ -234,7 +234,7 @@ def test_a_bad_file_of_prices_is_told_with_file_line_and_where_the_scenario_name
 
 def test_a_gap_in_the_prices_is_an_error_unless_it_is_filled(tmp_path: Path) -> None:
     from mayavi import Fork
-    from mayavi.scenarios.building import build
+    from mayavi.scenarios.build.build import build
 
     gappy = "time,price\n" + "".join(f"{hour * 3600},2500\n" for hour in (0, 1, 2, 3, 40, 41, 42, 43))
     path = with_file(tmp_path, gappy)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mayavi.scenarios import registry
-from mayavi.scenarios.agent_models import AgentModel
 from mayavi.scenarios.loading import load_scenario, load_text
+from mayavi.scenarios.models.agents import AgentModel
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "scenarios.md").read_text(encoding="utf-8")
@@ -37,7 +37,7 @@ def test_every_kind_of_agent_and_every_process_stands_on_the_page() -> None:
     for model in get_args(get_args(AgentModel)[0]):
         for kind in get_args(model.model_fields["kind"].annotation):
             assert f"`{kind}`" in PAGE
-    from mayavi.scenarios.price_models import Price
+    from mayavi.scenarios.models.prices import Price
 
     for model in get_args(get_args(Price)[0]):
         for process in get_args(model.model_fields["process"].annotation):

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from mayavi.protocols.uniswap_pool import UniswapV3Pool
+from mayavi.protocols.uniswap.pool import UniswapV3Pool
 from tests.scenarios.play import Played, play
 from tests.scenarios.uniswap_maths import sqrt_price_at_tick, swapped
 

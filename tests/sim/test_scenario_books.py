@@ -8,7 +8,7 @@ from mayavi import Fork
 from mayavi.errors import MayaviError
 from mayavi.protocols import AaveV3, CurveStableSwap, UniswapV3
 from mayavi.protocols.tokens import Erc20
-from mayavi.scenarios.building import build
+from mayavi.scenarios.build.build import build
 from mayavi.scenarios.loading import load_scenario
 from mayavi.sim.accounting import NATIVE, Books
 from mayavi.sim.claims import aave_claims, curve_claims

@@ -6,7 +6,7 @@ import pytest
 
 from mayavi.evm.fork import Fork
 from mayavi.worlds.artifacts import ArtifactStore
-from mayavi.worlds.table import ChainTable, load_table
+from mayavi.worlds.tables.chain import ChainTable, load_table
 from tests.worlds.contract_of import ContractOf
 from tests.worlds.replicas import artifact_store, built_replica
 

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mayavi.evm.abi import Contract
+from mayavi.evm.abi.contract import Contract
 
 ContractOf = Callable[[str, str], Contract]

@@ -9,7 +9,7 @@ import pytest
 from mayavi.evm.fork import Fork
 from mayavi.worlds.artifacts import ArtifactStore
 from mayavi.worlds.builder import build_replica
-from mayavi.worlds.table import Aave, chain_names, load_table
+from mayavi.worlds.tables.chain import Aave, chain_names, load_table
 
 MARKETS = [
     pytest.param(chain, prefix, id=f"{chain}-{prefix}")

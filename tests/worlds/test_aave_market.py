@@ -6,12 +6,12 @@ import pytest
 
 from mayavi.errors import CallReverted
 from mayavi.evm.fork import Fork
-from mayavi.worlds.aave import deploy_aave
 from mayavi.worlds.artifacts import ArtifactStore
-from mayavi.worlds.deployment import DEPLOYER, Deployment, named_account
-from mayavi.worlds.feeds import deploy_feeds
-from mayavi.worlds.table import ChainTable
-from mayavi.worlds.tokens import deploy_tokens, fund
+from mayavi.worlds.deploy.aave import deploy_aave
+from mayavi.worlds.deploy.deployment import DEPLOYER, Deployment, named_account
+from mayavi.worlds.deploy.feeds import deploy_feeds
+from mayavi.worlds.deploy.tokens import deploy_tokens, fund
+from mayavi.worlds.tables.chain import ChainTable
 from tests.worlds.contract_of import ContractOf
 
 ALICE, BOB = named_account("alice"), named_account("bob")

@@ -12,8 +12,8 @@ from mayavi.evm.address import to_address
 from mayavi.evm.fork import Fork
 from mayavi.evm.hashing import keccak256
 from mayavi.worlds.artifacts import ArtifactStore
-from mayavi.worlds.deployment import Deployment, ReplicaMismatchError
-from mayavi.worlds.table import ChainTable
+from mayavi.worlds.deploy.deployment import Deployment, ReplicaMismatchError
+from mayavi.worlds.tables.chain import ChainTable
 
 # Written down independently of the table.
 MAINNET = {

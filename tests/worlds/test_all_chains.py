@@ -9,9 +9,9 @@ from mayavi.evm.chains import hardfork_at
 from mayavi.evm.fork import Fork
 from mayavi.worlds import describe_world, world_names
 from mayavi.worlds.builder import build_replica
-from mayavi.worlds.deployment import DEPLOYER, named_account
+from mayavi.worlds.deploy.deployment import DEPLOYER, named_account
 from mayavi.worlds.labels import chain_labels, labels_of
-from mayavi.worlds.table import load_table
+from mayavi.worlds.tables.chain import load_table
 from tests.worlds.replicas import MARKETS, artifact_store, built_replica
 
 CHAINS = ["arbitrum", "avalanche", "base", "ethereum", "optimism", "polygon"]

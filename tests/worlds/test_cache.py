@@ -11,7 +11,7 @@ from mayavi.errors import SetupError, UnknownName
 from mayavi.worlds import describe_world, open_world, world_names
 from mayavi.worlds.builder import build_replica
 from mayavi.worlds.cache import replica_path
-from mayavi.worlds.table import ChainTable
+from mayavi.worlds.tables.chain import ChainTable
 
 
 @pytest.fixture

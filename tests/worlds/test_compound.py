@@ -9,12 +9,12 @@ import pytest
 from mayavi.errors import StateError, UnknownName
 from mayavi.evm.address import to_address
 from mayavi.evm.fork import Fork
-from mayavi.worlds.compound import BORROWER, compound_labels, describe_compound, market_label, symbol_of
-from mayavi.worlds.compound_table import CometMarket, Compound, Curve
-from mayavi.worlds.deployment import MARKET
+from mayavi.worlds.deploy.compound import BORROWER, compound_labels, describe_compound, market_label, symbol_of
+from mayavi.worlds.deploy.deployment import MARKET
 from mayavi.worlds.description import describe
-from mayavi.worlds.table import load_table
-from tests.protocols.comet_worlds import mainnet_world, replica, replica_markets
+from mayavi.worlds.tables.chain import load_table
+from mayavi.worlds.tables.compound import CometMarket, Compound, Curve
+from tests.protocols.compound.worlds import mainnet_world, replica, replica_markets
 
 ADDRESSES = {
     ("ethereum", "cUSDCv3"): "0xc3d688B66703497DAA19211EEdff47f25384cdc3",

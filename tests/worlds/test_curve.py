@@ -7,9 +7,9 @@ import pytest
 from mayavi.evm.address import checksum, to_address
 from mayavi.evm.fork import Fork
 from mayavi.worlds import describe_world
-from mayavi.worlds.curve_table import CurvePool
-from mayavi.worlds.deployment import MARKET
-from mayavi.worlds.table import ChainTable
+from mayavi.worlds.deploy.deployment import MARKET
+from mayavi.worlds.tables.chain import ChainTable
+from mayavi.worlds.tables.curve import CurvePool
 from tests.worlds.contract_of import ContractOf
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mayavi.worlds.liquidity import MAX_TICK, bands, sqrt_price_x96
+from mayavi.worlds.deploy.liquidity import MAX_TICK, bands, sqrt_price_x96
 
 PROFILE: list[tuple[str | None, str]] = [(None, "0.1"), ("1.00", "0.3"), ("0.04", "0.6")]
 PRICES = st.decimals(min_value=Decimal("1e-12"), max_value=Decimal("1e12"), places=14).filter(lambda price: price > 0)

@@ -11,7 +11,7 @@ import pytest
 from mayavi.evm.address import to_address
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import RAY
-from mayavi.worlds.table import ChainTable, load_table
+from mayavi.worlds.tables.chain import ChainTable, load_table
 from tests.worlds.contract_of import ContractOf
 from tests.worlds.replicas import MARKETS, artifact_store, built_replica, market
 

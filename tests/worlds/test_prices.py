@@ -9,7 +9,7 @@ import pytest
 
 from mayavi.errors import CallReverted
 from mayavi.evm.fork import Fork
-from mayavi.worlds.table import ChainTable
+from mayavi.worlds.tables.chain import ChainTable
 from tests.worlds.contract_of import ContractOf
 
 ETH_USD_E8 = 2562_92441874

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from mayavi.worlds.table import chain_names, load_table, table_path
+from mayavi.worlds.tables.chain import chain_names, load_table, table_path
 
 # What is known of each chain from elsewhere: loan to value, threshold and bonus of WETH on Aave, in basis points.
 SPOT = {

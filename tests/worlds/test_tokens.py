@@ -8,8 +8,8 @@ from eth_abi import encode
 from mayavi.errors import CallReverted
 from mayavi.evm.fork import Fork
 from mayavi.evm.hashing import keccak256, keccak_text
-from mayavi.worlds.deployment import DEPLOYER, named_account
-from mayavi.worlds.table import ChainTable
+from mayavi.worlds.deploy.deployment import DEPLOYER, named_account
+from mayavi.worlds.tables.chain import ChainTable
 from tests.worlds.contract_of import ContractOf
 from tests.worlds.signing import address_of_key, sign
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mayavi.evm.fork import Fork
-from mayavi.worlds.deployment import named_account
-from mayavi.worlds.table import ChainTable, Pool, load_table
+from mayavi.worlds.deploy.deployment import named_account
+from mayavi.worlds.tables.chain import ChainTable, Pool, load_table
 from tests.worlds.contract_of import ContractOf
 
 TRADER = named_account("trader")

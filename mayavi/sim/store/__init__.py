@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
+from mayavi.runs.run_id import new_run_id as new_run_id
 from mayavi.sim.store.location import store_path as store_path
 from mayavi.sim.store.recorder import SegmentRecorder as SegmentRecorder
 from mayavi.sim.store.relation import Rows as Rows
-from mayavi.sim.store.run_id import new_run_id as new_run_id
 from mayavi.sim.store.store import RunRecord as RunRecord
 from mayavi.sim.store.store import Store as Store
 from mayavi.sim.store.store import SweepRecord as SweepRecord

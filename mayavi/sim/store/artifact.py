@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import BundleError, UsageError
+from mayavi.runs.bundle import Bundle, read_bundle, write_bundle
 from mayavi.sim.rows import Row, RowsDigest
-from mayavi.sim.store.bundle import Bundle, read_bundle, write_bundle
 from mayavi.sim.store.parquet import parquet_bytes
 from mayavi.sim.store.schema import TABLES, literal
 from mayavi.sim.store.views import reading

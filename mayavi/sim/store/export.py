@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from mayavi.errors import StoreFull, UnknownName, UsageError
+from mayavi.runs.write_errors import explain_write_errors
 from mayavi.sim.store.schema import TABLES, listed, literal
-from mayavi.sim.store.segments import explained
 from mayavi.sim.store.views import reading
 
 Format = Literal["parquet", "csv"]
@@ -33,7 +33,7 @@ def export_runs(
     for file in files:
         if file.exists() and not overwrite:
             raise UsageError(f"'{file}' is there already", "name another folder, or overwrite it with `--overwrite`")
-    with explained(folder):
+    with explain_write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     import duckdb
 
@@ -46,7 +46,7 @@ def export_runs(
                     f"COPY (SELECT * FROM {table} WHERE list_contains({listed(list(run_ids))}, run_id)"
                     f" ORDER BY {order}) TO {literal(str(file))} ({OPTIONS[format]})"
                 )
-        with explained(folder):
+        with explain_write_errors(folder):
             for file, final in zip(unfinished, files, strict=True):
                 os.replace(file, final)
     except duckdb.IOException as error:

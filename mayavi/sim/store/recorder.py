@@ -12,11 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from mayavi.runs.run_id import check_id
 from mayavi.sim.rows import ActionRow, RunEnd, RunInfo, SnapshotRow
 from mayavi.sim.store.merging import Merged, merge
 from mayavi.sim.store.opening import refuse_unusable
 from mayavi.sim.store.parquet import Value
-from mayavi.sim.store.run_id import check_id
 from mayavi.sim.store.segments import SegmentFolder
 
 Table = list[list[Value]]

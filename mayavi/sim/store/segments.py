@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mayavi.errors import StoreError, StoreFull, StoreFutureVersion, StoreUnreadable
+from mayavi.errors import StoreError, StoreFutureVersion, StoreUnreadable
+from mayavi.runs.write_errors import ELSEWHERE, explain_write_errors
 from mayavi.sim.store.parquet import Value, parquet_bytes
 from mayavi.sim.store.schema import TABLES, VERSION
 
 _PAUSE_S = 0.002
 _ABANDONED_S = 600.0
-_ELSEWHERE = "name another place with `--store` or MAYAVI_STORE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class SegmentFolder:
 
     def create(self) -> None:
         """Make the folder, so that runs can be written."""
-        with explained(self.root):
+        with explain_write_errors(self.root):
             for folder in (self.rows, self.live, self.removed):
                 folder.mkdir(parents=True, exist_ok=True)
 
@@ -87,7 +87,7 @@ class SegmentFolder:
         """
         name = f"{owner}.{number:06d}.v{VERSION}"
         unfinished, folder = self.rows / f".{name}", self.rows / name
-        with explained(self.root):
+        with explain_write_errors(self.root):
             try:
                 unfinished.mkdir()
                 for table, columns in tables.items():
@@ -134,7 +134,7 @@ class SegmentFolder:
 
         The lock goes with the process, however it ends: that is how a reader tells a run from the remains of one.
         """
-        with explained(self.live):
+        with explain_write_errors(self.live):
             unnamed = self.live / f".{run_id}.{os.getpid()}"
             descriptor = os.open(unnamed, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
             try:
@@ -181,7 +181,7 @@ class SegmentFolder:
     def mark_removed(self, run_id: str) -> None:
         """From now on nobody sees `run_id`; the next merge deletes its rows."""
         self.create()
-        with explained(self.removed):
+        with explain_write_errors(self.removed):
             (self.removed / run_id).touch()
 
     def removed_runs(self) -> list[str]:
@@ -233,20 +233,6 @@ class SegmentFolder:
             os.close(descriptor)
 
 
-@contextmanager
-def explained(place: Path) -> Iterator[None]:
-    """What the system refuses while we write to `place`, in our words."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise StoreFull(
-                f"no space is left in '{place}'", f"free some, or {_ELSEWHERE}; what was stored before is intact"
-            ) from error
-        why = error.strerror or str(error)
-        raise StoreError(f"cannot write to '{place}': {why[:1].lower()}{why[1:]}", _ELSEWHERE) from error
-
-
 def _flock_within(descriptor: int, mode: int, patience_s: float) -> bool:
     deadline = time.monotonic() + patience_s
     while True:
@@ -279,7 +265,7 @@ def _segment_at(folder: Path) -> Segment:
     if int(version) > VERSION:
         raise StoreFutureVersion(
             f"'{folder}' has schema version {version}, this mayavi knows versions up to {VERSION}",
-            f"use the newer mayavi that wrote it, or {_ELSEWHERE}",
+            f"use the newer mayavi that wrote it, or {ELSEWHERE}",
         )
     return Segment(folder, owner, int(version))
 

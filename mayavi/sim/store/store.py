@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import StoreError
+from mayavi.runs.run_id import LATEST, check_id, resolve
 from mayavi.sim.rows import ActionRow, KpiRow, RowsDigest, RunStatus, SnapshotRow
 from mayavi.sim.store.comparison import RunDiff, compare
 from mayavi.sim.store.explanation import Explanation, explain
@@ -21,7 +22,6 @@ from mayavi.sim.store.opening import refuse_unusable
 from mayavi.sim.store.parquet import Value
 from mayavi.sim.store.recorder import SegmentRecorder
 from mayavi.sim.store.relation import Rows
-from mayavi.sim.store.run_id import LATEST, check_id, resolve
 from mayavi.sim.store.schema import literal
 from mayavi.sim.store.segments import SegmentFolder
 from mayavi.sim.store.views import reading

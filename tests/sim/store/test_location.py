@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mayavi.errors import AmbiguousName, UnknownName, UnknownRun, UsageError
+from mayavi.runs.run_id import check_id, resolve
 from mayavi.sim.store import new_run_id, store_path
-from mayavi.sim.store.run_id import check_id, resolve
 
 
 @pytest.fixture(autouse=True)

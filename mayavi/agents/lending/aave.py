@@ -1,0 +1,260 @@
+"""Aave V3 and SparkLend as a `LendingMarket`: liquidated by paying a debt, up to the close factor, for collateral."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from mayavi.agents.lending.market import Health, Healths, Prize, Taken
+from mayavi.errors import BadArgument
+from mayavi.evm.units import RAY
+from mayavi.protocols.aave.market import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD, AaveV3, AccountData
+from mayavi.protocols.aave.reserve import Configuration
+from mayavi.protocols.aave.reverts import prices_explained
+from mayavi.protocols.tokens import Erc20, undone_on_failure
+
+if TYPE_CHECKING:
+    from mayavi.evm.abi.contract import Contract
+    from mayavi.evm.fork import Fork
+    from mayavi.evm.receipt import Receipt
+    from mayavi.protocols.aave.account import AaveAccount
+
+_ALL_BPS = 10_000
+
+
+class AaveLendingAccount:
+    """An `AaveAccount`, or one on Spark, as a `LendingAccount`."""
+
+    def __init__(self, lending: AaveLending, address: bytes) -> None:
+        self.account: AaveAccount = lending.market.account(address)
+        self.address = address
+        self._asset = lending.asset
+
+    def supply(self, asset: str, amount: int) -> Receipt:
+        """Put up `amount` as collateral."""
+        return self.account.supply(asset, amount)
+
+    def withdraw(self, asset: str, amount: int | None = None) -> Receipt:
+        """Take collateral back: `amount`, or all."""
+        return self.account.withdraw(asset, amount)
+
+    def borrow(self, asset: str, amount: int) -> Receipt:
+        """Borrow `amount` at the variable rate."""
+        return self.account.borrow(asset, amount)
+
+    def repay(self, asset: str, amount: int | None = None) -> Receipt:
+        """Pay back `amount` of the debt, or all of it."""
+        return self.account.repay(asset, amount)
+
+    def supplied(self, asset: str) -> int:
+        """How much of `asset` it has put up."""
+        return self._asset(asset).a_token.balance_of(self.address)
+
+    def debt(self, asset: str) -> int:
+        """How much of `asset` it owes."""
+        return self._asset(asset).debt_token.balance_of(self.address)
+
+    def health(self) -> Health:
+        """How it stands."""
+        return _health(self.account.data())
+
+
+class Asset(NamedTuple):
+    """What never changes of a reserve."""
+
+    address: bytes
+    id: int
+    decimals: int
+    a_token: Erc20
+    debt_token: Erc20
+
+
+class AaveLending:
+    """An Aave V3 market, or SparkLend, for agents. Its prizes are the pool's own arithmetic, to the unit.
+
+    What never changes in a run, such as the addresses of tokens and of the oracle, is read once.
+    """
+
+    def __init__(self, market: AaveV3) -> None:
+        self.market = market
+        self.name = market.prefix
+        self.quote = "USD"
+        self._assets: dict[str, Asset] = {}
+
+    @property
+    def fork(self) -> Fork:
+        """The chain it is on."""
+        return self.market.fork
+
+    def asset(self, symbol: str) -> Asset:
+        """What never changes of the reserve of `symbol`."""
+        found = self._assets.get(symbol)
+        if found is None:
+            address = self.market.address_of(symbol)
+            data = self.market.reserve_data(address)
+            tokens = Erc20(self.fork, data.aToken), Erc20(self.fork, data.variableDebtToken)
+            decimals = Configuration.of(data.configuration).decimals
+            found = self._assets[symbol] = Asset(address, data.id, decimals, *tokens)
+        return found
+
+    def account(self, address: bytes) -> AaveLendingAccount:
+        """The account at `address`."""
+        return AaveLendingAccount(self, address)
+
+    def healths(self, addresses: Sequence[bytes]) -> Healths:
+        """How many accounts stand, read at once."""
+        data = self.market.account_data(addresses)
+        return Healths(data.health_factor_wad, lambda row: _health(data[row]))
+
+    def price_e8(self, asset: str) -> int:
+        """What one whole `asset` is worth, in dollars."""
+        address = self.asset(asset).address
+        with prices_explained(self.market, address):
+            price: int = self._oracle.getAssetPrice(address)
+        return price
+
+    @cached_property
+    def _oracle(self) -> Contract:
+        return self.market.oracle
+
+    def decimals(self, asset: str) -> int:
+        """Decimal places of the smallest unit of `asset`."""
+        return self.asset(asset).decimals
+
+    def loan_of(self, asset: str, value_e8: int) -> int:
+        """The largest loan valued at no more than `value_e8`: debts are kept in shares, which round to the nearest."""
+        unit, price = int(10 ** self.decimals(asset)), self.price_e8(asset)
+        most = ((value_e8 + 1) * unit - 1) // price
+        index: int = self.market.pool.getReserveNormalizedVariableDebt(self.asset(asset).address)
+        amount = most
+        while amount > 0 and _owed(amount, index) > most:
+            amount -= 1
+        return amount
+
+    def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
+        """Put up collateral for many accounts out of the balance of `payer`."""
+        token, pool = self.market.token(asset), self.market.pool
+        with undone_on_failure(self.fork):
+            token.require(payer, sum(amounts))
+            token.approve(pool.address, sum(amounts), sender=payer)
+            for amount, holder in zip(amounts, holders, strict=True):
+                pool.supply(token.address, amount, holder, 0, sender=payer)
+
+    # -- liquidation --------------------------------------------------------------------------------------------------
+
+    def prizes(
+        self,
+        borrowers: Sequence[bytes],
+        health_factors_wad: Sequence[int],
+        collaterals: Sequence[str],
+        debts: Sequence[str],
+        funds: dict[str, int] | None = None,
+    ) -> list[Prize]:
+        """The most that liquidations of each of `borrowers` may take now: half of a debt, all of it below 0.95."""
+        if not borrowers:
+            return []
+        sides = {asset: _Side.of(self, asset) for asset in sorted({*collaterals, *debts})}
+        flags = self._column(self.market.pool, "getUserConfiguration", borrowers)
+        modes = self._column(self.market.pool, "getUserEMode", borrowers)
+        bonuses = {mode: self._mode_bonuses(mode) for mode in set(modes) if mode}
+        supplied = {each: self._balances(self.asset(each).a_token, borrowers) for each in collaterals}
+        owed = {each: self._balances(self.asset(each).debt_token, borrowers) for each in debts}
+        found = []
+        for row, (borrower, factor) in enumerate(zip(borrowers, health_factors_wad, strict=True)):
+            share = CLOSE_FACTOR_BPS if factor > FULL_CLOSE_BELOW_WAD else _ALL_BPS
+            for debt in debts:
+                most = (owed[debt][row] * share + _ALL_BPS // 2) // _ALL_BPS
+                most = most if funds is None else min(most, funds.get(debt, 0))
+                for collateral in collaterals:
+                    side, held = sides[collateral], supplied[collateral][row]
+                    if not most or not held or not flags[row] >> 2 * side.id + 1 & 1:
+                        continue
+                    bonus = bonuses.get(modes[row], {}).get(side.address, side.bonus_bps)
+                    cover, seized = _seized(most, held, sides[debt], side, bonus)
+                    if cover and seized:
+                        found.append(Prize(borrower, collateral, debt, cover, cover, seized, most))
+        return found
+
+    def liquidate(self, liquidator: bytes, prize: Prize) -> Taken:
+        """Repay what `prize` says of the borrower's debt, and take the collateral for it."""
+        account = self.market.account(liquidator)
+        done = account.liquidate(prize.borrower, prize.collateral, prize.debt, prize.asks)
+        return Taken(done.covered, done.covered, done.seized)
+
+    def _balances(self, token: Erc20, holders: Sequence[bytes]) -> list[int]:
+        return self._column(token.contract, "balanceOf", holders)
+
+    def _column(self, contract: Contract, function: str, accounts: Sequence[bytes]) -> list[int]:
+        calldata = contract[function].encode(bytes(20))
+        return self.fork.call_words(contract.address, calldata, {4: list(accounts)}, returns=1)[0].ints()
+
+    def _mode_bonuses(self, mode: int) -> dict[bytes, int]:
+        bonus = self.market.emode(mode).liquidation_bonus_bps
+        return dict.fromkeys(self.market.emode_collateral(mode), bonus)
+
+
+class _Side(NamedTuple):
+    """What a liquidation needs to know of an asset now."""
+
+    address: bytes
+    id: int
+    price: int
+    unit: int
+    bonus_bps: int
+    fee_bps: int
+
+    @classmethod
+    def of(cls, lending: AaveLending, symbol: str) -> _Side:
+        asset = lending.asset(symbol)
+        terms = Configuration.of(lending.market.reserve_data(asset.address).configuration)
+        return cls(
+            asset.address,
+            asset.id,
+            lending.price_e8(symbol),
+            int(10**asset.decimals),
+            terms.liquidation_bonus_bps,
+            terms.liquidation_protocol_fee_bps,
+        )
+
+
+def _seized(cover: int, held: int, debt: _Side, collateral: _Side, bonus_bps: int) -> tuple[int, int]:
+    """What is repaid and what the liquidator gets, as the pool computes it; percentages round to the nearest."""
+    if not bonus_bps:
+        return 0, 0
+    wanted = _percent(debt.price * cover * collateral.unit // (collateral.price * debt.unit), bonus_bps)
+    if wanted > held:
+        wanted = held
+        cover = _per_percent(collateral.price * held * debt.unit // (debt.price * collateral.unit), bonus_bps)
+    fee = _percent(wanted - _per_percent(wanted, bonus_bps), collateral.fee_bps)
+    return cover, wanted - fee
+
+
+def _percent(value: int, bps: int) -> int:
+    return (value * bps + _ALL_BPS // 2) // _ALL_BPS
+
+
+def _per_percent(value: int, bps: int) -> int:
+    return (value * _ALL_BPS + bps // 2) // bps
+
+
+def _owed(amount: int, index_ray: int) -> int:
+    """What a loan of `amount` is right after it: shares at this index, and back."""
+    shares = (amount * RAY + index_ray // 2) // index_ray
+    return (shares * index_ray + RAY // 2) // RAY
+
+
+def _health(data: AccountData) -> Health:
+    collateral, ltv_bps = data.collateral_usd_e8, data.ltv_bps
+    # The pool asks for collateral of debt / ltv, rounded to the nearest: the largest debt that passes.
+    most = max(0, (collateral + 1) * ltv_bps - 1 - ltv_bps // 2) // _ALL_BPS
+    limit = _percent(collateral, data.liquidation_threshold_bps)
+    return Health(collateral, data.debt_usd_e8, limit, most, limit, data.health_factor_wad)
+
+
+def require_aave(market: object, what: str) -> AaveLending:
+    """`market`, which must run Aave's code; `BadArgument` with what asked for it otherwise."""
+    if not isinstance(market, AaveLending):
+        name = getattr(market, "name", market)
+        raise BadArgument(f"{what} is taken from Aave, and {name} is none", "use AaveV3 or Spark, or leave it away")
+    return market

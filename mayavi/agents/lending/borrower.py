@@ -1,0 +1,107 @@
+"""A borrower: it opens a loan at a health factor and then behaves."""
+
+from __future__ import annotations
+
+from mayavi.agents.base import Agent, StepResult, World
+from mayavi.agents.lending.behaviours import Behaviour, KeepsBand, shown
+from mayavi.agents.lending.loan import Loan
+from mayavi.agents.lending.market import watched
+from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad
+from mayavi.agents.trading.exchange import UniswapExchange
+from mayavi.errors import BadArgument
+from mayavi.evm.units import WAD
+from mayavi.protocols.health import NO_DEBT
+from mayavi.protocols.tokens import Erc20
+from mayavi.protocols.uniswap.route import RouteLike
+
+OUTSIDE = "outside"
+"""Who gets what borrowers spend: the rest of the world, an account that never acts."""
+
+
+class BorrowerAgent(Agent):
+    """Puts up `collateral_amount` of `collateral`, borrows `debt` to `target` and then does what `behaviour` says.
+
+    In `prepare` it opens the loan: of the debt it takes `cash_share` stays at hand, the rest is spent, and `cash` comes
+    on top. By default it keeps its health factor between nine tenths and five fourths of the target: below it repays,
+    with cash first and then by selling collateral over `route`; above it borrows more. `KeepsBand`, `Panics` and
+    `Passive` are behaviours to choose from. `market` is `AaveV3`, `Spark` or a Compound market.
+
+        BorrowerAgent("alice", collateral="WETH", collateral_amount=10**18, debt="USDC", target=1.5,
+                      behaviour=KeepsBand(1.3, 2), route=("WETH", "USDC", 500))
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        collateral: str,
+        collateral_amount: int,
+        debt: str,
+        target: Number,
+        behaviour: Behaviour | None = None,
+        market: str = "AaveV3",
+        route: RouteLike | None = None,
+        cash: int = 0,
+        cash_share: Number = 1,
+    ) -> None:
+        super().__init__(name)
+        self.market, self.collateral, self.debt, self.route = market, collateral, debt, route
+        self.collateral_amount = collateral_amount
+        self.target_wad = as_wad(target)
+        if self.target_wad <= WAD:
+            raise BadArgument(
+                f"a health factor of {target} is no target: at 1 and below a loan can be liquidated at once",
+                "give one above 1, such as 1.5",
+            )
+        self.behaviour = KeepsBand("0.9", "1.25", around=True) if behaviour is None else behaviour
+        self.cash, self.cash_ppm = cash, as_ppm(cash_share, "a share of cash")
+
+    @property
+    def accounts(self) -> tuple[str, ...]:
+        """The name it acts under."""
+        return (self.name,)
+
+    def prepare(self, world: World) -> None:
+        """Open the loan."""
+        self.address = world.address(self.name)
+        exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
+        self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
+        holders = [self.address]
+        loans = self.loan.open_many(holders, [self.collateral_amount], [self.target_wad], payer=self.address)
+        spend(world, self.debt, holders, loans, self.cash_ppm, self.cash)
+        self.opening_price_e8 = self.loan.lending.price_e8(self.collateral)
+
+    def step(self, world: World, step_idx: int) -> StepResult:
+        """Look at the health factor and the price, and act on them."""
+        del step_idx
+        lending = self.loan.lending
+        health = watched(world, lending, (self.address,))[0]
+        factor = health.health_factor_wad
+        if factor == NO_DEBT:
+            return self.rests("no debt")
+        drop = drop_ppm(world, self.loan, self.opening_price_e8)
+        move = self.behaviour.decide(factor, drop, self.target_wad)
+        if move is None:
+            return self.rests(f"health factor {shown(factor)} is as it should be")
+        intent = self.loan.intent(self.name, self.address, move, health)
+        if intent is None:
+            return self.rests(f"{move.why}, and there is nothing to do it with")
+        return StepResult((intent,), move.why)
+
+
+def drop_ppm(world: World, loan: Loan, opening_price_e8: int) -> int:
+    """By how many millionths the price of the collateral, as the market sees it, has fallen since the opening."""
+    lending = loan.lending
+    price = world.observe(("price", lending.name, loan.collateral), lambda: lending.price_e8(loan.collateral))
+    return max(0, (opening_price_e8 - price) * MILLION // opening_price_e8)
+
+
+def spend(world: World, debt: str, holders: list[bytes], loans: list[int], cash_ppm: int, cash: int = 0) -> None:
+    """Leave each holder `cash_ppm` millionths of its loan; what it spends goes to `OUTSIDE`. `cash` comes on top."""
+    token, outside = Erc20(world.fork, debt), world.address(OUTSIDE)
+    for holder, loan in zip(holders, loans, strict=True):
+        spent = loan - loan * cash_ppm // MILLION
+        if spent:
+            token.contract.transfer(outside, spent, sender=holder)
+        if cash:
+            world.fork.deal(token.address, holder, loan - spent + cash)

@@ -1,0 +1,247 @@
+"""One loan against one collateral: opening it at a health factor, and the intents that change it.
+
+What a borrower and every member of a population have in common. All amounts are exact integers in smallest units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from mayavi.agents.base import Details, Intent
+from mayavi.agents.lending.behaviours import Move, shown
+from mayavi.agents.lending.market import Health, LendingAccount, LendingMarket, lending_market
+from mayavi.agents.trading.exchange import Exchange
+from mayavi.errors import ActionRefused, BadArgument, ExecutionError
+from mayavi.evm.fork import Fork
+from mayavi.evm.units import WAD
+from mayavi.protocols.tokens import Erc20, undone_on_failure
+
+ROUNDS = 24
+"""So often in one bundle is collateral withdrawn, sold and the debt repaid, as each repayment frees more collateral."""
+
+_LEAST_PPM = 1_001_000  # the health factor that a withdrawal before a sale leaves: interest runs, and sales may fail
+_MILLION = 10**6
+
+
+@dataclass(frozen=True)
+class Loan:
+    """A kind of position: `debt` borrowed against `collateral` on a market.
+
+    `exchange` buys the collateral for the debt asset; it is needed where collateral is to be sold.
+    """
+
+    fork: Fork
+    market: str
+    collateral: str
+    debt: str
+    exchange: Exchange | None = None
+    lending: LendingMarket = field(init=False, repr=False, compare=False)
+    at_limit: dict[bytes, int] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """Who was to open below the lowest health factor the market lends at, and that one, with 18 decimals."""
+    stuck: set[bytes] = field(init=False, repr=False, compare=False, default_factory=set)
+    """Who tried to pay back with no cash and no collateral to be had, and waits until there is some."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lending", lending_market(self.fork, self.market))
+
+    # -- opening ------------------------------------------------------------------------------------------------------
+
+    def open_many(
+        self, holders: Sequence[bytes], amounts: Sequence[int], targets_wad: Sequence[int], payer: bytes
+    ) -> list[int]:
+        """Open a position for each holder with so much collateral and, as far as integers allow, that health factor.
+
+        The debt is the largest that leaves the health factor at the target or above; where the market does not lend so
+        much, it is the most that it lends (`at_limit` tells of whom), and nothing where that is below the least it
+        lends. `payer` is dealt the collateral and puts it up for all. Gives the debts.
+        """
+        if any(amount <= 0 for amount in amounts):
+            raise BadArgument(f"a position with no {self.collateral} is none", "give an amount above zero")
+        self.fork.deal(self.collateral, payer, sum(amounts))
+        self.lending.supply_for(self.collateral, amounts, holders, payer)
+        healths = self.lending.healths(holders)
+        loans = []
+        sizes: dict[int, int] = {}
+        for row, (holder, target) in enumerate(zip(holders, targets_wad, strict=True)):
+            health = healths[row]
+            value = health.debt_value_at(target)
+            if value > health.borrow_limit_e8:
+                value = health.borrow_limit_e8
+                self.at_limit[holder] = health.limit_e8 * WAD // value if value else 0
+            if value not in sizes:
+                sizes[value] = self.lending.loan_of(self.debt, value)
+            loans.append(sizes[value])
+            if sizes[value]:
+                self.lending.account(holder).borrow(self.debt, sizes[value])
+        return loans
+
+    # -- acting -------------------------------------------------------------------------------------------------------
+
+    def intent(self, account: str, address: bytes, move: Move, health: Health, **facts: int) -> Intent | None:
+        """What carries out `move` for an account that stands as `health` says; None where there is nothing to do.
+
+        A position without collateral is left alone: there is nothing to save. One that can neither pay nor sell is
+        tried once, so that the reason stands in the record, and again when it can. `facts` are kept with the action.
+        """
+        if not health.debt_value_e8 or not health.collateral_value_e8:
+            return None
+        details: dict[str, int | str | bool | None] = {
+            "health_factor_wad": health.health_factor_wad,
+            "why": move.why,
+            "collateral": self.collateral,
+            "debt": self.debt,
+            **facts,
+        }
+        holder = self.lending.account(address)
+        if move.kind == "borrow":
+            room = min(health.debt_value_at(move.target_wad), health.borrow_limit_e8) - health.debt_value_e8 - 1
+            amount = self.lending.loan_of(self.debt, room) if room > 0 else 0
+            if not amount:
+                return None
+            return Intent("borrow", lambda: self._borrow(holder, amount), details | {"amount": amount}, account)
+        cash = self.cash(address)
+        if cash or self._sellable_e8(health):
+            self.stuck.discard(address)
+        elif address in self.stuck:
+            return None
+        elif move.kind == "exit" or (move.sells_collateral and self.exchange is not None):
+            self.stuck.add(address)
+        if move.kind == "exit":
+            return Intent("exit", lambda: self._exit(holder, move.sells_collateral), details | {"cash": cash}, account)
+        excess_e8 = health.debt_value_e8 - health.debt_value_at(move.target_wad)
+        if excess_e8 <= 0:
+            return None
+        needed = self._units_of(excess_e8)
+        if cash >= needed or not move.sells_collateral or self.exchange is None:
+            if not cash:
+                return None
+            amount = min(cash, needed)
+            return Intent("repay", lambda: self._repay(holder, amount), details | {"amount": amount}, account)
+        details |= {"target_wad": move.target_wad, "cash": cash}
+        return Intent("deleverage", lambda: self._deleverage(holder, move.target_wad), details, account)
+
+    def cash(self, address: bytes) -> int:
+        """What `address` holds of the debt asset."""
+        return Erc20(self.fork, self.debt).balance_of(address)
+
+    # -- carried out --------------------------------------------------------------------------------------------------
+
+    def _borrow(self, account: LendingAccount, amount: int) -> Details:
+        account.borrow(self.debt, amount)
+        return self._after(account, borrowed=amount)
+
+    def _repay(self, account: LendingAccount, amount: int) -> Details:
+        owed = account.debt(self.debt)
+        account.repay(self.debt, min(amount, owed) if amount < owed else None)
+        return self._after(account, repaid=min(amount, owed))
+
+    def _deleverage(self, account: LendingAccount, target_wad: int) -> Details:
+        with undone_on_failure(self.fork):
+            repaid, sold = self._pay_down(account, target_wad)
+        return self._after(account, repaid=repaid, sold=sold)
+
+    def _exit(self, account: LendingAccount, sells: bool) -> Details:
+        """Repay everything, with cash and then by selling collateral; take back the rest, and sell it if asked to."""
+        with undone_on_failure(self.fork):
+            repaid, sold = self._pay_down(account, None)
+            withdrawn = received = 0
+            if not account.debt(self.debt):
+                withdrawn = account.supplied(self.collateral)
+                account.withdraw(self.collateral)
+                if sells and self.exchange is not None:
+                    sale = self.exchange.sell(withdrawn, sender=account.address)
+                    sold, received = sold + sale.amount_in, sale.amount_out
+            left = account.debt(self.debt)
+        return self._after(account, repaid=repaid, sold=sold, received=received, withdrawn=withdrawn, debt_left=left)
+
+    def _pay_down(self, account: LendingAccount, target_wad: int | None) -> tuple[int, int]:
+        """Repay with cash, then with the proceeds of collateral, round by round, until the target or no debt at all.
+
+        Gives what was repaid and how much collateral was sold. Where it gets stuck it stops, and fails if nothing was
+        repaid at all.
+        """
+        repaid = sold = 0
+        for _ in range(ROUNDS):
+            owed, health = account.debt(self.debt), account.health()
+            wanted = self._to_repay(health, target_wad, owed)
+            if not wanted:
+                break
+            cash = min(self.cash(account.address), wanted)
+            if cash:
+                account.repay(self.debt, None if cash == owed else cash)
+                repaid += cash
+                if cash == wanted:
+                    continue
+                health = account.health()
+            try:
+                exchange, amount = self._to_sell(account, health, target_wad, wanted - cash)
+            except ActionRefused:
+                if repaid:
+                    break
+                raise
+            try:
+                with undone_on_failure(self.fork):
+                    account.withdraw(self.collateral, amount)
+                    sale = exchange.sell(amount, sender=account.address)
+            except ExecutionError:
+                if repaid:
+                    break
+                raise
+            sold += sale.amount_in
+        return repaid, sold
+
+    def _to_repay(self, health: Health, target_wad: int | None, owed: int) -> int:
+        if target_wad is None:
+            return owed
+        excess_e8 = health.debt_value_e8 - health.debt_value_at(target_wad)
+        # A sale at the pool's price misses the target by a little: what is within a ten-thousandth counts as there.
+        if excess_e8 <= health.debt_value_e8 // 10_000:
+            return 0
+        return min(owed, self._units_of(excess_e8))
+
+    def _units_of(self, value_e8: int) -> int:
+        """So much of the debt asset as is worth `value_e8` at least."""
+        unit, price = int(10 ** self.lending.decimals(self.debt)), self.lending.price_e8(self.debt)
+        return -(-value_e8 * unit // price)
+
+    def _to_sell(
+        self, account: LendingAccount, health: Health, target_wad: int | None, missing: int
+    ) -> tuple[Exchange, int]:
+        """How much collateral to sell now, and where: what is needed, at most what may be withdrawn."""
+        if self.exchange is None:
+            raise ActionRefused(
+                f"{missing} {self.debt} are missing to repay, and there is nowhere to sell {self.collateral}",
+                "give the borrower cash or a route",
+            )
+        supplied = account.supplied(self.collateral)
+        price, unit = self.lending.price_e8(self.collateral), int(10 ** self.lending.decimals(self.collateral))
+        if not supplied or not health.withdraw_limit_e8:
+            raise ActionRefused(f"there is no {self.collateral} left to sell", "the debt stays")
+        free = min(supplied, self._sellable_e8(health) * unit // price)
+        needed = self.exchange.needed_for(missing)
+        if target_wad is not None:
+            # Selling lowers the collateral too: x = missing / (1 − threshold / target), in terms of the pool's price.
+            share = health.limit_e8 * WAD // health.collateral_value_e8
+            if share >= target_wad:
+                raise ActionRefused(f"no sale of {self.collateral} leads to a health factor of {shown(target_wad)}")
+            needed = needed * target_wad // (target_wad - share)
+        amount = min(needed, free)
+        if not amount:
+            raise ActionRefused(
+                f"no {self.collateral} can be withdrawn at a health factor of {shown(health.health_factor_wad)}",
+                "above one, what is not needed for the debt can be sold",
+            )
+        return self.exchange, amount
+
+    def _sellable_e8(self, health: Health) -> int:
+        """The value of the collateral that may be withdrawn and sold while the debt is what it is."""
+        limit = health.withdraw_limit_e8
+        if self.exchange is None or not limit:
+            return 0
+        # Each unit of collateral counts with its share of the limit; what is above the debt is free.
+        kept_e8 = health.debt_value_e8 * _LEAST_PPM // _MILLION
+        return max(0, limit - kept_e8) * health.collateral_value_e8 // limit
+
+    def _after(self, account: LendingAccount, **facts: int) -> Details:
+        return {**facts, "health_factor_after_wad": account.health().health_factor_wad}

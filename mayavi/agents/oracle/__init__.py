@@ -1,0 +1,1 @@
+"""Agents that move price feeds, and the reference prices other agents look up."""

@@ -1,0 +1,130 @@
+"""Shocks to a price feed: at once, little by little, or along a path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from mayavi.agents.base import Agent, Details, Intent, StepResult, World
+from mayavi.agents.quantities import Number, exactly
+from mayavi.errors import BadArgument
+from mayavi.protocols.chainlink.price_feed import PriceFeed
+
+
+class Shock(Protocol):
+    """What becomes of a price."""
+
+    def share(self, step: int) -> Fraction | None:
+        """The price at `step` as a share of the one before the shock; None before it begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepShock:
+    """By `by`, such as -0.3 for minus 30 %, all at once at step `at`."""
+
+    at: int
+    by: Number
+
+    def __post_init__(self) -> None:
+        _checked(self.by, self.at)
+
+    def share(self, step: int) -> Fraction | None:
+        """All of it from `at` on."""
+        return 1 + exactly(self.by) if step >= self.at else None
+
+
+@dataclass(frozen=True, slots=True)
+class RampShock:
+    """In a straight line from step `start`, where the price is still what it was, to `by` at step `end`."""
+
+    start: int
+    end: int
+    by: Number
+
+    def __post_init__(self) -> None:
+        _checked(self.by, self.start)
+        if self.end <= self.start:
+            raise BadArgument(f"a ramp from step {self.start} to {self.end} has no length", "give a later end")
+
+    def share(self, step: int) -> Fraction | None:
+        """So much of it as the steps since `start` are of the whole way."""
+        if step < self.start:
+            return None
+        passed = Fraction(min(step, self.end) - self.start, self.end - self.start)
+        return 1 + exactly(self.by) * passed
+
+
+@dataclass(frozen=True, slots=True)
+class PathShock:
+    """One share of the price before it for each step from `start` on, such as 0.97, 0.90, 0.95; the last one stays."""
+
+    shares: Sequence[Number]
+    start: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.shares:
+            raise BadArgument("a path without prices leads nowhere", "give a share for each step, such as [0.97, 0.9]")
+        for share in self.shares:
+            _checked(exactly(share, "a share of a price") - 1, self.start)
+
+    def share(self, step: int) -> Fraction | None:
+        """The share of this step."""
+        if step < self.start:
+            return None
+        return exactly(self.shares[min(step - self.start, len(self.shares) - 1)])
+
+
+class OracleShockAgent(Agent):
+    """Moves `feeds` as `shock` says: `StepShock`, `RampShock` or `PathShock`.
+
+    Each feed is moved from what it answers when the shock begins, rounded down to its own decimals, and only when its
+    answer changes. What follows a feed, such as the adapter of a staked token, follows it here too. A feed that another
+    agent posts prices to as well shows whatever was posted last.
+
+        OracleShockAgent("crash", feeds=["Chainlink.ETH/USD"], shock=StepShock(at=5, by=-0.3))
+    """
+
+    def __init__(self, name: str, *, feeds: Sequence[str], shock: Shock) -> None:
+        super().__init__(name)
+        if isinstance(feeds, str) or not feeds:
+            raise BadArgument(f"'{name}' shocks the feeds {feeds!r}", "give a list of names, at least one")
+        self.feeds, self.shock = tuple(feeds), shock
+
+    def prepare(self, world: World) -> None:
+        """Open the feeds."""
+        self._open = [PriceFeed(world.fork, feed) for feed in self.feeds]
+        self._before: dict[str, int] = {}
+
+    def step(self, world: World, step_idx: int) -> StepResult:
+        """Move what has to be moved at this step."""
+        del world
+        share = self.shock.share(step_idx)
+        if share is None:
+            return self.rests("the shock has not begun")
+        intents = []
+        for feed in self._open:
+            now = feed.answer
+            before = self._before.setdefault(feed.name, now)
+            wanted = before * share.numerator // share.denominator
+            if wanted != now:
+                intents.append(posting("shock_price", feed, now, wanted))
+        return StepResult(tuple(intents), f"{float(share):.6g} of the price before")
+
+
+def posting(kind: str, feed: PriceFeed, now: int, answer: int, **more: str) -> Intent:
+    """What makes `feed` answer `answer` instead of `now`."""
+
+    def run() -> Details:
+        return {"round": feed.move(answer).round_id}
+
+    facts: Details = {"feed": feed.name, "answer_before": now, "answer": answer, "decimals": feed.decimals, **more}
+    return Intent(kind, run, facts)
+
+
+def _checked(by: Number, step: int) -> None:
+    if exactly(by, "a fraction of a price") <= -1:
+        raise BadArgument(f"a shock of {by} leaves no price", "-0.3 is minus 30 %, and more than -1 it cannot be")
+    if step < 0:
+        raise BadArgument(f"step {step} is before the first", "steps count from 0")

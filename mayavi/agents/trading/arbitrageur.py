@@ -1,0 +1,146 @@
+"""Somebody who keeps a pool near the price elsewhere, because it pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from mayavi.agents.base import Agent, Details, StepResult, World
+from mayavi.agents.gas import gas_value_e8
+from mayavi.agents.oracle.reference import OutsidePrices, ReferencePrices
+from mayavi.agents.trading.selling import sqrt_price_x96
+from mayavi.errors import BadArgument
+from mayavi.protocols.tokens import Erc20
+from mayavi.protocols.uniswap.market import UniswapV3
+from mayavi.protocols.uniswap.pool import UniswapV3Pool
+
+_FEE_UNIT = 10**6
+_GAS_BESIDE_THE_SWAP = 120_000  # the transaction itself and two approvals
+_MORE_THAN_ANY_POOL_HAS = 2**127
+
+
+class Trade(NamedTuple):
+    """A trade that would pay: `amount_in` of one token for `amount_out` of the other, up to a price."""
+
+    token_in: str
+    token_out: str
+    amount_in: int
+    amount_out: int
+    limit_x96: int
+    profit_e8: int
+
+
+class ArbitrageurAgent(Agent):
+    """Trades on a Uniswap V3 pool whenever its price is so far from the reference that it pays after fee and gas.
+
+    It buys what is cheap in the pool, up to a square root price limit. By default it stops where the next unit would
+    cost more, fee included, than it is worth: that brings the most, and leaves the pool off by its fee at most. With
+    `to="reference"` it goes on to the reference price itself, if the whole of it pays.
+
+    It trades out of what it holds: `capital`, by token. It does not move money between markets, so one that runs out of
+    a token stops trading that way. Prices are those of the run's processes, or of feeds with `FeedPrices`.
+
+        ArbitrageurAgent("arb", pool=("WETH", "USDC", 500), capital={"WETH": 10**21, "USDC": 10**12},
+                         reference=FeedPrices({"WETH": "Chainlink.ETH/USD", "USDC": "Chainlink.USDC/USD"}))
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pool: tuple[str, str, int],
+        capital: Mapping[str, int],
+        reference: ReferencePrices | None = None,
+        to: Literal["edge", "reference"] = "edge",
+        priority_fee_wei: int = 0,
+    ) -> None:
+        super().__init__(name)
+        if to not in ("edge", "reference"):
+            raise BadArgument(f"an arbitrageur does not trade to '{to}'", "to='edge' or to='reference'")
+        self.tokens, self.fee = (pool[0], pool[1]), pool[2]
+        self.capital = dict(capital)
+        self.reference: ReferencePrices = OutsidePrices() if reference is None else reference
+        self.to, self.priority_fee_wei = to, priority_fee_wei
+
+    def prepare(self, world: World) -> None:
+        """Find the pool and take the capital."""
+        self.address = world.address(self.name)
+        self.pool: UniswapV3Pool = UniswapV3(world.fork).pool(*self.tokens, self.fee)
+        for token, amount in self.capital.items():
+            world.fork.deal(token, self.address, amount)
+
+    def step(self, world: World, step_idx: int) -> StepResult:
+        """Compare the pool with the reference, and trade if it pays."""
+        del step_idx
+        prices = {token: self.reference.usd_e8(world, token) for token in self.tokens}
+        found = self._trade(world, prices)
+        if isinstance(found, str):
+            return self.rests(found)
+        details: Details = {
+            "pool": world.fork.name(self.pool.address),
+            "token_in": found.token_in,
+            "token_out": found.token_out,
+            "reference_in_e8": prices[found.token_in],
+            "reference_out_e8": prices[found.token_out],
+            "expected_profit_e8": found.profit_e8,
+            "limit_x96": found.limit_x96,
+        }
+        return self.does(
+            "arbitrage",
+            lambda: self._carry_out(world, found, prices),
+            details=details,
+            priority_fee_wei=self.priority_fee_wei,
+            note=f"{found.token_out} is cheap",
+        )
+
+    def _trade(self, world: World, prices: dict[str, int]) -> Trade | str:
+        """The trade that pays, or why there is none."""
+        pool, root = self.pool, self.pool.sqrt_price_x96
+        names = {world.fork.address_of(token): token for token in self.tokens}
+        zero, one = names[pool.token0.address], names[pool.token1.address]
+        fair = Fraction(prices[zero], prices[one])
+        units = pool.token0.decimals, pool.token1.decimals
+        kept = Fraction(_FEE_UNIT - self.fee, _FEE_UNIT)
+        # Where a unit more costs what it is worth: below the fair price when buying token0, above it when selling.
+        lowest, highest = (sqrt_price_x96(price, *units, token0=True) for price in (fair * kept, fair / kept))
+        exact = sqrt_price_x96(fair, *units, token0=True)
+        if lowest <= root <= highest:
+            return "the price is within the fee of the reference"
+        token_in, token_out = (one, zero) if root < lowest else (zero, one)
+        edge = lowest if root < lowest else highest
+        limit = exact if self.to == "reference" else edge
+        held = Erc20(world.fork, token_in).balance_of(self.address)
+        if not held:
+            return f"there is no {token_in} to trade with"
+        uniswap, route = UniswapV3(world.fork), (token_in, token_out, self.fee)
+        there = uniswap.quote_exact_output(route, _MORE_THAN_ANY_POOL_HAS, sqrt_price_limit_x96=limit).amount_in
+        amount = min(held, there)
+        quote = uniswap.quote_exact_input(route, amount, sqrt_price_limit_x96=limit)
+        gas = gas_value_e8(world, quote.gas_estimate + _GAS_BESIDE_THE_SWAP, priority_fee_wei=self.priority_fee_wei)
+        profit = self._gain_e8(world, prices, token_in, token_out, amount, quote.amount_out) - gas
+        if profit <= 0:
+            return "the price is off, and to trade on it does not pay"
+        return Trade(token_in, token_out, amount, quote.amount_out, limit, profit)
+
+    def _gain_e8(
+        self, world: World, prices: dict[str, int], token_in: str, token_out: str, amount_in: int, amount_out: int
+    ) -> int:
+        unit_in, unit_out = (10 ** Erc20(world.fork, token).decimals for token in (token_in, token_out))
+        return int(amount_out * prices[token_out] // unit_out - -(-amount_in * prices[token_in] // unit_in))
+
+    def _carry_out(self, world: World, trade: Trade, prices: dict[str, int]) -> Details:
+        # Whoever was faster has moved the price: the limit stops where it no longer pays, or refuses altogether.
+        swap = UniswapV3(world.fork).swap_exact_input(
+            (trade.token_in, trade.token_out, self.fee),
+            trade.amount_in,
+            sender=self.address,
+            sqrt_price_limit_x96=trade.limit_x96,
+        )
+        gain = self._gain_e8(world, prices, trade.token_in, trade.token_out, swap.amount_in, swap.amount_out)
+        return {
+            "amount_in": swap.amount_in,
+            "amount_out": swap.amount_out,
+            "profit_e8": gain,
+            "sqrt_price_after_x96": self.pool.sqrt_price_x96,
+        }

@@ -1,0 +1,113 @@
+"""Somebody who keeps a Curve pool near the prices elsewhere, because it pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import permutations
+from typing import NamedTuple
+
+from mayavi.agents.base import Agent, Details, StepResult, World
+from mayavi.agents.gas import gas_value_e8
+from mayavi.agents.oracle.reference import ReferencePrices
+from mayavi.errors import ActionRefused
+from mayavi.protocols.curve.pool import CurveStableSwap
+from mayavi.protocols.tokens import Erc20
+
+_POINTS = 24
+_ROUNDS = 3
+_GAS = 250_000  # an exchange and two approvals, what it reckons with
+
+
+class _Trade(NamedTuple):
+    coin_in: str
+    coin_out: str
+    amount_in: int
+    gain_e8: int
+
+
+class CurveArbitrageur(Agent):
+    """Exchanges on a Curve pool whichever two coins bring the most at the prices of `reference`, after fee and gas.
+
+    What an amount gains rises to a peak and falls again; the peak is found by asking the pool for a row of amounts, and
+    again between the neighbours of the best. It trades out of `capital`, by coin in smallest units, and moves nothing
+    between markets.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        pool: str,
+        capital: Mapping[str, int],
+        reference: ReferencePrices,
+        priority_fee_wei: int = 0,
+    ) -> None:
+        super().__init__(name)
+        self.pool, self.capital, self.reference = pool, dict(capital), reference
+        self.priority_fee_wei = priority_fee_wei
+
+    def prepare(self, world: World) -> None:
+        """Take the capital."""
+        self.address = world.address(self.name)
+        self.curve = CurveStableSwap(world.fork, self.pool)
+        self.coins = tuple(coin.symbol for coin in self.curve.coins)
+        self.units = {coin.symbol: int(10**coin.decimals) for coin in self.curve.coins}
+        for coin, amount in self.capital.items():
+            world.fork.deal(coin, self.address, amount)
+
+    def step(self, world: World, step_idx: int) -> StepResult:
+        """Find what pays most, and want it."""
+        del step_idx
+        prices = {coin: self.reference.usd_e8(world, coin) for coin in self.coins}
+        gas = gas_value_e8(world, _GAS, priority_fee_wei=self.priority_fee_wei)
+        best: _Trade | None = None
+        for coin_in, coin_out in permutations(self.coins, 2):
+            trade = self._best(world, coin_in, coin_out, prices)
+            if trade is not None and trade.gain_e8 > gas and (best is None or trade.gain_e8 > best.gain_e8):
+                best = trade
+        if best is None:
+            return self.rests("the pool is near the prices outside")
+        chosen = best
+        details: Details = {
+            "pool": self.pool,
+            "token_in": chosen.coin_in,
+            "token_out": chosen.coin_out,
+            "expected_profit_e8": chosen.gain_e8 - gas,
+        }
+        return self.does(
+            "arbitrage",
+            lambda: self._carry_out(chosen, prices),
+            details=details,
+            priority_fee_wei=self.priority_fee_wei,
+            note=f"{chosen.coin_out} is cheap",
+        )
+
+    def _best(self, world: World, coin_in: str, coin_out: str, prices: Mapping[str, int]) -> _Trade | None:
+        held = Erc20(world.fork, coin_in).balance_of(self.address)
+        low, high = min(self.units[coin_in], held), held
+        if not held or self._gains(coin_in, coin_out, [low], prices)[0] <= 0:
+            return None
+        amounts = sorted({low * (1 << power) for power in range(_POINTS * 2) if low << power < high} | {high})
+        for _ in range(_ROUNDS):
+            gains = self._gains(coin_in, coin_out, amounts, prices)
+            at = max(range(len(amounts)), key=gains.__getitem__)
+            found = _Trade(coin_in, coin_out, amounts[at], gains[at])
+            low, high = amounts[max(at - 1, 0)], amounts[min(at + 1, len(amounts) - 1)]
+            amounts = sorted({low + (high - low) * part // _POINTS for part in range(_POINTS + 1)} | {found.amount_in})
+        return found
+
+    def _gains(self, coin_in: str, coin_out: str, amounts: list[int], prices: Mapping[str, int]) -> list[int]:
+        outs = self.curve.quote_many(coin_in, coin_out, amounts)
+        return [self._gain(coin_in, coin_out, given, got, prices) for given, got in zip(amounts, outs, strict=True)]
+
+    def _gain(self, coin_in: str, coin_out: str, given: int, got: int, prices: Mapping[str, int]) -> int:
+        return got * prices[coin_out] // self.units[coin_out] - -(-given * prices[coin_in] // self.units[coin_in])
+
+    def _carry_out(self, trade: _Trade, prices: Mapping[str, int]) -> Details:
+        """Whoever was faster has left less to gain: it asks again, and does nothing where nothing is left."""
+        got = self.curve.quote(trade.coin_in, trade.coin_out, trade.amount_in)
+        if self._gain(trade.coin_in, trade.coin_out, trade.amount_in, got, prices) <= 0:
+            raise ActionRefused(f"{trade.coin_out} is no longer cheap on {self.pool}", "somebody was faster")
+        done = self.curve.exchange(trade.coin_in, trade.coin_out, trade.amount_in, sender=self.address)
+        gain = self._gain(trade.coin_in, trade.coin_out, trade.amount_in, done.received, prices)
+        return {"amount_in": trade.amount_in, "amount_out": done.received, "profit_e8": gain}

@@ -1,0 +1,87 @@
+"""Where an agent sells one token for another: a way over Uniswap V3, or a pool of Curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from mayavi.agents.quantities import MILLION
+from mayavi.errors import ActionRefused
+from mayavi.evm.fork import Fork
+from mayavi.protocols.curve.pool import CurveStableSwap
+from mayavi.protocols.tokens import Erc20
+from mayavi.protocols.uniswap.market import UniswapV3
+from mayavi.protocols.uniswap.route import RouteLike
+
+_CURVE_MARGIN_PPM = 1_000_100  # Curve tells what an amount brings, not what brings an amount: a little more, to be sure
+
+
+class Sold(NamedTuple):
+    """What a sale took and gave."""
+
+    amount_in: int
+    amount_out: int
+
+
+class Exchange(Protocol):
+    """A place that buys one token for another. Amounts are in smallest units."""
+
+    def needed_for(self, amount_out: int) -> int:
+        """How much has to be sold to get `amount_out`, or a little more."""
+
+    def sell(self, amount_in: int, *, sender: bytes) -> Sold:
+        """Sell `amount_in`."""
+
+
+@dataclass(frozen=True, slots=True)
+class UniswapExchange:
+    """A route over Uniswap V3."""
+
+    fork: Fork
+    route: RouteLike
+
+    def needed_for(self, amount_out: int) -> int:
+        """As the quoter says, exactly."""
+        return UniswapV3(self.fork).quote_exact_output(self.route, amount_out).amount_in
+
+    def sell(self, amount_in: int, *, sender: bytes) -> Sold:
+        """Sell `amount_in` over the route."""
+        swap = UniswapV3(self.fork).swap_exact_input(self.route, amount_in, sender=sender)
+        return Sold(swap.amount_in, swap.amount_out)
+
+
+@dataclass(frozen=True, slots=True)
+class CurveExchange:
+    """Two coins of a Curve pool."""
+
+    fork: Fork
+    pool: str
+    coin_in: str
+    coin_out: str
+
+    @property
+    def curve(self) -> CurveStableSwap:
+        """The pool."""
+        return CurveStableSwap(self.fork, self.pool)
+
+    def peg_ppm(self) -> int:
+        """What one whole coin brings of the other, fee included, in millionths."""
+        curve = self.curve
+        units = [10 ** curve.coins[curve.index(coin)].decimals for coin in (self.coin_in, self.coin_out)]
+        return curve.quote(self.coin_in, self.coin_out, units[0]) * MILLION // int(units[1])
+
+    def needed_for(self, amount_out: int) -> int:
+        """By the price that about so much gets: a hundredth of a percent more than that."""
+        peg = self.peg_ppm()
+        if not peg:
+            raise ActionRefused(f"{self.coin_in} brings nothing on {self.pool}")
+        units = [10 ** Erc20(self.fork, coin).decimals for coin in (self.coin_in, self.coin_out)]
+        about = max(1, amount_out * units[0] * MILLION // (units[1] * peg))
+        brings = max(1, self.curve.quote(self.coin_in, self.coin_out, about))
+        needed: int = -(-about * amount_out * _CURVE_MARGIN_PPM // (brings * MILLION))
+        return needed
+
+    def sell(self, amount_in: int, *, sender: bytes) -> Sold:
+        """Exchange `amount_in` on the pool."""
+        done = self.curve.exchange(self.coin_in, self.coin_out, amount_in, sender=sender)
+        return Sold(amount_in, done.received)

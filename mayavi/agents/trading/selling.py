@@ -1,0 +1,153 @@
+"""How somebody sells what it got over time: at once, in equal parts, or only at a good price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import isqrt
+from typing import TYPE_CHECKING, Protocol
+
+from mayavi.agents.quantities import Number, exactly
+from mayavi.errors import ActionRefused, BadArgument
+from mayavi.protocols.tokens import Erc20
+from mayavi.protocols.uniswap.market import UniswapV3
+from mayavi.protocols.uniswap.route import Route, RouteLike
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.protocols.uniswap.pool import UniswapV3Pool
+
+
+@dataclass(slots=True)
+class Tranche:
+    """Something to sell that came at step `since`."""
+
+    amount: int
+    since: int
+    sold: int = 0
+
+    @property
+    def left(self) -> int:
+        """What has not been sold."""
+        return self.amount - self.sold
+
+
+class SalePlan(Protocol):
+    """When to sell what. Plans have no state, so one may serve many."""
+
+    @property
+    def least_price(self) -> Fraction | None:
+        """The price, in whole tokens of what it is sold for, below which nothing is sold; None for any price."""
+
+    def due(self, tranche: Tranche, step: int) -> int:
+        """How much of `tranche` is to be sold at `step`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SellsAtOnce:
+    """Everything, as soon as it is there."""
+
+    least_price: Fraction | None = None
+
+    def due(self, tranche: Tranche, step: int) -> int:
+        """All that is left."""
+        del step
+        return tranche.left
+
+
+@dataclass(frozen=True, slots=True)
+class SellsOverSteps:
+    """Each tranche in `steps` equal parts, one a step (TWAP); what could not be sold in time is added to the next."""
+
+    steps: int
+    least_price: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise BadArgument(f"{self.steps} steps are no time to sell in", "give at least 1")
+
+    def due(self, tranche: Tranche, step: int) -> int:
+        """What should have been sold by the end of `step`, less what was: parts differ by one unit at most."""
+        passed = min(step - tranche.since + 1, self.steps)
+        return tranche.amount * passed // self.steps - tranche.sold
+
+
+class SellsAbove:
+    """Everything, but never below `price`, in whole tokens of what it is sold for.
+
+    Through one pool the sale stops where the pool's price has come down to it; over several, all is sold while the
+    quoter's average price is not below it.
+    """
+
+    def __init__(self, price: Number) -> None:
+        self.least_price: Fraction | None = exactly(price, "a price")
+        if self.least_price <= 0:
+            raise BadArgument(f"a price of {price} is no threshold", "give one above zero")
+
+    def due(self, tranche: Tranche, step: int) -> int:
+        """All that is left."""
+        del step
+        return tranche.left
+
+
+def price_is_met(fork: Fork, route: RouteLike, amount: int, least: Fraction | None) -> bool:
+    """Whether something can be sold at `least` or above now."""
+    if least is None:
+        return True
+    way = Route.of(fork, route)
+    if way.single:
+        pool = UniswapV3(fork).pool(*way.hops[0])
+        root, limit = pool.sqrt_price_x96, _limit_x96(pool, way, least)
+        return root > limit if way.token_in == pool.token0.address else root < limit
+    quote = UniswapV3(fork).quote_exact_input(route, amount)
+    return _price(fork, way, amount, quote.amount_out) >= least
+
+
+def sell(
+    fork: Fork, route: RouteLike, amount: int, *, sender: bytes, least: Fraction | None = None
+) -> dict[str, int | str | bool | None]:
+    """Sell up to `amount` over `route`: what was sold and received, and a pool's price before and after."""
+    way, uniswap = Route.of(fork, route), UniswapV3(fork)
+    if not way.single:
+        bound = 0
+        if least is not None:
+            units = (
+                least * amount * 10 ** Erc20(fork, way.token_out).decimals / 10 ** Erc20(fork, way.token_in).decimals
+            )
+            bound = -(-units.numerator // units.denominator)
+        swap = uniswap.swap_exact_input(route, amount, sender=sender, min_amount_out=bound)
+        return {"sold": swap.amount_in, "received": swap.amount_out}
+    pool = uniswap.pool(*way.hops[0])
+    before, limit = pool.sqrt_price_x96, 0
+    if least is not None:
+        limit = _limit_x96(pool, way, least)
+        if not price_is_met(fork, route, amount, least):
+            price: Decimal = pool.price(way.token_in)
+            raise ActionRefused(f"the pool pays {price:.8g}, and nothing is sold below {float(least):.8g}")
+    swap = uniswap.swap_exact_input(route, amount, sender=sender, sqrt_price_limit_x96=limit)
+    after = pool.sqrt_price_x96
+    return {
+        "sold": swap.amount_in,
+        "received": swap.amount_out,
+        "sqrt_price_before_x96": before,
+        "sqrt_price_after_x96": after,
+    }
+
+
+def sqrt_price_x96(price: Fraction, decimals_in: int, decimals_out: int, *, token0: bool) -> int:
+    """The square root price of a pool where one whole token costs `price` whole others; `token0`: it is token0."""
+    above, below = price.numerator * 10**decimals_out, price.denominator * 10**decimals_in
+    above, below = (above, below) if token0 else (below, above)
+    return isqrt((above << 192) // below)
+
+
+def _limit_x96(pool: UniswapV3Pool, way: Route, least: Fraction) -> int:
+    token0 = way.token_in == pool.token0.address
+    token, other = (pool.token0, pool.token1) if token0 else (pool.token1, pool.token0)
+    return sqrt_price_x96(least, token.decimals, other.decimals, token0=token0)
+
+
+def _price(fork: Fork, way: Route, amount_in: int, amount_out: int) -> Fraction:
+    unit_in, unit_out = (int(10 ** Erc20(fork, token).decimals) for token in (way.token_in, way.token_out))
+    return Fraction(amount_out * unit_in, amount_in * unit_out)

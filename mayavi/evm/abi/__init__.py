@@ -1,0 +1,1 @@
+"""Solidity ABI: types, codecs, contract interfaces and revert reasons."""

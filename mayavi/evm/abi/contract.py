@@ -1,0 +1,167 @@
+"""Contracts as Python objects: `pool.supply(asset, amount, user, 0, sender=user)`.
+
+`Function`, `Event`, `Error` and `Interface` describe a contract; `Contract` binds one to an address and a fork.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from mayavi.errors import AmbiguousName, BadArgument, CallReverted, UnknownAttribute, UnknownName, UsageError
+from mayavi.evm.abi.interface import Error, Event, EventLog, Function, Interface, Log
+from mayavi.evm.abi.reverts import decode_revert
+from mayavi.evm.address import AddressLike, checksum, to_address
+
+__all__ = ["BoundFunction", "Chain", "Contract", "Error", "Event", "EventLog", "Function", "Interface", "Log"]
+
+
+_OPTIONS = frozenset({"sender", "value", "gas", "gas_price", "priority_fee", "check"})
+
+
+class Chain(Protocol):
+    """What a contract is called on; `mayavi.evm.fork.Fork` is one."""
+
+    @property
+    def call(self) -> Callable[..., bytes]:
+        """`call(to, data, **options)`: the output of a call that leaves no trace; `CallReverted` when it reverts."""
+
+    @property
+    def send(self) -> Callable[..., Any]:
+        """`send(to, data, **options)`: the receipt of a transaction; `CallReverted` when it reverts."""
+
+    def name(self, address: bytes, /) -> str:
+        """What people call `address`."""
+
+
+class Contract:
+    """A contract at an address.
+
+    A function is an attribute: `token.balanceOf(alice)` calls a `view` or `pure` function and gives what it returns;
+    any other is sent as a transaction, and `token.transfer(bob, 5, sender=alice)` gives its receipt. Options (`sender`,
+    `value`, …) go to the fork as they are. `token.transfer.call(…)` and `.send(…)` choose the way explicitly. Overloads
+    are told apart by the number of arguments or by full signature: `token["mint(address,uint256)"](alice, 5)`; square
+    brackets also reach a function whose name is taken by an attribute of this class.
+    """
+
+    def __init__(self, address: AddressLike, abi: Any, fork: Chain | None = None, *, name: str = "") -> None:
+        self.address = to_address(address)
+        self.interface = Interface.of(abi, name)
+        self.fork = fork
+        self.name = name or self.interface.name
+
+    def __getattr__(self, name: str) -> BoundFunction:
+        if name.startswith("__") or "interface" not in self.__dict__:  # half made, as while unpickling
+            raise AttributeError(name)
+        try:
+            bound = self[name]
+        except UnknownName as error:
+            raise UnknownAttribute(error.message, error.hint) from None
+        self.__dict__[name] = bound
+        return bound
+
+    def __getitem__(self, name: str) -> BoundFunction:
+        if "(" in name:
+            return BoundFunction(self, [self.interface.function(name)])
+        return BoundFunction(self, self.interface.overloads(name))
+
+    def events(self, receipt: Any, name: str | None = None) -> list[EventLog]:
+        """What this contract emitted in `receipt`, decoded and in order; with `name`, that event only."""
+        wanted = None if name is None else self.interface.event(name)
+        decoded = (self.interface.decode_log(log) for log in _logs_of(receipt) if log.address == self.address)
+        return [log for log in decoded if log is not None and (wanted is None or log.event is wanted)]
+
+    def __dir__(self) -> Iterable[str]:
+        return {*super().__dir__(), *(function.name for function in self.interface.functions.values())}
+
+    def __repr__(self) -> str:
+        return f"<contract {self.name + ' ' if self.name else ''}at {checksum(self.address)}>"
+
+
+class BoundFunction:
+    """A function of a contract, ready to be called."""
+
+    __slots__ = ("_only", "contract", "overloads")
+
+    def __init__(self, contract: Contract, overloads: list[Function]) -> None:
+        self.contract, self.overloads = contract, overloads
+        self._only = overloads[0] if len(overloads) == 1 else None
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Call a `view` or `pure` function, send a transaction for any other."""
+        if not options.keys() <= _OPTIONS:
+            stray = min(options.keys() - _OPTIONS)
+            raise BadArgument(
+                f"'{stray}' is no option of a call",
+                f"arguments go by position; options are {', '.join(sorted(_OPTIONS))}",
+            )
+        function = self._only or self._select(args)
+        return self._call(function, args, options) if function.reads else self._send(function, args, options)
+
+    def call(self, *args: Any, **options: Any) -> Any:
+        """What the function returns, with no effect on the fork."""
+        return self._call(self._only or self._select(args), args, options)
+
+    def send(self, *args: Any, **options: Any) -> Any:
+        """Send the function as a transaction; its receipt."""
+        return self._send(self._only or self._select(args), args, options)
+
+    def encode(self, *args: Any) -> bytes:
+        """The calldata alone."""
+        return (self._only or self._select(args)).encode(*args)
+
+    @property
+    def function(self) -> Function:
+        """The function itself; `AmbiguousName` where the name is overloaded."""
+        return self._only or self.contract.interface.function(self.overloads[0].name)
+
+    def _call(self, function: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        try:
+            output = self._fork.call(self.contract.address, function.encode(*args), **options)
+        except CallReverted as error:
+            raise self._explained(error, function) from None
+        return function.decode(output)
+
+    def _send(self, function: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        try:
+            return self._fork.send(self.contract.address, function.encode(*args), **options)
+        except CallReverted as error:
+            raise self._explained(error, function) from None
+
+    @property
+    def _fork(self) -> Chain:
+        if self.contract.fork is None:
+            raise UsageError(f"{self.contract!r} is bound to no fork", "give one: Contract(address, abi, fork)")
+        return self.contract.fork
+
+    def _explained(self, error: CallReverted, function: Function) -> CallReverted:
+        reason = decode_revert(error.output, [self.contract.interface])
+        where = self.contract.name or self._fork.name(self.contract.address)
+        return CallReverted(
+            f"{function.name} of {where} reverted: {reason}",
+            reason.hint or error.hint,
+            reason=reason,
+            output=error.output,
+            gas_used=error.gas_used,
+        )
+
+    def _select(self, args: tuple[Any, ...]) -> Function:
+        fitting = [each for each in self.overloads if len(each.signature.inputs) == len(args)]
+        if len(fitting) == 1:
+            return fitting[0]
+        name = self.overloads[0].name
+        texts = ", ".join(each.text for each in fitting or self.overloads)
+        if not fitting:
+            raise BadArgument(f"no function '{name}' takes {len(args)} arguments: {texts}")
+        raise AmbiguousName(
+            f"function '{name}' with {len(args)} arguments has {len(fitting)} signatures: {texts}",
+            f'choose one by its full signature: contract["{fitting[0].text}"]',
+        )
+
+    def __repr__(self) -> str:
+        return f"<{' | '.join(each.text for each in self.overloads)} of {self.contract!r}>"
+
+
+def _logs_of(receipt: Any) -> Iterable[Log]:
+    logs: Iterable[Log] = getattr(receipt, "logs", receipt)
+    return logs

@@ -1,0 +1,1 @@
+"""JSON-RPC client, cache and remote state of a chain."""

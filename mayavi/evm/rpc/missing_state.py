@@ -1,0 +1,91 @@
+"""State that is not there: fetched from the node where there is one, refused by name where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mayavi import _kernel
+from mayavi.errors import RpcBadAnswer, StateError, TransactionInvalid
+from mayavi.evm import failures
+from mayavi.evm.failures import Missing
+from mayavi.evm.hashing import keccak256
+
+if TYPE_CHECKING:
+    from mayavi.evm.rpc.remote import RemoteState
+
+T = TypeVar("T")
+Transaction = tuple[bytes, bytes, bytes, int]
+"""To, data, sender, value: enough for a node to say what it will touch."""
+
+
+class Learner:
+    """Runs things on an EVM until they miss nothing, teaching it what they missed."""
+
+    __slots__ = ("_evm", "_source", "remote")
+
+    def __init__(self, evm: _kernel.Evm, remote: RemoteState | None, source: dict[str, Any]) -> None:
+        self._evm = evm
+        self._source = source
+        self.remote = remote
+
+    def run(self, action: Callable[[], T], transaction: Transaction | None = None) -> T:
+        """The result of `action`, run again after each miss with what it missed; its failures explained."""
+        missed: list[Missing] = []
+        while True:
+            try:
+                return action()
+            except _kernel.MissingState as error:
+                if error.args[1] == missed:
+                    raise RpcBadAnswer(f"the node was asked and still {error.args[0]}") from None
+                missed = error.args[1]
+                self._learn(missed, transaction)
+                transaction = None
+            except (_kernel.Reverted, _kernel.Halted) as error:
+                raise failures.explained(error) from None
+            except RuntimeError as error:
+                if "borrowed" in str(error):
+                    raise StateError(
+                        "another thread is using this fork", "give each thread its own: `fork.copy()` is cheap"
+                    ) from None
+                raise
+            except _kernel.InvalidTransaction as error:
+                raise TransactionInvalid(f"invalid transaction: {error.args[0]}") from None
+
+    def _learn(self, missing: list[Missing], transaction: Transaction | None) -> None:
+        wanted = {item for item in missing if not self._make_up_hash(item)}
+        if not wanted:
+            return
+        if self.remote is None:
+            raise failures.missing_state(min(wanted), self._source) from None
+        if transaction is not None:
+            # The node can often tell at once what a call will touch: one round instead of many.
+            to, data, sender, value = transaction
+            for address, slots in self.remote.access_list(sender, to, data, value) or []:
+                wanted.add(("account", address, 0))
+                wanted.update(("slot", address, slot) for slot in slots)
+        # A slot comes with its account: the kernel keeps slots only of accounts it knows.
+        touched = {address for kind, address, _ in wanted if kind == "slot"}
+        wanted |= {("account", address, 0) for address in touched if not self._knows(address)}
+        facts = self.remote.fetch(sorted(wanted))
+        for address, (balance, nonce, code) in facts.accounts.items():
+            self._evm.learn_account(address, balance, nonce, code)
+        for address, values in facts.slots.items():
+            self._evm.learn_slots(address, values)
+        for number, block_hash in facts.block_hashes.items():
+            self._evm.learn_block_hash(number, block_hash)
+
+    def _knows(self, address: bytes) -> bool:
+        try:
+            self._evm.nonce(address)
+        except _kernel.MissingState:
+            return False
+        return True
+
+    def _make_up_hash(self, item: Missing) -> bool:
+        """Blocks mined here have no hash on any chain: theirs is made up, the same in every run."""
+        kind, _, number = item
+        if kind != "block_hash" or number <= int(self._source.get("block", -1)):
+            return False
+        self._evm.learn_block_hash(number, keccak256(b"mayavi block" + number.to_bytes(32, "big")))
+        return True

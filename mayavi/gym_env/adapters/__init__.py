@@ -1,0 +1,1 @@
+"""Rows as Gymnasium, Stable-Baselines3 and RLlib environments."""

@@ -1,0 +1,140 @@
+"""A batch of rows as a `gymnasium.vector.VectorEnv`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from mayavi.errors import UsageError
+from mayavi.gym_env.adapters.autoreset import EndlessRows
+from mayavi.gym_env.rendering import MODES, checked_mode, rendered
+from mayavi.gym_env.rows import Observations, RowsEnv
+
+_MODES = {
+    "next_step": AutoresetMode.NEXT_STEP,
+    "same_step": AutoresetMode.SAME_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
+
+
+class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
+    """N episodes at once, all of them stepped in one kernel call.
+
+    Row i of a batch seeded with s plays what a single environment seeded with s + i plays. A row whose episode is over
+    starts its next one as `autoreset_mode` says, which is one of gymnasium's: `next_step` (the default; the next action
+    of that row is ignored), `same_step` (the last observation and info are in `infos["final_obs"]` and
+    `infos["final_info"]`) or `disabled` (`reset(options={"reset_mask": mask})`). `reset(options={"episode": numbers})`
+    plays chosen episodes. With `exact_info` the infos hold the exact integers of every step.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  (gymnasium's own name; each batch has a copy with its mode)
+        "render_modes": list(MODES),
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(
+        self,
+        env: RowsEnv[Any],
+        *,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        exact_info: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        mode = _MODES.get(autoreset_mode) if isinstance(autoreset_mode, str) else autoreset_mode
+        if mode is None and isinstance(autoreset_mode, str):  # gymnasium's own values, such as "NextStep"
+            mode = next((each for each in AutoresetMode if each.value == autoreset_mode), None)
+        if mode is None:
+            raise UsageError(f"autoreset mode '{autoreset_mode}' is not known", f"take one of {', '.join(_MODES)}")
+        self.env, self.autoreset_mode, self.exact_info = env, mode, exact_info
+        self.render_mode = checked_mode(env, render_mode)
+        self.metadata = {**type(self).metadata, "render_modes": list(env.render_modes), "autoreset_mode": mode}
+        self.num_envs = env.rows
+        self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
+        self.observation_space = batch_space(env.observation_space, env.rows)
+        self.action_space = batch_space(env.action_space, env.rows)
+        self.play = EndlessRows(env)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Start episodes in all rows, or in those of `options["reset_mask"]`."""
+        self.play.seed(seed)
+        options = dict(options or {})
+        mask = np.asarray(options.pop("reset_mask", np.ones(self.num_envs)), dtype=np.bool_)
+        chosen = options.pop("episode", None)
+        if options:
+            raise UsageError(f"reset has no option '{next(iter(options))}'", "it has episode and reset_mask")
+        if mask.shape != (self.num_envs,):
+            raise UsageError(
+                f"reset_mask has the shape {mask.shape}", f"give one truth value for each of {self.num_envs} rows"
+            )
+        self.play.begin(
+            mask, None if chosen is None else np.broadcast_to(np.asarray(chosen), (self.num_envs,))[mask].tolist()
+        )
+        return self.env.observe(), self._infos(mask)
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Observations, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Step all rows."""
+        if self.autoreset_mode is AutoresetMode.NEXT_STEP and self.play.over.any():
+            return self._step_after_ends(actions)
+        if self.play.over.any():
+            raise UsageError("an episode is over", "reset its row: reset(options={'reset_mask': mask})")
+        stepped = self.play.step(actions)
+        observations, done = stepped.observations, stepped.done
+        infos = self._infos(np.ones(self.num_envs, dtype=np.bool_))
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and done.any():
+            final = {name: done if name.startswith("_") else values for name, values in infos.items()}
+            ends = {"final_obs": _objects(observations, done), "_final_obs": done, "final_info": final}
+            self.play.begin(done)
+            observations = np.where(done[:, None], self.env.observe(), observations)
+            infos = self._infos(np.ones(self.num_envs, dtype=np.bool_)) | ends | {"_final_info": done}
+        return observations, stepped.rewards, stepped.terminated, stepped.truncated, infos
+
+    def _step_after_ends(self, actions: Any) -> tuple[Any, ...]:
+        """Rows that are over start anew, and nothing else happens to them; the others act."""
+        over = self.play.over.copy()
+        self.play.begin(over)
+        none = np.zeros(self.num_envs, dtype=np.bool_)
+        if over.all():
+            return self.env.observe(), np.zeros(self.num_envs), none, none.copy(), self._infos(over)
+        stepped = self.play.step(actions, ~over)
+        return stepped.observations, stepped.rewards, stepped.terminated, stepped.truncated, self._infos(~none)
+
+    def _infos(self, told: NDArray[np.bool_]) -> dict[str, Any]:
+        if not self.exact_info:
+            return {}
+        infos: dict[str, Any] = {}
+        for name, values in row_infos(self.env).items():
+            infos[name] = values
+            infos[f"_{name}"] = told
+        return infos
+
+    def render(self) -> Any:
+        """All rows, one after the other."""
+        return tuple(rendered(self.env, row, self.render_mode) for row in range(self.num_envs))
+
+
+def row_infos(env: RowsEnv[Any]) -> dict[str, NDArray[Any]]:
+    """What an info says of each row: the exact integers, the episode, the step, how many actions were clipped."""
+    infos: dict[str, NDArray[Any]] = {}
+    for name, values in env.exact().items():
+        column = np.empty(env.rows, dtype=object)
+        for row, value in enumerate(values):  # one by one: a value may be a list, which NumPy would spread out
+            column[row] = value
+        infos[name] = column
+    infos |= {"episode_number": env.episodes.copy(), "step": env.steps.copy(), "clipped_actions": env.clipped.copy()}
+    return infos
+
+
+def _objects(values: NDArray[Any], told: NDArray[np.bool_]) -> NDArray[Any]:
+    column = np.full(len(values), None, dtype=object)
+    for row in np.flatnonzero(told):
+        column[row] = values[row].copy()
+    return column

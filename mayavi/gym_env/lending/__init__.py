@@ -1,0 +1,1 @@
+"""The borrower environments, written once for Aave V3 and Compound V3."""

@@ -1,0 +1,20 @@
+"""`mayavi/AaveBorrower-v0`: a borrower on Aave V3 whose prices stand still, so that interest decides."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from mayavi.gym_env.lending.aave import AaveDesk
+from mayavi.gym_env.lending.adapter import Desk
+from mayavi.gym_env.lending.config import LendingConfig
+from mayavi.gym_env.lending.env import THREE_SHARES, LendingRowsEnv
+
+
+class AaveBorrowerEnv(LendingRowsEnv[LendingConfig]):
+    """Twelve steps of 18,000 blocks, thirty days on Ethereum. Discrete actions: rest, repay what the wallet can, borrow
+    a quarter of what may still be borrowed.
+    """
+
+    name: ClassVar[str] = "aave"
+    desk_type: ClassVar[type[Desk]] = AaveDesk
+    shares_ppm: ClassVar[tuple[int, ...]] = THREE_SHARES

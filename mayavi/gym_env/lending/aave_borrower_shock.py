@@ -1,0 +1,22 @@
+"""`mayavi/AaveBorrowerShock-v0`: a borrower on Aave V3 whose collateral follows price paths with shocks."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from mayavi.gym_env.lending.aave import AaveDesk
+from mayavi.gym_env.lending.adapter import Desk
+from mayavi.gym_env.lending.config import ShockConfig
+from mayavi.gym_env.lending.env import LendingRowsEnv
+
+
+class AaveBorrowerShockEnv(LendingRowsEnv[ShockConfig]):
+    """Twenty-four steps of 18,000 blocks, sixty days on Ethereum.
+
+    Discrete actions: rest, repay a quarter of the debt, repay what the wallet can, borrow a quarter of what may still
+    be borrowed, borrow a half of it.
+    """
+
+    name: ClassVar[str] = "aave-shock"
+    config_type: ClassVar[type[Any]] = ShockConfig
+    desk_type: ClassVar[type[Desk]] = AaveDesk

@@ -1,0 +1,113 @@
+"""Compound V3 for the borrower's environments: read from the slots of the market, sent to the market."""
+
+from __future__ import annotations
+
+from mayavi.errors import UsageError
+from mayavi.evm.fleet import Program, Template, Word
+from mayavi.evm.fork import Fork
+from mayavi.evm.units import WAD
+from mayavi.gym_env.lending.adapter import BORROWER, LIQUIDATOR, MARKET, UNLIMITED, Desk, Standing, Terms
+from mayavi.markets.process import SECONDS_PER_YEAR
+from mayavi.protocols.compound.market import CompoundV3
+from mayavi.protocols.compound.storage import CompoundBooks, Owed
+from mayavi.protocols.health import NO_DEBT
+
+_AMOUNT = 36  # behind the selector and the asset
+_KINK = ["borrowKink() view returns (uint256)"]
+
+
+class CompoundDesk(Desk):
+    """The market of Compound V3 that lends `debt`."""
+
+    def __init__(self, fork: Fork, collateral: str, debt: str) -> None:
+        super().__init__(fork, collateral, debt)
+        self.market = CompoundV3(fork, f"c{debt}v3")
+        if not self.market.is_base(debt):
+            raise UsageError(
+                f"{self.market.symbol} lends {self.market.base.symbol}, not {debt}", "take its own base token"
+            )
+        self.comet = self.market.contract
+        self.spender = self.market.address
+        self.asset = self.market.asset(collateral)
+        self.feed = self.asset.price_feed
+
+    def read_terms(self) -> Terms:
+        """As they stand."""
+        totals = self.market.totals()
+        return Terms(
+            price_e8=self.market.price_e8(self.collateral.address),
+            debt_price_e8=self.market.price_e8(),
+            threshold_wad=self.asset.liquidate_collateral_factor_wad,
+            ltv_wad=self.asset.borrow_collateral_factor_wad,
+            kink=self.fork.contract(self.market.address, _KINK).borrowKink() / WAD,
+            supplied=totals.supplied,
+            borrowed=totals.borrowed,
+            room=(UNLIMITED, self.asset.supply_cap - self.asset.supplied, totals.supplied - totals.borrowed),
+            least_debt=self.market.minimum_borrow,
+        )
+
+    # -- sending ------------------------------------------------------------------------------------------------------
+
+    def supply(self, amount: Word, who: bytes = BORROWER) -> Template:
+        """Put up collateral."""
+        return self._send(self.comet.supply.encode(self.collateral.address, 0), amount, who)
+
+    def borrow(self, amount: Word, who: bytes = BORROWER) -> Template:
+        """Take out base tokens that were not lent."""
+        return self._send(self.comet.withdraw.encode(self.debt.address, 0), amount, who)
+
+    def repay(self, amount: Word) -> Template:
+        """Pay base tokens in."""
+        return self._send(self.comet.supply.encode(self.debt.address, 0), amount, BORROWER)
+
+    def lend(self, amount: Word) -> Template:
+        """The market pays base tokens in."""
+        return self._send(self.comet.supply.encode(self.debt.address, 0), amount, MARKET)
+
+    def liquidate(self) -> Template:
+        """The market takes over all the borrower has and owes."""
+        data = self.comet.absorb.encode(LIQUIDATOR, [BORROWER])
+        return Template(self.market.address, data, sender=LIQUIDATOR)
+
+    def _send(self, data: bytes, amount: Word, sender: bytes) -> Template:
+        return Template(self.market.address, data, {_AMOUNT: amount}, sender=sender)
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def find_books(self) -> None:
+        """The slots of the market and of the borrower."""
+        self.books = CompoundBooks(self.market, BORROWER, self.collateral.address)
+
+    def _weighed(self, program: Program, price_e8: Word | int) -> tuple[Word, Owed, Word, Word, Word]:
+        """Collateral, debt, what each is worth, and the debt's value at which it is absorbed."""
+        collateral, owed = self.books.collateral(program), self.books.owed(program)
+        value = program.multiply_divide(collateral, price_e8, self.unit)
+        debt_value = program.multiply_divide(owed.debt, self.terms.debt_price_e8, self.debt_unit)
+        return collateral, owed, value, debt_value, program.multiply_divide(value, self.terms.threshold_wad, WAD)
+
+    def health_factor_wad(self, program: Program, price_e8: Word | int) -> Word:
+        """What the debt could be worth before the account can be absorbed, over what it is worth."""
+        *_, debt_value, limit = self._weighed(program, price_e8)
+        return _factor(program, limit, debt_value)
+
+    def standing(self, program: Program, price_e8: Word | int) -> Standing:
+        """As `CompoundV3Account.data` has it. Collateral earns nothing."""
+        collateral, owed, value, debt_value, limit = self._weighed(program, price_e8)
+        free = program.subtract(program.multiply_divide(value, self.terms.ltv_wad, WAD), debt_value)
+        # A principal is rounded up: what is owed may be one unit more than what was taken.
+        loan = program.subtract(program.either(free, self.loan_of(program, free), 0), 2)
+        return Standing(
+            collateral=collateral,
+            debt=owed.debt,
+            collateral_value_e8=value,
+            debt_value_e8=debt_value,
+            limit_e8=limit,
+            headroom=loan,
+            health_factor_wad=_factor(program, limit, debt_value),
+            borrow_rate_wad=program.multiply(owed.rate_per_second_wad, SECONDS_PER_YEAR),
+            supply_rate_wad=program.add(0, 0),
+        )
+
+
+def _factor(program: Program, limit_e8: Word, debt_value_e8: Word) -> Word:
+    return program.either(debt_value_e8, program.multiply_divide(limit_e8, WAD, debt_value_e8), NO_DEBT)

@@ -1,0 +1,20 @@
+"""`mayavi/CompoundV3Borrower-v0`: a borrower on Compound V3, whose debts are absorbed whole."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from mayavi.gym_env.lending.adapter import Desk
+from mayavi.gym_env.lending.compound import CompoundDesk
+from mayavi.gym_env.lending.config import ShockConfig
+from mayavi.gym_env.lending.env import LendingRowsEnv
+
+
+class CompoundV3BorrowerEnv(LendingRowsEnv[ShockConfig]):
+    """The steps, prices and actions of `mayavi/AaveBorrowerShock-v0` on Compound V3: collateral earns nothing, and a
+    debt has a least size.
+    """
+
+    name: ClassVar[str] = "compound"
+    config_type: ClassVar[type[Any]] = ShockConfig
+    desk_type: ClassVar[type[Desk]] = CompoundDesk

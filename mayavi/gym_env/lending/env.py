@@ -1,0 +1,281 @@
+"""A borrower on a lending protocol: one collateral, one debt, dollars in the wallet. Written once for all protocols.
+
+A step is a tick of the simulation's `Scheduler` with three blocks of agents: the borrower acts; then prices are posted
+and the wallet's dollars are credited what they earn outside in this step; then the liquidator looks and, where the
+health factor is below one, liquidates. Then the rest of `step_blocks` passes, and the borrower sees what it sees next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from mayavi.errors import SimulationError
+from mayavi.evm.chains import chain
+from mayavi.evm.fleet import SKIPPED, SUCCESS, Outcome, Words
+from mayavi.evm.fork import Fork
+from mayavi.gym_env.chain_rows import ChainRowsEnv
+from mayavi.gym_env.lending.adapter import Desk
+from mayavi.gym_env.lending.config import LendingConfig
+from mayavi.gym_env.lending.observations import (
+    HIGHS,
+    LOGS,
+    LOWS,
+    OF_SIZE,
+    SINCE_LAST,
+    SINCE_START,
+    TREND_MEMORY,
+    observations,
+)
+from mayavi.gym_env.lending.programs import BILLION, FIGURES, MILLION, opening, tick
+from mayavi.gym_env.lending.rewards import LIQUIDATED, REWARDS
+from mayavi.gym_env.lending.start import OPENING, Opener, Start, amounts_of, drawn_starts, fixed_start
+from mayavi.gym_env.lending.strategies import STRATEGIES
+from mayavi.gym_env.onchain.posted_feed import PostedFeed
+from mayavi.gym_env.price_shocks import drawn_paths
+from mayavi.gym_env.rows import Floats, Observations, Rows
+from mayavi.markets.process import SECONDS_PER_YEAR
+from mayavi.numerics import portable
+
+C = TypeVar("C", bound=LendingConfig)
+Integers = NDArray[np.int64]
+Which = slice | Rows | NDArray[np.bool_]
+"""Rows: all of them, some by number, or some by a mask."""
+
+THREE_SHARES = (0, -MILLION, MILLION // 4)
+"""Rest, repay what the wallet can, borrow a quarter of the headroom."""
+FIVE_SHARES = (0, -MILLION // 4, -MILLION, MILLION // 4, MILLION // 2)
+"""Rest, repay a quarter of the debt, repay what the wallet can, borrow a quarter of the headroom, borrow a half."""
+LEAST_STEP_BLOCKS = 3
+"""As in the scheduler, a step has a block for each of the three who act."""
+_PLACES = {name: place for place, name in enumerate(FIGURES)}
+
+
+class LendingRowsEnv(ChainRowsEnv[C]):
+    """A borrower. A subclass names its protocol's `desk_type`, and its discrete actions.
+
+    Discrete actions are numbers of `shares_ppm`. A continuous one is a number in [-1, 1]: below zero the share of the
+    debt to repay, as far as the wallet reaches, above zero the share of the headroom to borrow.
+    """
+
+    config_type: ClassVar[type[Any]] = LendingConfig
+    strategies: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = STRATEGIES
+    shares_ppm: ClassVar[tuple[int, ...]] = FIVE_SHARES
+    """The discrete actions in millionths: below zero of the debt to repay, above of the headroom to borrow."""
+    desk_type: ClassVar[type[Desk]]
+
+    def __init__(self, config: C, rows: int = 1, **options: Any) -> None:
+        super().__init__(config, rows, **options)
+        self.observation_space = spaces.Box(LOWS, HIGHS, dtype=np.float32)
+        if config.actions == "discrete":
+            self.action_space = spaces.Discrete(len(self.shares_ppm))
+        else:
+            self.action_space = spaces.Box(-1.0, 1.0, (1,), dtype=np.float32)
+        floats = ("start_wealth_e8", "start_price_e8", "last_wealth_e8", "last_price_e8", "last_collateral")
+        self.columns |= {
+            name: np.zeros(rows) for name in (*floats, "last_health", "last_return", "trend", "volatility")
+        }
+        self.columns |= {name: np.zeros(rows, dtype=np.int64) for name in ("cash_yield_ppm", "acted")}
+        self.columns |= {
+            "liquidated": np.zeros(rows, dtype=np.bool_),
+            "logs": np.zeros((rows, len(LOGS))),
+            "path_e8": np.zeros((rows, config.horizon + 1), dtype=np.int64),
+            "words": np.zeros((rows, len(FIGURES), 32), dtype=np.uint8),
+            "figures": np.zeros((rows, len(FIGURES))),
+        }
+
+    # -- the stage ----------------------------------------------------------------------------------------------------
+
+    def prepare(self, fork: Fork) -> None:
+        """Accounts, approvals, and what is read once."""
+        config = self.config
+        desk = self.desk = self.desk_type(fork, config.collateral, config.debt)
+        self.feed = PostedFeed(fork, desk.feed) if config.prices == "shocks" else None
+        desk.prepare(int(config.collateral_amount[1] + 1) * desk.unit)
+        self._amounts, self._opener = amounts_of(config, desk.unit), Opener(desk)
+        self.block_seconds = chain(fork.chain_id).block_seconds
+        self.step_blocks = max(config.step_blocks, LEAST_STEP_BLOCKS)
+        self.step_seconds = self.step_blocks * self.block_seconds
+        self._opening = opening(desk, self.block_seconds, self.feed)
+        self._tick = tick(desk, self.step_blocks, self.block_seconds, self.feed)
+
+    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
+        """Draw the starts, and open the loans by real transactions."""
+        columns, (starts, odd) = self.columns, self.drawn(chances)
+        columns["cash_yield_ppm"][rows] = [each.cash_yield_ppm for each in starts]
+        amounts = b"".join([amount.to_bytes(32, "big") for each in starts for amount in self._opener.amounts(each)])
+        words = np.frombuffer(amounts, dtype=np.uint8).reshape(-1, len(OPENING), 32)
+        if self.feed is not None:
+            price_usd = self.desk.terms.price_e8 / 1e8
+            paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, chances, odd)
+            columns["path_e8"][rows] = np.rint(paths * 1e8)
+        inputs = {name: words[:, place] for place, name in enumerate(OPENING)}
+        found = self.fleet.run(self._opening, threads=self.threads, only=rows, live=1, **inputs)
+        self._check_opened(found, rows)
+        self._take(found, rows)
+        self._remember(rows)
+        columns["start_price_e8"][rows] = columns["last_price_e8"][rows]
+        columns["start_wealth_e8"][rows] = columns["last_wealth_e8"][rows]
+        columns["logs"][rows] = self._logs(rows)
+
+    def drawn(self, chances: Sequence[np.random.Generator]) -> tuple[list[Start], Rows]:
+        """Where episodes start, as `drawn_starts` has it."""
+        if self.config.start == "fixed":
+            return [fixed_start(self.desk.unit)] * len(chances), np.empty(0, dtype=np.intp)
+        return drawn_starts(self.config, self._amounts, self.desk.terms.kink, chances)
+
+    def _check_opened(self, found: Outcome, rows: Rows) -> None:
+        """Whatever was sent went through; where nothing was, it was skipped."""
+        if found.floats[:, : len(OPENING) - 1].max() <= max(SKIPPED, SUCCESS):
+            return
+        for name in OPENING[1:]:
+            failed = np.flatnonzero(found.status(name) > max(SKIPPED, SUCCESS))
+            if len(failed):
+                raise SimulationError(
+                    f"episode {self.episodes[rows[failed[0]]]} cannot start: the protocol refuses its '{name}'",
+                    "its caps do not allow so much; take less collateral, or another utilisation",
+                )
+
+    # -- a step -------------------------------------------------------------------------------------------------------
+
+    def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
+        """A tick of the scheduler, for all rows."""
+        which: Which = slice(None) if live.all() else live
+        self._remember(which)
+        columns = self.columns
+        shares = self.shares_of(actions) * live
+        inputs: dict[str, Any] = {
+            "live": live,
+            "debt": self.exactly("debt"),
+            "headroom": self.exactly("headroom"),
+            "repay_ppm": np.maximum(-shares, 0),
+            "borrow_ppm": np.maximum(shares, 0),
+            "yield_ppb": self._yield_ppb() * live,
+            "pays": columns["cash_yield_ppm"] < 0,
+        }
+        if self.feed is not None:
+            following = np.minimum(self.steps + 1, self.config.horizon)
+            inputs["price_e8"] = columns["path_e8"][np.arange(self.rows), following]
+        found = self.fleet.run(self._tick, threads=self.threads, **inputs)
+        self._take(found)
+        columns["liquidated"] |= found.status("liquidated") == SUCCESS
+        columns["logs"] = self._logs()
+        change = columns["logs"][:, SINCE_LAST]
+        trend = TREND_MEMORY * columns["trend"] + (1.0 - TREND_MEMORY) * change
+        self._put(which, acted=found.status("acted"), last_return=change, trend=trend)
+
+    def _yield_ppb(self) -> Integers:
+        """What the wallet's dollars earn in a step, in billionths, rounded down; of what they lose, the amount."""
+        a_year: Integers = np.abs(self.columns["cash_yield_ppm"]) * (BILLION // MILLION)
+        return a_year * self.step_seconds // SECONDS_PER_YEAR
+
+    def _remember(self, which: Which) -> None:
+        """Keep of those rows how they stand now: the step before, for the next one."""
+        self._put(
+            which,
+            last_wealth_e8=self.net_wealth_e8(),
+            last_price_e8=self.figure("price_e8"),
+            last_collateral=self.figure("collateral"),
+            last_health=self.health(),
+        )
+
+    def _put(self, which: Which, **columns: NDArray[Any]) -> None:
+        """Let columns of those rows hold those values."""
+        for name, values in columns.items():
+            if isinstance(which, slice) or which.dtype != np.bool_:
+                self.columns[name][which] = values[which]
+            else:
+                np.copyto(self.columns[name], values, where=which)
+
+    def shares_of(self, actions: NDArray[Any]) -> Integers:
+        """Actions of either kind as millionths: below zero of the debt, above of the headroom."""
+        if self.config.actions == "discrete":
+            chosen: Integers = np.array(self.shares_ppm, dtype=np.int64)[actions]
+            return chosen
+        shares: Integers = np.rint(actions[:, 0].astype(np.float64) * MILLION).astype(np.int64)
+        return shares
+
+    def actions_for(self, shares_ppm: NDArray[Any]) -> NDArray[Any]:
+        """The actions that come nearest to `shares_ppm`."""
+        return nearest_actions(shares_ppm, self.shares_ppm, continuous=self.config.actions == "continuous")
+
+    # -- what came of it ----------------------------------------------------------------------------------------------
+
+    def observe(self) -> Observations:
+        """As `lending_observations.OBSERVED` lists it."""
+        return observations(self)
+
+    def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """As the configuration's `reward` says."""
+        liquidated: NDArray[np.bool_] = self.columns["liquidated"].copy()
+        return np.where(liquidated, LIQUIDATED, REWARDS[self.config.reward](self)), liquidated
+
+    def exact(self) -> dict[str, list[Any]]:
+        """Every figure that was read, and what follows from it."""
+        told: dict[str, list[Any]] = {name: self.exactly(name).ints() for name in FIGURES}
+        sums = zip(told["collateral_value_e8"], told["cash_value_e8"], told["debt_value_e8"], strict=True)
+        told["net_wealth_e8"] = [collateral + cash - debt for collateral, cash, debt in sums]
+        return told | {name: self.columns[name].tolist() for name in ("cash_yield_ppm", "acted", "liquidated")}
+
+    def curves(self) -> dict[str, dict[str, Floats]]:
+        """The price, the health factor, and what is held and owed."""
+        held = {name: self.figure(f"{name}_value_e8") / 10**8 for name in ("collateral", "debt", "cash")}
+        return {
+            "USD": {f"price of {self.config.collateral}": self.figure("price_e8") / 10**8},
+            "(at most 10)": {"health factor": self.health()},
+            "worth in USD": held | {"net wealth": self.net_wealth_e8() / 10**8},
+        }
+
+    def figure(self, name: str) -> Floats:
+        """A figure of every row as a float."""
+        figures: Floats = self.columns["figures"][:, _PLACES[name]]
+        return figures
+
+    def exactly(self, name: str) -> Words:
+        """A figure of every row, exact."""
+        return Words(self.columns["words"][:, _PLACES[name]])
+
+    def net_wealth_e8(self) -> Floats:
+        """Collateral and cash, less debt: exact up to ninety million dollars."""
+        wealth: Floats = (
+            self.figure("collateral_value_e8") + self.figure("cash_value_e8") - self.figure("debt_value_e8")
+        )
+        return wealth
+
+    def headroom_value_e8(self) -> Floats:
+        """What may still be borrowed."""
+        headroom: Floats = self.figure("headroom") * (self.desk.terms.debt_price_e8 / self.desk.debt_unit)
+        return headroom
+
+    def health(self) -> Floats:
+        """The health factor, at most 10, which stands for no debt too."""
+        return np.minimum(self.figure("health_factor_wad") / 1e18, 10.0)
+
+    def _take(self, found: Outcome, rows: Rows | None = None) -> None:
+        """Keep what was read, of those rows where only they were looked at."""
+        first = len(found) - len(FIGURES)
+        words, figures = found.words[:, first:], found.floats[:, first:]
+        if rows is None:
+            self.columns["words"], self.columns["figures"] = words, figures
+        else:
+            self.columns["words"][rows], self.columns["figures"][rows] = words, figures
+
+    def _logs(self, which: Which = slice(None)) -> Floats:
+        """Logarithms by row, `SINCE_LAST`, `SINCE_START` and `OF_SIZE`: at once, for each call has its price."""
+        price = np.maximum(self.figure("price_e8")[which], 1.0)
+        ratios = np.empty((len(LOGS), len(price)))
+        ratios[SINCE_LAST] = price / np.maximum(self.columns["last_price_e8"][which], 1.0)
+        ratios[SINCE_START] = price / np.maximum(self.columns["start_price_e8"][which], 1.0)
+        ratios[OF_SIZE] = np.maximum(np.maximum(self.figure("collateral_value_e8")[which], 1.0) / 1e8, 1.0)
+        return portable.log(ratios).T
+
+
+def nearest_actions(shares_ppm: NDArray[Any], choices: tuple[int, ...], *, continuous: bool) -> NDArray[Any]:
+    """The actions that come nearest to `shares_ppm`: numbers of `choices`, or shares from -1 to 1."""
+    if continuous:
+        return np.asarray(shares_ppm / MILLION, dtype=np.float32)[:, None]
+    return np.asarray(np.abs(shares_ppm[:, None] - np.array(choices)).argmin(axis=1))

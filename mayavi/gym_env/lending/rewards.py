@@ -1,0 +1,68 @@
+"""What a borrower is rewarded for, by the names a configuration has for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mayavi.gym_env.lending.env import LendingRowsEnv
+    from mayavi.gym_env.rows import Floats
+
+LIQUIDATED = -1.0
+"""Whatever is rewarded, a step in which the borrower is liquidated earns this, and is the last one."""
+HIGHEST_HEALTH = 3.0
+"""Health above this is as good as this; no debt is this."""
+NEEDLESS_HEALTH = 2.0
+NEEDLESS_COST = 0.01
+"""What `health` takes a step for each unit of health factor above `NEEDLESS_HEALTH`: collateral that lies idle."""
+
+GUARDED_HEALTH = 1.15
+THIN_COST = 0.02
+"""What `guarded` takes for a step that ends at a health factor of one; from `GUARDED_HEALTH` on it takes nothing."""
+
+
+def net_wealth(env: LendingRowsEnv[Any]) -> Floats:
+    """Nothing until the last step, which earns the change of net wealth over the episode as a share of its start."""
+    start = np.maximum(env.columns["start_wealth_e8"], 1.0)
+    gained: Floats = (env.net_wealth_e8() - start) / start
+    return np.where(env.steps >= env.config.horizon, gained, 0.0)
+
+
+def carry(env: LendingRowsEnv[Any]) -> Floats:
+    """Each step, the change of net wealth but for what the price did to the collateral, as a share of the start's.
+
+    The borrower cannot sell its collateral, so what the price does to it is chance that no action changes: without it
+    the sum over an episode orders policies as `net_wealth` does, and a policy learns from it sooner.
+    """
+    columns, start = env.columns, np.maximum(env.columns["start_wealth_e8"], 1.0)
+    by_price = columns["last_collateral"] * (env.figure("price_e8") - columns["last_price_e8"]) / env.desk.unit
+    earned: Floats = (env.net_wealth_e8() - columns["last_wealth_e8"] - by_price) / start
+    return earned
+
+
+def guarded(env: LendingRowsEnv[Any]) -> Floats:
+    """As `carry`, less what a thin cushion costs: the more, the nearer to one a step leaves the health factor.
+
+    Liquidations are rare and cost a thousand steps of interest, so a policy learns little from them. Near misses are
+    not rare, and tell the same.
+    """
+    missing: Floats = np.maximum(GUARDED_HEALTH - env.health(), 0.0) / (GUARDED_HEALTH - 1.0)
+    return carry(env) - THIN_COST * missing
+
+
+def health(env: LendingRowsEnv[Any]) -> Floats:
+    """Each step, the change of the health factor, less what idle collateral costs."""
+    now, before = (np.minimum(each, HIGHEST_HEALTH) for each in (env.health(), env.columns["last_health"]))
+    idle: Floats = np.maximum(now - NEEDLESS_HEALTH, 0.0)
+    return now - before - NEEDLESS_COST * idle
+
+
+REWARDS: dict[str, Callable[[LendingRowsEnv[Any]], Floats]] = {
+    "net_wealth": net_wealth,
+    "carry": carry,
+    "guarded": guarded,
+    "health": health,
+}

@@ -1,0 +1,137 @@
+"""Where episodes of a borrower start: drawn from intervals, or one state for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mayavi.evm.units import WAD
+from mayavi.gym_env.lending.adapter import Desk
+from mayavi.gym_env.lending.config import LendingConfig
+from mayavi.gym_env.rows import Rows
+from mayavi.markets.process import Floats
+from mayavi.numerics import portable
+from mayavi.numerics.vector_draws import below, halves, put_back, raw_words, redrawn, uniform
+
+MILLION = 10**6
+FIXED_HEALTH_FACTOR = 1.25
+"""Where the loan of the fixed start is opened, on one whole token of collateral."""
+BUSY_SHARE = 0.5
+"""In so many episodes the reserve is busier than its rates were made for; in the others it is calmer."""
+_ROOM_PPM = 950_000  # of what caps leave, for interest comes on top until the start
+_LARGEST_LOAN_PPM = 999_000  # of what may be borrowed, so that rounding refuses none
+AMOUNTS = 4_097
+"""So many amounts of collateral there are to draw from."""
+OPENING = ("blocks", "lend", "market_supply", "market_borrow", "supply", "borrow")
+"""What a start is made of: how many blocks pass, then amounts of transactions in their order."""
+
+
+class Start(NamedTuple):
+    """The start of one episode, in integers."""
+
+    blocks: int
+    """They pass first."""
+    collateral: int
+    """Smallest units."""
+    health_factor_ppm: int
+    utilisation_ppm: int | None
+    """None: as the reserve stands."""
+    cash_yield_ppm: int
+    """A year."""
+
+
+def fixed_start(unit: int) -> Start:
+    """One whole token, a health factor of 1.25, the market as it stands, dollars that earn nothing."""
+    return Start(0, unit, round(FIXED_HEALTH_FACTOR * MILLION), None, 0)
+
+
+def amounts_of(config: LendingConfig, unit: int) -> list[int]:
+    """The amounts of collateral that are drawn from: evenly spaced on a logarithmic scale, in smallest units."""
+    smallest, largest = portable.log(config.collateral_amount)
+    whole = portable.exp(np.linspace(smallest, largest, AMOUNTS))
+    return [each * unit // MILLION for each in _ppm(whole)]
+
+
+def drawn_start(config: LendingConfig, amounts: list[int], kink: float, chance: np.random.Generator) -> Start:
+    """A start from `config`'s intervals; `kink` is the utilisation above which the reserve's rates rise steeply.
+
+    Below the kink rates hardly differ, above it they differ by much: so one half of the episodes is drawn on each side.
+    """
+    utilisation = low, high = config.utilisation
+    if low < kink < high:
+        utilisation = (kink, high) if chance.random() < BUSY_SHARE else (low, kink)
+    blocks, collateral = int(chance.integers(config.start_blocks + 1)), amounts[chance.integers(len(amounts))]
+    shares = [chance.uniform(*each) for each in (config.health_factor, utilisation, config.cash_yield)]
+    return Start(blocks, collateral, *_ppm(np.array(shares)))
+
+
+def drawn_starts(
+    config: LendingConfig, amounts: list[int], kink: float, chances: Sequence[np.random.Generator]
+) -> tuple[list[Start], Rows]:
+    """`drawn_start` for each of `chances`, and for which of them half a word may be left: of those draw one by one."""
+    low, high = config.utilisation
+    utilisation: tuple[Floats | float, Floats | float] = low, high
+    words = raw_words(chances, 5 if low < kink < high else 4)
+    if low < kink < high:
+        busy = uniform(words[0]) < BUSY_SHARE
+        utilisation = np.where(busy, kink, low), np.where(busy, high, kink)
+    later, larger = halves(words[-4])
+    health, lent, cash = uniform(words[-3:])
+    columns = (
+        below(later, config.start_blocks + 1).tolist(),
+        [amounts[place] for place in below(larger, len(amounts)).tolist()],
+        _ppm(between(config.health_factor, health)),
+        _ppm(between(utilisation, lent)),
+        _ppm(between(config.cash_yield, cash)),
+    )
+    starts = [Start(*each) for each in zip(*columns, strict=True)]
+    odd = np.flatnonzero(redrawn(later, config.start_blocks + 1) | redrawn(larger, len(amounts)))
+    for row in odd.tolist():
+        put_back(chances[row], len(words))
+        starts[row] = drawn_start(config, amounts, kink, chances[row])
+    return starts, odd
+
+
+class Opener:
+    """What makes a start on `desk`, in smallest units. What all starts have in common is worked out once."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._terms = terms = desk.terms
+        self._unit, self._debt_unit = desk.unit, desk.debt_unit
+        self._lendable, supplies, borrows = (each * _ROOM_PPM // MILLION for each in terms.room)
+        # The market puts up a tenth more than what it borrows takes: so much of one for so much of the other.
+        self._of_collateral = terms.price_e8 * desk.debt_unit * terms.ltv_wad * 10
+        self._of_debt = terms.debt_price_e8 * desk.unit * WAD * 11
+        self._borrowable = min(borrows, supplies * self._of_collateral // self._of_debt)
+
+    def amounts(self, start: Start) -> tuple[int, int, int, int, int, int]:
+        """In the order of `OPENING`.
+
+        The rest of the market lends or borrows more until the reserve is as busy as the start says, or nearly so where
+        caps leave no room for it.
+        """
+        terms, lend, backing, market_borrow = self._terms, 0, 0, 0
+        busy = start.utilisation_ppm
+        if busy is not None:
+            lend = min(max(0, terms.borrowed * MILLION // busy - terms.supplied), self._lendable)
+            market_borrow = min(max(0, terms.supplied * busy // MILLION - terms.borrowed), self._borrowable)
+            backing = market_borrow * self._of_debt // self._of_collateral
+        value = start.collateral * terms.price_e8 // self._unit
+        most = value * terms.ltv_wad // WAD * _LARGEST_LOAN_PPM // MILLION
+        debt = min(value * terms.threshold_wad // WAD * MILLION // start.health_factor_ppm, most)
+        loan = debt * self._debt_unit // terms.debt_price_e8
+        if loan < terms.least_debt:
+            loan = 0
+        return start.blocks, lend, backing, market_borrow, start.collateral, loan
+
+
+def between(interval: tuple[Floats | float, Floats | float], lots: Floats) -> Floats:
+    """The numbers that `lots`, of 0 … 1, are in `interval`: what `Generator.uniform` makes of them."""
+    return interval[0] + (interval[1] - interval[0]) * lots
+
+
+def _ppm(values: Floats) -> list[int]:
+    ppm: list[int] = np.rint(values * MILLION).astype(np.int64).tolist()
+    return ppm

@@ -1,0 +1,1 @@
+"""The market environment: borrowers against liquidators."""

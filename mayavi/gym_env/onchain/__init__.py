@@ -1,0 +1,1 @@
+"""On-chain parts that environments share: price feeds, pool trades and borrower books."""

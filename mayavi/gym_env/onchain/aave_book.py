@@ -1,0 +1,101 @@
+"""Many borrowers of one asset against one collateral on Aave V3, each read from slots to the unit.
+
+Aave keeps balances in shares and an index for each reserve that grows with time. A program works out with the pool's
+own arithmetic what `getUserAccountData` would answer: two slots for each borrower instead of a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from mayavi.evm.fleet import Program, Template, Word
+from mayavi.evm.units import WAD
+from mayavi.protocols.aave.indexes import AaveIndexes, Shares
+from mayavi.protocols.aave.market import AaveV3
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+
+_ALL_BPS = 10_000
+_VARIABLE_RATE = 2
+_AMOUNT = 36
+"""Where calls of the pool have their amount: behind the selector and the asset."""
+NO_DEBT_WAD = 2**256 - 1
+"""The health factor of an account that owes nothing."""
+
+
+class Account(NamedTuple):
+    """How a borrower stands in a row: words of a program."""
+
+    collateral: Word
+    debt: Word
+    health_factor_wad: Word
+    collateral_value_e8: Word
+    debt_value_e8: Word
+
+
+class AaveBook:
+    """`borrowers` of `debt` against `collateral` on the market of `fork`."""
+
+    def __init__(self, fork: Fork, collateral: str, debt: str, borrowers: Sequence[bytes]) -> None:
+        self.market = AaveV3(fork)
+        self.pool, self.borrowers = self.market.pool, tuple(borrowers)
+        self.collateral, self.debt = self.market.reserve(collateral), self.market.reserve(debt)
+        self.unit, self.debt_unit = (int(10**each.configuration.decimals) for each in (self.collateral, self.debt))
+        self._income = AaveIndexes(self.market, self.collateral.address)
+        self._owed = AaveIndexes(self.market, self.debt.address)
+        tokens = self.collateral.a_token, self.debt.variable_debt_token
+        self._shares = [tuple(Shares(self.market, token, each) for token in tokens) for each in self.borrowers]
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def look(self, program: Program, price_e8: Word | int) -> list[Account]:
+        """Every borrower at the time the program has come to, with the collateral at `price_e8`."""
+        _, now = program.time()
+        income, owed = self._income.income(program, now), self._owed.debt(program, now)
+        threshold = self.collateral.configuration.liquidation_threshold_bps
+        accounts = []
+        for collateral_shares, debt_shares in self._shares:
+            supplied, debt = collateral_shares.balance(program, income), debt_shares.balance(program, owed)
+            value = program.divide(program.multiply(supplied, price_e8), self.unit)
+            debt_value = program.divide(program.multiply(debt, self.debt.price_usd_e8), self.debt_unit)
+            limit = program.divide(program.add(program.multiply(value, threshold), _ALL_BPS // 2), _ALL_BPS)
+            rounded = program.add(program.multiply(limit, WAD), program.divide(debt_value, 2))
+            health = program.either(debt_value, program.divide(rounded, debt_value), NO_DEBT_WAD)
+            accounts.append(Account(supplied, debt, health, value, debt_value))
+        return accounts
+
+    def headroom(self, program: Program, account: Account) -> Word:
+        """What `account` may still borrow at the most, in smallest units."""
+        ltv, price = self.collateral.configuration.ltv_bps, self.debt.price_usd_e8
+        allowed = program.multiply(program.add(account.collateral_value_e8, 1), ltv)
+        most = program.divide(program.subtract(allowed, 1 + ltv // 2), _ALL_BPS)  # the pool rounds halves up
+        free = program.add(program.subtract(most, account.debt_value_e8), 1)
+        return program.divide(program.subtract(program.multiply(free, self.debt_unit), 1), price)
+
+    def borrow_rate_ray(self, program: Program) -> Word:
+        """What debt costs a year."""
+        return self._owed.debt(program, program.time()[1]).rate_ray
+
+    # -- acting -------------------------------------------------------------------------------------------------------
+
+    def supply(self, borrower: bytes, amount: Word) -> Template:
+        """`borrower` puts up collateral."""
+        data = self.pool.supply.encode(self.collateral.address, 0, borrower, 0)
+        return Template(self.pool.address, data, {_AMOUNT: amount}, sender=borrower)
+
+    def borrow(self, borrower: bytes, amount: Word) -> Template:
+        """`borrower` takes a loan."""
+        data = self.pool.borrow.encode(self.debt.address, 0, _VARIABLE_RATE, 0, borrower)
+        return Template(self.pool.address, data, {_AMOUNT: amount}, sender=borrower)
+
+    def repay(self, borrower: bytes, amount: Word) -> Template:
+        """`borrower` pays back; more than it owes is not taken."""
+        data = self.pool.repay.encode(self.debt.address, 0, _VARIABLE_RATE, borrower)
+        return Template(self.pool.address, data, {_AMOUNT: amount}, sender=borrower)
+
+    def liquidate(self, liquidator: bytes, borrower: Word, cover: Word) -> Template:
+        """`liquidator` pays `cover` of the debt of the account that `borrower` names."""
+        data = self.pool.liquidationCall.encode(self.collateral.address, self.debt.address, bytes(20), 0, False)
+        return Template(self.pool.address, data, {68: borrower, 100: cover}, sender=liquidator)

@@ -1,0 +1,160 @@
+"""One Uniswap V3 pool as environments trade in it: swaps to fill in, and its price read from its first slot."""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi.agents.quantities import MILLION
+from mayavi.evm.fleet import Program, Template, Word, Words
+from mayavi.evm.token_balance import balance_slot
+from mayavi.protocols.uniswap.market import UniswapV3
+from mayavi.protocols.uniswap.route import Route
+from mayavi.protocols.uniswap.router import Router
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.protocols.uniswap.pool import UniswapV3Pool
+
+SLOT0, LIQUIDITY = 0, 4
+"""Where a pool keeps its square root price (in its low bits) and the liquidity that trades at it."""
+ROOT_BITS, LIQUIDITY_BITS = 160, 128
+_Q96_BITS = 96
+_Q96 = 2.0**_Q96_BITS
+PLENTY = 10**15
+"""Whole tokens of somebody whose money is no matter: more than any pool takes."""
+
+
+class PoolTrades:
+    """The pool of `token` and `money` with a fee, and a router to trade through."""
+
+    def __init__(self, fork: Fork, token: str, money: str, fee: int) -> None:
+        self.pool = UniswapV3(fork).pool(token, money, fee)
+        self.address = self.pool.address
+        self.token, self.money = fork.address_of(token), fork.address_of(money)
+        self.token_is_zero = self.pool.token0.address == self.token
+        one, other = (
+            (self.pool.token0, self.pool.token1) if self.token_is_zero else (self.pool.token1, self.pool.token0)
+        )
+        self.unit, self.money_unit = int(10**one.decimals), int(10**other.decimals)
+        self.decimals = one.decimals, other.decimals
+        self._router, self._fork, self._fee = Router(fork), fork, fee
+        self._curve = SaleCurve(self.pool, self.token_is_zero)
+
+    def enable(self, trader: bytes, *, wealth: bool = False) -> None:
+        """Let the router take all that `trader` has of both, and give it plenty to trade with."""
+        from mayavi.protocols.tokens import Erc20
+
+        for place, unit in ((self.token, self.unit), (self.money, self.money_unit)):
+            Erc20(self._fork, place).approve(self._router.address, 2**256 - 1, sender=trader)
+            if wealth:
+                self._fork.deal(place, trader, PLENTY * unit)
+
+    def swap(self, trader: bytes, amount: Word | int, limit: Word | int = 0, *, sells: bool) -> Template:
+        """The transaction in which `trader` puts in `amount`: of the token where it sells, of the money otherwise."""
+        pair = (self.token, self.money) if sells else (self.money, self.token)
+        route = Route.of(self._fork, (*pair, self._fee))
+        calldata, amount_at, limit_at = self._router.single_swap(route, recipient=trader)
+        return Template(self._router.address, calldata, {amount_at: amount, limit_at: limit}, sender=trader)
+
+    def root(self, program: Program) -> Word:
+        """The square root price where a program stands."""
+        return program.bits(program.load(self.address, SLOT0), 0, ROOT_BITS)
+
+    def move_towards(
+        self, program: Program, trader: bytes, root: Word | int, share_ppm: Word | int, mask: Word | int
+    ) -> tuple[Word, Word]:
+        """`trader` trades until `share_ppm` millionths of the way to the square root price `root` are made.
+
+        What it put in of the token, and of the money: one of them, or none where the price is there already.
+        """
+        now = self.root(program)
+        up = program.multiply_divide(program.subtract(root, now), share_ppm, MILLION)
+        down = program.multiply_divide(program.subtract(now, root), share_ppm, MILLION)
+        aim = program.subtract(program.add(now, up), down)
+        rises, falls = program.less(now, aim), program.less(aim, now)
+        sells, buys = (falls, rises) if self.token_is_zero else (rises, falls)
+        spent = []
+        for selling, when, unit in ((True, sells, self.unit), (False, buys, self.money_unit)):
+            trade = self.swap(trader, PLENTY * unit, aim, sells=selling)
+            place = balance_slot(self._fork, self.token if selling else self.money, trader)
+            before = program.load(*place)
+            program.call(trade, mask=program.multiply(when, mask))
+            spent.append(program.subtract(before, program.load(*place)))
+        return spent[0], spent[1]
+
+    def root_at(self, price_e8: int) -> int:
+        """The square root price at which one whole token costs `price_e8` of the money, with eight decimals."""
+        return self.roots_at([price_e8])[0]
+
+    def roots_at(self, prices_e8: list[int]) -> list[int]:
+        """The same for each of many prices."""
+        money, tokens = self.money_unit << 2 * _Q96_BITS, 10**8 * self.unit
+        if self.token_is_zero:
+            return [isqrt(price * money // tokens) for price in prices_e8]
+        tokens <<= 2 * _Q96_BITS
+        return [isqrt(tokens // (price * self.money_unit)) for price in prices_e8]
+
+    def price_of(self, roots: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """What one whole token costs at square root prices given as words, as floats."""
+        ratio = np.maximum(Words(roots).float64(_Q96) ** 2, 1e-60)  # a row that has not begun has no price
+        return ratio * self._scale if self.token_is_zero else self._scale / ratio
+
+    def quote(self, roots: NDArray[np.uint8], amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Whole money that sales of whole tokens bring at square root prices given as words, (rows,) or (rows, n)."""
+        root = Words(roots).float64(_Q96)
+        root = root.reshape(-1, *(1,) * (amounts.ndim - 1))
+        kept = amounts * self.unit * (1 - self._fee / MILLION)
+        return self._curve.received(root, kept) / self.money_unit
+
+    @property
+    def _scale(self) -> float:
+        return float(10 ** (self.decimals[0] - self.decimals[1]))
+
+    def depth(self, roots: NDArray[np.uint8], liquidity: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Whole tokens that move the square root price by as much as itself, were the liquidity the same everywhere.
+
+        A sale of a hundredth of it moves the price by about two hundredths.
+        """
+        root, depth = Words(roots).float64(_Q96), Words(liquidity).float64()
+        tokens = depth / root if self.token_is_zero else depth * root
+        return np.asarray(tokens / self.unit)
+
+
+class SaleCurve:
+    """What selling a token brings, with the liquidity of a pool as it lies now from half its price to the double.
+
+    Between two ticks in use the liquidity is one number L. There the amount of token1 is L times the square root price
+    and that of token0 is L over it: so what goes in and what comes out are straight lines of the one or the other.
+    """
+
+    def __init__(self, pool: UniswapV3Pool, sells_zero: bool) -> None:
+        profile = pool.liquidity_profile()
+        edges = np.array([profile[0].lower_tick, *(each.upper_tick for each in profile)], dtype=np.float64)
+        roots = np.exp(edges / 2 * np.log(1.0001))
+        liquidity = np.array([float(each.liquidity) for each in profile])
+        # Selling token0 lowers the price, selling token1 raises it: seen along its own axis, a sale always goes up.
+        self._inverted = sells_zero
+        along = self._axis(roots)
+        order = np.argsort(along)
+        self._along, against = along[order], 1 / along[order]
+        steps = liquidity[::-1] if sells_zero else liquidity
+        self._put_in = np.concatenate(([0.0], np.cumsum(steps * np.diff(self._along))))
+        self._taken_out = np.concatenate(([0.0], np.cumsum(steps * -np.diff(against))))
+        self._against = against
+
+    def _axis(self, root: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 1 / root if self._inverted else root
+
+    def received(self, root: NDArray[np.float64], amount: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What comes out for `amount` put in, fee taken off already; beyond the curve nothing more does."""
+        now = np.broadcast_to(self._axis(np.maximum(root, 1e-30)), amount.shape)
+        after = np.interp(np.interp(now, self._along, self._put_in) + amount, self._put_in, self._along)
+        return np.asarray(self._out_until(after) - self._out_until(now))
+
+    def _out_until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
+        # `np.interp` wants its points in ascending order, and one over the axis descends.
+        return np.asarray(np.interp(-1 / place, -self._against, self._taken_out))

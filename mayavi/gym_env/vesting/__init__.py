@@ -1,0 +1,1 @@
+"""The vesting environment: sell vested WETH into one pool before a deadline."""

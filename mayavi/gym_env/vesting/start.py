@@ -1,0 +1,142 @@
+"""What the environment of vesting can be told, and where its episodes start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from mayavi.agents.quantities import MILLION
+from mayavi.gym_env.configuration import ChainConfig
+from mayavi.markets.diffusions import peg_paths
+from mayavi.markets.price_paths import all_to_usd_e8
+from mayavi.markets.process import SECONDS_PER_YEAR, Floats
+from mayavi.numerics.portable import exp, log
+
+SCHEDULES = ("cliff", "late_cliff", "half", "whole")
+_E8, _HOUR_S = 10**8, 3_600
+_LOG_2 = float(log(2.0))
+_RECOVERY, _VOLATILITY, _HALF_LIFE_HOURS = (0.2, 1.0), (0.4, 1.2), (2.0, 48.0)
+"""What is drawn where no setting says."""
+
+
+class VestingConfig(ChainConfig):
+    """What `VestingEnv` can be told."""
+
+    step_blocks: int = Field(300, ge=1, le=10_000_000, description="blocks that pass in a step: 300 are an hour")
+    inventory: float = Field(0.1, gt=0, le=1e6, description="WETH that vests, before `scale`")
+    scale: float = Field(1.0, gt=0, le=1e6, description="times the inventory: 100 and 10,000 tell strategies apart")
+    spread: float = Field(
+        10_000.0, ge=1, le=1e9, description="drawn: the inventory is up to so many times that, evenly in its logarithm"
+    )
+    schedule: Literal["drawn", "cliff", "late_cliff", "half", "whole"] = Field(
+        "drawn",
+        description="`cliff`: all there at the start (and of `fixed`); `late_cliff`: all after a third of the time; "
+        "`half`, `whole`: in a straight line over half the time, or until the last step",
+    )
+    recovery: float | None = Field(
+        None, ge=0, le=1,
+        description="the share of the way to the reference price that arbitrage makes between two steps: 0 never, "
+        "1 all of it (and of `fixed`); without it drawn from 0.2 to 1",
+    )  # fmt: skip
+    volatility: float | None = Field(
+        None, ge=0, le=5,
+        description="of the reference price, a year: 0 stands still (and of `fixed`); without it drawn from 0.4 to 1.2",
+    )  # fmt: skip
+    half_life_hours: float | None = Field(
+        None, gt=0, le=1e6,
+        description="in which the reference price makes half its way back to where it began: 12 of `fixed`, without it "
+        "drawn from 2 to 48. A million hours are a random walk",
+    )  # fmt: skip
+    start_level: float = Field(
+        0.05, ge=0, le=0.5, description="drawn: the reference price starts up to so much above or below the pool's"
+    )
+    start_blocks: int = Field(300, ge=0, le=10_000_000, description="drawn: episodes start up to so many blocks later")
+    gas_price_gwei: float = Field(0.0, ge=0, le=1e6, description="what the holder pays for gas; zero: gas is free")
+    reward: Literal["shortfall", "at_end"] = Field(
+        "shortfall",
+        description="`shortfall`: what each sale brought less what it was worth at the start, over the inventory's "
+        "worth at the start; `at_end`: the sum of it, at the end",
+    )
+
+
+class Start(NamedTuple):
+    """The start of one episode, in integers where the chain has them."""
+
+    schedule: str
+    amount: int
+    reference_e8: list[int]
+    recovery_ppm: int
+    step_volatility: float
+    pull: float
+    start_blocks: int
+
+
+def start_of(
+    config: VestingConfig, pool_price_e8: int, unit: int, step_seconds: int, chance: np.random.Generator
+) -> Start:
+    """Where an episode starts whose chance is `chance`, and the reference prices it has."""
+    return starts_of(config, pool_price_e8, unit, step_seconds, [chance])[0]
+
+
+def starts_of(
+    config: VestingConfig, pool_price_e8: int, unit: int, step_seconds: int, chances: Sequence[np.random.Generator]
+) -> list[Start]:
+    """The same for each of `chances`.
+
+    Reference prices are those of `markets.OrnsteinUhlenbeck`, to the last bit. All paths are worked out at once, for a
+    path at a time would take longer than a step of its episode.
+    """
+    noise = np.empty((len(chances), config.horizon))
+    drawn = [_drawn(config, pool_price_e8, chance, shocks) for chance, shocks in zip(chances, noise, strict=True)]
+    sizes, prices, reversions, volatilities = np.array([each[-4:] for each in drawn]).T
+    paths = peg_paths(prices, reversions * SECONDS_PER_YEAR / _HOUR_S, volatilities, noise, step_seconds)
+    references, pulls = all_to_usd_e8(paths).tolist(), (1 - exp(-reversions * step_seconds / _HOUR_S)).tolist()
+    amounts = config.inventory * config.scale * exp(sizes * log(config.spread))
+    years = float(step_seconds / SECONDS_PER_YEAR)
+    return [
+        Start(
+            schedule=schedule,
+            amount=max(1, round(amount * MILLION) * unit // MILLION),
+            reference_e8=reference,
+            recovery_ppm=round(recovery * MILLION),
+            step_volatility=volatility * years**0.5,
+            pull=pull,
+            start_blocks=late,
+        )
+        for (schedule, recovery, late, *_, volatility), amount, reference, pull in zip(
+            drawn, amounts.tolist(), references, pulls, strict=True
+        )
+    ]
+
+
+def _drawn(
+    config: VestingConfig, pool_price_e8: int, chance: np.random.Generator, shocks: Floats
+) -> tuple[str, float, int, float, float, float, float]:
+    """Schedule, recovery, blocks before it, size; price, reversion an hour and volatility of its path.
+
+    There is one draw for each thing that can differ, whether a setting decides it or not: so a setting changes nothing
+    but what it names. What moves the path goes into `shocks`.
+    """
+    schedule, size, recovery, volatility, half_life, level, late = chance.random(7).tolist()
+    fixed = config.start == "fixed"
+    recovery = _chosen(config.recovery, 1.0 if fixed else _between(_RECOVERY, recovery))
+    volatility = _chosen(config.volatility, 0.0 if fixed else _between(_VOLATILITY, volatility))
+    half_life = _chosen(config.half_life_hours, 12.0 if fixed else _between(_HALF_LIFE_HOURS, half_life))
+    named = "cliff" if fixed else SCHEDULES[int(schedule * len(SCHEDULES))]
+    price = pool_price_e8 / _E8 * (1.0 if fixed else 1 + config.start_level * (2 * level - 1))
+    chance.standard_normal(out=shocks)
+    if config.schedule != "drawn":
+        named = config.schedule
+    blocks = 0 if fixed else int(late * (config.start_blocks + 1))
+    return named, recovery, blocks, 0.0 if fixed else size, price, _LOG_2 / half_life, volatility
+
+
+def _chosen(setting: float | None, otherwise: float) -> float:
+    return otherwise if setting is None else setting
+
+
+def _between(interval: tuple[float, float], lot: float) -> float:
+    return interval[0] + (interval[1] - interval[0]) * lot

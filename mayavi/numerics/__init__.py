@@ -1,0 +1,1 @@
+"""Random streams and elementary functions that give the same bits on every machine."""

@@ -1,0 +1,1 @@
+"""Run tasks in worker processes or on a Ray cluster."""

@@ -1,0 +1,1 @@
+"""Backtest portfolio policies and rules, with fees and out of sample."""

@@ -1,0 +1,337 @@
+"""A backtest: portfolios of a policy and of rules in the same markets, with fees, out of sample, and what that proves.
+
+    results = Backtester(optimizer, env).run_backtest(n_episodes=200)
+    results["rl_agent"][0]["sharpe"], results["equal_weight"][0]["sharpe"]
+
+`backtest` gives all of it: every figure with its interval, paired differences with verdicts, and curves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mayavi.errors import UsageError
+from mayavi.gym_env.configuration import configured
+from mayavi.portfolio.backtest.block_bootstrap import BLOCK_HOURS, resampled_metrics
+from mayavi.portfolio.backtest.episodes import Make, Outcome, Runs, run_drawn, run_windows, window_count
+from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, Floats, portfolio_metrics, ratio
+from mayavi.portfolio.env.config import RWAConfig
+from mayavi.portfolio.env.env import RWAYieldEnv
+from mayavi.rl.evaluation.evaluate import pooled_name
+from mayavi.rl.evaluation.play import Progress, Strategy
+from mayavi.rl.evaluation.strategies import OPTIMUM, Chance, Trained, baseline, check_strategies
+from mayavi.rl.evaluation.verdict import MINIMUM_DISTINCT, Verdict, check_minimum, judged
+from mayavi.statistics.bootstrap import Bootstrap
+from mayavi.statistics.estimate import Estimate
+
+RL_AGENT = "rl_agent"
+BOUND = "hindsight"
+EPISODES = 1_000
+RESAMPLES = 2_000
+MOST_EPISODES = 1_000_000
+JUDGED = {
+    "log_growth": ("grows by", "more", "less"),
+    "sharpe": ("has a Sharpe ratio", "higher", "lower"),
+}
+"""The figures that a verdict is given on, and how their differences are said."""
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestSettings:
+    """All that decides a backtest beside the environment and who plays."""
+
+    episodes: int = EPISODES
+    """Of drawn markets; of a real one all windows are played."""
+    seed: int = 0
+    bootstrap: Bootstrap = field(default_factory=lambda: Bootstrap(resamples=RESAMPLES))
+    minimum_distinct: int = MINIMUM_DISTINCT
+    block_hours: int = BLOCK_HOURS
+    """Of a real market: the mean length of the blocks in which its hours are drawn again."""
+
+    def __post_init__(self) -> None:
+        if type(self.episodes) is not int or not 1 <= self.episodes <= MOST_EPISODES:
+            raise UsageError(
+                f"a backtest of {self.episodes} episodes is none", f"play from one to {MOST_EPISODES:,} of them"
+            )
+        if type(self.block_hours) is not int or self.block_hours < 1:
+            raise UsageError(f"blocks of {self.block_hours} hours hold nothing", "an hour at least; a week is 168")
+        check_minimum(self.minimum_distinct)
+
+
+@dataclass(frozen=True, slots=True)
+class Portfolio:
+    """What came of one strategy: every metric with its interval."""
+
+    outcome: Outcome
+    figures: dict[str, Estimate]
+    resampled: dict[str, Floats]
+    """The same metrics in the samples drawn again, the same samples for everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """One strategy against another in the same markets."""
+
+    strategy: str
+    against: str
+    metric: str
+    difference: Estimate
+    wins: float
+    """The share of episodes or windows in which it is the greater, ties counting half."""
+    verdict: Verdict
+    trainings: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Backtest:
+    """What came out, ready to be written and drawn."""
+
+    env: RWAYieldEnv
+    settings: BacktestSettings
+    runs: Runs
+    subjects: tuple[str, ...]
+    portfolios: dict[str, Portfolio]
+    comparisons: tuple[Paired, ...]
+    pooled: tuple[Paired, ...]
+    """The trainings taken together, where there are several of one algorithm."""
+    bound: dict[str, Estimate]
+    """Of the bound in hindsight: `total_return` and `log_growth`."""
+
+    @property
+    def historical(self) -> bool:
+        """Whether the market is a real one."""
+        return self.env.config.data is not None
+
+
+def rules(env: type[RWAYieldEnv] | RWAYieldEnv) -> list[str]:
+    """The baselines of a backtest: all scripts of the environment but that which is another by a second name."""
+    return [name for name in env.strategies if name != "noop"]
+
+
+def backtest(
+    make: Make,
+    subjects: Sequence[Strategy],
+    against: Sequence[str] | None = None,
+    settings: BacktestSettings | None = None,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Backtest:
+    """Play every market with everybody, and compare each of `subjects` with each baseline in `against`.
+
+    Without a subject every baseline is compared with the first. `make(rows)` gives the environment; where its market is
+    a real one, all windows of its split are played, one after the other.
+    """
+    settings = settings or BacktestSettings()
+    env = make(1)
+    names = _baselines(env, against)
+    own = [each.name for each in subjects]
+    if clash := [name for name in own if name in names or own.count(name) > 1 or name == BOUND]:
+        raise UsageError(f"two portfolios are called '{clash[0]}'", "each needs a name of its own")
+
+    def players(here: RWAYieldEnv) -> list[Strategy]:
+        rest: list[Strategy] = [
+            Chance(settings.seed) if name == "random" else baseline(here, name, seed=settings.seed) for name in names
+        ]
+        return [*(replace(each) if isinstance(each, Trained) else each for each in subjects), *rest]
+
+    if env.config.data is not None:
+        env = make(window_count(env))
+        runs = run_windows(env, players, progress=progress)
+        portfolios = _of_history(runs, settings, env.config)
+    else:
+        if not all(isinstance(each, Trained) for each in subjects):
+            threads = 1  # a stranger may remember what another thread made it do
+        runs = run_drawn(make, players, settings.episodes, threads=threads, progress=progress)
+        portfolios = _of_episodes(runs, settings, env.config.horizon)
+    pairs = [(one, other) for one in own for other in names] or [(one, names[0]) for one in names[1:]]
+    comparisons = tuple(
+        _compared([portfolios[one]], portfolios[other], metric, settings, env.config)
+        for one, other in pairs
+        for metric in JUDGED
+    )
+    pooled: tuple[Paired, ...] = ()
+    for together in _trainings(own, portfolios):
+        pooled += tuple(
+            _compared(together, portfolios[other], metric, settings, env.config) for other in names for metric in JUDGED
+        )
+    bound = _bound(runs, settings, env.config)
+    return Backtest(env, settings, runs, tuple(own), portfolios, comparisons, pooled, bound)
+
+
+class Backtester:
+    """An agent against the rules, episode by episode: the least one needs to look at.
+
+    `agent` is a `PPOYieldOptimizer`, a `Model`, a policy or a strategy, or None for the rules alone; `env` any of the
+    portfolio's environments, of which the settings are taken. Episodes are those of `split`; an agent that was trained
+    on them is refused.
+    """
+
+    def __init__(self, agent: Any, env: Any, *, split: str = "test", seed: int = 0) -> None:
+        from mayavi.portfolio.backtest.policies import config_of, subject_of
+
+        self.config = configured(RWAConfig, config_of(env), {"split": split})
+        self.settings = BacktestSettings(seed=seed)
+        self.subject = None if agent is None else subject_of(RL_AGENT, agent, self.config, seed=seed)
+
+    def run_backtest(self, n_episodes: int = 10) -> dict[str, list[dict[str, float]]]:
+        """For `rl_agent` and every rule a list with an entry for each episode.
+
+        `final_value` is in dollars, `total_return` in percent, `max_drawdown` a share, `sharpe` for a year.
+        """
+        subjects = [] if self.subject is None else [self.subject]
+        done = backtest(self.make, subjects, None, replace(self.settings, episodes=n_episodes))
+        return {name: episode_results(each.outcome) for name, each in done.portfolios.items()}
+
+    def make(self, rows: int) -> RWAYieldEnv:
+        """The environment with so many rows."""
+        return RWAYieldEnv(self.config, rows)
+
+
+def episode_results(outcome: Outcome) -> list[dict[str, float]]:
+    """An entry for each episode."""
+    metrics = outcome.metrics
+    return [
+        {"final_value": value, "total_return": grown * 100, "max_drawdown": fallen, "sharpe": sharpe}
+        for value, grown, fallen, sharpe in zip(
+            outcome.final_values.tolist(),
+            metrics["total_return"].tolist(),
+            metrics["max_drawdown"].tolist(),
+            metrics["sharpe"].tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _trainings(own: Sequence[str], portfolios: dict[str, Portfolio]) -> list[list[Portfolio]]:
+    """Those of one algorithm together, where it was trained more than once."""
+    groups: dict[str, list[Portfolio]] = {}
+    for name in own:
+        groups.setdefault(pooled_name(name), []).append(portfolios[name])
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _baselines(env: RWAYieldEnv, against: Sequence[str] | None) -> list[str]:
+    names = list(dict.fromkeys(rules(env) if against is None else against))
+    check_strategies(env, names)
+    if OPTIMUM in names:
+        raise UsageError("a backtest searches no optimum", f"it tells the bound '{BOUND}' in any case; leave it out")
+    if not names:
+        raise UsageError("nobody is there to compare with", f"there are {', '.join(rules(env))}")
+    return names
+
+
+def _of_episodes(runs: Runs, settings: BacktestSettings, horizon: int) -> dict[str, Portfolio]:
+    """Episodes are drawn one by one, so they are what is drawn again. A figure is the mean of the episodes'.
+
+    But for two: what a single month would come to in a year is a lottery ticket, and the mean of many is that of the
+    luckiest. The CAGR is that of the mean log growth, and Calmar's ratio is this over the mean of the drawdowns.
+    """
+    everything = np.stack([outcome.metrics[metric] for outcome in runs.outcomes.values() for metric in METRICS])
+    both = np.concatenate([everything.mean(axis=1)[None], settings.bootstrap.resampled_means(everything)])
+    found = {}
+    for at, (name, outcome) in enumerate(runs.outcomes.items()):
+        own = {metric: both[:, at * len(METRICS) + place] for place, metric in enumerate(METRICS)}
+        own["cagr"] = np.expm1(np.minimum(own["log_growth"] * (HOURS_A_YEAR / horizon), 700.0))
+        own["calmar"] = ratio(own["cagr"], own["max_drawdown"])
+        figures = {metric: settings.bootstrap.interval(float(own[metric][0]), own[metric][1:]) for metric in METRICS}
+        found[name] = Portfolio(outcome, figures, {metric: own[metric][1:] for metric in METRICS})
+    return found
+
+
+def _of_history(runs: Runs, settings: BacktestSettings, config: RWAConfig) -> dict[str, Portfolio]:
+    """There is one history, so blocks of its hours are drawn again."""
+    series = {name: _hourly(outcome) for name, outcome in runs.outcomes.items()}
+    resampled = resampled_metrics(
+        series,
+        resamples=settings.bootstrap.resamples,
+        risk_free_rate=config.risk_free_rate,
+        block=settings.block_hours,
+        seed=settings.bootstrap.seed,
+    )
+    found = {}
+    for name, (growth, turnover, cost) in series.items():
+        values = np.concatenate([[1.0], np.cumprod(growth)])[None]
+        whole = portfolio_metrics(
+            values,
+            risk_free_rate=config.risk_free_rate,
+            turnover=turnover.sum(keepdims=True),
+            cost=cost.sum(keepdims=True),
+        )
+        figures = {
+            metric: settings.bootstrap.interval(float(whole[metric][0]), resampled[name][metric]) for metric in METRICS
+        }
+        found[name] = Portfolio(runs.outcomes[name], figures, resampled[name])
+    return found
+
+
+def _hourly(outcome: Outcome) -> tuple[Floats, Floats, Floats]:
+    assert outcome.hourly is not None
+    return outcome.hourly
+
+
+def _compared(
+    ours: Sequence[Portfolio], other: Portfolio, metric: str, settings: BacktestSettings, config: RWAConfig
+) -> Paired:
+    """One portfolio, or several trainings of one algorithm together, against another."""
+    bootstrap, trainings = settings.bootstrap, len(ours)
+    centre = float(np.mean([each.figures[metric].value for each in ours])) - other.figures[metric].value
+    drawn = np.stack([each.resampled[metric] for each in ours], axis=1)
+    mixed = drawn[:, 0] if trainings == 1 else (drawn * bootstrap.training_weights(trainings)).sum(axis=1)
+    difference = bootstrap.interval(centre, mixed - other.resampled[metric], trainings)
+    apart = np.stack([each.outcome.metrics[metric] for each in ours]) - other.outcome.metrics[metric]
+    wins = float((apart > 0).mean() + (apart == 0).mean() / 2)
+    name = ours[0].outcome.name
+    if trainings > 1:
+        name = pooled_name(name)
+    evidence, of = _evidence(ours, other, settings, historical=config.data is not None)
+    verdict = judged(
+        name,
+        other.outcome.name,
+        difference,
+        **evidence,
+        confidence=bootstrap.confidence,
+        minimum=settings.minimum_distinct,
+        of=of,
+        told=JUDGED[metric],
+    )
+    return Paired(name, other.outcome.name, metric, difference, wins, verdict, trainings)
+
+
+def _evidence(
+    ours: Sequence[Portfolio], other: Portfolio, settings: BacktestSettings, *, historical: bool
+) -> tuple[dict[str, int], tuple[str, str]]:
+    """How many independent pieces of evidence there are, how many differ, in how many both did exactly the same."""
+    if not historical:
+        theirs = other.outcome
+        distinct = min(_distinct(each.outcome, theirs) for each in ours)
+        equal = np.all([each.outcome.final_values == theirs.final_values for each in ours], axis=0)
+        return {"episodes": len(equal), "distinct": distinct, "equal": int(equal.sum())}, ("episode", "episodes")
+    same = np.all([_hourly(each.outcome)[0] == _hourly(other.outcome)[0] for each in ours], axis=0)
+    hours = settings.block_hours
+    blocks = max(1, len(same) // hours)
+    equal = np.array([same[at * hours : (at + 1) * hours].all() for at in range(blocks)])
+    of = (f"block of {hours} hours", f"blocks of {hours} hours")
+    return {"episodes": blocks, "distinct": blocks, "equal": int(equal.sum())}, of
+
+
+def _distinct(one: Outcome, other: Outcome) -> int:
+    """How many pairs of courses differ: two that end and swing alike to the last bit are one course played twice."""
+    marks = [each for outcome in (one, other) for each in (outcome.final_values, outcome.metrics["volatility"])]
+    return len(np.unique(np.stack(marks, axis=1), axis=0))
+
+
+def _bound(runs: Runs, settings: BacktestSettings, config: RWAConfig) -> dict[str, Estimate]:
+    grown = runs.bound / config.initial_capital
+    if config.data is not None:
+        total = float(np.log(grown).sum())
+        return {
+            "total_return": Estimate(*[float(np.expm1(min(total, 700.0)))] * 3),
+            "log_growth": Estimate(total, total, total),
+        }
+    both = {"total_return": grown - 1.0, "log_growth": np.log(grown)}
+    return {name: settings.bootstrap.estimate(values) for name, values in both.items()}

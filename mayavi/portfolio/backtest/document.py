@@ -1,0 +1,119 @@
+"""A backtest as JSON: schema `mayavi-backtest`, version 1, described in docs/rl/backtest.md.
+
+It depends on what was played, on how that was named, and on the versions of what computed it: no time of day is in it,
+and no run id but in the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mayavi.markets.moments import say_time
+from mayavi.portfolio.backtest.backtest import BOUND, Backtest, Paired, Portfolio, episode_results
+from mayavi.portfolio.backtest.episodes import Curves
+from mayavi.portfolio.env.markets import SharedMarket
+from mayavi.rl.evaluation.document import env_facts
+
+SCHEMA, VERSION = "mayavi-backtest", 1
+MOST_LISTED = 200
+"""Episodes up to which every single one is in the document; of more, what they come to."""
+
+
+def document_of(
+    done: Backtest,
+    *,
+    command: str | None = None,
+    models: Sequence[Mapping[str, Any]] = (),
+    versions: Mapping[str, str] | None = None,
+    in_sample: bool = False,
+) -> dict[str, Any]:
+    """All of a backtest as plain data."""
+    settings = done.settings
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "versions": dict(sorted((versions or {}).items())),
+        "command": command,
+        "env": env_facts(done.env),
+        "market": market_facts(done),
+        "models": [dict(each) for each in models],
+        "in_sample": in_sample,
+        "settings": {
+            "seed": settings.seed,
+            "resamples": settings.bootstrap.resamples,
+            "confidence": settings.bootstrap.confidence,
+            "minimum_distinct": settings.minimum_distinct,
+            "block_hours": settings.block_hours if done.historical else None,
+        },
+        "subjects": list(done.subjects),
+        "strategies": {name: _portfolio(each) for name, each in done.portfolios.items()},
+        BOUND: {name: estimate.to_json() for name, estimate in done.bound.items()},
+        "comparisons": [_paired(each) for each in done.comparisons],
+        "pooled": [_paired(each) for each in done.pooled],
+        "curves": {name: _curves(each.outcome.curves) for name, each in done.portfolios.items()},
+    }
+
+
+def market_facts(done: Backtest) -> dict[str, Any]:
+    """Which market it was: how many drawn episodes, or which hours of a file."""
+    markets, horizon = done.env.markets, done.env.config.horizon
+    facts: dict[str, Any] = {"kind": "simulated", "episodes": done.settings.episodes, "hours": horizon}
+    if isinstance(markets, SharedMarket) and done.historical:
+        windows = [[say_time(begin), say_time(end)] for begin, end in done.runs.windows]
+        facts = {
+            "kind": "historical",
+            "source": markets.market.source,
+            "assumed": list(markets.market.assumed),
+            "digest": markets.digest,
+            "episodes": len(windows),
+            "hours": horizon,
+            "windows": windows,
+        }
+    return facts
+
+
+def _portfolio(portfolio: Portfolio) -> dict[str, Any]:
+    outcome = portfolio.outcome
+    lost = -np.sort(outcome.metrics["total_return"])
+    document: dict[str, Any] = {
+        "metrics": {name: estimate.to_json() for name, estimate in portfolio.figures.items()},
+        "mean_final_value": float(outcome.final_values.mean()),
+        "losing_episodes": float((outcome.metrics["total_return"] < 0).mean()),
+        "worst_episode": float(-lost[0]),
+        "stopped": int(outcome.stopped.sum()),
+        "mean_length": float(outcome.lengths.mean()),
+    }
+    if len(lost) <= MOST_LISTED:
+        document["episodes"] = episode_results(outcome)
+    return document
+
+
+def _paired(paired: Paired) -> dict[str, Any]:
+    return {
+        "strategy": paired.strategy,
+        "against": paired.against,
+        "metric": paired.metric,
+        "trainings": paired.trainings,
+        "difference": paired.difference.to_json(),
+        "wins": paired.wins,
+        "verdict": paired.verdict.word,
+        "reason": paired.verdict.reason,
+    }
+
+
+def _curves(curves: Curves) -> dict[str, Any]:
+    """At most some hundreds of hours, as pictures have them."""
+    chosen = np.unique(np.linspace(0, len(curves.hours) - 1, min(len(curves.hours), 361)).round().astype(int))
+
+    def rounded(values: Any) -> Any:
+        return np.round(values, 6).tolist()
+
+    return {
+        "hours": curves.hours[chosen].tolist(),
+        "equity": rounded(curves.equity[:, chosen]),
+        "drawdown": rounded(curves.drawdown[chosen]),
+        "weights": rounded(curves.weights[chosen]),
+    }

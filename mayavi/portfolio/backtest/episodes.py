@@ -1,0 +1,214 @@
+"""The runs of a backtest: drawn markets in batches on all cores, or the consecutive windows of a real one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi.errors import SimulationError, UsageError
+from mayavi.portfolio.backtest.hindsight import hindsight_bound
+from mayavi.portfolio.backtest.metrics import Floats, portfolio_metrics
+from mayavi.portfolio.backtest.play import Stage, Walked
+from mayavi.portfolio.env.env import RWAYieldEnv
+from mayavi.portfolio.env.markets import SharedMarket
+from mayavi.rl.evaluation.play import Progress, Strategy
+
+Make = Callable[[int], RWAYieldEnv]
+Players = Callable[[RWAYieldEnv], Sequence[Strategy]]
+"""New strategies for a batch: each thread has its own, for some remember what they did last."""
+
+BATCH = 1_024
+"""Episodes side by side. It is part of the result where a network plays, and so the same on every machine."""
+CURVE_POINTS = 61
+"""How many hours of an episode pictures are drawn from."""
+QUANTILES = (0.05, 0.5, 0.95)
+
+
+@dataclass(slots=True)
+class Curves:
+    """What pictures show: over `hours`, for a drawn market the quantiles of all episodes, for a real one its course."""
+
+    hours: NDArray[np.int64]
+    equity: Floats
+    """(3 or 1, hours): value over that at the start: the 5 %, 50 % and 95 % quantiles, or the value itself."""
+    drawdown: Floats
+    """(hours,) how far the value is below its peak, on average."""
+    weights: Floats
+    """(hours, 3)."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a strategy made of all episodes."""
+
+    name: str
+    metrics: dict[str, Floats]
+    """By name the figure of each episode."""
+    final_values: Floats
+    lengths: NDArray[np.int64]
+    stopped: NDArray[np.bool_]
+    curves: Curves
+    hourly: tuple[Floats, Floats, Floats] | None = None
+    """Of a real market, all windows one after the other: growth, turnover and cost of each hour."""
+
+
+@dataclass(slots=True)
+class Runs:
+    """All that was played."""
+
+    outcomes: dict[str, Outcome]
+    bound: Floats
+    """(episodes,) what nobody can end with more than, in dollars."""
+    windows: list[tuple[float, float]] = field(default_factory=list)
+    """Of a real market: when each window begins and ends, in seconds since 1970."""
+
+
+def run_drawn(
+    make: Make, players: Players, episodes: int, *, threads: int | None = None, progress: Progress | None = None
+) -> Runs:
+    """The first `episodes` of the split, everybody in the same drawn markets."""
+    rows = min(episodes, BATCH)
+    starts = range(0, episodes, rows)
+    workers = min(len(starts), threads or os.cpu_count() or 1)
+    idle: list[RWAYieldEnv] = []
+    done = 0
+
+    def batch(start: int) -> tuple[dict[str, Any], Floats, int]:
+        env = idle.pop() if idle else make(rows)
+        if workers > 1:
+            env.threads = 1  # each core has a batch to draw
+        numbers = range(start, min(start + rows, episodes))
+        filled = [*numbers, *(numbers[-1] for _ in range(rows - len(numbers)))]
+        env.begin(range(rows), filled)
+        stage = Stage(env, numbers)
+        bound = _bound(env, stage)
+        found = {}
+        for player in players(env):
+            walked = stage.walk(player)
+            _check_bound(player.name, walked, bound)
+            found[player.name] = _batch_of(env, walked)
+        idle.append(env)
+        return found, bound, len(numbers)
+
+    parts = []
+    with ThreadPoolExecutor(workers) as pool:
+        for part in pool.map(batch, starts):
+            parts.append(part)
+            done += part[2]
+            if progress is not None:
+                progress(done, episodes)
+    outcomes = {name: _together(name, [part[0][name] for part in parts]) for name in parts[0][0]}
+    return Runs(outcomes, np.concatenate([part[1] for part in parts]))
+
+
+def run_windows(env: RWAYieldEnv, players: Players, *, progress: Progress | None = None) -> Runs:
+    """All windows of a real market that follow each other; `env` has a row for each."""
+    market = env.markets
+    assert isinstance(market, SharedMarket)
+    starts = market.consecutive(env.config.horizon)
+    env.begin_at(range(env.rows), starts)
+    stage = Stage(env, starts)
+    bound = _bound(env, stage)
+    everybody = list(players(env))
+    outcomes = {}
+    for at, player in enumerate(everybody):
+        walked = stage.walk(player, each_weight=True)
+        _check_bound(player.name, walked, bound)
+        outcomes[player.name] = _of_windows(player.name, env, walked)
+        if progress is not None:
+            progress(at + 1, len(everybody))
+    times = market.market.times
+    windows = [] if times is None else [(float(times[at]), float(times[at + env.config.horizon])) for at in starts]
+    return Runs(outcomes, bound, windows)
+
+
+def window_count(env: RWAYieldEnv) -> int:
+    """How many windows of a real market follow each other."""
+    if not isinstance(env.markets, SharedMarket):
+        raise UsageError("drawn markets have no windows", "name how many episodes are drawn")
+    return len(env.markets.consecutive(env.config.horizon))
+
+
+def _bound(env: RWAYieldEnv, stage: Stage) -> Floats:
+    config = env.config
+    ahead = stage.factors[:, :, : stage.count].transpose(2, 0, 1)
+    grown = hindsight_bound(
+        ahead,
+        np.array(config.initial_weights),
+        low=config.min_weight,
+        high=config.max_weight,
+        cost_bps=config.rebalance_cost_bps,
+        stop_drawdown=config.stop_drawdown,
+    )
+    bound: Floats = grown[:, -1] * config.initial_capital
+    return bound
+
+
+def _check_bound(name: str, walked: Walked, bound: Floats) -> None:
+    """Nobody may do better than whoever knows the future: then values or the bound are wrong."""
+    beyond = np.flatnonzero(walked.values[:, -1] > bound * (1 + 1e-9))
+    if len(beyond):
+        raise SimulationError(
+            f"'{name}' ended episode {beyond[0]} of its batch with more than is possible",
+            "report this: docs/rl/backtest.md says how the bound is found",
+        )
+
+
+def _points(horizon: int) -> NDArray[np.int64]:
+    return np.unique(np.linspace(0, horizon, CURVE_POINTS).round().astype(np.int64))
+
+
+def _figures(env: RWAYieldEnv, walked: Walked) -> dict[str, Floats]:
+    return portfolio_metrics(
+        walked.values,
+        risk_free_rate=env.config.risk_free_rate,
+        turnover=walked.turnover.sum(axis=1),
+        cost=walked.cost.sum(axis=1),
+    )
+
+
+def _batch_of(env: RWAYieldEnv, walked: Walked) -> dict[str, Any]:
+    points = _points(env.config.horizon)
+    peaks = np.maximum.accumulate(walked.values, axis=1)
+    return {
+        "metrics": _figures(env, walked),
+        "final": walked.values[:, -1].copy(),
+        "lengths": walked.lengths,
+        "stopped": walked.stopped,
+        "points": points,
+        "equity": walked.values[:, points] / walked.values[:, :1],
+        "drawdown": 1.0 - walked.values[:, points] / peaks[:, points],
+        "weights": walked.weights[0, points],
+    }
+
+
+def _together(name: str, parts: list[dict[str, Any]]) -> Outcome:
+    def joined(key: str) -> Any:
+        return np.concatenate([part[key] for part in parts])
+
+    counts = np.array([len(part["final"]) for part in parts])
+    weights = np.average([part["weights"] for part in parts], axis=0, weights=counts)
+    curves = Curves(
+        parts[0]["points"],
+        np.quantile(joined("equity"), QUANTILES, axis=0),
+        np.asarray(joined("drawdown").mean(axis=0)),
+        weights,
+    )
+    metrics = {metric: np.concatenate([part["metrics"][metric] for part in parts]) for metric in parts[0]["metrics"]}
+    return Outcome(name, metrics, joined("final"), joined("lengths"), joined("stopped"), curves)
+
+
+def _of_windows(name: str, env: RWAYieldEnv, walked: Walked) -> Outcome:
+    growth = (walked.values[:, 1:] / walked.values[:, :-1]).ravel()
+    equity = np.concatenate([[1.0], np.cumprod(growth)])
+    weights = np.concatenate([walked.weights[:, :-1].reshape(-1, 3), walked.weights[-1:, -1]])
+    curves = Curves(np.arange(len(equity)), equity[None], 1.0 - equity / np.maximum.accumulate(equity), weights)
+    hourly = growth, walked.turnover.ravel(), walked.cost.ravel()
+    final = walked.values[:, -1].copy()
+    return Outcome(name, _figures(env, walked), final, walked.lengths, walked.stopped, curves, hourly)

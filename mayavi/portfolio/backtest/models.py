@@ -1,0 +1,72 @@
+"""Backtests of training runs and of rules alone, as the documents that are written and drawn."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import mayavi
+from mayavi.errors import ModelMismatch
+from mayavi.gym_env.configuration import configured
+from mayavi.portfolio.backtest.backtest import BacktestSettings, backtest
+from mayavi.portfolio.backtest.document import document_of
+from mayavi.portfolio.backtest.policies import grouped, subjects_of
+from mayavi.portfolio.env.config import RWAConfig
+from mayavi.portfolio.env.env import RWAYieldEnv
+from mayavi.rl.evaluation.models import check_different, model_facts
+from mayavi.rl.evaluation.play import Progress
+from mayavi.rl.models import Model
+
+OF_THE_MARKET = ("data", "begin", "end", "split")
+"""What a backtest says itself, and does not take from a training."""
+
+
+def backtest_models(
+    models: Sequence[Model],
+    against: Sequence[str] | None = None,
+    settings: BacktestSettings | None = None,
+    *,
+    config: Mapping[str, Any] | None = None,
+    in_sample: bool = False,
+    command: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """The backtest of the policies of `models`, or of the rules alone where there is none.
+
+    The environment has the settings that the first was trained with, but for the market, which `config` names: `data`,
+    with `begin` and `end`, or drawn ones; `split`, by default `test`; and any other setting.
+    """
+    settings = settings or BacktestSettings()
+    for model in models:
+        if model.env_name != RWAYieldEnv.name:
+            raise ModelMismatch(
+                f"run {model.run_id} was trained on '{model.env_name}', not on '{RWAYieldEnv.name}'",
+                f"`mayavi eval {model.run_id}` evaluates it there",
+            )
+    check_different(models)
+    trained = dict(models[0].config.env_config) if models else {}
+    kept = {key: value for key, value in trained.items() if key not in OF_THE_MARKET}
+    asked = configured(RWAConfig, {**kept, "split": "test", **(config or {})})
+    env = RWAYieldEnv(asked, 1)
+    groups = grouped(models, historical=asked.data is not None)
+    subjects = subjects_of(groups, env, seed=settings.seed, in_sample=in_sample)
+
+    def make(rows: int) -> RWAYieldEnv:
+        return RWAYieldEnv(asked, rows, threads=threads)
+
+    done = backtest(make, subjects, against, settings, threads=threads, progress=progress)
+    facts = [model_facts(name, model) for name, group in groups.items() for model in group]
+    return document_of(done, command=command, models=facts, versions=_versions(models), in_sample=in_sample)
+
+
+def _versions(models: Sequence[Model]) -> dict[str, str]:
+    import numpy as np
+
+    from mayavi.rl.training.train import versions
+
+    used = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    for model in models:
+        used |= versions(model.config.framework)
+    return used

@@ -1,0 +1,1 @@
+"""The portfolio environment, `mayavi/RWAYield-v0`."""

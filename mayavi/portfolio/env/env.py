@@ -1,0 +1,359 @@
+"""`RWAYieldEnv`: a portfolio of USDY, mETH and MI4, rebalanced hour by hour.
+
+USDY is tokenised treasury bills, mETH is liquid-staked ETH, MI4 an index of BTC, ETH, SOL and dollars. The market is
+drawn by `markets.RWAModel`, a path for each episode, or read from a file (`data`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from mayavi.errors import BadArgument, MayaviError, UsageError
+from mayavi.gym_env.rendering import MODES
+from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
+from mayavi.markets.moments import say_time
+from mayavi.portfolio.capped_simplex import check_bounds, project, project_columns
+from mayavi.portfolio.env.config import LOOKBACK, RWAConfig
+from mayavi.portfolio.env.markets import SharedMarket, known_until, open_markets
+from mayavi.portfolio.env.observations import VOLATILITY_KEEPS, bounds, observed
+from mayavi.portfolio.env.rewards import REWARDS, sharpe_ratio
+from mayavi.portfolio.env.strategies import STRATEGIES
+from mayavi.portfolio.market.data import ASSETS, COLUMNS, PLACE
+
+PARTS = len(ASSETS)
+HOLD = 0
+"""The discrete action that trades nothing but what the bounds ask for."""
+MENU = ((1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1))
+"""The other discrete actions: which of the assets, in even parts, as nearly as the bounds allow."""
+LEAST = 1e-300
+"""What a value of zero is divided by; its row is over."""
+SLACK = 1e-6
+"""How far weights given to `action_of` may miss a sum of one or their bounds: what float32 makes of them."""
+
+
+class RWAYieldEnv(RowsEnv[RWAConfig]):
+    """Holds three assets. A step at hour t: trade at t, pay for it once, hold until t + 1, observe what is known then.
+
+    Actions. Continuous: three numbers from -1 to 1, a request of (a + 1) / 2 for the weight of each asset. What is
+    held is the nearest to it that adds up to one within `min_weight` and `max_weight`: its Euclidean projection, and no
+    bound is broken by a bit. Discrete: 0 holds; 1 a third of each; 2, 3, 4 as much as may be of USDY, mETH, MI4; 5, 6,
+    7 half of USDY and mETH, USDY and MI4, mETH and MI4, less what the bounds ask for.
+
+    Between trades weights drift with the market. A trade costs `rebalance_cost_bps` of its turnover Σ|w - drifted|
+    times the value, and gas at the hour's price. A turnover below `least_turnover` is not traded, so that who asks for
+    what is held, in float32, holds; drifted weights that broke a bound are always brought back.
+
+    Observations are in the table of `rwa_observations`, rewards in `rwa_rewards`. An episode terminates when the value
+    is more than `stop_drawdown` below its peak, and is truncated after `horizon` hours.
+
+    `start="fixed"` is one path for all episodes of all splits; with `data`, the first start of the split.
+    """
+
+    name = "rwa"
+    config_type = RWAConfig
+    strategies: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = STRATEGIES
+    render_modes: ClassVar[tuple[str, ...]] = ("human", *MODES)
+
+    def __init__(self, config: RWAConfig, rows: int = 1, *, threads: int | None = None) -> None:
+        check_bounds(PARTS, config.min_weight, config.max_weight)
+        super().__init__(config, rows, threads=threads)
+        starts = np.zeros(rows, dtype=np.int64)
+        self.markets = open_markets(config, rows, starts)
+        self.world_digest = self.markets.digest
+        self.weights = np.full((PARTS, rows), 1.0 / PARTS)
+        """(3, rows) now."""
+        self.levels = np.ones((PARTS, rows))
+        """(3, rows) what a dollar in each asset at the first known hour is now."""
+        self._target, self._by_asset = np.full((PARTS, rows), 1.0 / PARTS), np.zeros((PARTS, rows))
+        self._values = np.ones((rows, config.horizon + 1))
+        first_row = np.arange(rows) * (config.horizon + 1)
+        self._flat_values, self._value_origins = self._values.reshape(-1), first_row
+        self.columns |= {
+            "value": np.ones(rows),
+            "peak": np.ones(rows),
+            "weights": self.weights.T,
+            "levels": self.levels.T,
+            "target": self._target.T,
+            "by_asset": self._by_asset.T,
+            "values": self._values,
+            "hourly_return": np.zeros(rows),
+            "variance": np.zeros(rows),
+            "turnover": np.zeros(rows),
+            "cost": np.zeros(rows),
+            "gas": np.zeros(rows),
+            "costs": np.zeros(rows),
+        }
+        if isinstance(self.markets, SharedMarket):
+            self.columns["start_hour"] = starts
+            self.apart = len(self.markets.consecutive(config.horizon))
+        self.observation_space = spaces.Box(*bounds(), dtype=np.float32)
+        self._menu = project(np.array([np.divide(each, sum(each)) for each in MENU]), *self._bounds)
+        discrete = config.actions == "discrete"
+        self.action_space = spaces.Discrete(1 + len(MENU)) if discrete else spaces.Box(-1.0, 1.0, (PARTS,), np.float32)
+
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        return self.config.min_weight, self.config.max_weight
+
+    def training_overlap(self, trained: RWAConfig) -> str | None:
+        """How a training met hours of this market, where it split the market elsewhere or played another kind."""
+        if (trained.data is None) != (self.config.data is None):
+            return ""  # drawn markets here, a real one there
+        if _part(trained) == _part(self.config):
+            return None
+        assert isinstance(self.markets, SharedMarket)
+        assert self.markets.market.times is not None
+        try:
+            until = known_until(trained)
+        except (MayaviError, OSError):  # its file is gone: nothing is known to be new
+            return f"may have been trained on these hours ('{trained.data}' cannot be read)"
+        if until <= self.markets.market.times[self.markets.first]:
+            return ""
+        return f"was trained, or chosen, with hours up to {say_time(until)}"
+
+    # -- weights and actions ------------------------------------------------------------------------------------------
+
+    def weights_of(self, actions: NDArray[Any]) -> Floats:
+        """(n, 3) continuous actions as the weights that are held for them, if anything is traded."""
+        given = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
+        return project((given + 1.0) / 2.0, *self._bounds)
+
+    def action_of(self, weights: Any) -> NDArray[np.float32]:
+        """The continuous action that asks for `weights`: three of them, or a row of three for each of some rows.
+
+        `BadArgument` where they do not add up to one, or break a bound.
+        """
+        wanted = np.asarray(weights, dtype=np.float64)
+        if wanted.shape[-1:] != (PARTS,) or wanted.ndim > 2:
+            raise BadArgument(f"weights have the shape {wanted.shape}", f"there are three: {', '.join(ASSETS)}")
+        if not np.isfinite(wanted).all():
+            raise BadArgument("a weight is no number", "a strategy that gives NaN has divided by zero")
+        sums, (low, high) = wanted.sum(axis=-1), self._bounds
+        if (np.abs(sums - 1.0) > SLACK).any():
+            worst = float(np.ravel(sums)[np.argmax(np.abs(np.ravel(sums) - 1.0))])
+            raise BadArgument(f"weights add up to {worst:.6g}", "give weights with a sum of 1")
+        outside = (wanted < low - SLACK) | (wanted > high + SLACK)
+        if outside.any():
+            raise BadArgument(
+                f"a weight of {float(wanted[outside][0]):.6g} is outside of {low:g} to {high:g}",
+                "mayavi.portfolio.capped_simplex.project gives the nearest that are not",
+            )
+        return (2.0 * wanted - 1.0).astype(np.float32)
+
+    def actions_for(self, weights: Floats) -> NDArray[Any]:
+        """The actions that come nearest to (rows, 3) `weights`, in this environment's own space."""
+        if self.config.actions == "continuous":
+            return self.action_of(weights)
+        apart = ((weights[:, None] - self._menu) ** 2).sum(axis=2)
+        return 1 + np.asarray(apart.argmin(axis=1), dtype=np.int64)
+
+    def holding_actions(self) -> NDArray[Any]:
+        """The actions that trade nothing but what the bounds ask for."""
+        if self.config.actions == "discrete":
+            return np.full(self.rows, HOLD, dtype=np.int64)
+        return (2.0 * self.weights.T - 1.0).astype(np.float32)
+
+    def targets(self, actions: NDArray[Any]) -> Floats:
+        """(3, rows) weights that are asked for, within the bounds."""
+        if self.config.actions == "continuous":
+            return project_columns((np.ascontiguousarray(actions.T) + 1.0) * 0.5, *self._bounds)
+        chosen = self._menu[np.maximum(actions - 1, 0)].T
+        held = np.where(self._within_bounds(), self.weights, project_columns(self.weights, *self._bounds))
+        return np.where(actions == HOLD, held, chosen)
+
+    def _within_bounds(self) -> NDArray[np.bool_]:
+        """Whether the weights of each row, as they drifted, break no bound."""
+        low, high = self._bounds
+        return np.asarray(((self.weights >= low) & (self.weights <= high)).all(axis=0))
+
+    # -- an episode ---------------------------------------------------------------------------------------------------
+
+    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
+        """The market's hour 0, the capital, the weights at the start."""
+        self.markets.begin(rows, chances, self.threads)
+        self._stand_at_start(rows)
+
+    def begin_at(self, rows: Sequence[int] | Rows, hours: Sequence[int] | Rows) -> None:
+        """With `data`: put `rows` at the start of episodes that begin at those of its `hours`, by their numbers."""
+        if not isinstance(self.markets, SharedMarket):
+            raise UsageError("drawn markets have no hours of their own", "`begin` starts an episode; or give data")
+        places, wanted = np.asarray(rows, dtype=np.intp), np.asarray(hours, dtype=np.int64)
+        first, last = self.markets.first, self.markets.last
+        if len(wanted) and not first <= wanted.min() <= wanted.max() <= last:
+            raise UsageError(
+                f"an episode cannot start at hour {wanted[(wanted < first) | (wanted > last)][0]}",
+                f"those of the {self.config.split} split start from hour {first} to {last}",
+            )
+        self.begin(places, wanted.tolist())
+        self.columns["start_hour"][places] = wanted
+        self._stand_at_start(places)
+
+    def _stand_at_start(self, rows: Rows) -> None:
+        """What `rows` have at the hour 0 of their markets."""
+        config, columns = self.config, self.columns
+        columns["value"][rows] = columns["peak"][rows] = config.initial_capital
+        self._values[rows] = config.initial_capital
+        columns["weights"][rows] = columns["target"][rows] = config.initial_weights
+        now = np.zeros(self.rows, dtype=np.int64)
+        columns["levels"][rows] = self.markets.levels_at(now)[rows]
+
+    def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
+        """Trade, pay, hold for an hour."""
+        config, columns, before = self.config, self.columns, self.weights
+        every = bool(live.all())
+        value, hours = columns["value"], self.hours
+        later = np.minimum(hours + 1, config.horizon)
+        target = self.targets(actions)
+        turnover = _total(np.abs(target - before))
+        rests = (turnover < config.least_turnover) & self._within_bounds()
+        target = np.where(rests, before, target)
+        turnover = np.where(rests, 0.0, turnover)
+        cost = np.minimum(turnover * (config.rebalance_cost_bps / 10_000.0), 1.0) * value
+        gas = np.where(turnover > 0.0, np.minimum(self.markets.gas_at(hours), value - cost), 0.0)
+        invested = value - cost - gas
+        levels = np.ascontiguousarray(self.markets.levels_at(later).T)
+        held = target * invested
+        gained = held * (levels / self.levels - 1.0)
+        held += gained
+        after = _total(held)
+        weights, shares = held / np.maximum(after, LEAST), gained / np.maximum(value, LEAST)
+        returned = after / np.maximum(value, LEAST) - 1.0
+        variance = columns["variance"] * VOLATILITY_KEEPS + (1.0 - VOLATILITY_KEEPS) * returned * returned
+        self._flat_values[(self._value_origins + later)[live]] = after[live]
+        for name, found in {
+            "value": after,
+            "peak": np.maximum(columns["peak"], after),
+            "hourly_return": returned,
+            "variance": variance,
+            "turnover": turnover,
+            "cost": cost,
+            "gas": gas,
+            "costs": columns["costs"] + cost + gas,
+        }.items():
+            np.copyto(columns[name], found, where=True if every else live)
+        for kept, now in (
+            (self.weights, weights),
+            (self.levels, levels),
+            (self._target, target),
+            (self._by_asset, shares),
+        ):
+            np.copyto(kept, now, where=True if every else live)
+
+    @property
+    def hours(self) -> NDArray[np.int64]:
+        """The hour of its episode that each row stands at."""
+        return np.minimum(self.steps, self.config.horizon)
+
+    def value_at(self, hours: NDArray[np.int64]) -> Floats:
+        """What each portfolio was worth at its own of `hours`, one or several; before the start, what it had then."""
+        first = self._value_origins.reshape(-1, *(1,) * (hours.ndim - 1))
+        found: Floats = self._flat_values.take(first + np.maximum(hours, 0))
+        return found
+
+    def drawdown(self) -> Floats:
+        """How far each value is below its peak."""
+        fallen: Floats = 1.0 - self.columns["value"] / self.columns["peak"]
+        return fallen
+
+    def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """By the reward's name; ruin ends an episode."""
+        return REWARDS[self.config.reward](self), self.drawdown() > self.config.stop_drawdown
+
+    def observe(self) -> Observations:
+        """See the table of `rwa_observations`."""
+        return observed(self)
+
+    def past_growth(self, window: int, rows: Rows | None = None) -> Floats:
+        """(rows, window, 3): the gross factors of each asset in the last `window` hours, all of them known; of `rows`,
+        by their numbers, or of all."""
+        if type(window) is not int or not 1 <= window <= LOOKBACK:
+            raise BadArgument(f"a window of {window!r} hours is not known", f"it is from 1 to {LOOKBACK}")
+        back = self.markets.levels_before(self.hours, window, rows)
+        return back[:, 1:] / back[:, :-1]
+
+    # -- what is told -------------------------------------------------------------------------------------------------
+
+    def exact(self) -> dict[str, list[Any]]:
+        """Dollars and shares unrounded. `return_by_asset` less (`cost` + `gas_usd`) / value is `hourly_return`."""
+        columns = self.columns
+        told = {
+            "portfolio_value": columns["value"],
+            "weights": columns["weights"],
+            "drawdown": self.drawdown(),
+            "hourly_return": columns["hourly_return"],
+            "sharpe": sharpe_ratio(self),
+            "turnover": columns["turnover"],
+            "cost": columns["cost"],
+            "gas_usd": columns["gas"],
+            "target_weights": columns["target"],
+            "return_by_asset": columns["by_asset"],
+            "peak_value": columns["peak"],
+            "market": self.markets.inputs_at(self.hours, self.episodes),
+        }
+        lists = {name: values.tolist() for name, values in told.items()}
+        if isinstance(self.markets, SharedMarket) and self.markets.market.times is not None:
+            lists["time"] = self.markets.times_at(self.hours)
+        return lists
+
+    def tells(self, row: int) -> list[tuple[str, str]]:
+        """The figures of `exact`, those of the market each with its name."""
+        told = {name: values[row] for name, values in self.exact().items()}
+        inputs = dict(zip(COLUMNS, told.pop("market"), strict=True))
+        pairs = [(name, _in_words(value)) for name, value in told.items()]
+        return [*pairs, ("market", ""), *((f"· {name}", f"{value:,.6g}") for name, value in inputs.items())]
+
+    def line(self, row: int) -> str:
+        """Where a row stands in one line, for `render_mode="human"`."""
+        shares = " ".join(f"{name}={self.weights[at, row]:.2f}" for at, name in enumerate(("USDY", "mETH", "MI4")))
+        value, drawdown = self.columns["value"][row], self.drawdown()[row]
+        return f"Step {self.steps[row]:4d} | Value: ${value:,.2f} | Weights: {shares} | DD: {drawdown:.4f}"
+
+    def curves(self) -> dict[str, dict[str, Floats]]:
+        """The value, the weights and what the prices did."""
+        inputs = self.markets.inputs_at(self.hours, self.episodes)
+        first = self.markets.inputs_at(np.zeros_like(self.hours), self.episodes)
+        prices = {name: PLACE[f"{name.lower()}_price"] for name in ("ETH", "BTC", "SOL")}
+        return {
+            "dollars": {"value": self.columns["value"].copy(), "peak": self.columns["peak"].copy()},
+            "weights": {name: self.weights[at].copy() for at, name in enumerate(("USDY", "mETH", "MI4"))},
+            "over the start": {name: inputs[:, place] / first[:, place] for name, place in prices.items()},
+        }
+
+    # -- the market under the rows ------------------------------------------------------------------------------------
+
+    def identities(self, rows: Rows) -> list[bytes]:
+        """Of each row's market."""
+        return self.markets.identities(rows)
+
+    def _copy_under(self, sources: Rows, targets: Rows) -> None:
+        self.markets.copy(sources, targets)
+
+    def _keep_under(self, rows: Rows) -> list[Any]:
+        return self.markets.keep(rows)
+
+    def _put_under(self, kept: Sequence[Any], rows: Rows) -> None:
+        self.markets.put_kept(kept, rows)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, list):
+        return "  ".join(map(_in_words, value))
+    return f"{value:,.2f}" if abs(value) >= 1_000 else f"{value:.6g}"
+
+
+def _total(parts: Floats) -> Floats:
+    """The sum over the assets, added one after the other: the same bits for any number of rows."""
+    total: Floats = parts[0] + parts[1] + parts[2]
+    return total
+
+
+def _part(config: RWAConfig) -> tuple[Any, ...]:
+    """What decides which hours of a real market a split is."""
+    return () if config.data is None else (config.data, config.begin, config.end, config.boundaries)

@@ -1,0 +1,1 @@
+"""Aave V3 and SparkLend."""

@@ -1,0 +1,350 @@
+"""Aave V3, an account: what it can do on a market, what it holds and owes, and where it would be liquidated.
+
+Each action approves by itself what it needs, checks the balance first, and returns the receipt or what came of it. One
+that fails raises an `ExecutionError` and leaves everything as it was, approvals and nonce included: `ActionRefused`
+where there is nothing to do, `CallReverted` with Aave's reason, `InsufficientBalance` where nothing else is amiss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mayavi.errors import ActionRefused, CallReverted
+from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
+from mayavi.protocols.aave.flash_loan import FlashLoan, take_flash_loan
+from mayavi.protocols.aave.market import AaveV3, AccountData
+from mayavi.protocols.aave.reserve import Configuration, fraction
+from mayavi.protocols.aave.reverts import explained, prices_explained, rehearsed
+from mayavi.protocols.aave.risk import Holding, liquidation_price, rule_of
+from mayavi.protocols.arguments import above_zero, address_on
+from mayavi.protocols.health import NO_DEBT
+from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.evm.receipt import Receipt
+
+EVERYTHING = 2**256 - 1
+"""The amount that stands for all there is, as on chain. The actions take it, and None means the same."""
+
+_VARIABLE_RATE = 2
+_A_TOKEN = [
+    "RESERVE_TREASURY_ADDRESS() view returns (address)",
+    "event Transfer(address indexed from, address indexed to, uint256 value)",
+]
+
+
+class AssetPosition(NamedTuple):
+    """What an account has in one reserve. Values are at the prices the pool uses for this account, rounded down."""
+
+    symbol: str
+    supplied: int
+    supplied_usd_e8: int
+    used_as_collateral: bool
+    debt: int
+    debt_usd_e8: int
+    price_usd_e8: int
+    liquidation_threshold_bps: int
+    liquidation_price_usd_e8: int | None
+    decimals: int
+
+
+class Position(NamedTuple):
+    """All an account has on a market: a line for each reserve it supplied or borrowed, and the pool's totals."""
+
+    assets: tuple[AssetPosition, ...]
+    totals: AccountData
+    emode: int
+
+
+class Liquidation(NamedTuple):
+    """What a liquidation did, in smallest units: debt repaid, collateral the liquidator got, the treasury's share."""
+
+    receipt: Receipt
+    covered: int
+    seized: int
+    protocol_fee: int
+
+
+class _Line(NamedTuple):
+    """What is read of an account in one reserve."""
+
+    token: Erc20
+    supplied: int
+    debt: int
+    used_as_collateral: bool
+    holding: Holding
+    own_price: bool
+
+
+class AaveAccount:
+    """An account on an Aave V3 market; `market.account(address)` makes one. Amounts are in smallest units.
+
+    Two are equal where market, address and fork are the same; a copy of a fork is another fork.
+    """
+
+    def __init__(self, market: AaveV3, address: AddressLike) -> None:
+        self.market = market
+        self.address = market.fork.address_of(address)
+
+    # -- acting -------------------------------------------------------------------------------------------------------
+
+    def supply(self, asset: AddressLike, amount: int) -> Receipt:
+        """Supply `amount` of `asset` from the account's balance; it becomes collateral where Aave allows."""
+        token, amount = self.market.address_of(asset), above_zero(amount, "a supply")
+        return self._pay(token, amount, lambda: self._send("supply", token, amount, self.address, 0))
+
+    def withdraw(self, asset: AddressLike, amount: int | None = None) -> Receipt:
+        """Take `amount` of `asset` back, or all that was supplied with its interest."""
+        token = self.market.address_of(asset)
+        units = EVERYTHING if amount is None else above_zero(amount, "a withdrawal")
+        if not self.supplied(token):
+            raise ActionRefused(f"{self._name} has supplied no {self._symbol(token)}: there is nothing to withdraw")
+        with undone_on_failure(self._fork):
+            return self._send("withdraw", token, units, self.address)
+
+    def borrow(self, asset: AddressLike, amount: int) -> Receipt:
+        """Borrow `amount` of `asset` at the variable rate."""
+        token, amount = self.market.address_of(asset), above_zero(amount, "a loan")
+        with undone_on_failure(self._fork):
+            return self._send("borrow", token, amount, _VARIABLE_RATE, 0, self.address)
+
+    def repay(self, asset: AddressLike, amount: int | None = None) -> Receipt:
+        """Pay `amount` of the debt in `asset` back, or all of it, which leaves none. More than is owed is not taken."""
+        token = self.market.address_of(asset)
+        units = EVERYTHING if amount is None else above_zero(amount, "a repayment")
+        owed = self.debt(token)
+        if not owed:
+            raise ActionRefused(f"{self._name} owes no {self._symbol(token)}: there is nothing to repay")
+        return self._pay(
+            token, min(units, owed), lambda: self._send("repay", token, units, _VARIABLE_RATE, self.address)
+        )
+
+    def set_collateral(self, asset: AddressLike, use: bool = True) -> Receipt:
+        """Use what was supplied of `asset` as collateral, or no longer."""
+        with undone_on_failure(self._fork):
+            return self._send("setUserUseReserveAsCollateral", self.market.address_of(asset), use)
+
+    def set_emode(self, category: int) -> Receipt:
+        """Choose an efficiency mode; 0 leaves it."""
+        with undone_on_failure(self._fork):
+            return self._send("setUserEMode", category)
+
+    def liquidate(
+        self,
+        borrower: AaveAccount | AddressLike,
+        collateral: AddressLike,
+        debt: AddressLike,
+        cover: int | None = None,
+        *,
+        receive_a_token: bool = False,
+    ) -> Liquidation:
+        """Repay a debt of `borrower` and take collateral for it, worth more by the liquidation bonus.
+
+        `cover` is the most to repay; without it as much as the pool allows and this account can pay. The collateral
+        comes as the asset itself, or stays supplied and comes as aToken. An account object must be of this very fork.
+        """
+        other = self.market.account(address_on(self._fork, borrower))
+        seized_token, repaid_token = self.market.address_of(collateral), self.market.address_of(debt)
+        owed = other.debt(repaid_token)
+        # With nothing at all to pay with, the whole debt is asked for, and the error says what is missing.
+        affordable = Erc20(self._fork, repaid_token).balance_of(self.address) or owed
+        most = min(owed, affordable if cover is None else above_zero(cover, "a liquidation"))
+        sent = seized_token, repaid_token, other.address, most or EVERYTHING, receive_a_token
+
+        def act() -> Receipt:
+            return self._send("liquidationCall", *sent)
+
+        receipt = self._pay(repaid_token, most, act, lambda done: self._liquidation(done).covered)
+        event = self._liquidation(receipt)
+        fee = self._paid_to_treasury(receipt, seized_token, other.address)
+        return Liquidation(receipt, covered=event.covered, seized=event.seized, protocol_fee=fee)
+
+    def flash_loan(
+        self,
+        asset: AddressLike,
+        amount: int,
+        calls: Sequence[tuple[AddressLike, bytes]] = (),
+        *,
+        sweep: Sequence[AddressLike] = (),
+    ) -> FlashLoan:
+        """Borrow `amount` of `asset` without collateral for the length of one transaction.
+
+        A small contract of ours, `flash_borrower(fork)`, takes the loan, makes `calls` (pairs of target and calldata)
+        while it holds the tokens, and pays back. The calls have to leave at least the loan itself there; of the
+        premium, what they did not earn is taken from this account. What is left of `asset` and of the tokens in `sweep`
+        is sent to it.
+        """
+        return take_flash_loan(self, asset, amount, calls, sweep)
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    def data(self) -> AccountData:
+        """Collateral, debt and health, all reserves together, at the oracle's prices."""
+        with prices_explained(self.market, self.address):
+            return AccountData(*self.market.pool.getUserAccountData(self.address))
+
+    @property
+    def health_factor(self) -> Decimal:
+        """Below 1 anybody may liquidate. Infinite without debt; `data().health_factor_wad` is the pool's integer."""
+        wad = self.data().health_factor_wad
+        return Decimal("Infinity") if wad == NO_DEBT else fraction(wad, 18)
+
+    @property
+    def liquidatable(self) -> bool:
+        """Whether anybody may liquidate: the health factor is below 1."""
+        return self.data().liquidatable
+
+    @property
+    def emode(self) -> int:
+        """The efficiency mode the account has chosen; 0 is none."""
+        category: int = self.market.pool.getUserEMode(self.address)
+        return category
+
+    def supplied(self, asset: AddressLike) -> int:
+        """What it has supplied of `asset`, interest up to now included."""
+        return self.market.a_token(asset).balance_of(self.address)
+
+    def debt(self, asset: AddressLike) -> int:
+        """What it owes of `asset` at the variable rate, interest up to now included."""
+        return self.market.variable_debt_token(asset).balance_of(self.address)
+
+    def balance(self, asset: AddressLike) -> int:
+        """What it holds of `asset` outside the market."""
+        return self.market.token(asset).balance_of(self.address)
+
+    def position(self) -> Position:
+        """Every reserve the account has something in, with the price at which it would be liquidated."""
+        with prices_explained(self.market, self.address):
+            lines, totals, emode = self._lines(), self.data(), self.emode
+        holdings = [line.holding for line in lines]
+        rule = rule_of(holdings, totals.health_factor_wad)
+        assets = tuple(
+            AssetPosition(
+                symbol=line.token.symbol,
+                supplied=line.supplied,
+                supplied_usd_e8=line.supplied * line.holding.price // line.holding.unit,
+                used_as_collateral=line.used_as_collateral,
+                debt=line.debt,
+                debt_usd_e8=line.debt * line.holding.price // line.holding.unit,
+                price_usd_e8=line.holding.price,
+                liquidation_threshold_bps=line.holding.liquidation_threshold_bps,
+                liquidation_price_usd_e8=liquidation_price(holdings, index, rule) if _matters(line) else None,
+                decimals=line.token.decimals,
+            )
+            for index, line in enumerate(lines)
+        )
+        return Position(assets, totals, emode)
+
+    def liquidation_price_usd_e8(self, asset: AddressLike) -> int | None:
+        """The price of the collateral `asset`, in US dollars with eight decimals, where liquidation begins.
+
+        At it the health factor is below 1, one higher it is not, if every other price stays. None where no price of
+        `asset` makes that difference: no debt, not used as collateral, or the rest is enough or too little in any case.
+        """
+        address = self.market.address_of(asset)
+        with prices_explained(self.market, self.address):
+            lines = self._lines()
+        index = _index(lines, address)
+        if index is None or not _matters(lines[index]):
+            return None
+        holdings = [line.holding for line in lines]
+        return liquidation_price(holdings, index, rule_of(holdings, self.data().health_factor_wad))
+
+    def _holdings(self, asset: AddressLike) -> tuple[list[Holding], int | None]:
+        """What health is computed from, and where in it `asset` is; None where the account has nothing there."""
+        lines, address = self._lines(), self.market.address_of(asset)
+        return [line.holding for line in lines], _index(lines, address)
+
+    def _lines(self) -> list[_Line]:
+        market = self.market
+        flags: int = market.pool.getUserConfiguration(self.address)
+        category, oracle = self.emode, market.oracle
+        mode = market.emode(category) if category else None
+        in_mode = set(market.emode_collateral(category)) if mode else set()
+        lines = []
+        for address in market.pool.getReservesList():
+            data: Any = market.reserve_data(address)
+            supplied = Erc20(self._fork, data.aToken).balance_of(self.address)
+            debt = Erc20(self._fork, data.variableDebtToken).balance_of(self.address)
+            if data.stableDebtToken != ZERO_ADDRESS:
+                debt += Erc20(self._fork, data.stableDebtToken).balance_of(self.address)
+            if not supplied and not debt:
+                continue
+            configuration = Configuration.of(data.configuration)
+            threshold, own_price, price = configuration.liquidation_threshold_bps, True, oracle.getAssetPrice(address)
+            if mode and address in in_mode:
+                # Where the asset names its mode (up to V3.1), what is no collateral by itself is none inside either.
+                if threshold or configuration.emode != category:
+                    threshold = mode.liquidation_threshold_bps
+                if mode.price_source:
+                    own_price, price = False, oracle.getAssetPrice(mode.price_source)
+            used = bool(flags >> 2 * data.id + 1 & 1)
+            holding = Holding(supplied if used else 0, debt, 10**configuration.decimals, price, threshold)
+            lines.append(_Line(Erc20(self._fork, address), supplied, debt, used, holding, own_price))
+        return lines
+
+    # -- sending ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _fork(self) -> Fork:
+        return self.market.fork
+
+    @property
+    def _name(self) -> str:
+        return self._fork.name(self.address)
+
+    def _symbol(self, token: bytes) -> str:
+        return Erc20(self._fork, token).symbol
+
+    def _send(self, function: str, *arguments: Any) -> Receipt:
+        try:
+            receipt: Receipt = self.market.pool[function](*arguments, sender=self.address)
+        except CallReverted as error:
+            raise explained(self, error, function, arguments) from None
+        return receipt
+
+    def _pay(
+        self, token: bytes, amount: int, act: Callable[[], Receipt], taken: Callable[[Receipt], int] | None = None
+    ) -> Receipt:
+        """`act` with `amount` of `token` approved; `taken` says how much of it was needed, where that may be less."""
+        asset, pool = Erc20(self._fork, token), self.market.pool.address
+        if asset.balance_of(self.address) < amount:
+            done = rehearsed(asset, self.address, pool, amount, act)
+            amount = taken(done) if done and taken else amount
+        with spending(self._fork, token, pool, amount, self.address):
+            return act()
+
+    def _liquidation(self, receipt: Receipt) -> Any:
+        return self.market.pool.events(receipt, "LiquidationCall")[0].args
+
+    def _paid_to_treasury(self, receipt: Receipt, asset: bytes, borrower: bytes) -> int:
+        a_token = self._fork.contract(self.market.reserve_data(asset).aToken, _A_TOKEN)
+        treasury = a_token.RESERVE_TREASURY_ADDRESS()
+        moved = (event.args for event in a_token.events(receipt, "Transfer"))
+        return sum(each.value for each in moved if each[0] == borrower and each.to == treasury)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AaveAccount):
+            return NotImplemented
+        return self._fork is other._fork and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash((id(self._fork), self._identity))
+
+    @property
+    def _identity(self) -> tuple[bytes, bytes]:
+        return self.market.pool.address, self.address
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {checksum(self.address)} on {self.market.title}, chain {self._fork.chain_id}>"
+
+
+def _index(lines: Sequence[_Line], asset: bytes) -> int | None:
+    return next((at for at, line in enumerate(lines) if line.token.address == asset), None)
+
+
+def _matters(line: _Line) -> bool:
+    return line.used_as_collateral and line.own_price and line.supplied > 0

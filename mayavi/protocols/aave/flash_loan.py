@@ -1,0 +1,145 @@
+"""Flash loans of Aave V3, taken by a small contract that makes the caller's calls while it holds the tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mayavi.errors import BadArgument, CallReverted, NoCode
+from mayavi.evm.abi.contract import Contract
+from mayavi.evm.address import AddressLike, checksum
+from mayavi.evm.arguments import octets
+from mayavi.evm.hashing import keccak_text
+from mayavi.protocols.aave.reverts import explained, no_cash, rehearsed, retold
+from mayavi.protocols.arguments import above_zero
+from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.evm.receipt import Receipt
+    from mayavi.protocols.aave.account import AaveAccount
+
+Call = tuple[AddressLike, bytes]
+"""A call during a flash loan: its target and its calldata."""
+
+MOST_CALLS, LONGEST_CALLDATA = 16, 1_024
+
+_PLACE = keccak_text("mayavi.flash_borrower")[-20:]
+_BORROWER = [
+    "run(address pool, address asset, uint256 amount, (address target, bytes data)[] calls, address[] tokens)",
+]
+_EXECUTE_OPERATION = bytes.fromhex("1b11d0ff")  # executeOperation(address,uint256,uint256,address,bytes)
+_TRANSFER_FROM = bytes.fromhex("23b872dd")
+_FORM = 'calls are pairs of target and calldata: `[("USDC", token.approve.encode(spender, amount)), …]`'
+
+
+class FlashLoan(NamedTuple):
+    """A flash loan that was paid back, and what it cost."""
+
+    receipt: Receipt
+    premium: int
+
+
+def flash_borrower(fork: Fork) -> bytes:
+    """The contract that takes flash loans and makes their calls; put on the fork when it is first asked for."""
+    if not fork.code(_PLACE):
+        from mayavi.worlds.artifacts import ArtifactStore
+
+        fork.create_at(_PLACE, ArtifactStore().get("FlashBorrower").initcode())
+    return _PLACE
+
+
+def take_flash_loan(
+    account: AaveAccount, asset: AddressLike, amount: int, calls: Sequence[Call], sweep: Sequence[AddressLike]
+) -> FlashLoan:
+    """See `AaveAccount.flash_loan`."""
+    market, fork, sender = account.market, account.market.fork, account.address
+    token, amount = market.token(asset), above_zero(amount, "a flash loan")
+    made, tokens = _calls(fork, calls), _tokens(fork, sweep)
+    premium = (amount * market.flash_loan_premiums.total_bps + 5_000) // 10_000
+    with undone_on_failure(fork):
+        borrower = Contract(flash_borrower(fork), _BORROWER, fork, name="the flash borrower")
+        arguments = market.pool.address, token.address, amount, made, tokens
+
+        def act() -> Receipt:
+            try:
+                receipt: Receipt = borrower.run(*arguments, sender=sender)
+            except CallReverted as error:
+                calldata = borrower.run.encode(*arguments)
+                raise _told(account, error, token, amount, premium, made, calldata) from None
+            return receipt
+
+        # Calls may earn the premium, so an account without it may still succeed.
+        offered = premium if not made else min(premium, token.balance_of(sender))
+        if token.balance_of(sender) < offered:
+            rehearsed(token, sender, borrower.address, offered, act)
+        allowed = spending(fork, token.address, borrower.address, offered, sender) if offered else nullcontext()
+        with allowed:
+            receipt = act()
+    events = market.pool.events(receipt, "FlashLoan")
+    return FlashLoan(receipt, sum(event.args.premium for event in events if event.args.target == borrower.address))
+
+
+def _calls(fork: Fork, calls: Any) -> list[tuple[bytes, bytes]]:
+    """Targets and calldata; a target without code would take any call for a success, so it is refused."""
+    if isinstance(calls, str | bytes) or not isinstance(calls, Sequence):
+        raise BadArgument(f"the calls of a flash loan are {calls!r}, not a list of calls", _FORM)
+    made = []
+    for number, call in enumerate(calls, 1):
+        if not isinstance(call, Sequence) or isinstance(call, str | bytes) or len(call) != 2:
+            raise BadArgument(f"call {number} of the flash loan is {call!r}, not target and calldata", _FORM)
+        target, data = fork.address_of(call[0]), octets(call[1], f"calldata of call {number}")
+        if not fork.code(target) and any(target[:18]):  # precompiles live at the lowest addresses and have no code
+            raise NoCode(
+                f"call {number} of the flash loan goes to {checksum(target)}, where no contract stands",
+                "check the address and the chain",
+            )
+        made.append((target, data))
+    if len(made) > MOST_CALLS or any(len(data) > LONGEST_CALLDATA for _, data in made):
+        raise BadArgument(
+            f"a flash loan makes up to {MOST_CALLS} calls of up to {LONGEST_CALLDATA} bytes each",
+            "deploy a receiver of your own and call flashLoanSimple of `market.pool`",
+        )
+    return made
+
+
+def _tokens(fork: Fork, sweep: Any) -> list[bytes]:
+    if isinstance(sweep, str | bytes):
+        raise BadArgument(f"one token to sweep was given, {sweep!r}, where many may be", f"give a list: [{sweep!r}]")
+    return [fork.address_of(each) for each in sweep]
+
+
+def _told(
+    account: AaveAccount,
+    error: CallReverted,
+    token: Erc20,
+    amount: int,
+    premium: int,
+    made: list[tuple[bytes, bytes]],
+    calldata: bytes,
+) -> CallReverted:
+    """`error` with what failed: a call and which, or the way back because of what the calls left."""
+    fork = account.market.fork
+    frames = fork.trace(_PLACE, calldata, sender=account.address).walk()
+    inside = next((each for each in frames if each.to == _PLACE and each.input[:4] == _EXECUTE_OPERATION), None)
+    if inside is None:  # the pool did not even lend
+        lacking = no_cash(account.market, token.address, amount)
+        return retold(error, *lacking) if lacking else explained(account, error, "flashLoanSimple", ())
+    done = [each for each in inside.calls if each.kind == "CALL"]  # the rest are reads, and copies of memory
+    last = done[-1] if done else None
+    if last is None or last.success:
+        return error
+    if len(done) <= len(made):
+        where = f"call {len(done)} of {len(made)}, to {fork.name(last.to)}, failed"
+        return retold(error, f"{where}: {last.revert_reason or last.result}", error.hint)
+    if last.to != token.address or last.input[:4] != _TRANSFER_FROM:
+        return error
+    missing, owned = int.from_bytes(last.input[68:100]), token.balance_of(account.address)
+    return retold(
+        error,
+        f"the calls left {token.text(amount + premium - missing)} to pay back {token.text(amount)} and the premium of"
+        f" {token.text(premium)}: {token.text(missing)} are missing",
+        "the calls have to leave the loan; what is missing of the premium the account pays,"
+        f" and it has {token.text(owned)}",
+    )

@@ -1,0 +1,335 @@
+"""Aave V3, the market: its reserves, rates, prices and parameters, and the accounts on it.
+
+    market = AaveV3(fork)
+    alice = market.account("0x00000000000000000000000000000000000a11ce")
+    alice.supply("WETH", 10**18)
+    alice.borrow("USDC", 1_000 * 10**6)
+    print(alice.health_factor, market.reserve("USDC").variable_borrow_rate)
+
+It asks for nothing that V3.0 or a later version lacks, so the same code reads a replica and a fork of today's chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from mayavi.errors import BadArgument, CallReverted, ExecutionError, UnknownName
+from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
+from mayavi.evm.units import WAD
+from mayavi.protocols.aave.reserve import Configuration, EMode, Reserve
+from mayavi.protocols.aave.reverts import prices_explained
+from mayavi.protocols.arguments import address_on, require_contract, require_fork
+from mayavi.protocols.tokens import Erc20
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mayavi.evm.abi.contract import Contract
+    from mayavi.evm.fleet import Words
+    from mayavi.evm.fork import Fork
+    from mayavi.protocols.aave.account import AaveAccount
+
+CLOSE_FACTOR_BPS = 5_000
+"""A liquidation may repay so much of a debt …"""
+FULL_CLOSE_BELOW_WAD = 95 * 10**16
+"""… and all of it where the health factor is below this. Constants of the pool's code, as of V3.0."""
+
+_POOL = [
+    "supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode)",
+    "withdraw(address asset, uint256 amount, address to)",
+    "borrow(address asset, uint256 amount, uint256 interestRateMode, uint16 referralCode, address onBehalfOf)",
+    "repay(address asset, uint256 amount, uint256 interestRateMode, address onBehalfOf)",
+    "setUserUseReserveAsCollateral(address asset, bool useAsCollateral)",
+    "setUserEMode(uint8 categoryId)",
+    "liquidationCall(address collateral, address debt, address user, uint256 debtToCover, bool receiveAToken)",
+    "getUserAccountData(address user) view returns (uint256 collateral, uint256 debt, uint256 available,"
+    " uint256 threshold, uint256 ltv, uint256 healthFactor)",
+    "getReserveData(address asset) view returns ((uint256 configuration, uint128 liquidityIndex,"
+    " uint128 liquidityRate, uint128 variableBorrowIndex, uint128 variableBorrowRate, uint128 stableBorrowRate,"
+    " uint40 lastUpdate, uint16 id, address aToken, address stableDebtToken, address variableDebtToken,"
+    " address rateStrategy, uint128 accruedToTreasury, uint128 unbacked, uint128 isolatedDebt) data)",
+    "getReserveNormalizedIncome(address asset) view returns (uint256)",
+    "getReserveNormalizedVariableDebt(address asset) view returns (uint256)",
+    "getReservesList() view returns (address[])",
+    "getUserConfiguration(address user) view returns (uint256)",
+    "getUserEMode(address user) view returns (uint256)",
+    "getEModeCategoryData(uint8 id) view returns"
+    " ((uint16 ltv, uint16 threshold, uint16 bonus, address priceSource, string label) category)",
+    "getEModeCategoryCollateralBitmap(uint8 id) view returns (uint128)",
+    "FLASHLOAN_PREMIUM_TOTAL() view returns (uint128)",
+    "FLASHLOAN_PREMIUM_TO_PROTOCOL() view returns (uint128)",
+    "ADDRESSES_PROVIDER() view returns (address)",
+    "event LiquidationCall(address indexed collateral, address indexed debt, address indexed user, uint256 covered,"
+    " uint256 seized, address liquidator, bool receiveAToken)",
+    "event FlashLoan(address indexed target, address initiator, address indexed asset, uint256 amount,"
+    " uint8 interestRateMode, uint256 premium, uint16 indexed referralCode)",
+]
+_PROVIDER = ["getPriceOracle() view returns (address)"]
+_ORACLE = [
+    "getAssetPrice(address asset) view returns (uint256)",
+    "getSourceOfAsset(address asset) view returns (address)",
+]
+_A_TOKEN = slice(8 * 32, 9 * 32)  # where `getReserveData` gives the address of the aToken
+_EMPTY_EMODES = 8  # so many unused numbers in a row, and the list of categories is taken to be at its end
+
+
+class AccountData(NamedTuple):
+    """An account as the pool sees it. Without debt the health factor is 2**256 - 1."""
+
+    collateral_usd_e8: int
+    debt_usd_e8: int
+    available_usd_e8: int
+    liquidation_threshold_bps: int
+    ltv_bps: int
+    health_factor_wad: int
+
+    @property
+    def liquidatable(self) -> bool:
+        """Whether the health factor is below 1."""
+        return self.health_factor_wad < WAD
+
+
+@dataclass(frozen=True, slots=True)
+class AccountsData:
+    """Many accounts as the pool sees them, one row each. A column is exact: `.ints()`, `.float64(scale)` for plots."""
+
+    collateral_usd_e8: Words
+    debt_usd_e8: Words
+    available_usd_e8: Words
+    liquidation_threshold_bps: Words
+    ltv_bps: Words
+    health_factor_wad: Words
+
+    @property
+    def liquidatable(self) -> NDArray[np.bool_]:
+        """Whether each health factor is below 1; exact, and false without debt."""
+        return self.health_factor_wad < WAD
+
+    def __len__(self) -> int:
+        return len(self.health_factor_wad)
+
+    def __getitem__(self, row: int) -> AccountData:
+        return AccountData(*(getattr(self, name)[row] for name in AccountData._fields))
+
+
+class FlashLoanPremiums(NamedTuple):
+    """What a flash loan costs, in basis points of the loan, and how much of that is the treasury's.
+
+    `protocol_bps` are basis points of the premium, not of the loan; the suppliers get the rest.
+    """
+
+    total_bps: int
+    protocol_bps: int
+
+
+class AaveV3:
+    """The Aave V3 market of the chain that `fork` stands on, or the one behind another `pool`.
+
+    Assets are symbols or addresses; one that is no reserve of this market is an `UnknownName` with the nearest that
+    are. The adapter holds nothing but the fork: what it tells was read when it was asked.
+    """
+
+    prefix: ClassVar[str] = "AaveV3"
+    """What the names of this market's contracts in `fork.labels` begin with."""
+    title: ClassVar[str] = "Aave V3"
+
+    def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
+        require_fork(fork, type(self).__name__)
+        if pool is None and f"{self.prefix}.Pool" not in fork.labels:
+            raise UnknownName(
+                f"no {self.title} market is known on chain {fork.chain_id}",
+                "give the address of its pool, or open a fork of a chain that has one",
+            )
+        place = f"{self.prefix}.Pool" if pool is None else pool
+        self.fork = fork
+        self.pool: Contract = fork.contract(place, _POOL)
+        self._oracle: Contract | None = None
+        own = self.pool.ADDRESSES_PROVIDER, self.pool.FLASHLOAN_PREMIUM_TOTAL  # V2 lacks the one, an oracle the other
+        require_contract(fork, place, f"pool of {self.title}", *own)
+
+    def account(self, address: AddressLike) -> AaveAccount:
+        """The account at `address`, to act with and to look at. It needs no registration."""
+        from mayavi.protocols.aave.account import AaveAccount
+
+        return AaveAccount(self, address)
+
+    # -- reserves -----------------------------------------------------------------------------------------------------
+
+    def reserves(self) -> list[Reserve]:
+        """Every reserve, in the order of their listing."""
+        oracle, listed = self.oracle, self.pool.getReservesList()
+        with prices_explained(self):
+            return [self._reserve(address, self.reserve_data(address), oracle) for address in listed]
+
+    def reserve(self, asset: AddressLike) -> Reserve:
+        """The reserve of `asset` as it stands now."""
+        address = self.address_of(asset)
+        with prices_explained(self, address):
+            return self._reserve(address, self.reserve_data(address), self.oracle)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The symbols of all reserves."""
+        return tuple(Erc20(self.fork, address).symbol for address in self.pool.getReservesList())
+
+    def address_of(self, asset: AddressLike) -> bytes:
+        """The address of an asset that is a reserve here; any other is an `UnknownName` with the nearest."""
+        if not isinstance(asset, str) or asset[:2] in ("0x", "0X") or asset in self.fork.labels:
+            address = self.fork.address_of(asset)
+            if self._is_reserve(address):
+                return address
+        listed: list[bytes] = self.pool.getReservesList()
+        symbols = {Erc20(self.fork, address).symbol: address for address in listed}
+        if isinstance(asset, str) and asset in symbols:  # listed after our table of names was made
+            return symbols[asset]
+        name = asset if isinstance(asset, str) else self.fork.name(asset)
+        raise UnknownName.of(f"asset of {self.title}", name, symbols, f"there are: {', '.join(symbols)}")
+
+    def token(self, asset: AddressLike) -> Erc20:
+        """The asset itself."""
+        return Erc20(self.fork, self.address_of(asset))
+
+    def a_token(self, asset: AddressLike) -> Erc20:
+        """The token that stands for what was supplied of `asset`."""
+        return Erc20(self.fork, self.reserve_data(self.address_of(asset)).aToken)
+
+    def variable_debt_token(self, asset: AddressLike) -> Erc20:
+        """The token that stands for what was borrowed of `asset` at the variable rate."""
+        return Erc20(self.fork, self.reserve_data(self.address_of(asset)).variableDebtToken)
+
+    def _is_reserve(self, address: bytes) -> bool:
+        # The aToken's word alone: everything else that `getReserveData` gives need not be decoded for it.
+        try:
+            output = self.fork.call(self.pool.address, self.pool.getReserveData.encode(address))
+        except CallReverted:
+            self.reserve_data(address)  # which says why
+            raise
+        return any(output[_A_TOKEN])
+
+    def reserve_data(self, address: bytes) -> Any:
+        """What the pool itself keeps of a reserve, in one call; all zero where there is none."""
+        return self.pool.getReserveData(address)
+
+    # -- prices and parameters ----------------------------------------------------------------------------------------
+
+    @property
+    def oracle(self) -> Contract:
+        """The oracle the pool works with now."""
+        place: bytes = self._provider.getPriceOracle()
+        if self._oracle is None or self._oracle.address != place:
+            self._oracle = self.fork.contract(place, _ORACLE)
+        return self._oracle
+
+    @cached_property
+    def _provider(self) -> Contract:
+        """The contract that knows the others; a pool's code holds its address and never another."""
+        return self.fork.contract(self.pool.ADDRESSES_PROVIDER(), _PROVIDER)
+
+    def price_usd_e8(self, asset: AddressLike) -> int:
+        """The price of one whole `asset` that the pool works with, in US dollars with eight decimals."""
+        address = self.address_of(asset)
+        with prices_explained(self, address):
+            price: int = self.oracle.getAssetPrice(address)
+        return price
+
+    @property
+    def flash_loan_premiums(self) -> FlashLoanPremiums:
+        """What a flash loan costs here."""
+        return FlashLoanPremiums(self.pool.FLASHLOAN_PREMIUM_TOTAL(), self.pool.FLASHLOAN_PREMIUM_TO_PROTOCOL())
+
+    def emode(self, category: int) -> EMode:
+        """The efficiency mode with that number; `UnknownName` where none is configured."""
+        found = self._emode(category)
+        if found is None:
+            known = ", ".join(f"{each.id} ({each.label})" for each in self.emodes()) or "none"
+            raise UnknownName(f"unknown eMode category {category} of {self.title}", f"there are: {known}")
+        return found
+
+    def emodes(self) -> list[EMode]:
+        """All efficiency modes. Numbers are tried from 1 on, up to eight unused ones in a row."""
+        found: list[EMode] = []
+        category = empty = 0
+        while empty < _EMPTY_EMODES and category < 255:
+            category += 1
+            each = self._emode(category)
+            empty = 0 if each else empty + 1
+            found += [each] if each else []
+        return found
+
+    def emode_collateral(self, category: int) -> list[bytes]:
+        """Assets that count as collateral of an eMode: up to V3.1 each names its mode, later a mode lists them."""
+        reserves = [(address, self.reserve_data(address)) for address in self.pool.getReservesList()]
+        by_asset = [each for each, data in reserves if Configuration.of(data.configuration).emode == category]
+        if by_asset:
+            return by_asset
+        try:
+            bitmap: int = self.pool.getEModeCategoryCollateralBitmap(category)
+        except ExecutionError:
+            return []  # a pool that does not know bitmaps, and no asset is in this category
+        return [address for address, data in reserves if bitmap >> data.id & 1]
+
+    # -- many accounts ------------------------------------------------------------------------------------------------
+
+    def account_data(self, accounts: Sequence[AddressLike | AaveAccount]) -> AccountsData:
+        """What `AaveAccount.data` gives, for many accounts in one call of the kernel."""
+        if isinstance(accounts, str | bytes | bytearray) or hasattr(accounts, "address"):
+            raise BadArgument(
+                "one account was given where many are read",
+                "give a list, `account_data([…])`; for one account there is `market.account(…).data()`",
+            )
+        places = [each if type(each) is bytes and len(each) == 20 else address_on(self.fork, each) for each in accounts]
+        calldata = self.pool.getUserAccountData.encode(ZERO_ADDRESS)
+        with prices_explained(self):
+            columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=len(AccountData._fields))
+        return AccountsData(*columns)
+
+    def _reserve(self, address: bytes, data: Any, oracle: Contract) -> Reserve:
+        fork, token = self.fork, Erc20(self.fork, address)
+        stable = None if data.stableDebtToken == ZERO_ADDRESS else data.stableDebtToken
+        borrowed = Erc20(fork, data.variableDebtToken).total_supply + (
+            Erc20(fork, stable).total_supply if stable else 0
+        )
+        return Reserve(
+            symbol=token.symbol,
+            address=address,
+            id=data.id,
+            configuration=Configuration.of(data.configuration),
+            a_token=data.aToken,
+            variable_debt_token=data.variableDebtToken,
+            stable_debt_token=stable,
+            rate_strategy=data.rateStrategy,
+            price_usd_e8=oracle.getAssetPrice(address),
+            supply_rate_ray=data.liquidityRate,
+            variable_borrow_rate_ray=data.variableBorrowRate,
+            liquidity_index_ray=data.liquidityIndex,
+            variable_borrow_index_ray=data.variableBorrowIndex,
+            normalised_income_ray=self.pool.getReserveNormalizedIncome(address),
+            normalised_variable_debt_ray=self.pool.getReserveNormalizedVariableDebt(address),
+            last_update=data.lastUpdate,
+            supplied=Erc20(fork, data.aToken).total_supply,
+            borrowed=borrowed,
+            available=token.balance_of(data.aToken),
+            accrued_to_treasury_scaled=data.accruedToTreasury,
+            isolated_debt_usd_e2=data.isolatedDebt,
+        )
+
+    def _emode(self, category: int) -> EMode | None:
+        data = self.pool.getEModeCategoryData(category)
+        if not data.threshold:
+            return None
+        return EMode(
+            id=category,
+            label=data.label,
+            ltv_bps=data.ltv,
+            liquidation_threshold_bps=data.threshold,
+            liquidation_bonus_bps=data.bonus,
+            price_source=None if data.priceSource == ZERO_ADDRESS else data.priceSource,
+            assets=tuple(Erc20(self.fork, address).symbol for address in self.emode_collateral(category)),
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {checksum(self.pool.address)} on chain {self.fork.chain_id}>"

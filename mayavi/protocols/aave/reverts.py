@@ -1,0 +1,358 @@
+"""Why an Aave pool refuses, told with what the pool and the account have now.
+
+The pool gives a code, which stands for several causes or leaves the figures out. They are read after a failure, so an
+action that succeeds pays nothing for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mayavi.errors import CallReverted, ExecutionError, MayaviError, StateError, UnknownName
+from mayavi.evm.abi.reverts import Reason
+from mayavi.evm.units import format_units, from_units
+from mayavi.protocols.aave.reserve import Configuration, EMode, Reserve
+from mayavi.protocols.aave.risk import rule_of, withdrawable
+from mayavi.protocols.health import NO_DEBT
+from mayavi.protocols.tokens import Erc20, spending
+
+if TYPE_CHECKING:
+    from mayavi.evm.receipt import Receipt
+    from mayavi.protocols.aave.account import AaveAccount
+    from mayavi.protocols.aave.market import AaveV3
+
+Told = tuple[str, str | None]
+"""What is the matter, and what to do about it."""
+
+
+def explained(account: AaveAccount, error: CallReverted, function: str, arguments: Sequence[Any]) -> CallReverted:
+    """`error` of a function of the pool, with the cause in this very case where it can be told."""
+    reason = error.reason
+    if not isinstance(reason, Reason):
+        return error
+    try:
+        if reason.kind not in ("aave", "custom"):
+            if reason.kind == "empty":
+                concerned = arguments[2] if function == "liquidationCall" else account.address
+                told = _unpriced(account.market, concerned)
+            else:
+                told = _no_cash(account, function, arguments)
+            return retold(error, *told) if told else error
+        why = _CAUSES.get(reason.name.replace("_", "").casefold())
+        told = why(account, function, arguments) if why else None
+    except MayaviError:
+        return error  # what could not be read explains nothing
+    return retold(error, f"{reason.message.partition(': ')[0]}: {told[0]}", told[1]) if told else error
+
+
+def retold(error: CallReverted, meaning: str, hint: str | None) -> CallReverted:
+    """`error` with another sentence for its reason."""
+    old = error.reason
+    assert isinstance(old, Reason)
+    kind = old.kind if old.kind == "custom" else "aave"
+    new = replace(old, kind=kind, message=meaning, hint=hint or old.hint)
+    message = error.message.replace(old.message, meaning)
+    return CallReverted(message, new.hint, reason=new, output=error.output, gas_used=error.gas_used)
+
+
+@contextmanager
+def prices_explained(market: AaveV3, concerned: bytes | None = None) -> Iterator[None]:
+    """A read inside that fails for want of a price says of which, instead of «no reason given».
+
+    `concerned` is the asset or the account that is read, where it is one.
+    """
+    try:
+        yield
+    except CallReverted as error:
+        told = None if error.output else _unpriced(market, concerned)
+        if not told:
+            raise
+        raise retold(error, *told) from None
+
+
+def rehearsed(asset: Erc20, payer: bytes, spender: bytes, amount: int, act: Callable[[], Receipt]) -> Receipt | None:
+    """What `act` would come to if `payer` had `amount` of `asset`; nothing of it stays.
+
+    What Aave would refuse in any case is raised: it is the better reason than a balance. None where that cannot be
+    tried, or where the amount is beyond everything.
+    """
+    try:
+        with asset.fork.rehearsal():
+            asset.fork.deal(asset.address, payer, amount)
+            with spending(asset.fork, asset.address, spender, amount, payer):
+                return act()
+    except CallReverted as error:
+        if isinstance(error.reason, Reason) and error.reason.kind in ("aave", "custom"):
+            raise
+    except (ExecutionError, StateError):
+        pass
+    return None
+
+
+# -- prices and cash --------------------------------------------------------------------------------------------------
+
+
+def _unpriced(market: AaveV3, concerned: bytes | None) -> Told | None:
+    """Assets the oracle reverts for, with the feeds it asks: those of `concerned`, else all."""
+    oracle, fork, without = market.oracle, market.fork, []
+    for address in market.pool.getReservesList():
+        try:
+            oracle.getAssetPrice(address)
+        except ExecutionError:
+            without.append(address)
+    if not without:
+        return None
+    flags: int = market.pool.getUserConfiguration(concerned) if concerned else 0
+    near = [each for each in without if each == concerned or flags >> 2 * market.reserve_data(each).id & 3]
+    feeds = {_symbol(market, each): fork.name(oracle.getSourceOfAsset(each)) for each in near or without}
+    return (
+        f"the oracle has no price above zero for {_both([f'{symbol} ({feed})' for symbol, feed in feeds.items()])}",
+        f'`PriceFeed(fork, "{next(iter(feeds.values()))}").set_price(…)` gives one',
+    )
+
+
+def _no_cash(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Told | None:
+    """The tokens that were lent out cannot be paid out, which is the token's refusal and not the pool's."""
+    if function not in ("borrow", "withdraw"):
+        return None
+    asset, wanted = arguments[:2]
+    return no_cash(account.market, asset, min(wanted, account.supplied(asset)) if function == "withdraw" else wanted)
+
+
+def no_cash(market: AaveV3, asset: bytes, wanted: int) -> Told | None:
+    """The sentence where the pool has less than `wanted`."""
+    token = Erc20(market.fork, asset)
+    there = token.balance_of(market.reserve_data(asset).aToken)
+    if there >= wanted:
+        return None
+    return f"the pool has {token.text(there)}, the rest is lent out; {token.text(wanted)} are asked for", "take less"
+
+
+# -- causes behind a code: (account, function of the pool, its arguments) -> sentence and hint ----------------------
+
+
+def _emode(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Told | None:
+    market = account.market
+    if function == "borrow":
+        mode = market.emode(account.emode)
+        return (
+            f"{_symbol(market, arguments[0])} is not in eMode {_called(mode)}, which the account has chosen",
+            f"borrow {_either(mode.assets)}, or leave the mode with `set_emode(0)`",
+        )
+    if function != "setUserEMode":
+        return None
+    category: int = arguments[0]
+    try:
+        mode = market.emode(category)
+    except UnknownName as unknown:
+        return f"eMode category {category} does not exist", unknown.hint
+    outside = [symbol for symbol in _owed(account) if symbol not in mode.assets]
+    if not outside:
+        return None
+    return (
+        f"the account owes {_both(outside)}, outside eMode {_called(mode)}",
+        "repay that first, or choose another category",
+    )
+
+
+def _mixed_collateral(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told | None:
+    market = account.market
+    symbol, own = _symbol(market, arguments[0]), _configuration(market, arguments[0])
+    used = _collateral(account)
+    isolated = next((name for name, each in used.items() if each.isolated), None)
+    if isolated:
+        return (
+            f"the account is in isolation mode with {isolated}, which has to stay its only collateral",
+            f'`set_collateral("{isolated}", False)` leaves it, once nothing is owed',
+        )
+    if own.isolated and used:
+        return (
+            f"{symbol} is isolated and has to be the only collateral, but the account uses {_both(used)} too",
+            "use another account for it, or disable the others with `set_collateral(…, False)`",
+        )
+    return (f"{symbol} has a loan to value of zero, so it cannot become collateral", None) if not own.ltv_bps else None
+
+
+def _not_in_isolation(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told | None:
+    market = account.market
+    isolated = next((name for name, each in _collateral(account).items() if each.isolated), None)
+    if not isolated:
+        return None
+    reserves = ((address, _configuration(market, address)) for address in market.pool.getReservesList())
+    fitting = [_symbol(market, at) for at, own in reserves if own.borrowable_in_isolation and own.borrowing]
+    return (
+        f"the account is in isolation mode with {isolated}, where {_symbol(market, arguments[0])} cannot be borrowed",
+        f"borrow {_either(fitting)}" if fitting else None,
+    )
+
+
+def _no_collateral(account: AaveAccount, _: str, __: Sequence[Any]) -> Told | None:
+    idle = _idle(account)
+    if not idle:
+        return None
+    isolated = [symbol for symbol, own in idle.items() if own.isolated]
+    why = f" ({_both(isolated)}: isolated assets are enabled by hand)" if isolated else ""
+    return (
+        f"the account has supplied {_both(idle)}, but uses nothing as collateral{why}",
+        f'`set_collateral("{next(iter(idle))}")` makes it collateral',
+    )
+
+
+def _beyond_borrowing_power(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told | None:
+    reserve = account.market.reserve(arguments[0])
+    power = account.data().available_usd_e8 * 10**reserve.decimals // reserve.price_usd_e8
+    idle = "".join(f'; `set_collateral("{symbol}")` would add {symbol}' for symbol in _idle(account))
+    return (
+        "the debt would exceed the loan to value of the collateral",
+        f"at most {_amount(reserve, power)} more can be borrowed now; borrow less or supply more{idle}",
+    )
+
+
+def _unhealthy(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Told | None:
+    if function != "withdraw":
+        return None
+    holdings, index = account._holdings(arguments[0])
+    if index is None:
+        return None
+    most = withdrawable(holdings, index, rule_of(holdings, account.data().health_factor_wad))
+    reserve = account.market.reserve(arguments[0])
+    return (
+        "the account's health factor would be below 1",
+        f"at most {_amount(reserve, most)} can be withdrawn now; repay some debt or add collateral first",
+    )
+
+
+def _healthy(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told | None:
+    health = account.market.account(arguments[2]).data().health_factor_wad
+    now = "no debt" if health == NO_DEBT else f"health factor {from_units(health, 18):.4f}"
+    return f"{now}: nothing to liquidate", "its health factor has to fall below 1 first"
+
+
+def _not_its_collateral(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told:
+    used = _collateral(account.market.account(arguments[2]))
+    return (
+        f"the account does not use {_symbol(account.market, arguments[0])} as collateral",
+        f"it uses {_both(used)}" if used else "it has no collateral left: what it owes is bad debt",
+    )
+
+
+def _not_its_debt(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told:
+    owed = _owed(account.market.account(arguments[2]))
+    return f"the account owes no {_symbol(account.market, arguments[1])}", f"it owes {_both(owed)}" if owed else None
+
+
+def _over_borrow_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told:
+    reserve = account.market.reserve(arguments[0])
+    room = max(0, (reserve.configuration.borrow_cap or 0) - reserve.borrowed)
+    return (
+        "the reserve's borrow cap leaves no room for this amount",
+        f"there is room for {_amount(reserve, room)} now; borrow less or another asset",
+    )
+
+
+def _over_supply_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told:
+    reserve = account.market.reserve(arguments[0])
+    accrued = reserve.accrued_to_treasury_scaled * reserve.normalised_income_ray // 10**27
+    room = max(0, (reserve.configuration.supply_cap or 0) - reserve.supplied - accrued)
+    return (
+        "the reserve's supply cap leaves no room for this amount",
+        f"there is room for {_amount(reserve, room)} now; supply less or another asset",
+    )
+
+
+def _over_debt_ceiling(account: AaveAccount, _: str, __: Sequence[Any]) -> Told | None:
+    isolated = next((name for name, each in _collateral(account).items() if each.isolated), None)
+    if not isolated:
+        return None
+    reserve = account.market.reserve(isolated)
+    room = max(0, (reserve.configuration.debt_ceiling_usd_e2 or 0) - reserve.isolated_debt_usd_e2)
+    return (
+        f"the debt ceiling of {isolated}, the isolated collateral, leaves no room for this amount",
+        f"there is room for {format_units(room, 2)} dollars of debt now; borrow less",
+    )
+
+
+def _more_than_supplied(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told:
+    token = account.market.token(arguments[0])
+    return (
+        "the account has supplied less than it wants to withdraw",
+        f"there are {token.text(account.supplied(arguments[0]))}; without an amount everything is withdrawn",
+    )
+
+
+_CAUSES: dict[str, Callable[[AaveAccount, str, Sequence[Any]], Told | None]] = {
+    "inconsistentemodecategory": _emode,
+    "userinisolationmodeorltvzero": _mixed_collateral,
+    "assetnotborrowableinisolation": _not_in_isolation,
+    "collateralbalanceiszero": _no_collateral,
+    "collateralcannotcovernewborrow": _beyond_borrowing_power,
+    "healthfactorlowerthanliquidationthreshold": _unhealthy,
+    "healthfactornotbelowthreshold": _healthy,
+    "collateralcannotbeliquidated": _not_its_collateral,
+    "specifiedcurrencynotborrowedbyuser": _not_its_debt,
+    "borrowcapexceeded": _over_borrow_cap,
+    "supplycapexceeded": _over_supply_cap,
+    "debtceilingexceeded": _over_debt_ceiling,
+    "notenoughavailableuserbalance": _more_than_supplied,
+}
+
+
+# -- what the sentences are made of -----------------------------------------------------------------------------------
+
+
+def _symbol(market: AaveV3, address: bytes) -> str:
+    return Erc20(market.fork, address).symbol
+
+
+def _configuration(market: AaveV3, address: bytes) -> Configuration:
+    return Configuration.of(market.reserve_data(address).configuration)
+
+
+def _collateral(account: AaveAccount) -> dict[str, Configuration]:
+    """What the account uses as collateral, by symbol."""
+    market = account.market
+    flags: int = market.pool.getUserConfiguration(account.address)
+    reserves = [(address, market.reserve_data(address)) for address in market.pool.getReservesList()]
+    used = [(address, data) for address, data in reserves if flags >> 2 * data.id + 1 & 1]
+    return {_symbol(market, address): Configuration.of(data.configuration) for address, data in used}
+
+
+def _idle(account: AaveAccount) -> dict[str, Configuration]:
+    """What the account has supplied and could use as collateral, but does not."""
+    market, used = account.market, _collateral(account)
+    own = {at: _configuration(market, at) for at in market.pool.getReservesList() if account.supplied(at)}
+    idle = {_symbol(market, at): each for at, each in own.items() if each.liquidation_threshold_bps and each.ltv_bps}
+    alone = any(each.isolated for each in used.values())
+    return {
+        symbol: each
+        for symbol, each in idle.items()
+        if symbol not in used and not alone and not (each.isolated and used)
+    }
+
+
+def _owed(account: AaveAccount) -> list[str]:
+    market = account.market
+    flags: int = market.pool.getUserConfiguration(account.address)
+    reserves = [(address, market.reserve_data(address).id) for address in market.pool.getReservesList()]
+    return [_symbol(market, address) for address, number in reserves if flags >> 2 * number & 1]
+
+
+def _called(mode: EMode) -> str:
+    return f"{mode.id} ({mode.label})"
+
+
+def _amount(reserve: Reserve, amount: int) -> str:
+    """For people, rounded down to six decimals."""
+    unit = int(10 ** max(0, reserve.decimals - 6))
+    return f"{format_units(amount // unit * unit, reserve.decimals)} {reserve.symbol}"
+
+
+def _both(names: Sequence[str] | dict[str, Any]) -> str:
+    return " and ".join(filter(None, (", ".join([*names][:-1]), [*names][-1])))
+
+
+def _either(names: Sequence[str]) -> str:
+    return _both(names).replace(" and ", " or ")

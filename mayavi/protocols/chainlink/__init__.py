@@ -1,0 +1,1 @@
+"""Chainlink-compatible price feeds."""

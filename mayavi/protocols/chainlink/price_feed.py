@@ -1,0 +1,201 @@
+"""Chainlink-compatible price feeds: read what they say, and make them say something else."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
+
+from mayavi.errors import (
+    ActionRefused,
+    BadArgument,
+    BadCalldata,
+    BadInteger,
+    CallHalted,
+    CallReverted,
+    StateError,
+    UsageError,
+)
+from mayavi.evm.address import AddressLike
+from mayavi.evm.units import Amount, as_integer, from_units, to_units
+from mayavi.protocols.arguments import require_contract, require_fork
+from mayavi.protocols.chainlink.aggregator_storage import Round, post_round
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+
+__all__ = ["PriceFeed", "Round"]
+
+_ROUND = "(uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)"
+_FEED = [
+    "latestAnswer() view returns (int256)",
+    f"latestRoundData() view returns {_ROUND}",
+    f"getRoundData(uint80 roundId) view returns {_ROUND}",
+    "decimals() view returns (uint8)",
+    "description() view returns (string)",
+    "aggregator() view returns (address)",
+    "owner() view returns (address)",
+    "base() view returns (address)",
+    "ratio() view returns (uint256)",
+    "set_answer(int256 answer)",
+    "set_ratio(uint256 ratio)",
+]
+_RATIO_UNIT = 10**18
+_ANSWER_BITS = 191  # and a sign: what the aggregators keep
+
+
+class PriceFeed:
+    """A feed with Chainlink's interface. `feed` is a name such as `Chainlink.ETH/USD`, or an address.
+
+    Answers are integers with the feed's own `decimals`; `price` is the same as a `Decimal` people read.
+
+    A moved price is a new round at the time of the fork's block, and earlier rounds stay as they are. On a replica its
+    owner posts it. On a fork of a real chain it is written into the storage of the aggregator behind Chainlink's proxy,
+    which keeps everything else as it was; no event tells of it. An adapter of a replica, such as `Aave.wstETH/USD`, has
+    no rounds of its own: moving it changes its ratio to the feed it follows, whose time it shows.
+
+        feed = PriceFeed(fork, "Chainlink.ETH/USD")
+        feed.move_by(-0.30)
+    """
+
+    def __init__(self, fork: Fork, feed: AddressLike) -> None:
+        require_fork(fork, "PriceFeed")
+        self.fork = fork
+        self.contract = fork.contract(feed, _FEED)
+        require_contract(fork, feed, "price feed", self.contract.latestAnswer)
+        self.name = feed if isinstance(feed, str) and not feed.startswith("0x") else fork.name(feed)
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    @property
+    def answer(self) -> int:
+        """The latest answer, with `decimals` decimals."""
+        answer: int = self.contract.latestAnswer()
+        return answer
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals the answers have."""
+        decimals: int = self.contract.decimals()
+        return decimals
+
+    @property
+    def price(self) -> Decimal:
+        """The latest answer as people read it, exactly."""
+        answer = self.answer
+        return from_units(answer, self.decimals) if answer else Decimal(0)
+
+    @property
+    def description(self) -> str:
+        """What the feed calls itself, such as `ETH / USD`."""
+        text: str = self.contract.description()
+        return text
+
+    @property
+    def latest_round(self) -> Round:
+        """The latest round whole."""
+        return Round(*self.contract.latestRoundData())
+
+    @property
+    def updated_at(self) -> int:
+        """When the latest round was given, in seconds since 1970."""
+        return self.latest_round.updated_at
+
+    def round(self, round_id: SupportsIndex) -> Round:
+        """An earlier round; its number holds the phase of Chainlink's proxy, as `latest_round.round_id` does."""
+        return Round(*self.contract.getRoundData(round_id))
+
+    # -- moving -------------------------------------------------------------------------------------------------------
+
+    def move(self, answer: SupportsIndex) -> Round:
+        """Make `answer` the latest answer, and give the round that now stands. A failure changes nothing."""
+        wanted = _answer(answer)
+        with self.fork.snapshot() as moment:
+            if self._view("ratio") is not None:
+                self._move_ratio(wanted)
+            elif (aggregator := self._view("aggregator")) == self.contract.address:
+                self.contract.set_answer(wanted, sender=self.contract.owner())
+            else:
+                self._post(aggregator or self.contract.address, wanted)
+            now = self.latest_round
+            if (now.answer, self.answer) != (wanted, wanted):
+                raise StateError(f"{self.name} was moved to {wanted} and answers {self.answer}")
+            moment.keep()
+        return now
+
+    def move_by(self, fraction: float | Amount) -> Round:
+        """Move the answer by a fraction of itself: `-0.30` takes 30 % off. The result is rounded down."""
+        share = _fraction(fraction)
+        if share < -1:
+            raise BadArgument(f"a price cannot fall by more than all of it, as {fraction!r} says", "-0.3 is minus 30 %")
+        answer = self.answer
+        if answer <= 0:
+            raise ActionRefused(
+                f"{self.name} answers {answer}: a fraction of that is no price", "`move` and `set_price` set one"
+            )
+        exact = answer * (1 + share)
+        return self.move(exact.numerator // exact.denominator)
+
+    def set_price(self, price: Amount) -> Round:
+        """Move to a price as people write it, `"1873.41"`; `BadInteger` where it has more decimals than the feed."""
+        return self.move(to_units(price, self.decimals))
+
+    def _post(self, aggregator: bytes, answer: int) -> None:
+        if self._view("latestRoundData") is None:
+            self._refuse()
+        latest, now = self.latest_round, self.fork.timestamp
+        if not latest.round_id:  # adapters that compute their price have no rounds
+            self._refuse()
+        number = latest.round_id + 1
+        following = Round(number, answer, now, now, number)
+        post_round(self.fork, self.contract.address, aggregator, latest, following)
+        if self.latest_round != following:
+            raise StateError(f"{self.name} does not tell the round that was written for it")
+
+    def _refuse(self) -> NoReturn:
+        calldata = self.contract.latestAnswer.encode()
+        behind = [self.fork.name(place) for place, slots in self.fork.touched(self.contract.address, calldata) if slots]
+        raise UsageError(
+            f"{self.name} has no rounds of its own: it computes its answer",
+            f"move a feed it is made of; it reads {', '.join(behind)}" if behind else None,
+        )
+
+    def _move_ratio(self, answer: int) -> None:
+        base = PriceFeed(self.fork, self.contract.base())
+        if answer < 0 or base.answer <= 0:
+            raise BadArgument(
+                f"{self.name} is a ratio of {base.name}, which answers {base.answer}: it cannot answer {answer}",
+                "move the base to a price above zero first",
+            )
+        ratio = -(-answer * _RATIO_UNIT // base.answer)  # up: the adapter rounds down
+        self.contract.set_ratio(ratio, sender=self.contract.owner())
+
+    def _view(self, name: str) -> Any:
+        """What a function returns, None where the contract does not have it."""
+        try:
+            return self.contract[name].call()
+        except (CallReverted, CallHalted, BadCalldata):
+            return None
+
+    def __repr__(self) -> str:
+        return f"<PriceFeed {self.name}>"
+
+
+def _answer(value: SupportsIndex) -> int:
+    try:
+        answer = as_integer(value)
+    except TypeError:
+        raise BadInteger(
+            f"answer {value!r} is not an integer", "`set_price` takes a price as people write it, `move_by` a fraction"
+        ) from None
+    if not -(1 << _ANSWER_BITS) <= answer < 1 << _ANSWER_BITS:
+        raise BadInteger(f"answer {answer} does not fit into the 192 bits of a round")
+    return answer
+
+
+def _fraction(value: float | Amount) -> Fraction:
+    """`value` as its digits say: the float -0.3 is three tenths."""
+    try:
+        return Fraction(Decimal(repr(value) if isinstance(value, float) else value))
+    except (InvalidOperation, ValueError, OverflowError, TypeError):
+        raise BadArgument(f"{value!r} is not a fraction of a price", "-0.3 is minus 30 %") from None

@@ -1,0 +1,1 @@
+"""Curve StableSwap pools."""

@@ -1,0 +1,1 @@
+"""Evaluate policies against baselines on the same episodes."""

@@ -1,0 +1,49 @@
+"""Whether a training knows the episodes an evaluation plays: it was trained on them, or chosen by them.
+
+An evaluation that plays such episodes is told with a warning; a backtest refuses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mayavi.gym_env.configuration import Split, configured
+from mayavi.gym_env.rows import RowsEnv
+from mayavi.rl.evaluation.fingerprints import states
+from mayavi.rl.training.validation import SPLIT
+
+if TYPE_CHECKING:
+    from mayavi.rl.models import Model
+
+
+def seen(model: Model, env: RowsEnv[Any], of_split: Callable[[str], RowsEnv[Any]]) -> dict[str, str]:
+    """How the training of `model` knows the episodes of `env`; nothing where it has never met one of them.
+
+    `of_split` makes the same environment on another split.
+    """
+    played = env.config
+    trained = configured(type(played), model.config.env_config)
+    overlap = env.training_overlap(trained)
+    if overlap is not None:
+        return {"seen": overlap} if overlap else {}
+    if trained.start == played.start == "fixed" and (
+        trained.split == played.split or _first_start(env) == _first_start(of_split(trained.split))
+    ):
+        return {"seen": "was trained on the fixed start"}
+    how = split_known(model, trained.split, played.split)
+    return {"seen": how} if how else {}
+
+
+def split_known(model: Model, trained: Split, played: Split) -> str:
+    """How a training on one split knows another, or the same; nothing where it does not."""
+    if trained == played:
+        return f"was trained on the {played} split"
+    # Not trained on, but looked at: the best checkpoint is the one that did best there.
+    return f"was chosen on the {SPLIT} split" if played == SPLIT and model.config.evaluate_every else ""
+
+
+def _first_start(env: RowsEnv[Any]) -> bytes:
+    """Where episode 0 starts, prices to come included: with a fixed start these may be drawn all the same."""
+    env.begin([0], [0])
+    return states(env, [0])[0]

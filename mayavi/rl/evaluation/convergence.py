@@ -1,0 +1,73 @@
+"""At which step of its training an evaluation stopped moving."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mayavi.rl.evaluation.evaluate import Comparison, EvaluationSettings, check_paired, compare
+from mayavi.rl.evaluation.play import Played
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointOutcome:
+    """What the policy of one checkpoint earned, and how that compares with the last one."""
+
+    step: int
+    played: Played
+    to_last: Comparison
+    same_trajectories: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """The checkpoints by their steps. `None` where the last checkpoint still moved."""
+
+    outcomes: tuple[CheckpointOutcome, ...]
+    identical_from: int | None
+    """From this step on every checkpoint played every episode exactly as the last one."""
+    indistinguishable_from: int | None
+    """From this step on no checkpoint could be told from the last one."""
+
+    @property
+    def sentence(self) -> str:
+        """What there is to say."""
+        last = self.outcomes[-1].step
+        if len(self.outcomes) == 1:
+            return f"there is one checkpoint, after {last:,} steps: nothing to compare it with"
+        if self.identical_from is not None:
+            return (
+                f"from step {self.identical_from:,} on, up to {last:,}, every checkpoint played every episode exactly"
+                " alike: training on moved nothing that this evaluation sees"
+            )
+        if self.indistinguishable_from is not None:
+            return (
+                f"from step {self.indistinguishable_from:,} on, up to {last:,}, no checkpoint can be told from"
+                " the last; they still play differently"
+            )
+        return f"the evaluation still moved between the last two checkpoints, at {last:,} steps"
+
+
+def settle(steps: Sequence[int], played: Sequence[Played], settings: EvaluationSettings) -> Settling:
+    """Compare the checkpoints after `steps` steps, all on the same episodes, with the last of them."""
+    check_paired(played)
+    last = played[-1]
+    outcomes = tuple(
+        CheckpointOutcome(step, each, compare(each, last, settings), each.fingerprints == last.fingerprints)
+        for step, each in zip(steps, played, strict=True)
+    )
+    return Settling(
+        outcomes,
+        _first_of_tail(steps, [each.same_trajectories for each in outcomes]),
+        _first_of_tail(
+            steps, [each.same_trajectories or each.to_last.verdict.word == "indistinguishable" for each in outcomes]
+        ),
+    )
+
+
+def _first_of_tail(steps: Sequence[int], fits: Sequence[bool]) -> int | None:
+    """The first step from which on all fit; None where only the last does, which is compared with itself."""
+    first = len(fits) - 1
+    while first > 0 and fits[first - 1]:
+        first -= 1
+    return steps[first] if first < len(fits) - 1 else None

@@ -1,0 +1,296 @@
+"""An evaluation as JSON: schema `mayavi-eval`, described in docs/rl/evaluation.md. Version 1 has the strategies of one
+agent at the top, version 2 those of each role of a market under the role.
+
+The bytes depend on who played what, and on the versions of what computed it: no time, no path, no run id. Each strategy
+is a key of its own, so `ppo.mean_reward` is where one looks for it, and `borrower.ppo.mean_reward` in a market.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mayavi.errors import EvaluationFileError, UsageError
+from mayavi.gym_env.rows import RowsEnv
+from mayavi.rl.evaluation.convergence import Settling
+from mayavi.rl.evaluation.evaluate import REFERENCE, Comparison, Evaluation, EvaluationSettings, Summary, pooled_name
+from mayavi.rl.search.optimum import SearchSettings
+from mayavi.statistics.bootstrap import Bootstrap, deviation, exact_mean
+from mayavi.statistics.estimate import Estimate
+
+SCHEMA, VERSION, MARKET_VERSION = "mayavi-eval", 1, 2
+RESERVED = (
+    "schema", "version", "versions", "env", "models", "settings", "strategies", "starts", "comparisons", "pooled",
+    "regret", "checkpoints", "differing_settings", "roles", "agents", "others",
+)  # fmt: skip
+"""Keys that are no strategy."""
+
+
+def document_of(
+    evaluation: Evaluation,
+    *,
+    against: list[str],
+    models: list[Mapping[str, Any]],
+    versions: Mapping[str, str],
+    settling: Settling | None = None,
+    differing: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """All of an evaluation as plain data; `differing` are the settings in which pooled trainings are not alike."""
+    part = _part(evaluation, settling)
+    strategies = part.pop("strategies")
+    return {
+        **_head(evaluation, VERSION, against, models, versions, differing),
+        "strategies": strategies,
+        "starts": _starts(evaluation),
+        **part,
+    }
+
+
+def market_document_of(
+    evaluations: Mapping[str, Evaluation],
+    *,
+    against: list[str],
+    others: Mapping[str, str],
+    models: list[Mapping[str, Any]],
+    versions: Mapping[str, str],
+    settlings: Mapping[str, Settling] | None = None,
+    differing: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The same for the roles of a market, each under its name; `others` says who played beside each."""
+    first = next(iter(evaluations.values()))
+    document = {
+        **_head(first, MARKET_VERSION, against, models, versions, differing),
+        "roles": list(evaluations),
+        "starts": _starts(first),
+    }
+    for role, evaluation in evaluations.items():
+        agents = getattr(evaluation.env.config, f"{role}s")
+        settling = settlings[role] if settlings else None
+        document[role] = {"agents": agents, "others": others[role], **_part(evaluation, settling)}
+    return document
+
+
+def _head(
+    evaluation: Evaluation,
+    version: int,
+    against: list[str],
+    models: list[Mapping[str, Any]],
+    versions: Mapping[str, str],
+    differing: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    pooled = {} if differing is None else {"differing_settings": dict(differing)}
+    return {
+        "schema": SCHEMA,
+        "version": version,
+        "versions": dict(sorted(versions.items())),
+        "env": env_facts(evaluation.env),
+        "models": [dict(each) for each in models],
+        **pooled,
+        "settings": settings_document(evaluation.settings, against),
+    }
+
+
+def _starts(evaluation: Evaluation) -> list[str]:
+    return list(next(iter(evaluation.summaries.values())).played.starts)
+
+
+def _part(evaluation: Evaluation, settling: Settling | None) -> dict[str, Any]:
+    """Who played, what each earned, and what that proves."""
+    part: dict[str, Any] = {"strategies": list(evaluation.summaries)}
+    for name, summary in evaluation.summaries.items():
+        if name in RESERVED:
+            raise UsageError(f"a strategy cannot be called '{name}'", "that key of an evaluation means something else")
+        part[name] = _strategy(summary)
+    if evaluation.pooled:
+        together: dict[str, list[Summary]] = {}
+        for name, summary in evaluation.summaries.items():
+            if "@" in name:
+                together.setdefault(pooled_name(name), []).append(summary)
+        part |= {name: _pooled(each, evaluation.settings.bootstrap) for name, each in together.items()}
+    part["comparisons"] = [_comparison(each) for each in evaluation.comparisons]
+    part["pooled"] = [_comparison(each) for each in evaluation.pooled]
+    part["regret"] = _regret(evaluation)
+    part["checkpoints"] = None if settling is None else _settling(settling)
+    return part
+
+
+def parts_of(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What was judged: by role in a market, and of a single agent all of it, under no name."""
+    return {role: document[role] for role in document["roles"]} if "roles" in document else {"": document}
+
+
+def checkpoint_steps(document: Mapping[str, Any]) -> list[int]:
+    """The checkpoints an evaluation compared; none where it was not asked to."""
+    told = next(iter(parts_of(document).values()))["checkpoints"]
+    return [each["step"] for each in told["steps"]] if told else []
+
+
+def env_facts(env: RowsEnv[Any]) -> dict[str, Any]:
+    """Which environment it was, and what it was told."""
+    return {"name": env.name, "config": env.config.model_dump(mode="json"), "world_digest": env.world_digest}
+
+
+def settings_document(settings: EvaluationSettings, against: list[str]) -> dict[str, Any]:
+    """What `settings_from` takes back."""
+    return {
+        "against": against,
+        "episodes": settings.episodes,
+        "deterministic": settings.deterministic,
+        "seed": settings.seed,
+        "resamples": settings.bootstrap.resamples,
+        "confidence": settings.bootstrap.confidence,
+        "minimum_distinct": settings.minimum_distinct,
+        "search": settings.search.to_json(),
+    }
+
+
+def settings_from(document: Mapping[str, Any]) -> EvaluationSettings:
+    """The settings an evaluation was made with."""
+    told = document["settings"]
+    return EvaluationSettings(
+        told["episodes"],
+        told["deterministic"],
+        told["seed"],
+        Bootstrap(told["seed"], told["resamples"], told["confidence"]),
+        told["minimum_distinct"],
+        SearchSettings(**told["search"]),
+    )
+
+
+def as_bytes(document: Mapping[str, Any]) -> bytes:
+    """The file: the same bytes for the same document."""
+    return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def read_eval(content: bytes, name: str | Path) -> dict[str, Any]:
+    """The document in `content`, the bytes of the file `name`; `EvaluationFileError` where it is none."""
+    try:
+        document: dict[str, Any] = json.loads(content)
+        if document["schema"] != SCHEMA:
+            raise KeyError("schema")
+        version = document["version"]
+    except (ValueError, KeyError, TypeError):
+        raise EvaluationFileError(f"'{name}' is no evaluation", "`mayavi eval` writes them") from None
+    if version != (MARKET_VERSION if "roles" in document else VERSION):
+        raise EvaluationFileError(
+            f"'{name}' has version {version}, this mayavi knows {VERSION}, and {MARKET_VERSION} for a market",
+            "use a newer mayavi",
+        )
+    return document
+
+
+def _estimate(estimate: Estimate | None) -> dict[str, float] | None:
+    return None if estimate is None else estimate.to_json()
+
+
+def _strategy(summary: Summary) -> dict[str, Any]:
+    played = summary.played
+    return {
+        "mean_reward": summary.mean.value,
+        "std_reward": deviation(played.rewards),
+        "mean": _estimate(summary.mean),
+        "interquartile_mean": _estimate(summary.interquartile_mean),
+        "episodes": len(played.rewards),
+        "effective_sample_size": played.distinct,
+        "distinct_starts": len(set(played.starts)),
+        "terminated": int(played.terminated.sum()),
+        "mean_length": exact_mean(played.lengths.astype(np.float64)),
+        "clipped_actions": int(played.clipped.sum()),
+        "rewards": played.rewards.tolist(),
+        "fingerprints": list(played.fingerprints),
+    }
+
+
+def _pooled(together: list[Summary], bootstrap: Bootstrap) -> dict[str, Any]:
+    rewards = np.stack([each.played.rewards for each in together])
+    estimate = bootstrap.estimate_pooled(rewards)
+    return {
+        "mean_reward": estimate.value,
+        "std_reward": deviation(rewards.ravel()),
+        "mean": _estimate(estimate),
+        "trainings": [each.played.name for each in together],
+        "episodes": rewards.shape[1],
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "strategy": comparison.strategy,
+        "against": comparison.against,
+        "trainings": comparison.trainings,
+        "difference": _estimate(comparison.difference),
+        "interquartile_mean_difference": _estimate(comparison.interquartile_difference),
+        "probability_of_improvement": _estimate(comparison.probability_of_improvement),
+        "distinct_pairs": comparison.distinct_pairs,
+        "equal_episodes": comparison.equal_episodes,
+        "verdict": comparison.verdict.word,
+        "reason": comparison.verdict.reason,
+    }
+
+
+def _regret(evaluation: Evaluation) -> dict[str, Any] | None:
+    if evaluation.optimum is None:
+        return None
+    return {
+        **evaluation.optimum.facts,
+        "reference": REFERENCE if REFERENCE in evaluation.summaries else None,
+        "episodes_beyond_the_search": evaluation.beyond_search,
+        "strategies": {
+            each.strategy: {
+                "regret": _estimate(each.regret),
+                "share_of_attainable": _estimate(each.share_of_attainable),
+            }
+            for each in evaluation.regrets
+        },
+    }
+
+
+def _settling(settling: Settling) -> dict[str, Any]:
+    return {
+        "identical_from": settling.identical_from,
+        "indistinguishable_from": settling.indistinguishable_from,
+        "sentence": settling.sentence,
+        "steps": [
+            {
+                "step": each.step,
+                "mean_reward": exact_mean(each.played.rewards),
+                "std_reward": deviation(each.played.rewards),
+                "effective_sample_size": each.played.distinct,
+                "same_trajectories_as_last": each.same_trajectories,
+                "difference_to_last": _estimate(each.to_last.difference),
+                "verdict_against_last": each.to_last.verdict.word,
+                "rewards": each.played.rewards.tolist(),
+            }
+            for each in settling.outcomes
+        ],
+    }
+
+
+def eval_name(document: Mapping[str, Any]) -> str:
+    """What the file of an evaluation is called: the same for the same question, another for any other."""
+    settings, env = document["settings"], document["env"]
+    asked = {"settings": settings, "env": env["name"], "config": env["config"], "models": document["models"]}
+    if steps := checkpoint_steps(document):
+        asked["checkpoints"] = steps
+    key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
+    how = "deterministic" if settings["deterministic"] else "stochastic"
+    return f"{env['config']['split']}-{settings['episodes']}-{how}-{key}.json"
+
+
+def write_eval(document: Mapping[str, Any], path: Path) -> None:
+    """Write the evaluation; a reader sees the old file or the whole new one."""
+    if path.is_dir():
+        raise UsageError(f"'{path}' is a folder", "name a file in it")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        unfinished.write_bytes(as_bytes(document))
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,93 @@
+"""What an evaluation proves, in one word and one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mayavi.errors import UsageError
+from mayavi.statistics.estimate import Estimate
+
+Word = Literal["better", "worse", "indistinguishable", "saturated"]
+
+MINIMUM_DISTINCT = 20
+"""Distinct trajectories below which nothing is claimed: under it a 95 % interval of the bootstrap holds noticeably less
+than 95 %, and a sample that is one trajectory repeated holds nothing at all."""
+
+
+def check_minimum(distinct: int) -> None:
+    """Refuses a number of trajectories that no claim can rest on."""
+    if distinct < 2:
+        raise UsageError(f"a claim from {distinct} trajectories is none", "two at least; the default is 20")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The word and the reason for it."""
+
+    word: Word
+    reason: str
+
+
+def judged(
+    strategy: str,
+    against: str,
+    difference: Estimate,
+    *,
+    episodes: int,
+    distinct: int,
+    equal: int = 0,
+    confidence: float = 0.95,
+    minimum: int = MINIMUM_DISTINCT,
+    of: tuple[str, str] = ("episode", "episodes"),
+    told: tuple[str, str, str] = ("earns", "more", "less"),
+    apart: int | None = None,
+) -> Verdict:
+    """The verdict on `strategy` against another on the same episodes.
+
+    `difference` is the mean of the paired differences with its interval, `distinct` how many of the pairs of
+    trajectories differ from each other, `equal` in how many episodes both earned exactly the same. `of` is what one
+    and many of them are called, `told` how the difference is said: what it does, and more or less of it. `apart` is how
+    many of the episodes share nothing with one another, where they are windows of one history.
+    """
+    one, many = of
+    if distinct < minimum:
+        every = f"{episodes:,} {f'{many} are' if episodes != 1 else f'{one} is'}"
+        if distinct == apart and apart < episodes:
+            fit = f"{apart:,} fit side by side" if apart != 1 else "one fits"
+            return Verdict(
+                "saturated",
+                f"{every} windows of one history, into which {fit}, and a claim needs {minimum:,}:"
+                " windows that overlap are no new evidence",
+            )
+        if distinct == episodes:
+            return Verdict("saturated", f"{every} too few: a claim needs {minimum:,} distinct trajectories")
+        played = "1 distinct trajectory" if distinct == 1 else f"{distinct:,} distinct trajectories"
+        return Verdict(
+            "saturated",
+            f"{every} {played}, and a claim needs {minimum:,}: the same course of events again is no new evidence",
+        )
+    interval = f"[{number(difference.low)}, {number(difference.high)}]"
+    share = f"{confidence * 100:g} %"
+    if difference.low > 0 or difference.high < 0:
+        by = number(abs(difference.value))
+        more, side = (told[1], "above") if difference.low > 0 else (told[2], "below")
+        return Verdict(
+            "better" if difference.low > 0 else "worse",
+            f"{strategy} {told[0]} {by} {more} than {against} on the same {episodes:,} {many},"
+            f" and the whole {share} interval {interval} lies {side} zero",
+        )
+    if equal == episodes:
+        return Verdict(
+            "indistinguishable", f"{strategy} earned exactly what {against} did in each of {episodes:,} {many}"
+        )
+    return Verdict(
+        "indistinguishable",
+        f"the {share} interval of the difference, {interval}, holds zero:"
+        f" {episodes:,} {many} do not tell {strategy} from {against}",
+    )
+
+
+def number(value: float) -> str:
+    """A reward as a person reads it: four digits that count."""
+    return f"{value:.4g}"

@@ -1,0 +1,137 @@
+"""Training with RLlib, in this process, over its cores or on a Ray cluster.
+
+With no runners the process that learns plays too, over all its rows at once. With runners, that many processes play, on
+any node of the cluster.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+import warnings
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mayavi.errors import MayaviError, WorkerError
+from mayavi.rl.config import TrainConfig
+from mayavi.rl.rllib.ray_connection import checked_runners, hush, ray_for
+from mayavi.rl.rllib.statistics import move_statistics, show_through
+from mayavi.rl.training.checkpoints import Checkpoint
+from mayavi.rl.training.global_rng import spread_seed
+from mayavi.rl.training.normaliser import Normaliser, first_normaliser
+from mayavi.rl.training.session import Boundary, Session
+
+ALGORITHM, STANDING = "algorithm", "standing.pkl"
+
+
+def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint | None, address: str | None) -> None:
+    """Train until the timesteps are reached. `session` hears of every rollout."""
+    kept = session.record.get("runners") if resume else None  # another machine may have other cores
+    runners = checked_runners(config, address, kept)
+    torch.set_num_threads(config.torch_threads)
+    # RLlib warns of its own affairs, and prints some: standard output is the caller's.
+    with ray_for(runners, address) as ray, warnings.catch_warnings(), redirect_stdout(sys.stderr):
+        warnings.simplefilter("ignore")
+        try:
+            algorithm = _built(config, session, runners)
+            try:
+                _train(config, session, algorithm, resume)
+            finally:
+                algorithm.stop()
+                shutil.rmtree(algorithm.logdir, ignore_errors=True)  # an empty folder of Ray's
+        except ray.exceptions.RayError as error:
+            raise _lost(error) from error
+
+
+def _lost(error: Exception) -> MayaviError:
+    """What a runner that failed has to say: its own error, or that it is gone."""
+    cause = getattr(error, "cause", None)
+    if isinstance(cause, MayaviError):
+        return cause
+    if "Died" in type(error).__name__ or "Crashed" in type(error).__name__:
+        message = "a runner of the training is gone: it was killed, ran out of memory, or its node was lost"
+    else:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        message = f"a runner of the training failed: {lines[-1] if lines else type(error).__name__}"
+    return WorkerError(message, "`mayavi train --resume` goes on from the last checkpoint")
+
+
+def _built(config: TrainConfig, session: Session, runners: int) -> Any:
+    from mayavi.rl.rllib.algorithm import algorithm_config, begin_with_deviation, on_gpu
+    from mayavi.rl.rllib.resume_state import seed_buffer
+
+    session.record |= {"device": "cuda" if on_gpu(config) else "cpu", "runners": runners}
+    made = algorithm_config(config, session.facts, runners)
+    algorithm = made.build_algo()
+    hush()  # building has set the level of its loggers
+    seed_buffer(algorithm, spread_seed(config.seed, "replay"))
+    if config.initial_deviation != 1.0 and not session.facts.discrete:
+        begin_with_deviation(algorithm, config.initial_deviation)
+    if runners:
+        session.record["nodes"] = len(set(algorithm.env_runner_group.foreach_env_runner(_node, local_env_runner=False)))
+    return algorithm
+
+
+def _node(_: Any) -> str:
+    import ray
+
+    return str(ray.get_runtime_context().get_node_id())
+
+
+def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkpoint | None) -> None:
+    from mayavi.rl.rllib.resume_state import put_back
+
+    steps = episodes = 0
+    mean: float | None = None
+    normaliser = Normaliser.read(resume.path) if resume and config.normalises else first_normaliser(config)
+    if normaliser is not None:
+        show_through(algorithm, normaliser)
+    if resume:
+        steps, episodes, mean = (resume.facts[name] for name in ("steps", "episodes", "mean_reward"))
+        algorithm.restore_from_path(str((resume.path / ALGORITHM).absolute()))
+        reason = put_back(algorithm, (resume.path / STANDING).read_bytes())
+        if not reason and session.record["device"] != "cpu":
+            reason = "the arithmetic of a GPU is not the same twice"
+        session.resumed_from(resume, exact=not reason, reason=reason)
+    while steps < config.timesteps:
+        result = algorithm.train()
+        played = result["env_runners"]
+        steps += int(played["num_env_steps_sampled"])
+        ended, told = (float(played.get(name, math.nan)) for name in ("num_episodes", "episode_return_mean"))
+        episodes += 0 if math.isnan(ended) else int(ended)  # nothing is told of a rollout in which no episode ended
+        mean = mean if math.isnan(told) else told / config.reward_scale
+        if normaliser is not None:
+            mean = move_statistics(algorithm, normaliser)
+        session.scalars(_numbers(result), steps)
+        if steps < config.timesteps:
+            session.at(_boundary(algorithm, normaliser, steps, episodes, mean))
+    session.finish(_boundary(algorithm, normaliser, steps, episodes, mean))
+
+
+def _boundary(algorithm: Any, normaliser: Normaliser | None, steps: int, episodes: int, mean: float | None) -> Boundary:
+    from mayavi.rl.rllib.resume_state import standing
+
+    def save(path: Path) -> None:
+        kept = standing(algorithm)  # first: saving draws from no generator, and this is how it can be sure of it
+        algorithm.save_to_path(str((path / ALGORITHM).absolute()))
+        (path / STANDING).write_bytes(kept)
+        if normaliser is not None:
+            normaliser.write(path)
+
+    return Boundary(steps, episodes, mean, save, (STANDING,))
+
+
+def _numbers(result: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """The figures of a result that are worth a curve."""
+    found: dict[str, float] = {}
+    for name, value in result.items():
+        if isinstance(value, Mapping) and name in {"env_runners", "learners", "default_policy", "timers"}:
+            found |= _numbers(value, f"{prefix}{name}/")
+        elif prefix and isinstance(value, int | float) and not isinstance(value, bool):
+            found[f"{prefix}{name}"] = float(value)
+    return found

@@ -1,0 +1,1 @@
+"""Train with Stable-Baselines3."""

@@ -1,0 +1,1 @@
+"""Search for the best plan of an episode."""

@@ -1,0 +1,1 @@
+"""Training runs: the train function, sessions, checkpoints and run folders."""

@@ -1,0 +1,1 @@
+"""Run ids and bundles, shared by simulations and trainings."""

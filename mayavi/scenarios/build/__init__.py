@@ -1,0 +1,1 @@
+"""Build a simulation from a validated scenario."""

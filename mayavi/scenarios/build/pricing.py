@@ -1,0 +1,152 @@
+"""Prices of a scenario: where they start, and the processes that move them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from mayavi.errors import BadScenario, BadSeries, ExecutionError, UnknownName, UsageError
+from mayavi.scenarios.models.config import ScenarioConfig, pool_tokens
+from mayavi.scenarios.models.prices import (
+    GbmPrice,
+    JumpDiffusionPrice,
+    OrnsteinUhlenbeckPrice,
+    PathPrice,
+    Price,
+    RampPrice,
+    StepPrice,
+)
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.markets.price_paths import PricePaths
+    from mayavi.markets.process import PriceProcess
+    from mayavi.markets.series import Series
+
+E8 = 10**8
+
+
+def draw_prices(config: ScenarioConfig, fork: Fork, *, seed: int, step_seconds: int) -> PricePaths | None:
+    """One path for each price of the scenario; None where it has none."""
+    from mayavi.markets import Correlation, PricePaths
+    from mayavi.scenarios.models.attachments import in_yaml
+
+    if not config.prices:
+        return None
+    start = {symbol: start_usd_e8(config, fork, symbol) / E8 for symbol in config.prices}
+    pairs = {(pair.split("/")[0], pair.split("/")[1]): float(value) for pair, value in config.correlations.items()}
+    correlation = Correlation(pairs) if pairs else None
+    try:
+        processes = {symbol: process_of(price, symbol) for symbol, price in config.prices.items()}
+        return PricePaths.draw(
+            processes, start, steps=config.steps, step_seconds=step_seconds, seed=seed, correlation=correlation
+        )
+    except BadSeries as error:
+        raise BadSeries(error.message, in_yaml(error.hint)) from None
+
+
+def check_file(price: PathPrice, series: Series, steps: int, step_seconds: int) -> None:
+    """Raise what is wrong with a file of prices for a run of so many steps, while its lines are known."""
+    import numpy as np
+
+    from mayavi.markets import HistoricalPath
+
+    path = HistoricalPath(series, price.begin, price.anchored, price.fill, float(price.max_gap))
+    path.driven(1.0, np.zeros(steps), step_seconds, np.random.default_rng(0))
+
+
+def start_usd_e8(config: ScenarioConfig, fork: Fork, symbol: str) -> int:
+    """Where the price of `symbol` begins: what the scenario says, else the oracle, else the pool it is created in."""
+    price = config.prices.get(symbol)
+    if price is not None and price.start is not None:
+        return int((price.start * E8).to_integral_value())
+    try:
+        return oracle_usd_e8(fork, symbol)
+    except (UsageError, ExecutionError):
+        for name, pool in config.pools.items():
+            tokens = pool_tokens(name)
+            if tokens and symbol == tokens[0]:
+                return int((pool.price * oracle_usd_e8(fork, tokens[1])).to_integral_value())
+        raise BadScenario(
+            f"no oracle of {config.chain} knows the price of {symbol}", f"say where it begins: prices.{symbol}.start"
+        ) from None
+
+
+def opening_gaps_wad(config: ScenarioConfig, fork: Fork, prices: PricePaths | None) -> dict[str, int]:
+    """How far prices that a scenario sets outright, by a file or a `start`, begin from the oracle's, as a share of it.
+
+    Borrowers open at the oracle's price, and the first step posts the other one: a shock that nobody may have wanted.
+    """
+    gaps = {}
+    for symbol, price in config.prices.items():
+        if prices is None or not (price.start is not None or (isinstance(price, PathPrice) and not price.anchored)):
+            continue
+        try:
+            oracle = oracle_usd_e8(fork, symbol)
+        except (UsageError, ExecutionError):
+            continue  # a token of the scenario's own begins where it is told to
+        gaps[symbol] = (prices.usd_e8(symbol, 0) - oracle) * 10**18 // oracle
+    return gaps
+
+
+def oracle_usd_e8(fork: Fork, symbol: str) -> int:
+    """What Aave's oracle says of `symbol`, in dollars with eight decimals; else a feed of Chainlink's by that name."""
+    from mayavi.protocols.aave.market import AaveV3
+    from mayavi.protocols.chainlink.price_feed import PriceFeed
+
+    try:
+        return AaveV3(fork).price_usd_e8(symbol)
+    except UnknownName:
+        feed = PriceFeed(fork, f"Chainlink.{symbol}/USD")
+        return feed.answer * E8 // int(10**feed.decimals)
+
+
+def process_of(price: Price | None, symbol: str) -> PriceProcess:
+    """The process that a scenario describes."""
+    from mayavi.markets import (
+        Constant,
+        GeometricBrownianMotion,
+        JumpDiffusion,
+        OrnsteinUhlenbeck,
+        Ramp,
+        Step,
+    )
+
+    if isinstance(price, StepPrice | RampPrice):
+        size, to = _number(price.size), _number(price.to)
+        parts = {"before": process_of(price.before, symbol), "then": process_of(price.then, symbol)}
+        if isinstance(price, StepPrice):
+            return Step(price.at, size, to, **parts)
+        return Ramp(price.at, price.at + price.steps, size, to, **parts)
+    if isinstance(price, GbmPrice):
+        return GeometricBrownianMotion(float(price.volatility), float(price.drift))
+    if isinstance(price, OrnsteinUhlenbeckPrice):
+        from mayavi.markets.process import SECONDS_PER_YEAR
+        from mayavi.numerics import portable
+
+        reversion = float(portable.log(2.0)) * SECONDS_PER_YEAR / price.half_life
+        return OrnsteinUhlenbeck(reversion, float(price.volatility), _number(price.mean))
+    if isinstance(price, JumpDiffusionPrice):
+        return JumpDiffusion.of_mean_size(
+            float(price.volatility),
+            float(price.jumps_per_year),
+            float(price.jump_mean),
+            float(price.jump_deviation),
+            float(price.drift),
+        )
+    if isinstance(price, PathPrice):
+        from mayavi.markets import HistoricalPath
+        from mayavi.scenarios.models.attachments import READING, series_of
+
+        return HistoricalPath(
+            series_of(price.data or "", symbol, {key: getattr(price, key) for key in READING}),
+            price.begin,
+            price.anchored,
+            price.fill,
+            float(price.max_gap),
+        )
+    return Constant()
+
+
+def _number(value: Decimal | None) -> float | None:
+    return None if value is None else float(value)

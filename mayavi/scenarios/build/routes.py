@@ -1,0 +1,62 @@
+"""Ways over Uniswap V3 from one token to another, among the pools that have a name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mayavi.protocols.tokens import Erc20
+from mayavi.protocols.uniswap.pool import UniswapV3Pool
+from mayavi.protocols.uniswap.route import Route, RouteLike
+from mayavi.scenarios.models.config import pool_tokens
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+
+_BRIDGES = ("WETH", "USDC", "WMATIC", "WAVAX")
+
+
+def route_between(fork: Fork, token: str, other: str) -> RouteLike | None:
+    """The pool of both that holds most of `other`, else two pools over a token that trades with both, else None."""
+    direct = deepest_pool(fork, token, other)
+    if direct is not None:
+        return token, other, direct
+    for bridge in _BRIDGES:
+        if bridge in (token, other) or bridge not in fork.labels:
+            continue
+        first, second = deepest_pool(fork, token, bridge), deepest_pool(fork, bridge, other)
+        if first is not None and second is not None:
+            return token, first, bridge, second, other
+    return None
+
+
+def deepest_pool(fork: Fork, token: str, other: str) -> int | None:
+    """The fee of the pool of both tokens that holds most of `other`; None where there is none."""
+    found: list[tuple[int, int]] = []
+    for label, address in fork.labels.items():
+        tokens = pool_tokens(label) if label.startswith("UniswapV3.") and "/" in label else None
+        if tokens and {tokens[0], tokens[1]} == {token, other}:
+            held = Erc20(fork, other).balance_of(address)
+            found.append((-held, tokens[2]))
+    return min(found)[1] if found else None
+
+
+def pools_of(fork: Fork, route: RouteLike) -> list[str]:
+    """The names of the pools that a route goes through: `WETH/USDC.500`."""
+    hops = {(frozenset(hop[:2]), hop[2]) for hop in Route.of(fork, route).hops}
+    found = []
+    for label in fork.labels:
+        tokens = pool_tokens(label) if label.startswith("UniswapV3.") and "/" in label else None
+        if tokens and (frozenset(map(fork.address_of, tokens[:2])), tokens[2]) in hops:
+            found.append(label.removeprefix("UniswapV3."))
+    return found
+
+
+def pool_named(fork: Fork, name: str) -> UniswapV3Pool:
+    """The pool called `WETH/USDC.500`, with the nearest names where there is none."""
+    from mayavi.errors import UnknownName
+
+    label = name if name.startswith("UniswapV3.") else f"UniswapV3.{name}"
+    if label in fork.labels and "/" in label:
+        return UniswapV3Pool(fork, label)
+    known = [each.removeprefix("UniswapV3.") for each in fork.labels if each.startswith("UniswapV3.") and "/" in each]
+    raise UnknownName.of("pool", name, known, f"there are: {', '.join(known)}")

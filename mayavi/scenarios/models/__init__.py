@@ -1,0 +1,1 @@
+"""Pydantic models of a scenario file."""

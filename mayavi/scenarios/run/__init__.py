@@ -1,0 +1,1 @@
+"""Run scenarios, once or as a sweep, and summarise the results."""

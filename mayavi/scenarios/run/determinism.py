@@ -1,0 +1,195 @@
+"""The determinism gate: a scenario is run again in every way that must change nothing, and once with another seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from mayavi.parallel.processes import work_off
+from mayavi.scenarios.loading import Scenario, load_text
+from mayavi.scenarios.run.randomness import draws
+from mayavi.scenarios.run.run import execute, halted
+from mayavi.settings.document import Document, to_yaml
+from mayavi.sim.recorder import MemoryRecorder
+from mayavi.sim.rows import RowsDigest
+from mayavi.sim.world_state import SEED_LIMIT
+from mayavi.worlds.source import WorldSource
+
+if TYPE_CHECKING:
+    from mayavi.sim.rows import Row
+
+Progress = Callable[[int, int], None]
+Expected = Literal["the same", "another", "either"]
+
+
+class Trial(NamedTuple):
+    """One way to run it."""
+
+    name: str
+    text: str
+    seed: int
+    threads: int
+
+
+class Outcome(NamedTuple):
+    """What a trial came to."""
+
+    digest: str
+    final_world: str
+    rows: list[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A trial against the first run. `difference` says where they part, or that they should and do not."""
+
+    name: str
+    digest: str
+    expected: Expected
+    difference: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is as it must be."""
+        return not self.difference
+
+
+@dataclass(frozen=True, slots=True)
+class DeterminismReport:
+    """All trials of one scenario."""
+
+    scenario: str
+    chain: str
+    seed: int
+    digest: str
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def left_to_chance(self) -> bool:
+        """Whether another seed gave another run."""
+        return any(each.digest != self.digest for each in self.comparisons if each.expected != "the same")
+
+    @property
+    def passed(self) -> bool:
+        """Whether all are as they must be."""
+        return all(each.passed for each in self.comparisons)
+
+    def to_json(self) -> dict[str, object]:
+        """The report as plain data."""
+        return {
+            "scenario": self.scenario,
+            "chain": self.chain,
+            "seed": str(self.seed),
+            "digest": self.digest,
+            "passed": self.passed,
+            "comparisons": [
+                {
+                    "name": each.name,
+                    "digest": each.digest,
+                    "expected": each.expected,
+                    "passed": each.passed,
+                    "difference": each.difference,
+                }
+                for each in self.comparisons
+            ],
+        }
+
+
+def check_determinism(
+    scenario: Scenario, world: WorldSource, seed: int, progress: Progress | None = None
+) -> DeterminismReport:
+    """Run `scenario` with `seed`: again, in another process, on two threads, its agents listed the other way round.
+
+    All must give the same rows and the same final world. Another seed must give other rows where anything is drawn;
+    where nothing is, either is right. Nothing is stored. An agent whose code breaks raises `RunHalted`.
+    """
+    with_another: Expected = "another" if draws(scenario.config) else "either"
+    another = seed + 1 if seed + 1 < SEED_LIMIT else seed - 1
+    text = scenario.text
+    same = [Trial("again", text, seed, 1), Trial("2 threads", text, seed, 2)]
+    if scenario.config.ordering != "fifo" and len(scenario.config.agents) > 1:
+        same.append(Trial("agents in reverse", reversed_agents(text), seed, 1))
+    elsewhere = Trial("another process", text, seed, 1)
+    other = Trial(f"seed {another}", text, another, 1)
+    total, done = len(same) + 3, 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    work = prepare(world)
+    first = work(Trial("first", text, seed, 1))
+    step()
+    found: list[Comparison] = []
+    for trial, outcome in _outcomes(same, elsewhere, other, work, world):
+        expected: Expected = with_another if trial is other else "the same"
+        found.append(Comparison(trial.name, outcome.digest, expected, compared(first, outcome, expected)))
+        step()
+    return DeterminismReport(scenario.name, scenario.config.chain, seed, first.digest, tuple(found))
+
+
+def _outcomes(
+    same: list[Trial], elsewhere: Trial, other: Trial, work: Callable[[Trial], Outcome], world: WorldSource
+) -> Iterator[tuple[Trial, Outcome]]:
+    for trial in same:
+        yield trial, work(trial)
+    yield from work_off([elsewhere], prepare, (world,), jobs=1)
+    yield other, work(other)
+
+
+def prepare(world: WorldSource) -> Callable[[Trial], Outcome]:
+    """What runs a trial: here, or in another process."""
+
+    def work(trial: Trial) -> Outcome:
+        scenario = load_text(trial.text, overrides=["halt_on_exception=true"])
+        recorder = MemoryRecorder()
+        run = execute(
+            scenario,
+            world.open(),
+            recorder,
+            seed=trial.seed,
+            source=world.kind,
+            store=Path(),
+            threads=trial.threads,
+        )
+        if run.status == "halted":
+            raise halted(run)
+        assert recorder.ended is not None
+        rows: list[Any] = [*recorder.actions, *recorder.snapshots, *recorder.ended.kpis]
+        return Outcome(run.digest, recorder.ended.final_world_digest, rows)
+
+    return work
+
+
+def compared(first: Outcome, second: Outcome, expected: Expected) -> str:
+    """Where the two part; empty where they are as they must be."""
+    if expected == "another" and first.digest == second.digest:
+        return "the same rows, though the scenario draws from distributions or random prices"
+    if expected != "the same":
+        return ""
+    if first.digest == second.digest:
+        return "" if first.final_world == second.final_world else "the same rows, and another world at the end"
+    for number, (ours, theirs) in enumerate(zip_longest(first.rows, second.rows)):
+        if ours is None or theirs is None:
+            return f"{len(first.rows):,} rows against {len(second.rows):,}"
+        if _digest(ours) != _digest(theirs):
+            return f"row {number:,}: {ours} against {theirs}"
+    return "the same rows in another order"
+
+
+def _digest(row: Row) -> str:
+    digest = RowsDigest()
+    digest.add([row])
+    return digest.hexdigest()
+
+
+def reversed_agents(text: str) -> str:
+    """The scenario with its agents listed the other way round, which says the same."""
+    data = Document.parse(text, "scenario").data
+    data["agents"] = dict(reversed(data["agents"].items()))
+    return to_yaml(data)

@@ -1,0 +1,73 @@
+"""What has to be known of a run before its figures are believed, in sentences made from the figures themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from mayavi.scenarios.run.figures import percent
+
+FAR_APART = 0.05
+"""So far from the oracle's price a pool may end, or a sale be made, before it is worth a word."""
+NOTED = ("accounts_at_limit", "health_factor_limit", "accounts", "never_opened", "opening_gap", "pool_gap")
+"""The kinds of figures that notes are made of."""
+
+Figures = Mapping[str, float]
+
+
+def notes(kpis: Figures) -> list[str]:
+    """What the figures of a run warn of; nothing where all is as the scenario wants it."""
+    return [text for _, text in _warnings(kpis)]
+
+
+def notes_of_many(runs: Sequence[Figures]) -> list[str]:
+    """What many runs warn of: each kind once, with how many have it and how the first of them puts it."""
+    found: dict[str, list[str]] = {}
+    for kpis in runs:
+        for name, text in _warnings(kpis):
+            found.setdefault(name, []).append(text)
+    return [f"in {len(texts):,} of {len(runs):,} runs, as in the first of them: {texts[0]}" for texts in found.values()]
+
+
+def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
+    """The figures that warn of something, and what they say."""
+    for name, number in kpis.items():
+        kind, _, of = name.partition(".")
+        if kind == "accounts_at_limit" and number:
+            all_of, limit = kpis[f"accounts.{of}"], kpis[f"health_factor_limit.{of}"]
+            yield (
+                name,
+                f"{number:,.0f} of {all_of:,.0f} accounts of {of} start at the market's limit, a health factor of "
+                f"{limit:.3f}: they were to start lower, and the market does not lend so much",
+            )
+        elif kind == "never_opened" and number:
+            yield name, f"{of} never opened its loan; `mayavi runs explain` shows why"
+        elif kind == "opening_gap" and abs(number) > FAR_APART:
+            yield (
+                name,
+                f"the price of {of} begins {percent(number, sign=True)} from the oracle's, so that the first step is "
+                "a shock by itself; `anchored: true` for a file, or no `start`, begins where the market stands",
+            )
+        elif kind == "liquidation_sale_gap" and abs(number) > FAR_APART:
+            yield name, _far_sales(number)
+        elif kind == "sold" and not number:
+            who, _, token = of.partition(".")
+            yield (
+                name,
+                f"{who} sold no {token}: none was released in time, or it was never worth the price asked for",
+            )
+        elif kind == "pool_gap" and abs(number) > FAR_APART:
+            yield (
+                name,
+                f"{of} ends {percent(number, sign=True)} from the oracle's price: what is sold there is not sold at "
+                "the price of the shock; an arbitrageur with enough capital brings it there",
+            )
+
+
+def _far_sales(gap: float) -> str:
+    told = f"liquidators sold what they seized at {percent(gap, sign=True)} from the oracle's price on average: "
+    if gap < 0:
+        return told + "so far their own sales, or those before them, pressed the pools"
+    return told + (
+        "the pools had not followed it yet, and nobody would have paid them so much; let an arbitrageur come before "
+        "them, by `ordering: priority_fee` and a higher `priority_fee`"
+    )

@@ -1,0 +1,42 @@
+"""Whether a scenario leaves anything to chance: then another seed must give another run."""
+
+from __future__ import annotations
+
+from mayavi.scenarios.models.agents import AgentModel, Borrower, CurveBorrower, CurveHolders, Traders
+from mayavi.scenarios.models.config import ScenarioConfig
+from mayavi.scenarios.models.distributions import Constant, Distribution
+from mayavi.scenarios.models.prices import (
+    GbmPrice,
+    JumpDiffusionPrice,
+    OrnsteinUhlenbeckPrice,
+    Price,
+    RampPrice,
+    StepPrice,
+)
+
+
+def draws(config: ScenarioConfig) -> bool:
+    """Whether prices, populations or trades are certainly drawn. Lots among equals may still decide where none are."""
+    return any(map(_moves_at_random, config.prices.values())) or any(map(_is_drawn, config.agents.values()))
+
+
+def _moves_at_random(price: Price | None) -> bool:
+    if isinstance(price, StepPrice | RampPrice):
+        return _moves_at_random(price.before) or _moves_at_random(price.then)
+    return isinstance(price, GbmPrice | OrnsteinUhlenbeckPrice | JumpDiffusionPrice) and price.volatility > 0
+
+
+def _is_drawn(agent: AgentModel) -> bool:
+    if isinstance(agent, Traders):
+        return agent.trades_a_step > 0
+    if isinstance(agent, CurveHolders):
+        return _varies(agent.amount) or _varies(agent.flees_below)
+    if isinstance(agent, Borrower | CurveBorrower) and agent.collateral.amount is None and _varies(agent.size_usd):
+        return True
+    if isinstance(agent, Borrower):
+        return agent.health_factor is not None and _varies(agent.health_factor)
+    return isinstance(agent, CurveBorrower) and _varies(agent.depeg)
+
+
+def _varies(what: Distribution) -> bool:
+    return not isinstance(what, Constant)

@@ -1,0 +1,243 @@
+"""What a run and a sweep give back: their figures at hand, their rows in the store, a table of them in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mayavi.errors import SetupError
+from mayavi.scenarios.run.figures import shown, title_of
+from mayavi.scenarios.run.notes import notes, notes_of_many
+from mayavi.sim.rows import ActionRow, KpiRow, RunStatus, SnapshotRow
+
+if TYPE_CHECKING:
+    from mayavi.scenarios.run.headlines import Headlines
+    from mayavi.sim.store import Rows, Store
+    from mayavi.statistics.estimate import Summary
+
+
+class Kpis(Mapping[str, float]):
+    """The figures of a run by name, as numbers in their unit: dollars, tokens, shares, counts.
+
+    `exact(name)` is the row behind a number, whose `value` is an exact integer.
+    """
+
+    def __init__(self, rows: Sequence[KpiRow]) -> None:
+        self._rows = {row.name: row for row in rows}
+
+    def exact(self, name: str) -> KpiRow:
+        """The row of a figure."""
+        return self._rows[name]
+
+    def rows(self) -> tuple[KpiRow, ...]:
+        """Every row, in the order of the run."""
+        return tuple(self._rows.values())
+
+    def __getitem__(self, name: str) -> float:
+        return self._rows[name].number
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Kpis({', '.join(f'{row.name}: {shown(row)}' for row in self.rows())})"
+
+    def _repr_html_(self) -> str:
+        return _table(("figure", "value"), [(title_of(row.name), shown(row)) for row in self.rows()])
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that is over and stored.
+
+    run = mayavi.run("depeg_cascade", chain="base", seed=7)
+    run.kpis["bad_debt"], run.digest
+    run.actions.df()
+    """
+
+    run_id: str
+    scenario: str
+    chain: str
+    seed: int
+    steps: int
+    status: RunStatus
+    digest: str
+    """Identifies its rows: the same scenario, seed and world give the same digest."""
+    kpis: Kpis
+    timings: Mapping[str, float]
+    store_path: Path
+    sweep_id: str | None = None
+    error: str = ""
+    headlines: Headlines | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def store(self) -> Store:
+        """Where its rows are."""
+        from mayavi.sim.store import Store
+
+        return Store(self.store_path)
+
+    @property
+    def actions(self) -> Rows[ActionRow]:
+        """Every action in the order of execution: iterate, or `.df()`."""
+        return self.store.actions(self.run_id)
+
+    @property
+    def snapshots(self) -> Rows[SnapshotRow]:
+        """The market after every step, one figure a row: iterate, or `.df()`."""
+        return self.store.snapshots(self.run_id)
+
+    @property
+    def notes(self) -> list[str]:
+        """What has to be known before its figures are believed; nothing where all is as the scenario wants it."""
+        return notes(self.kpis)
+
+    def _repr_html_(self) -> str:
+        head = f"{self.scenario} · {self.chain} · seed {self.seed} · run {self.run_id}"
+        tail = f"{self.steps:,} steps · {self.status} · digest {self.digest[:16]}…"
+        return f"<b>{escape(head)}</b>{self.kpis._repr_html_()}{_noted(self.notes)}<p>{escape(tail)}</p>"
+
+
+@dataclass(frozen=True)
+class PointSummary:
+    """All runs at one point of a sweep's grid."""
+
+    overrides: tuple[str, ...]
+    figures: Mapping[str, Summary]
+    """Every figure of the runs: mean, p5, p50, p95 with their intervals."""
+    units: Mapping[str, str]
+
+    @property
+    def label(self) -> str:
+        """The point in words."""
+        return ", ".join(self.overrides)
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary as plain data."""
+        return {
+            "overrides": list(self.overrides),
+            "figures": {name: {"unit": self.units[name], **each.to_json()} for name, each in self.figures.items()},
+            "VaR": self.value_at_risk.at_risk.to_json() if self.value_at_risk else None,
+            "LaR": self.liquidations_at_risk.at_risk.to_json() if self.liquidations_at_risk else None,
+        }
+
+    @property
+    def value_at_risk(self) -> Summary | None:
+        """The figure behind VaR, the 95th percentile of bad debt; None where the scenario has no bad debt."""
+        return self.figures.get(BAD_DEBT)
+
+    @property
+    def liquidations_at_risk(self) -> Summary | None:
+        """The figure behind LaR, the 95th percentile of liquidated value."""
+        return self.figures.get(LIQUIDATED)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep that is over: one run for each seed at each point of the grid, and what they say together.
+
+    sweep = mayavi.sweep("depeg_cascade", seeds=range(100), jobs=2)
+    sweep.summary["bad_debt"].p95.value
+    sweep.df()
+    """
+
+    sweep_id: str
+    scenario: str
+    chain: str
+    seeds: tuple[int, ...]
+    runs: tuple[Run, ...]
+    points: tuple[PointSummary, ...]
+    seconds: float
+    resumed: int
+    """How many of the runs were there before."""
+    store_path: Path
+
+    @property
+    def summary(self) -> Mapping[str, Summary]:
+        """The figures of the sweep's only point; of a grid, `points` has one for each."""
+        if len(self.points) != 1:
+            raise ValueError(
+                f"this sweep has {len(self.points)} points; `points[0].figures` is the summary of the first"
+            )
+        return self.points[0].figures
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The digest of each run, in the order of the plan."""
+        return tuple(run.digest for run in self.runs)
+
+    @property
+    def notes(self) -> list[str]:
+        """What has to be known before the figures are believed, and in how many runs."""
+        return notes_of_many([run.kpis for run in self.runs])
+
+    def df(self) -> Any:
+        """A pandas data frame with a row for each run: seed, overrides and every figure."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError as error:
+            raise SetupError(
+                "data frames need pandas, which is not installed", "run `pip install 'mayavi-sim[notebook]'`"
+            ) from error
+        rows = []
+        for index, run in enumerate(self.runs):
+            overrides = dict(each.partition("=")[::2] for each in self.points[index % len(self.points)].overrides)
+            rows.append({"run_id": run.run_id, "seed": run.seed, **overrides, **run.kpis, "digest": run.digest})
+        return pandas.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        parts = [f"<b>{escape(f'{self.scenario} · {self.chain} · {len(self.runs):,} runs · {self.sweep_id}')}</b>"]
+        for point in self.points:
+            parts += [f"<p>{escape(point.label)}</p>"] if point.label else []
+            parts.append(_table(SUMMARY_COLUMNS, summary_rows(point)))
+        return "".join([*parts, _noted(self.notes)])
+
+
+BAD_DEBT, LIQUIDATED = "bad_debt", "liquidated"
+SUMMARY_COLUMNS = ("figure", "mean", "p5", "p50", "p95", "95 % interval of p95")
+
+
+def summary_rows(point: PointSummary, chain: str = "") -> list[tuple[str, ...]]:
+    """A line for each figure; those that are zero in every run are left out, but for what a sweep is made for."""
+    from mayavi.scenarios.run.figures import shown_number
+
+    rows = []
+    for name, found in point.figures.items():
+        if not (found.minimum or found.maximum or name in (BAD_DEBT, LIQUIDATED)):
+            continue
+        cells = [
+            shown_number(each.value, point.units[name], name, chain)
+            for each in (found.mean, found.p5, found.p50, found.p95)
+        ]
+        low, high = (shown_number(each, point.units[name], name, chain) for each in (found.p95.low, found.p95.high))
+        rows.append((title_of(name), *cells, f"{low} to {high}"))
+    return rows
+
+
+def headline_figures(points: Sequence[PointSummary], most: int = 2) -> list[str]:
+    """The figures that matter most of those all points have: bad debt and liquidated value, or how far prices moved."""
+    shared = [name for name in points[0].figures if all(name in point.figures for point in points)]
+    lending = [name for name in (BAD_DEBT, LIQUIDATED) if name in shared]
+    moves = [
+        name
+        for name in shared
+        if name.partition(".")[0] in {"price_impact", "pool_change", "oracle_change", "average_price"}
+    ]
+    return (lending or moves or shared)[:most]
+
+
+def _noted(texts: Sequence[str]) -> str:
+    return "".join(f"<p>note: {escape(text)}</p>" for text in texts)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

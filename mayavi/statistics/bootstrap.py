@@ -1,0 +1,178 @@
+"""Figures of a sample of episodes, each with the interval a bootstrap gives it.
+
+An interval is the percentile bootstrap: episodes are drawn again with replacement, and the middle 95 % of what comes
+out is the interval. All figures of one evaluation see the same draws, so a paired difference stays paired. The
+generator is our own, seeded by name: the same rewards give the same intervals on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi.errors import UsageError
+from mayavi.numerics.streams import stream
+from mayavi.statistics.estimate import Estimate
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
+"""Takes samples along the last axis and gives one figure for each."""
+
+RESAMPLES = 10_000
+CONFIDENCE = 0.95
+_DRAWS_AT_ONCE = 2_000_000
+
+
+def mean(samples: Floats) -> Floats:
+    """The arithmetic mean."""
+    return np.asarray(samples.mean(axis=-1))
+
+
+def interquartile_mean(samples: Floats) -> Floats:
+    """The mean of the middle half: a quarter of the episodes, rounded down, is left out at either end."""
+    count = samples.shape[-1]
+    cut = count // 4
+    if not cut:
+        return mean(samples)
+    middle = np.partition(samples, (cut, count - cut - 1), axis=-1)[..., cut : count - cut]
+    return np.asarray(middle.mean(axis=-1))
+
+
+def improvement(differences: Floats) -> Floats:
+    """The share of paired differences above zero, ties counting half."""
+    return np.asarray((differences > 0).mean(axis=-1) + (differences == 0).mean(axis=-1) / 2)
+
+
+def exact_mean(values: Floats) -> float:
+    """The mean, correctly summed: the order of episodes does not matter, and equal rewards have their own as mean."""
+    if (values == values[0]).all():
+        return float(values[0])
+    return math.fsum(values.tolist()) / len(values)
+
+
+def deviation(values: Floats) -> float:
+    """The standard deviation of the episodes themselves, divided by their number; exactly 0 where all are equal."""
+    if (values == values[0]).all():
+        return 0.0
+    centre = exact_mean(values)
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values.tolist()) / len(values))
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How intervals are made: the same `Bootstrap` gives the same interval for the same values."""
+
+    seed: int = 0
+    resamples: int = RESAMPLES
+    confidence: float = CONFIDENCE
+    apart: int | None = None
+    """Of the episodes so many share nothing with one another: a sample drawn again is no larger than that, for
+    windows that overlap say little more than those that lie side by side."""
+
+    def __post_init__(self) -> None:
+        if self.resamples < 100:
+            raise UsageError(f"{self.resamples} resamples are too few", "an interval takes a hundred at least")
+        if not 0 < self.confidence < 1:
+            raise UsageError(f"a confidence of {self.confidence} is none", "it lies between 0 and 1: 0.95")
+
+    def estimate(self, values: Floats, statistic: Statistic = mean) -> Estimate:
+        """`statistic` of `values`, one for each episode, with its interval."""
+        values = checked(values)
+        if (values == values[0]).all():
+            figure = float(statistic(values[:1]))
+            return Estimate(figure, figure, figure)
+        centre = exact_mean(values) if statistic is mean else float(statistic(values))
+        return self._interval(centre, [statistic(values[drawn]) for drawn in self._draws("episodes", len(values))])
+
+    def resampled_means(self, values: Floats) -> Floats:
+        """(resamples, figures): the means of (figures, episodes) `values` in each of the samples drawn again.
+
+        The samples are those of `estimate`, and one product of matrices takes the means of all figures at once:
+        thousands of episodes with a hundred figures each take seconds.
+        """
+        figures = np.ascontiguousarray(checked(values).T)
+        episodes = len(figures)
+        parts = []
+        for drawn in self._draws("episodes", episodes):
+            drawn += np.arange(len(drawn))[:, None] * episodes
+            counts = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
+            parts.append(counts.astype(np.float64) @ figures)
+        return np.concatenate(parts) / episodes
+
+    def training_weights(self, trainings: int) -> Floats:
+        """(resamples, trainings): how often each of so many trainings is drawn again, as shares."""
+        chosen = stream(self.seed, "bootstrap", "trainings").integers(trainings, size=(self.resamples, trainings))
+        weights = np.zeros((self.resamples, trainings))
+        np.add.at(weights, (np.arange(self.resamples)[:, None], chosen), 1 / trainings)
+        return weights
+
+    def interval(self, centre: float, resampled: Floats, trainings: int = 1) -> Estimate:
+        """`centre` with the middle of what came out of the samples drawn again, of so many trainings pooled."""
+        return self._interval(centre, [resampled], _expanded((1 - self.confidence) / 2, trainings))
+
+    def estimate_pooled(self, values: Floats, statistic: Statistic = mean) -> Estimate:
+        """`statistic` of (trainings, episodes) values, trainings and episodes drawn again both.
+
+        The interval tells what another training seed and other episodes would give, not other episodes alone. Trainings
+        are few, and percentiles of a bootstrap of few are too narrow: they are expanded as Student's t asks for.
+        """
+        values = np.asarray(values, dtype=np.float64)
+        checked(values.ravel())
+        average = values.mean(axis=0)
+        centre = exact_mean(average) if statistic is mean else float(statistic(average))
+        trainings, episodes = values.shape
+        weights = self.training_weights(trainings)
+        parts, done = [], 0
+        for drawn in self._draws("episodes", episodes):
+            mixed = weights[done : done + len(drawn)] @ values
+            parts.append(statistic(np.take_along_axis(mixed, drawn, axis=1)))
+            done += len(drawn)
+        return self._interval(centre, parts, _expanded((1 - self.confidence) / 2, trainings))
+
+    def estimate_ratio(self, parts: Floats, wholes: Floats) -> Estimate | None:
+        """The mean of `parts` over that of `wholes`, none of which is negative; None where these are all zero."""
+        parts, wholes = checked(parts), checked(wholes)
+        whole = exact_mean(wholes)
+        if whole <= 0:
+            return None
+        ratios = []
+        for drawn in self._draws("episodes", len(parts)):
+            above, below = parts[drawn].mean(axis=1), wholes[drawn].mean(axis=1)
+            ratios.append(above[below > 0] / below[below > 0])
+        return self._interval(exact_mean(parts) / whole, ratios)
+
+    def _draws(self, name: str, count: int) -> Iterator[NDArray[np.int64]]:
+        """(resamples, count) indices, a part at a time, in memory that does not grow with them."""
+        rng = stream(self.seed, "bootstrap", name)
+        size = count if self.apart is None else min(count, self.apart)
+        rows = max(1, _DRAWS_AT_ONCE // size)
+        for start in range(0, self.resamples, rows):
+            yield rng.integers(count, size=(min(rows, self.resamples - start), size))
+
+    def _interval(self, centre: float, parts: list[Floats], tail: float | None = None) -> Estimate:
+        tail = (1 - self.confidence) / 2 if tail is None else tail
+        low, high = np.quantile(np.concatenate(parts), [tail, 1 - tail])
+        return Estimate(centre, float(low), float(high))
+
+
+def _expanded(tail: float, count: int) -> float:
+    """The tail to cut off so that percentiles of a bootstrap of `count` values hold what those of many would."""
+    if count < 2:
+        return tail
+    from scipy.special import ndtr, stdtrit
+
+    return float(ndtr(-math.sqrt(count / (count - 1)) * stdtrit(count - 1, 1 - tail)))
+
+
+def checked(values: Floats) -> Floats:
+    """`values` as an array; none at all, or one that is no number, is refused."""
+    sample = np.asarray(values, dtype=np.float64)
+    if not sample.size:
+        raise UsageError("there is no episode to judge by", "play one at least")
+    if not np.isfinite(sample).all():
+        raise UsageError(f"{sample[~np.isfinite(sample)][0]} is no reward", "every reward is a finite number")
+    return sample

@@ -1,0 +1,1 @@
+"""Deploy each protocol's contracts on a replica."""

@@ -1,0 +1,43 @@
+"""What the rest of the world has on Aave: deposits and debts of one account that stands for everybody else.
+
+The amounts are in the table. They are assumptions (docs/replica.md says which) that make borrowing possible and rates
+plausible; nobody's real position is reproduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mayavi.worlds.deploy.deployment import Deployment
+from mayavi.worlds.deploy.tokens import fund
+from mayavi.worlds.tables.chain import Aave, Token
+
+VARIABLE_RATE = 2
+
+
+def fill_aave(
+    deployment: Deployment, aave: Aave, tokens: Mapping[str, Token], *, holder: bytes, prefix: str = "AaveV3"
+) -> None:
+    """Supply every reserve, then borrow from every reserve, all by `holder`."""
+    pool = deployment[f"{prefix}.Pool"]
+    for reserve in aave.reserves:
+        amount = reserve.supplied * 10**reserve.decimals
+        if amount:
+            fund(deployment, reserve.symbol, tokens[reserve.symbol], holder, amount)
+            deployment.send(reserve.symbol, "approve(address,uint256)", pool, amount, sender=holder)
+            asset = deployment[reserve.symbol]
+            deployment.send(pool, "supply(address,uint256,address,uint16)", asset, amount, holder, 0, sender=holder)
+    for reserve in aave.reserves:
+        amount = reserve.borrowed * 10**reserve.decimals
+        if amount:
+            asset = deployment[reserve.symbol]
+            deployment.send(
+                pool,
+                "borrow(address,uint256,uint256,uint16,address)",
+                asset,
+                amount,
+                VARIABLE_RATE,
+                0,
+                holder,
+                sender=holder,
+            )

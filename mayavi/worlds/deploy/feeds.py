@@ -1,0 +1,42 @@
+"""The price feeds of a replica, at the addresses of Chainlink's proxies and of Aave's price adapters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mayavi.worlds.deploy.deployment import Deployment
+from mayavi.worlds.tables.chain import Feed
+
+
+def feed_label(name: str, feed: Feed) -> str:
+    """`Chainlink.ETH/USD`, or `Aave.wstETH/USD` for an adapter that Aave wrote."""
+    return f"{feed.operator}.{name}"
+
+
+def deploy_feeds(deployment: Deployment, feeds: Mapping[str, Feed], *, timestamp: int) -> None:
+    """Place every feed, owned by the deployer. One without a date of its own answers as of `timestamp`."""
+    for name, feed in feeds.items():
+        if feed.base is None:
+            deployment.place(
+                feed_label(name, feed),
+                "PriceFeed",
+                feed.description,
+                feed.decimals,
+                feed.answer,
+                feed.round_id,
+                feed.updated_at or timestamp,
+                deployment.deployer,
+                at=feed.address,
+            )
+    for name, feed in feeds.items():
+        if feed.base is not None:
+            base = deployment[feed_label(feed.base, feeds[feed.base])]
+            deployment.place(
+                feed_label(name, feed),
+                "RatioFeed",
+                feed.description,
+                base,
+                feed.ratio_e18,
+                deployment.deployer,
+                at=feed.address,
+            )

@@ -1,0 +1,189 @@
+"""Aave, Spark and Compound through one face: the same questions, each market's own arithmetic."""
+
+from __future__ import annotations
+
+import pytest
+
+from mayavi.agents.lending.market import LendingMarket, lending_market
+from mayavi.errors import BadArgument, CallReverted, UnknownName
+from mayavi.evm.units import WAD
+from mayavi.protocols import Erc20, PriceFeed
+from mayavi.protocols.health import NO_DEBT
+from tests.agents.stage import ETH_FEED, MARKETS, WETH, replica
+
+ALICE, BOB, CAROL, KEEPER = (bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC3, 0xD4))
+
+
+def opened(market: LendingMarket, debt: str, factors: dict[bytes, int]) -> None:
+    """Ten WETH each, and a loan at so many thousandths of the health factor."""
+    fork = market.fork
+    for holder, factor in factors.items():
+        fork.deal("WETH", holder, 10 * WETH)
+        account = market.account(holder)
+        account.supply("WETH", 10 * WETH)
+        account.borrow(debt, market.loan_of(debt, account.health().debt_value_at(factor * WAD // 1_000)))
+
+
+@pytest.mark.parametrize(("chain", "market", "debt", "route"), MARKETS)
+def test_many_accounts_read_at_once_are_what_each_says_alone(chain: str, market: str, debt: str, route: object) -> None:
+    del route
+    lending = lending_market(replica(chain), market)
+    opened(lending, debt, {ALICE: 1_200, BOB: 1_700})
+    lending.fork.mine(1_000)
+    holders = [ALICE, BOB, CAROL]
+    read = lending.healths(holders)
+    assert [read[row] for row in range(3)] == [lending.account(holder).health() for holder in holders]
+    assert read[2].health_factor_wad == NO_DEBT
+    assert read.factors.tolist() == [*(read[row].health_factor_wad for row in range(2)), 2**64 - 1]
+    assert not read.liquidatable.any()
+
+
+@pytest.mark.parametrize(("chain", "market", "debt", "route"), MARKETS)
+@pytest.mark.parametrize("factor", [1_150, 1_500, 3_333])
+def test_a_loan_is_the_largest_that_leaves_the_health_factor(
+    chain: str, market: str, debt: str, route: object, factor: int
+) -> None:
+    del route
+    fork = replica(chain)
+    fork.mine(777)  # interest has run, so shares and amounts differ
+    lending = lending_market(fork, market)
+    target = factor * WAD // 1_000
+    opened(lending, debt, {ALICE: factor})
+    account = lending.account(ALICE)
+    assert account.health().health_factor_wad >= target
+    # On Aave a value has eight decimals: the smallest unit of a token with more does not show there.
+    visible = max(1, 10 ** (lending.decimals(debt) - 8) * 2)
+    account.borrow(debt, visible)
+    assert account.health().health_factor_wad < target
+
+
+@pytest.mark.parametrize(("chain", "market", "debt", "route"), MARKETS)
+@pytest.mark.parametrize("fall", ["-0.17", "-0.25", "-0.45"])
+def test_a_prize_is_what_the_liquidation_then_does_to_the_unit(
+    chain: str, market: str, debt: str, route: object, fall: str
+) -> None:
+    del route
+    fork = replica(chain)
+    lending = lending_market(fork, market)
+    opened(lending, debt, {ALICE: 1_180})
+    PriceFeed(fork, ETH_FEED).move_by(fall)
+    fork.deal(debt, KEEPER, 10**30)
+    factor = lending.account(ALICE).health().health_factor_wad
+    (prize,) = lending.prizes([ALICE], [factor], ["WETH"], [debt])
+    owed = lending.account(ALICE).debt(debt)
+    paid_before = Erc20(fork, debt).balance_of(KEEPER)
+    taken = lending.liquidate(KEEPER, prize)
+    assert (taken.covered, taken.paid, taken.seized) == (prize.cover, prize.pays, prize.seized)
+    assert Erc20(fork, "WETH").balance_of(KEEPER) == prize.seized
+    assert paid_before - Erc20(fork, debt).balance_of(KEEPER) == prize.pays
+    if not market.startswith("c"):
+        assert lending.account(ALICE).debt(debt) in (owed - prize.cover, owed - prize.cover + 1)
+
+
+@pytest.mark.parametrize(("chain", "market", "debt", "route"), MARKETS)
+def test_a_prize_is_no_more_than_the_money_there_is(chain: str, market: str, debt: str, route: object) -> None:
+    del route
+    fork = replica(chain)
+    lending = lending_market(fork, market)
+    opened(lending, debt, {ALICE: 1_180})
+    PriceFeed(fork, ETH_FEED).move_by("-0.2")
+    funds = 500 * 10 ** lending.decimals(debt)
+    fork.deal(debt, KEEPER, funds)
+    factor = lending.account(ALICE).health().health_factor_wad
+    (prize,) = lending.prizes([ALICE], [factor], ["WETH"], [debt], {debt: funds})
+    assert prize.pays == funds
+    taken = lending.liquidate(KEEPER, prize)
+    assert (taken.paid, taken.seized) == (prize.pays, prize.seized)
+    assert Erc20(fork, debt).balance_of(KEEPER) == 0
+
+
+def test_half_of_a_debt_may_be_covered_and_all_of_it_far_below() -> None:
+    fork = replica()
+    lending = lending_market(fork, "aave")
+    opened(lending, "USDC", {ALICE: 1_180})
+    owed = lending.account(ALICE).debt("USDC")
+    for at_least, share in (("-0.16", 2), ("-0.2", 1)):
+        with fork.snapshot():
+            PriceFeed(fork, ETH_FEED).move_by(at_least)
+            factor = lending.account(ALICE).health().health_factor_wad
+            (prize,) = lending.prizes([ALICE], [factor], ["WETH"], ["USDC"])
+            assert prize.cover == (owed + share - 1) // share
+
+
+def test_an_account_in_an_efficiency_mode_is_liquidated_at_that_modes_bonus() -> None:
+    fork = replica()
+    lending = lending_market(fork, "AaveV3")
+    fork.deal("wstETH", ALICE, 10 * WETH)
+    account = lending.market.account(ALICE)  # type: ignore[attr-defined]
+    account.set_emode(1)
+    account.supply("wstETH", 10 * WETH)
+    health = lending.account(ALICE).health()
+    lending.account(ALICE).borrow("WETH", lending.loan_of("WETH", health.debt_value_at(105 * WAD // 100)))
+    PriceFeed(fork, "Aave.wstETH/USD").move_by("-0.06")
+    factor = lending.account(ALICE).health().health_factor_wad
+    assert factor < WAD
+    fork.deal("WETH", KEEPER, 100 * WETH)
+    (prize,) = lending.prizes([ALICE], [factor], ["wstETH"], ["WETH"])
+    taken = lending.liquidate(KEEPER, prize)
+    assert (taken.covered, taken.seized) == (prize.cover, prize.seized)
+
+
+def test_collateral_that_is_not_used_as_such_is_no_prize() -> None:
+    fork = replica()
+    lending = lending_market(fork, "AaveV3")
+    opened(lending, "USDC", {ALICE: 1_180})
+    fork.deal("WBTC", ALICE, 10**6)
+    account = lending.market.account(ALICE)  # type: ignore[attr-defined]
+    account.supply("WBTC", 10**6)
+    account.set_collateral("WBTC", False)
+    PriceFeed(fork, ETH_FEED).move_by("-0.2")
+    factor = lending.account(ALICE).health().health_factor_wad
+    assert [prize.collateral for prize in lending.prizes([ALICE], [factor], ["WETH", "WBTC"], ["USDC"])] == ["WETH"]
+
+
+def test_while_compound_has_its_reserves_it_absorbs_and_sells_nothing() -> None:
+    fork = replica()
+    lending = lending_market(fork, "compound")
+    opened(lending, "USDC", {ALICE: 1_180})
+    market = lending.market  # type: ignore[attr-defined]
+    fork.deal("USDC", market.address, Erc20(fork, "USDC").balance_of(market.address) + market.target_reserves)
+    PriceFeed(fork, ETH_FEED).move_by("-0.2")
+    (prize,) = lending.prizes([ALICE], [0], ["WETH"], ["USDC"])
+    assert (prize.pays, prize.seized) == (0, 0)
+    taken = lending.liquidate(KEEPER, prize)
+    assert taken.covered == prize.cover > 0
+    assert lending.account(ALICE).debt("USDC") == 0
+
+
+def test_who_is_healthy_is_not_liquidated() -> None:
+    for market in ("AaveV3", "Spark", "cUSDCv3"):
+        lending = lending_market(replica(), market)
+        debt = "DAI" if market == "Spark" else "USDC"
+        opened(lending, debt, {ALICE: 1_180})
+        lending.fork.deal(debt, KEEPER, 10**30)
+        (prize,) = lending.prizes([ALICE], [WAD - 1], ["WETH"], [debt])
+        with pytest.raises(CallReverted, match=r"HEALTH_FACTOR_NOT_BELOW_THRESHOLD|NotLiquidatable"):
+            lending.liquidate(KEEPER, prize)
+        assert lending.account(ALICE).debt(debt) > 0
+
+
+def test_compound_lends_its_base_token_alone() -> None:
+    lending = lending_market(replica(), "cUSDCv3")
+    with pytest.raises(BadArgument, match="lends USDC alone, not WETH"):
+        lending.account(ALICE).borrow("WETH", 1)
+    assert lending.account(ALICE).debt("WETH") == 0
+
+
+def test_a_loan_below_compounds_minimum_is_none() -> None:
+    lending = lending_market(replica(), "cUSDCv3")
+    assert lending.loan_of("USDC", 99 * 10**8) == 0
+    assert lending.loan_of("USDC", 101 * 10**8) > 100 * 10**6
+
+
+def test_an_unknown_market_names_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="unknown lending market 'Sprk'") as error:
+        lending_market(replica(), "Sprk")
+    assert "'Spark'" in str(error.value.hint)
+    assert "CompoundV3.cUSDCv3" in str(error.value.hint)
+    with pytest.raises(UnknownName, match="no SparkLend market is known on chain 8453"):
+        lending_market(replica("base"), "Spark")

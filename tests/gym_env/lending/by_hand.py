@@ -1,0 +1,108 @@
+"""Episodes driven through `WorldState` and `Scheduler` by scripted agents, with adapters alone: no rows, no programs.
+
+A step of an environment is a tick with one block. The market's agents come first in it, and the player last: it sees
+what they did, acts, and then the blocks of the step pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mayavi import Fork
+from mayavi.agents.base import Agent, Details, Intent, StepResult, World
+from mayavi.protocols.tokens import Erc20
+from mayavi.protocols.uniswap.market import UniswapV3
+from mayavi.sim.rows import ActionRow
+from mayavi.sim.scheduler import PsubBlock, Scheduler
+from mayavi.sim.world_state import WorldState
+from mayavi.worlds.source import WorldSource
+
+FOREVER = 2**256 - 1
+MILLION = 10**6
+PLENTY = 10**15
+WETH_USDC = ("WETH", "USDC", 500)
+
+
+class Scripted(Agent):
+    """Does in each step what `acts` says, one intent each, and prepares itself with `prepares`."""
+
+    def __init__(
+        self,
+        name: str,
+        prepares: Callable[[Fork, bytes], None],
+        *acts: Callable[[Fork, bytes, int], Details | None],
+    ) -> None:
+        super().__init__(name)
+        self.prepares, self.acts = prepares, acts
+
+    def prepare(self, world: World) -> None:
+        self.prepares(world.fork, world.address(self.name))
+
+    def step(self, world: World, step_idx: int) -> StepResult:
+        address = world.address(self.name)
+        return StepResult(
+            tuple(
+                Intent(f"{number}", lambda act=act: act(world.fork, address, step_idx))  # type: ignore[misc]
+                for number, act in enumerate(self.acts)
+            )
+        )
+
+
+class ByHand:
+    """A world with agents in this order."""
+
+    def __init__(self, agents: list[Scripted], step_blocks: int) -> None:
+        self.fork = WorldSource().on("ethereum").open()
+        world = WorldState(self.fork, agents, seed=1)
+        self.scheduler = Scheduler(
+            world, [PsubBlock("step", agents)], ordering="fifo", step_blocks=step_blocks, halt_on_exception=True
+        )
+
+    def tick(self) -> list[ActionRow]:
+        """One step; whatever fails in it is a fault of the test."""
+        rows, _ = self.scheduler.tick()
+        failed = [row for row in rows if row.status != "success"]
+        assert not failed, failed[0]
+        return rows
+
+
+def rich(fork: Fork, address: bytes) -> None:
+    """Give an arbitrageur plenty of both, and let the router take it."""
+    approve_router(fork, address)
+    fork.deal("WETH", address, 2 * PLENTY * 10**18)
+    fork.deal("USDC", address, 2 * PLENTY * 10**6)
+
+
+def approve_router(fork: Fork, address: bytes) -> None:
+    """Let the router take what `address` has of both tokens."""
+    for token in ("WETH", "USDC"):
+        Erc20(fork, token).approve("UniswapV3.SwapRouter", FOREVER, sender=address)
+
+
+def arbitrage(fork: Fork, address: bytes, root: int, share_ppm: int) -> None:
+    """Bring the pool so far towards a square root price."""
+    uniswap = UniswapV3(fork)
+    pool = uniswap.pool(*WETH_USDC)
+    now = pool.sqrt_price_x96
+    aim = now + (root - now) * share_ppm // MILLION if root > now else now - (now - root) * share_ppm // MILLION
+    if aim == now:
+        return
+    pays_zero = aim < now  # token0 in: the price falls
+    token, other = (pool.token0, pool.token1) if pays_zero else (pool.token1, pool.token0)
+    uniswap.swap_exact_input(
+        (token.address, other.address, 500),
+        PLENTY * 10**token.decimals,
+        sender=address,
+        deadline=FOREVER,
+        sqrt_price_limit_x96=aim,
+    )
+    assert pool.sqrt_price_x96 == aim
+
+
+def gas_of(rows: list[ActionRow], agent: str) -> int:
+    """What an agent's transactions took in a step."""
+    return sum(int(row.gas_used) for row in rows if row.agent == agent)
+
+
+Facts = dict[str, Any]

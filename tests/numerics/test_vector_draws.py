@@ -1,0 +1,62 @@
+"""Draws for many generators at once are those that each would give by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mayavi.gym_env.episodes import episode_stream, episode_streams
+from mayavi.gym_env.price_shocks import drawn_paths
+from mayavi.gym_env.registry import make_rows
+from mayavi.numerics.streams import streams
+from mayavi.numerics.vector_draws import below, halves, raw_words, redrawn, uniform
+from tests.gym_env.lending.by_scheduler import drawn_path, drawn_start
+
+
+def test_words_become_what_numpy_draws() -> None:
+    words = raw_words(streams(range(500), "a"), 4)
+    low, high = halves(words[1])
+    found = zip(uniform(words[0]), below(low, 4_097), below(high, 3), uniform(words[2]), words[3], strict=True)
+    for chance, each in zip(streams(range(500), "a"), found, strict=True):
+        alone = chance.random(), chance.integers(4_097), chance.integers(3), chance.random()
+        assert tuple(map(float, each[:4])) == tuple(map(float, alone))
+        assert int(each[4]) == chance.bit_generator.random_raw()
+
+
+def test_each_has_a_bound_of_its_own() -> None:
+    bounds = np.arange(1, 301)
+    found = below(halves(raw_words(streams(range(300)), 1)[0])[0], bounds)
+    assert (found < bounds).all()
+    assert found[1:].tolist() == [int(stream.integers(n)) for n, stream in enumerate(streams(range(1, 300)), 2)]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"utilisation": (0.3, 0.4)}, {"start_blocks": 12}, {"start_blocks": 0}, {"start": "fixed"},
+     {"shock_steps": (5, 5)}, {"shock_steps": (24, 30)}, {"start_blocks": 0, "shock_steps": (1, 1)}],
+)  # fmt: skip
+def test_starts_and_paths_are_those_of_draws_one_after_the_other(settings: dict[str, Any]) -> None:
+    check_draws("compound", settings, range(400))
+
+
+def test_what_numpy_draws_again_is_drawn_again() -> None:
+    """In episodes 28,168 and 60,600 a number of blocks is: one in a hundred thousand is."""
+    later, _ = halves(raw_words(episode_streams("aave-shock", "train", range(28_100, 28_200)), 2)[1])
+    assert np.flatnonzero(redrawn(later, 100_001)).tolist() == [68]
+    check_draws("aave-shock", {}, [28_167, 28_168, 28_169, 60_600])
+
+
+def check_draws(name: str, settings: dict[str, Any], episodes: Sequence[int]) -> None:
+    """Starts and prices of `episodes`, drawn at once, against those that NumPy draws for each by itself."""
+    env = make_rows(name, **settings)
+    chances = episode_streams(name, "train", episodes)
+    starts, odd = env.drawn(chances)
+    paths, volatilities = drawn_paths(env.config, 2_000.0, env.step_seconds, chances, odd)
+    for row, number in enumerate(episodes):
+        chance = episode_stream(name, "train", number)
+        assert starts[row] == drawn_start(env, chance)
+        path, volatility = drawn_path(env, 2_000.0, chance)
+        assert (paths[row].tolist(), volatilities[row]) == (path.tolist(), volatility)

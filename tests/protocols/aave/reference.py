@@ -1,0 +1,219 @@
+"""What the tests hold Aave markets against: its arithmetic written again in integers, and governance to set a stage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from mayavi import Fork
+from mayavi.evm.address import ZERO_ADDRESS, to_address
+from mayavi.protocols import AaveAccount, AaveV3, PriceFeed
+from mayavi.protocols.tokens import Erc20
+from mayavi.worlds.deploy.aave import configure_reserve, list_reserve
+from mayavi.worlds.deploy.deployment import Deployment
+from mayavi.worlds.tables.chain import load_table
+
+WAD, RAY, BPS = 10**18, 10**27, 10_000
+NO_DEBT = 2**256 - 1
+DATA_PROVIDER = [
+    "getReserveConfigurationData(address) view returns (uint256 decimals, uint256 ltv, uint256 threshold,"
+    " uint256 bonus, uint256 reserveFactor, bool collateral, bool borrowing, bool stable, bool active, bool frozen)",
+    "getReserveCaps(address) view returns (uint256 borrowCap, uint256 supplyCap)",
+    "getDebtCeiling(address) view returns (uint256)",
+    "getPaused(address) view returns (bool)",
+    "getSiloedBorrowing(address) view returns (bool)",
+    "getLiquidationProtocolFee(address) view returns (uint256)",
+    "getReserveEModeCategory(address) view returns (uint256)",
+    "getFlashLoanEnabled(address) view returns (bool)",
+    "getReserveData(address) view returns (uint256 unbacked, uint256 accruedToTreasury, uint256 supplied,"
+    " uint256 stableDebt, uint256 variableDebt, uint256 supplyRate, uint256 variableRate, uint256 stableRate,"
+    " uint256 averageStableRate, uint256 liquidityIndex, uint256 variableIndex, uint40 lastUpdate)",
+    "getReserveTokensAddresses(address) view returns (address aToken, address stableDebt, address variableDebt)",
+    "getUserReserveData(address, address) view returns (uint256 supplied, uint256 stableDebt, uint256 variableDebt,"
+    " uint256 principalStableDebt, uint256 scaledVariableDebt, uint256 stableRate, uint256 liquidityRate,"
+    " uint40 stableLastUpdated, bool collateral)",
+]
+_SCALED = ["scaledBalanceOf(address) view returns (uint256)", "scaledTotalSupply() view returns (uint256)"]
+
+
+# -- arithmetic: halves round up, as in Aave's library ---------------------------------------------------------------
+
+
+def ray_mul(a: int, b: int) -> int:
+    return (a * b + RAY // 2) // RAY
+
+
+def ray_div(a: int, b: int) -> int:
+    return (a * RAY + b // 2) // b
+
+
+def percent_mul(value: int, bps: int) -> int:
+    return (value * bps + BPS // 2) // BPS
+
+
+def percent_div(value: int, bps: int) -> int:
+    return (value * BPS + bps // 2) // bps
+
+
+def scaled_balance(fork: Fork, token: bytes, holder: bytes) -> int:
+    return fork.contract(token, _SCALED).scaledBalanceOf(holder)
+
+
+def scaled_total(fork: Fork, token: bytes) -> int:
+    return fork.contract(token, _SCALED).scaledTotalSupply()
+
+
+def data_provider(market: AaveV3) -> Any:
+    return market.fork.contract(f"{market.prefix}.DataProvider", DATA_PROVIDER)
+
+
+def health_factor_wad(account: AaveAccount) -> int:
+    """From scaled balances, indexes, prices and parameters alone, reserve by reserve."""
+    market, fork = account.market, account.market.fork
+    provider, oracle = data_provider(market), market.oracle
+    category = market.pool.getUserEMode(account.address)
+    collateral = weighted = debt = 0
+    for asset in market.pool.getReservesList():
+        tokens, settings = provider.getReserveTokensAddresses(asset), provider.getReserveConfigurationData(asset)
+        price, unit = oracle.getAssetPrice(asset), 10**settings.decimals
+        owed = ray_mul(
+            scaled_balance(fork, tokens.variableDebt, account.address),
+            market.pool.getReserveNormalizedVariableDebt(asset),
+        )
+        debt += owed * price // unit
+        if not provider.getUserReserveData(asset, account.address).collateral or not settings.threshold:
+            continue
+        held = ray_mul(
+            scaled_balance(fork, tokens.aToken, account.address), market.pool.getReserveNormalizedIncome(asset)
+        )
+        threshold = settings.threshold
+        if category and provider.getReserveEModeCategory(asset) == category:
+            threshold = market.pool.getEModeCategoryData(category).threshold
+        collateral += held * price // unit
+        weighted += held * price // unit * threshold
+    if debt == 0:
+        return NO_DEBT
+    average = weighted // collateral if collateral else 0
+    return (percent_mul(collateral, average) * WAD + debt // 2) // debt
+
+
+class Seizure(NamedTuple):
+    """What a liquidation should do."""
+
+    covered: int
+    seized: int
+    protocol_fee: int
+
+
+def seizure(borrower: AaveAccount, collateral: str, debt: str, offered: int) -> Seizure:
+    """The outcome of a liquidation by which `offered` is put up, in integers."""
+    market = borrower.market
+    taken, repaid = market.reserve(collateral), market.reserve(debt)
+    bonus, fee_bps = taken.configuration.liquidation_bonus_bps, taken.configuration.liquidation_protocol_fee_bps
+    if borrower.emode and taken.configuration.emode == borrower.emode:
+        bonus = market.emode(borrower.emode).liquidation_bonus_bps
+    share = 5_000 if borrower.data().health_factor_wad > 95 * WAD // 100 else BPS
+    covered = min(offered, percent_mul(borrower.debt(debt), share))
+    taken_unit, repaid_unit = 10**taken.decimals, 10**repaid.decimals
+    worth = repaid.price_usd_e8 * covered * taken_unit // (taken.price_usd_e8 * repaid_unit)
+    amount, there = percent_mul(worth, bonus), borrower.supplied(collateral)
+    if amount > there:
+        amount = there
+        covered = percent_div(taken.price_usd_e8 * amount * repaid_unit // (repaid.price_usd_e8 * taken_unit), bonus)
+    fee = percent_mul(amount - percent_div(amount, bonus), fee_bps)
+    return Seizure(covered, amount - fee, fee)
+
+
+# -- the stage --------------------------------------------------------------------------------------------------------
+
+
+def give_and_supply(account: AaveAccount, asset: str, amount: int) -> None:
+    account.market.fork.deal(asset, account.address, amount)
+    account.supply(asset, amount)
+
+
+def move_price(market: AaveV3, asset: str, price_usd_e8: int) -> None:
+    """Make the pool see `price_usd_e8` for `asset`, through the feed its oracle asks."""
+    oracle = market.fork.contract(market.oracle.address, ["getSourceOfAsset(address) view returns (address)"])
+    PriceFeed(market.fork, oracle.getSourceOfAsset(market.address_of(asset))).move(price_usd_e8)
+    assert market.price_usd_e8(asset) == price_usd_e8
+
+
+def govern(market: AaveV3, function: str, *arguments: Any) -> None:
+    """Call the PoolConfigurator as the market's administrator."""
+    configurator = market.fork.contract(f"{market.prefix}.PoolConfigurator", [function])
+    configurator[function](*arguments, sender=f"{market.prefix}.Admin")
+
+
+def list_asset(market: AaveV3, symbol: str = "FRESH", **parameters: Any) -> str:
+    """List a new token of ours at 10 dollars, like the chain's first reserve but for `parameters` of its table row."""
+    fork, prefix = market.fork, market.prefix
+    table = load_table(str(fork.source["chain"]))
+    chosen = (table.spark if prefix == "Spark" else table.aave) if hasattr(table, "spark") else table.aave
+    assert chosen is not None
+    deployment = Deployment(fork, real_addresses=False)
+    deployment.labels = {label: to_address(address) for label, address in fork.labels.items()}
+    deployer = deployment.deployer
+    deployment.place(symbol, "Token", symbol, symbol, 18, "1", deployer)
+    feed = deployment.place(f"Test.{symbol}/USD", "PriceFeed", symbol, 8, 10 * 10**8, 1, fork.timestamp, deployer)
+    admin, treasury = fork.address_of(f"{prefix}.Admin"), fork.address_of(f"{prefix}.Treasury")
+    row = replace(chosen.reserves[0], symbol=symbol, decimals=18, emode=0, **parameters)
+    deployment.send(
+        f"{prefix}.Oracle", "setAssetSources(address[],address[])", [deployment[symbol]], [feed], sender=admin
+    )
+    list_reserve(deployment, row, admin=admin, treasury=treasury, prefix=prefix)
+    configure_reserve(deployment, row, admin=admin, prefix=prefix)
+    fork.labels |= deployment.checksummed_labels()
+    return symbol
+
+
+def an_isolated_asset(market: AaveV3) -> str:
+    """A reserve that isolates whoever uses it as collateral: one of the chain's own, else a new one."""
+    for reserve in market.reserves():
+        own = reserve.configuration
+        if own.isolated and own.ltv_bps and own.active and not own.frozen and not own.paused:
+            return reserve.symbol
+    return list_asset(
+        market,
+        ltv_bps=5_000,
+        liquidation_threshold_bps=6_000,
+        liquidation_bonus_bps=10_500,
+        supply_cap=0,
+        borrow_cap=0,
+        debt_ceiling_cents=1_000_000 * 100,
+        borrowable_in_isolation=False,
+    )
+
+
+def an_asset_for_isolation(market: AaveV3) -> str:
+    """A reserve that can be borrowed against isolated collateral."""
+    for reserve in market.reserves():
+        own = reserve.configuration
+        if own.borrowable_in_isolation and own.borrowing and not own.frozen and reserve.available > 0:
+            return reserve.symbol
+    govern(market, "setBorrowableInIsolation(address,bool)", market.address_of("USDC"), True)
+    return "USDC"
+
+
+def an_emode(market: AaveV3, collateral: str) -> tuple[int, str]:
+    """An efficiency mode that `collateral` is in, and another asset of it to borrow."""
+    for mode in market.emodes():
+        for symbol in mode.assets:
+            reserve = market.reserve(symbol)
+            if collateral in mode.assets and symbol != collateral and reserve.configuration.borrowing:
+                return mode.id, symbol
+    number, other = 200, list_asset(market, "PEGGED", supply_cap=0, borrow_cap=0, flash_loans=True)
+    give_and_supply(market.account(b"\xee" * 20), other, 10_000 * 10**18)
+    govern(
+        market,
+        "setEModeCategory(uint8,uint16,uint16,uint16,address,string)",
+        *(number, 9_000, 9_300, 10_100, ZERO_ADDRESS, "pegged"),
+    )
+    for symbol in (collateral, other):
+        govern(market, "setAssetEModeCategory(address,uint8)", market.address_of(symbol), number)
+    return number, other
+
+
+def whole(market: AaveV3, asset: str, amount: int = 1) -> int:
+    """`amount` whole tokens in smallest units."""
+    return amount * 10 ** Erc20(market.fork, market.address_of(asset)).decimals

@@ -1,0 +1,136 @@
+"""Trainings with RLlib that share one Ray. `test_rllib_training.py` runs these in a process of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mayavi.errors import WorkerError
+from mayavi.rl.config import TrainConfig
+from mayavi.rl.models import open_model
+from mayavi.rl.rllib.ray_connection import ray_for
+from mayavi.rl.training.progress import TrainProgress
+from mayavi.rl.training.train import train
+from tests.rl import chase_env
+from tests.rl.training.train_process import weights_digest
+
+assert chase_env.ChaseEnv
+CHASE = {"env": "chase", "framework": "rllib", "seed": 3, "runners": 0}
+SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "network": [16, 16]}
+ACTIONS = {"env_config": {"actions": "continuous"}}
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray() -> Iterator[Any]:
+    with ray_for(2, None) as started:
+        yield started
+        assert started.is_initialized()  # a training leaves a Ray that it did not start
+
+
+class DiedError(Exception):
+    """What stands for a death: nothing is saved on its way."""
+
+
+def dying(at: int) -> Any:
+    def progress(told: TrainProgress) -> None:
+        if told.steps >= at:
+            raise DiedError
+
+    return progress
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"recurrent": True, "target_kl": 0.01},
+        {"normalize_observations": True, "normalize_rewards": True, "evaluate_every": 400, "recurrent": True},
+        {"algorithm": "dqn", "learning_starts": 200, "train_every": 4, "gradient_steps": 2, "target_update_every": 300},
+        {"algorithm": "sac", "learning_starts": 200, "train_every": 4, "gradient_steps": 2, **ACTIONS},
+        {"env": "market", "num_envs": 2, "timesteps": 120, "checkpoint_every_steps": 32, "minibatch_size": 32},
+    ],
+    ids=["lstm", "normalised-lstm", "dqn", "sac", "market"],
+)
+def test_a_training_that_died_ends_with_the_weights_of_one_that_did_not(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    config = TrainConfig.of(CHASE, SMALL, {"timesteps": 1_500, "checkpoint_every_steps": 300}, settings)
+    whole = train(config, models=tmp_path, run_id="whole")
+    with pytest.raises(DiedError):
+        train(config, models=tmp_path, run_id="died", progress=dying(config.timesteps * 2 // 3))
+    assert open_model("died", tmp_path).record["status"] == "failed"
+    resumed = train(config, models=tmp_path, resume="died")
+    assert resumed.resumed_from
+    assert resumed.exact
+    assert (resumed.steps, resumed.episodes) == (whole.steps, whole.episodes)
+    assert weights_digest("died", tmp_path) == weights_digest("whole", tmp_path)
+    assert resumed.mean_reward == whole.mean_reward
+    assert resumed.best == whole.best
+    assert bool(whole.best) == bool(config.evaluate_every)
+
+
+def test_other_runners_resume_with_new_episodes_and_the_run_says_so(tmp_path: Path) -> None:
+    config = TrainConfig.of(CHASE, SMALL, {"env": "aave", "timesteps": 600, "checkpoint_every_steps": 256})
+    with pytest.raises(DiedError):
+        train(config, models=tmp_path, run_id="one", progress=dying(500))
+    resumed = train(TrainConfig.of(config.to_json(), {"runners": 1}), models=tmp_path, resume="one")
+    assert not resumed.exact
+    (note,) = open_model("one", tmp_path).record["resumes"]
+    assert note["reason"] == "the learning process itself played before, and 1 runner now: episodes start anew"
+    assert note["reason"] == resumed.reason
+
+
+def test_what_was_trained_plays_and_is_logged_and_a_row_of_its_memory_is_its_own(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    from mayavi.rl.evaluation.play import play
+
+    trained = train(TrainConfig.of(CHASE, {"timesteps": 8_000, "learning_rate": 1e-3, "gamma": 0.95}), models=tmp_path)
+    model = open_model(trained.run_id, tmp_path)
+    env = model.make_env(256, split="test")
+    assert play(env, model.policy(), range(256)).rewards.mean() > play(env, "noop", range(256)).rewards.mean() + 0.2
+    logs = EventAccumulator(str(trained.path / "logs"))
+    logs.Reload()
+    assert logs.Scalars("env_runners/episode_return_mean")[-1].step == trained.steps
+    assert not list(trained.path.glob("**/*.partial"))
+    parameters = sum(each.numel() for each in model.policy().module.parameters())  # type: ignore[attr-defined]
+    assert parameters == model.record["memory"]["parameters"]
+
+    config = TrainConfig.of(CHASE, SMALL, {"timesteps": 300, "recurrent": True, "lstm_size": 8})
+    remembering = open_model(train(config, models=tmp_path).run_id, tmp_path)
+    policy: Any = remembering.policy()
+    assert sum(each.numel() for each in policy.module.parameters()) == remembering.record["memory"]["parameters"]
+    seen = np.random.default_rng(5).uniform(-1, 1, (6, 5, 2)).astype(np.float32)
+    together, state = [], None
+    for step in seen:
+        found, state = policy.distribution(step, state)
+        together.append(found.logits)
+    for row in range(5):
+        memory = None
+        for at, step in enumerate(seen):
+            alone, memory = policy.distribution(step[row : row + 1], memory)
+            assert alone.logits[0] == pytest.approx(together[at][row], abs=1e-5)
+    state[2] = 0  # it begins anew
+    assert policy.distribution(seen[0], state)[0].logits[2] == pytest.approx(together[0][2], abs=1e-5)
+
+
+def test_a_runner_that_is_lost_ends_the_training_with_the_way_to_go_on(tmp_path: Path) -> None:
+    import psutil
+
+    config = TrainConfig.of(
+        CHASE, SMALL, {"env": "aave", "runners": 1, "timesteps": 10_000, "checkpoint_every_steps": 1}
+    )
+
+    def kill(told: TrainProgress) -> None:
+        for process in psutil.Process().children(recursive=True):
+            if "SingleAgentEnvRunner" in " ".join(process.cmdline()):
+                process.kill()
+
+    with pytest.raises(WorkerError, match="a runner of the training is gone") as lost:
+        train(config, models=tmp_path, run_id="one", progress=kill)
+    assert "--resume" in (lost.value.hint or "")
+    assert open_model("one", tmp_path).record["status"] == "failed"

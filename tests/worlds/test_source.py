@@ -1,0 +1,63 @@
+"""Where a run's world comes from, and what cannot be meant."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from mayavi import Fork
+from mayavi.errors import UnknownName, UsageError
+from mayavi.worlds.source import WorldSource
+
+
+def test_by_default_it_is_the_replica_of_the_scenarios_chain() -> None:
+    source = WorldSource.of()
+    assert (source.kind, source.chain) == ("replica", None)
+    fork = source.on("base").open()
+    assert (fork.chain_id, fork.source["kind"]) == (8453, "replica")
+
+
+def test_everybody_gets_a_world_of_their_own() -> None:
+    source = WorldSource.of(chain="ethereum")
+    first, second = source.open(), source.open()
+    before = second.digest()
+    first.deal("WETH", b"\1" * 20, 10**18)
+    assert second.digest() == before != first.digest()
+    assert source.open().digest() == before
+
+
+def test_a_snapshot_is_the_world_that_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "world.snapshot"
+    written = Fork.replica("base").dump_snapshot(path)
+    source = WorldSource.of(snapshot=path)
+    assert source.kind == "snapshot"
+    assert source.open().digest() == written
+    assert pickle.loads(pickle.dumps(source)).open().digest() == written
+    with pytest.raises(UsageError, match="holds base, not ethereum"):
+        source.on("ethereum").open()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"kind": "replika"}, "unknown source 'replika'"),
+        ({"kind": "snapshot"}, "needs a file"),
+        ({"snapshot": "nowhere.snapshot"}, "no snapshot at 'nowhere.snapshot'"),
+        ({"kind": "replica", "snapshot": "x"}, "the source replica reads no snapshot file"),
+        ({"kind": "replica", "rpc_url": "http://x"}, "asks no node"),
+        ({"block": 7}, "block 7 needs a node"),
+    ],
+)
+def test_what_contradicts_itself_is_a_misuse(options: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError, match=words) as refused:
+        WorldSource.of(**options)  # type: ignore[arg-type]
+    assert refused.value.hint
+    assert isinstance(refused.value, UnknownName) is ("unknown" in words)
+
+
+def test_a_url_is_never_shown() -> None:
+    source = WorldSource.of(rpc_url="https://node.example/v2/secret")
+    assert source.kind == "rpc"
+    assert "secret" not in repr(source)
