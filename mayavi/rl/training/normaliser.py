@@ -211,5 +211,5 @@ def first_normaliser(config: TrainConfig) -> Normaliser | None:
 
 def _random_actions(space: Any, rows: int, chance: np.random.Generator) -> NDArray[Any]:
     if hasattr(space, "n"):
-        return global_rng.integers(int(space.n), size=rows) + int(space.start)
-    return global_rng.uniform(space.low, space.high, (rows, *space.shape)).astype(np.float32)
+        return chance.integers(int(space.n), size=rows) + int(space.start)
+    return chance.uniform(space.low, space.high, (rows, *space.shape)).astype(np.float32)
