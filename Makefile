@@ -58,7 +58,7 @@ test: $(STAMPS)/node setup $(STAMPS)/rl check  ## everything: checks, then all t
 	@$(PYTEST)
 
 test-fast: setup $(STAMPS)/rl  ## the inner loop: no slow test, no node, no checks
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(PYTEST) -q --fork-commands -m "not slow and not node"
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(PYTEST) -q -m "not slow and not node"
 
 check: check-python check-kernel  ## ruff, mypy, layer contract, stubtest, cargo fmt, clippy
 

@@ -1,9 +1,8 @@
-"""Commands without the wait for their imports: a process that has imported the package forks one for each command.
+"""Fork server for commands: one process imports the package and forks a child for each command.
 
-`make test-fast` runs commands this way (`--fork-commands`), `make test` starts an interpreter for each. A forked one is
-a process of its own, with its arguments, environment, folder, output and exit code. What it does not show is what
-happens while modules load, nor that hashes differ from one interpreter to the next: a test of these asks for
-`start_mayavi`.
+The tests run commands this way; `pytest --start-commands` starts a new interpreter for each instead. A forked command
+has its own arguments, environment, folder, output and exit code. A fork hides faults at import and hash randomisation:
+a test of these asks for `start_mayavi`, and `tests/cli/test_fresh_starts.py` starts an interpreter for every command.
 """
 
 from __future__ import annotations

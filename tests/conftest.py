@@ -31,7 +31,7 @@ RunMayavi = Callable[..., subprocess.CompletedProcess[str]]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--fork-commands", action="store_true", help="commands are forked from a process that has imported them"
+        "--start-commands", action="store_true", help="start a new interpreter for every command instead of forking"
     )
 
 
@@ -82,8 +82,8 @@ def start_mayavi() -> RunMayavi:
 
 @pytest.fixture(scope="session")
 def run_mayavi(request: pytest.FixtureRequest, start_mayavi: RunMayavi) -> Iterator[RunMayavi]:
-    """Run the real `mayavi` in a process of its own, as `start_mayavi` does; with `--fork-commands` a forked one."""
-    if not request.config.getoption("fork_commands"):
+    """Run the real `mayavi` in a forked process, or as `start_mayavi` does under `--start-commands`."""
+    if request.config.getoption("start_commands"):
         yield start_mayavi
         return
     server = CommandServer()
