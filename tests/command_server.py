@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -35,14 +36,24 @@ MODULES = (
     ),
     *("mayavi.rl.evaluation.models", "mayavi.rl.training.warming"),
 )
-"""What is imported beforehand beside our packages. Nothing that imports torch: its hundreds of megabytes make a fork
-slower than most commands are without it."""
+"""Modules that every server imports beside our packages. None of them imports torch, whose hundreds of megabytes make
+a fork slower than most commands."""
+
+LEARNING_COMMANDS = frozenset({"artifact", "backtest", "eval", "train"})
+"""Commands that load a framework: a second server, which has imported the frameworks, forks them."""
+
+LEARNING_MODULES = (
+    *("torch", "tensorboard", "stable_baselines3", "sb3_contrib"),
+    *("ray.rllib.algorithms.ppo", "ray.rllib.algorithms.sac", "ray.rllib.algorithms.dqn"),
+    *("mayavi.rl.sb3.trainer", "mayavi.rl.rllib.trainer"),
+)
 
 
 class CommandServer:
-    """The process that forks, started with the first command it is asked for."""
+    """The process that forks, started with the first command it is asked for; with the frameworks if `learning`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, learning: bool = False) -> None:
+        self._learning = learning
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
 
@@ -83,7 +94,7 @@ class CommandServer:
             self._channel, theirs = socket.socketpair()
             with theirs:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "tests.command_server", str(theirs.fileno())],
+                    [sys.executable, "-m", "tests.command_server", str(theirs.fileno()), str(int(self._learning))],
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -126,14 +137,16 @@ def leave(code: object) -> NoReturn:
     os._exit(code if isinstance(code, int) else code is not None)
 
 
-def import_beforehand() -> None:
-    """Import what commands work with."""
+def import_beforehand(learning: bool) -> None:
+    """Import what commands work with, the frameworks too if `learning`."""
     for name in PACKAGES:
         package = importlib.import_module(f"mayavi.{name}")
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(found.name)
-    for name in MODULES:
-        importlib.import_module(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the frameworks' own
+        for name in (*MODULES, *LEARNING_MODULES) if learning else MODULES:
+            importlib.import_module(name)
     from mayavi.scenarios.loading import load_scenario
 
     load_scenario("depeg_cascade")  # the models of a scenario are made when the first one is read
@@ -158,7 +171,7 @@ def _send_number(channel: socket.socket, number: int) -> None:
 
 
 if __name__ == "__main__":
-    import_beforehand()
+    import_beforehand(learning=sys.argv.pop() == "1")
     gc.freeze()  # what is there already need not be looked through, and copied, by every child
     with socket.socket(fileno=int(sys.argv[1])) as asker:
         try:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.command_server import CommandServer
+from tests.command_server import LEARNING_COMMANDS, CommandServer
 from tests.missing import skip_or_fail
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -86,15 +86,17 @@ def run_mayavi(request: pytest.FixtureRequest, start_mayavi: RunMayavi) -> Itera
     if request.config.getoption("start_commands"):
         yield start_mayavi
         return
-    server = CommandServer()
+    plain, learning = CommandServer(), CommandServer(learning=True)
 
     def run(
         *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
+        server = learning if LEARNING_COMMANDS.intersection(arguments[:1]) else plain
         return server.run(arguments, command_environment(env), cwd)
 
     yield run
-    server.close()
+    plain.close()
+    learning.close()
 
 
 def command_environment(more: Mapping[str, str] | None) -> dict[str, str]:
