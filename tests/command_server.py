@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -58,11 +59,16 @@ class CommandServer:
         self._channel: socket.socket | None = None
 
     def run(
-        self, arguments: Sequence[str], env: Mapping[str, str], cwd: Path | None = None, timeout_s: float = 300
+        self,
+        arguments: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path | None = None,
+        timeout_s: float = 300,
+        module: str = "mayavi",
     ) -> subprocess.CompletedProcess[str]:
-        """What `subprocess.run` gives for `mayavi` with `arguments`, its output captured as text."""
+        """Run `python -m MODULE ARGUMENTS` in a fork and return what `subprocess.run` would, output as text."""
         channel = self._open()
-        request = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd or Path.cwd())}
+        request = {"module": module, "arguments": list(arguments), "env": dict(env), "cwd": str(cwd or Path.cwd())}
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             channel.settimeout(timeout_s)
             message = json.dumps(request).encode()
@@ -103,8 +109,8 @@ class CommandServer:
         return self._channel
 
 
-def serve(channel: socket.socket) -> list[str]:
-    """Fork for every request, until the asker leaves; returns in the child alone, with the arguments of its command."""
+def serve(channel: socket.socket) -> tuple[str, list[str]]:
+    """Fork for every request until the other end closes. Returns in the child alone: its module and arguments."""
     while True:
         header, descriptors, _, _ = socket.recv_fds(channel, 4, 2)
         if not header:
@@ -120,7 +126,7 @@ def serve(channel: socket.socket) -> list[str]:
             os.environ.update(request["env"])
             os.chdir(request["cwd"])
             sys.path[0] = request["cwd"]  # where `python -m` looks first
-            return list(request["arguments"])
+            return request["module"], list(request["arguments"])
         for descriptor in descriptors:
             os.close(descriptor)
         _send_number(channel, child)
@@ -175,10 +181,14 @@ if __name__ == "__main__":
     gc.freeze()  # what is there already need not be looked through, and copied, by every child
     with socket.socket(fileno=int(sys.argv[1])) as asker:
         try:
-            sys.argv[1:] = serve(asker)
+            wanted, sys.argv[1:] = serve(asker)
         except (BrokenPipeError, KeyboardInterrupt):  # the asker has left, or everything is interrupted
             os._exit(1)
     try:
-        runpy.run_module("mayavi", run_name="__main__", alter_sys=True)
+        runpy.run_module(wanted, run_name="__main__", alter_sys=True)
     except SystemExit as end:
         leave(end.code)
+    except BaseException:
+        traceback.print_exc()
+        leave(1)
+    leave(None)
