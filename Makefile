@@ -23,7 +23,7 @@ NPM_PACKAGES   := $(shell sed -n '/"dependencies"/,/}/s/^ *"\([^"]*\)": *"[^"]*"
 NODE_MODULES   := contracts/node_modules
 HARDHAT        := $(NODE_MODULES)/.bin/hardhat
 VYPER_NAMES    := $(shell LC_ALL=C; export LC_ALL; ls contracts/vyper 2>/dev/null | sed -n 's/^\([A-Z].*\)\.vy$$/\1/p')
-PYTEST         := $(PY) -m pytest -n $(WORKERS) --dist loadfile
+PYTEST         := $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 CARGO          := cargo
 say             = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[1m==> %s\033[0m\n' "$(1)"; else printf '==> %s\n' "$(1)"; fi
 

@@ -6,6 +6,7 @@ import gc
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -37,6 +38,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection() -> None:
     gc.disable()  # what is imported and collected stays: looking through it again and again takes as long as making it
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the files with the most slow tests first, so that no worker begins a long file when the other is done."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])
 
 
 def pytest_collection_finish() -> None:
