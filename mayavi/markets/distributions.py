@@ -1,4 +1,4 @@
-"""What populations are drawn from: amounts, leverage, behaviours. Seeded, vectorised, prefix-stable.
+"""Distributions of amounts, leverage and behaviours: seeded, vectorised, prefix-stable.
 
 A population of 1,000 begins with the population of 100 drawn from a generator in the same state.
 """
@@ -21,10 +21,10 @@ from mayavi.numerics.parameters import above_zero, at_least_zero, finite, whole
 
 
 class Distribution(ABC):
-    """Something to draw from. It holds parameters and nothing else."""
+    """Distribution to sample from. Stateless: holds only parameters."""
 
     def sample(self, count: int, rng: np.random.Generator) -> NDArray[Any]:
-        """`count` values; `rng` is the only source of chance, and moves on."""
+        """Draw `count` values; `rng` is the only source of randomness and advances."""
         whole("count", count, 0, "how many values to draw")
         return self._drawn(int(count), rng)
 
@@ -34,7 +34,7 @@ class Distribution(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Constant(Distribution):
-    """The same `value` for all."""
+    """The same `value` every time."""
 
     value: float
 
@@ -48,7 +48,7 @@ class Constant(Distribution):
 
 @dataclass(frozen=True, slots=True)
 class Uniform(Distribution):
-    """Any value from `low` to `high`, each as likely."""
+    """Uniform between `low` and `high`."""
 
     low: float
     high: float
@@ -62,7 +62,7 @@ class Uniform(Distribution):
 
 @dataclass(frozen=True, slots=True)
 class Normal(Distribution):
-    """Around `mean` with standard `deviation`; values outside `low` and `high`, where given, are drawn again."""
+    """Normal with `mean` and standard `deviation`; values outside `low` and `high`, if given, are redrawn."""
 
     mean: float
     deviation: float
@@ -80,7 +80,7 @@ class Normal(Distribution):
 
 @dataclass(frozen=True, slots=True)
 class LogNormal(Distribution):
-    """Above zero, half of them below `median`; the logarithm has standard deviation `sigma`. Bounds as in `Normal`."""
+    """Log-normal with `median`; the logarithm has standard deviation `sigma`. Bounds as in `Normal`."""
 
     median: float
     sigma: float
@@ -106,9 +106,9 @@ class LogNormal(Distribution):
 
 @dataclass(frozen=True, slots=True)
 class Pareto(Distribution):
-    """Few large and many small: P(X > x) = (minimum / x)^alpha. Values above `high`, where given, are drawn again.
+    """Pareto, few large and many small: P(X > x) = (minimum / x)^alpha. Values above `high`, if given, are redrawn.
 
-    The mean is alpha / (alpha - 1)·minimum, and without a `high` there is none unless alpha is above 1.
+    The mean is alpha / (alpha - 1)·minimum; without a `high` it exists only for alpha above 1.
     """
 
     minimum: float
@@ -134,7 +134,7 @@ class Pareto(Distribution):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Distribution):
-    """One of `options`, numbers or names, as likely as `weights` say relative to each other."""
+    """One of `options`, numbers or names, with relative `weights`."""
 
     options: tuple[Any, ...]
     weights: tuple[float, ...] | None = None
@@ -170,13 +170,13 @@ DISTRIBUTIONS: dict[str, type[Distribution]] = {
     "pareto": Pareto,
     "choice": Choice,
 }
-"""By the name a scenario uses."""
+"""Distributions by their name in a scenario."""
 
 Spec = float | Mapping[str, float | Sequence[Any] | Mapping[str, Any]]
 
 
 def distribution_of(spec: Spec | Distribution) -> Distribution:
-    """The distribution a scenario writes: `1.5`, `{uniform: [1.05, 2.5]}` or `{normal: {mean: 2, deviation: 0.3}}`."""
+    """Parse a scenario's distribution: `1.5`, `{uniform: [1.05, 2.5]}` or `{normal: {mean: 2, deviation: 0.3}}`."""
     if isinstance(spec, Distribution):
         return spec
     if not isinstance(spec, Mapping):
@@ -216,7 +216,7 @@ def _check_bounds(low: float, high: float) -> None:
 
 
 def _check_likely(it: Distribution, mean: float, deviation: float, low: float | None, high: float | None) -> None:
-    """Drawing again until a value fits takes forever where hardly one does."""
+    """Refuse bounds that almost no draw meets: redrawing would take forever."""
     bottom = -math.inf if low is None else finite("low", low)
     top = math.inf if high is None else finite("high", high)
     if bottom > top:
@@ -231,7 +231,7 @@ def _check_likely(it: Distribution, mean: float, deviation: float, low: float | 
 
 
 def _within(draw: Any, count: int, low: float | None, high: float | None) -> Floats:
-    """The first `count` values of `draw` that are within bounds, in the order they come."""
+    """Return the first `count` values of `draw` within the bounds, in order."""
     if low is None and high is None:
         return np.asarray(draw(count))
     bottom, top = (-math.inf if low is None else low), (math.inf if high is None else high)

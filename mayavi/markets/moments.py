@@ -1,4 +1,4 @@
-"""Times as files write them, and durations as people say them."""
+"""Parse times and format times and durations."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (math.inf, 1e9))
 
 
 def to_seconds(moment: object) -> float:
-    """Seconds since 1970 of ISO 8601 text, a date, or a count of seconds, milliseconds, micro- or nanoseconds.
+    """Convert ISO 8601 text, a date, or a count of (milli-, micro-, nano-)seconds to Unix seconds.
 
-    A count says by its size what it counts: one of seconds stays below 10¹¹ until the year 5138. A time without a
-    zone is UTC. Raises `ValueError` for what is no time.
+    The size of a count determines its unit: seconds stay below 10¹¹ until the year 5138. A time without a zone is UTC.
+    Raises `ValueError` for anything else.
     """
     if isinstance(moment, bool):
         raise ValueError(f"{moment} is no time")
@@ -32,7 +32,7 @@ def to_seconds(moment: object) -> float:
 
 
 def say_time(seconds: float) -> str:
-    """`2023-03-11 07:15:00 UTC`; a bare number where no calendar goes."""
+    """Format as `2023-03-11 07:15:00 UTC`; a bare number outside the calendar's range."""
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
@@ -41,7 +41,7 @@ def say_time(seconds: float) -> str:
 
 
 def say_duration(seconds: float) -> str:
-    """`15 minutes`, `2.25 hours`."""
+    """Format as `15 minutes`, `2.25 hours`."""
     for size, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * size or seconds == size:
             return f"{seconds / size:.4g} {name if seconds != size else name[:-1]}"

@@ -1,4 +1,4 @@
-"""A historical series of prices, read from a file and checked row by row before anything is made of it."""
+"""Historical price series, read from a file and checked row by row."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Order = Literal["ascending", "descending", "either"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """Prices at moments, in order of time: `times` in seconds since 1970, each later than the one before.
+    """Prices at strictly increasing Unix times.
 
-    `places` says where in `file` each stood, so that what is wrong with it can be found.
+    `places` holds the row of each price in `file`, for error messages.
     """
 
     file: str
@@ -47,11 +47,11 @@ class Series:
         skip_blank: bool = False,
         keep_last: bool = False,
     ) -> Self:
-        """The series in a CSV, Parquet or JSON file, whose columns are found by name unless given.
+        """Read a CSV, Parquet or JSON file; columns are found by name unless given.
 
-        `order="descending"` is for files from new to old, "either" takes the order it finds. `decimals` is for integers
-        with so many decimals, as feeds answer. `skip_blank` leaves out rows without a price, `keep_last` all but the
-        last of those at one moment. Whatever else is wrong is a `BadSeries`, with the line.
+        `order="descending"` is for files from new to old, "either" accepts both. `decimals` is for fixed-point integers
+        such as feed answers. `skip_blank` drops rows without a price, `keep_last` all but the last of those at one
+        time. Raises `BadSeries`, with the line, for anything else that is wrong.
         """
         table = read_table(Path(path), time_column, price_column)
         return cls.of_table(table, order, decimals, skip_blank, keep_last)
@@ -69,7 +69,7 @@ class Series:
         skip_blank: bool = False,
         keep_last: bool = False,
     ) -> Self:
-        """The same of CSV or JSON text; errors call it `name`."""
+        """Parse CSV or JSON text as `read` does; errors call it `name`."""
         table = parse_table(text, name, time_column, price_column)
         return cls.of_table(table, order, decimals, skip_blank, keep_last)
 
@@ -83,7 +83,7 @@ class Series:
         keep_last: bool = False,
         any_sign: bool = False,
     ) -> Self:
-        """The same of rows that were read before; `any_sign` is for rates, which may be zero or negative."""
+        """Build from rows already read; `any_sign` is for rates, which may be zero or negative."""
         if order not in ("ascending", "descending", "either"):
             raise BadArgument(f"order '{order}' is nothing known", "choose 'ascending', 'descending' or 'either'")
         if decimals is not None:
@@ -97,9 +97,9 @@ class Series:
 
     @classmethod
     def chainlink(cls, path: str | PathLike[str], *, decimals: int = 8) -> Self:
-        """A file of a Chainlink feed's rounds, from new to old, as `getRoundData` answers.
+        """Read a file of a Chainlink feed's rounds, from new to old, as `getRoundData` returns them.
 
-        Rounds without an answer (time and answer zero) are left out; of two rounds at one time the later stands.
+        Rounds without an answer (time and answer zero) are dropped; of two rounds at one time the later one is kept.
         """
         table = read_table(Path(path), None, "answer")
         rows = [row for row in table.rows if not (str(row[1]).strip() == "0" and str(row[2]).strip() == "0")]
@@ -163,12 +163,12 @@ class Series:
 
     @property
     def usual_spacing(self) -> float:
-        """Seconds between a price and the next, as a rule: the median."""
+        """Median seconds between prices."""
         return float(np.median(np.diff(self.times)))
 
     @property
     def volatility(self) -> float:
-        """The volatility per year that a geometric Brownian motion needs to move as this series did."""
+        """Yearly volatility of the geometric Brownian motion that fits the series."""
         returns = np.diff(portable.log(self.prices))
         if len(returns) < 2:
             raise BadArgument(f"'{self.file}' has two prices, too few for a volatility", "three are the least")

@@ -1,4 +1,4 @@
-"""Columns of a file of rows, found by name: CSV, Parquet or JSON. What the values mean is not decided here."""
+"""Read columns by name from CSV, Parquet or JSON files, without interpreting values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = tuple[int, object, object]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of place, time and price as the file holds them; a place is a `line`, a `row` or a `record`, from 1 on."""
+    """Place, time and price of each row; a place is a `line`, `row` or `record`, counted from 1."""
 
     file: str
     place: str
@@ -36,7 +36,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class AllColumns:
-    """Every column of a file, as the file holds it; `places` has the line or row of each value."""
+    """All columns of a file; `places` has the line or row of each value."""
 
     file: str
     place: str
@@ -45,14 +45,14 @@ class AllColumns:
     rows: list[Sequence[object]]
 
     def table(self, time_column: str, price_column: str) -> Table:
-        """Two of the columns."""
+        """Return two of the columns as a table."""
         time, price = self.names.index(time_column), self.names.index(price_column)
         rows = [(place, row[time], row[price]) for place, row in zip(self.places, self.rows, strict=True)]
         return Table(self.file, self.place, time_column, price_column, rows)
 
 
 def read_table(path: Path, time_column: str | None, price_column: str | None) -> Table:
-    """Time and price of every row of the file `path`."""
+    """Read time and price of every row of the file `path`."""
     kind = _kind(path, (".csv", ".parquet", ".json"))
     with _reading(path):
         if kind == ".parquet":
@@ -61,7 +61,7 @@ def read_table(path: Path, time_column: str | None, price_column: str | None) ->
 
 
 def read_all(path: Path) -> AllColumns:
-    """The whole of a CSV or Parquet file."""
+    """Read all columns of a CSV or Parquet file."""
     kind = _kind(path, (".csv", ".parquet"))
     with _reading(path):
         if kind == ".csv":
@@ -103,7 +103,7 @@ def _reading(path: Path) -> Iterator[None]:
 def parse_table(
     text: str, name: str, time_column: str | None, price_column: str | None, is_json: bool | None = None
 ) -> Table:
-    """The same of CSV or JSON text, which errors call `name`."""
+    """Parse CSV or JSON text; errors call it `name`."""
     if is_json is None:
         is_json = text.lstrip()[:1] in ("[", "{")
     return (_parse_json if is_json else _parse_csv)(text, name, time_column, price_column)
@@ -119,7 +119,7 @@ def _parse_csv(text: str, file: str, time_column: str | None, price_column: str 
 def _split_csv(
     text: str, file: str, check_names: Callable[[list[str]], object] = lambda names: None
 ) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The names of the columns, and the fields of every line with its number; bad names are told before bad lines."""
+    """Return the column names, and the fields of every line with its number; checks names before lines."""
     text = text.removeprefix("\ufeff")
     separator = max(",;\t", key=text.partition("\n")[0].count)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -172,7 +172,7 @@ def _quoted(name: str) -> str:
 
 
 def _seconds(name: str, kind: str) -> str:
-    """The column in SQL, a time as seconds since 1970."""
+    """Return the SQL of a column, a time as Unix seconds."""
     return f"epoch({_quoted(name)})" if kind.startswith(("TIMESTAMP", "DATE")) else _quoted(name)
 
 

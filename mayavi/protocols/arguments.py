@@ -1,4 +1,4 @@
-"""What an adapter is given, checked before anything is done with it."""
+"""Checks of adapter arguments: forks, contracts, addresses and amounts."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def require_fork(fork: object, adapter: str) -> None:
 
 
 def require_contract(fork: Fork, given: AddressLike, what: str, *questions: Callable[[], Any]) -> None:
-    """Raise unless a contract stands at `given` and answers `questions`, which nothing but a `what` does.
+    """Raise unless `given` is a contract that answers `questions`, the views of a `what`.
 
-    State that this world never learned proves nothing, so it is no reason to refuse.
+    Missing state (a recorded world that never read the contract) passes: it proves nothing.
     """
     name = given if isinstance(given, str) and given[:2] not in ("0x", "0X") else fork.name(fork.address_of(given))
     try:
@@ -50,7 +50,10 @@ def require_contract(fork: Fork, given: AddressLike, what: str, *questions: Call
 
 
 def address_on(fork: Fork, who: Any) -> bytes:
-    """The address of somebody on `fork`: an address, a name, or an account object, which must be of this very fork."""
+    """Resolve an address, a label or an account object to an address.
+
+    Raises `UsageError` for an account object of another fork.
+    """
     if isinstance(who, str | bytes):
         return fork.address_of(who)
     home = getattr(who, "fork", None) or getattr(getattr(who, "market", None), "fork", None)
@@ -63,7 +66,7 @@ def address_on(fork: Fork, who: Any) -> bytes:
 
 
 def above_zero(amount: int, action: str) -> int:
-    """`amount` as an integer; `ActionRefused` where it is zero."""
+    """Return `amount` as an integer; raise `ActionRefused` if it is zero."""
     number = word(amount)
     if not number:
         raise ActionRefused(f"{action} of 0 does nothing", "give an amount above zero, in smallest units")
@@ -71,7 +74,7 @@ def above_zero(amount: int, action: str) -> int:
 
 
 def several(things: object, what: str) -> list[Any]:
-    """`things` as a list: of one address or account that was given alone, or of each of many."""
+    """Return `things` as a list; a single address or account becomes a list of one."""
     if isinstance(things, str | bytes) or hasattr(things, "address"):
         return [things]
     if not isinstance(things, Iterable):
@@ -80,7 +83,7 @@ def several(things: object, what: str) -> list[Any]:
 
 
 def chain_name(fork: Fork) -> str:
-    """What people call the chain that `fork` stands on."""
+    """Return the name of the fork's chain, or `chain <id>` if the id is unknown."""
     try:
         return chain(fork.chain_id).name
     except UnknownName:

@@ -1,4 +1,4 @@
-"""Reverts told again by those who know what was asked for."""
+"""Add the caller's context to a revert reason."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from mayavi.errors import CallReverted
 
 
 def told(error: CallReverted, hint: str | None = None, *, what: str | None = None, said: str = "") -> CallReverted:
-    """`error` with another hint and, where `what` is given, with the message `<what> reverted: <reason>`.
+    """Return `error` with another hint and, given `what`, the message `<what> reverted: <reason>`.
 
-    `said` is what the reason means, where its own text is but a code.
+    `said` spells out a reason that is only a code.
     """
     message = error.message
     if what is not None:
@@ -18,7 +18,7 @@ def told(error: CallReverted, hint: str | None = None, *, what: str | None = Non
 
 
 def text_of(error: CallReverted) -> str:
-    """The reason a contract gave: its text, the name of its error, or nothing."""
+    """Return the revert text, the name of the custom error, or an empty string."""
     if error.reason is None:
         return ""
     if error.reason.name == "Error" and error.reason.args:

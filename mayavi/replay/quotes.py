@@ -1,8 +1,8 @@
-"""Quotes recorded on chain, asked again of pools rebuilt offline: every answer must be the chain's, to the last unit.
+"""Replay quotes recorded on chain against pools rebuilt offline; answers must match to the last unit.
 
-A folder holds JSON files of two kinds. A pool: what it held at a block (`tick_data` makes it Uniswap V3,
-`a_coefficient` Curve). Quotes: `entries` maps `pool|function|SOLD->BOUGHT|amount` to `{"value": answer}`, a null value
-where the chain reverted. They belong together by pool address and block.
+A folder holds JSON files of two kinds. A pool: its state at a block (`tick_data` makes it Uniswap V3, `a_coefficient`
+Curve). Quotes: `entries` maps `pool|function|SOLD->BOUGHT|amount` to `{"value": answer}`, a null value if the chain
+reverted. They are matched by pool address and block.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from mayavi.replay.case import CaseError
 from mayavi.replay.recorded_pool import Recorded, rebuild_curve_pool, rebuild_uniswap_pool
 
 LOWEST_ROOT, HIGHEST_ROOT = 4295128740, 1461446703485210103287273052203988822378723970341
-"""The outermost prices a swap may be limited to: with them a pool asked for too much answers for what it has."""
+"""Outermost price limits of a swap: with them a pool asked for too much answers for what it has."""
 
 Ask = Callable[[str, str, str, int], int]
-"""The answer of a pool to (function, sold, bought, amount)."""
+"""Function that asks a pool for (function, sold, bought, amount)."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuoteDifference:
-    """A quote that came out otherwise; None stands for a revert."""
+    """Quote that differs; None stands for a revert."""
 
     quote: str
     expected: int | None
@@ -43,7 +43,7 @@ class QuoteDifference:
 
 @dataclass(frozen=True, slots=True)
 class PoolReport:
-    """One pool at one block. `problem` says why its quotes could not be asked at all."""
+    """Report of one pool at one block. `problem` says why its quotes could not be asked."""
 
     pool: str
     name: str
@@ -56,23 +56,23 @@ class PoolReport:
 
     @property
     def exact(self) -> bool:
-        """Whether every quote came out as on chain."""
+        """Whether every quote matches the chain."""
         return self.problem is None and self.quotes == self.exact_quotes
 
 
 @dataclass(frozen=True, slots=True)
 class QuotesReport:
-    """All pools of a folder."""
+    """Reports of all pools of a folder."""
 
     pools: tuple[PoolReport, ...]
 
     @property
     def exact(self) -> bool:
-        """Whether every quote of every pool came out as on chain."""
+        """Whether every quote of every pool matches the chain."""
         return all(pool.exact for pool in self.pools)
 
     def to_json(self) -> dict[str, Any]:
-        """For programs; amounts are text."""
+        """Return the report as JSON data; amounts are text."""
         return {
             "pools": len(self.pools),
             "exact_pools": sum(pool.exact for pool in self.pools),

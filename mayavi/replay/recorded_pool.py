@@ -1,6 +1,6 @@
-"""A pool as it stood on chain, rebuilt offline: Uniswap V3 from its tick map on Uniswap's own code, Curve on ours.
+"""Rebuild a recorded pool offline: Uniswap V3 from its ticks on Uniswap's own code, Curve on ours.
 
-Each stands at its real address on a chain with nothing else, over tokens of ours at the addresses of the real ones.
+Each pool is at its real address on an otherwise empty chain, with replacement tokens at the real tokens' addresses.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STABLESWAP_COINS = (2, 3)
 
 
 def rebuild_uniswap_pool(recorded: Recorded) -> UniswapV3:
-    """Uniswap on an empty chain with the pool `recorded` describes: `scalars`, `tick_data`, `token0`, `token1`."""
+    """Rebuild the Uniswap V3 pool of `recorded`: `scalars`, `tick_data`, `token0`, `token1`."""
     tokens = [recorded["token0"], recorded["token1"]]
     fork, deployment = _chain_with(recorded, tokens)
     scalars, symbols = recorded["scalars"], [token["symbol"] for token in tokens]
@@ -57,7 +57,7 @@ def rebuild_uniswap_pool(recorded: Recorded) -> UniswapV3:
 
 
 def rebuild_curve_pool(recorded: Recorded) -> CurveStableSwap:
-    """A StableSwap pool with the recorded `tokens`, `balances`, `a_coefficient` and fees."""
+    """Rebuild a StableSwap pool from the recorded `tokens`, `balances`, `a_coefficient` and fees."""
     tokens = recorded["tokens"]
     if len(tokens) not in _STABLESWAP_COINS:
         raise BadValue(f"a pool of {len(tokens)} coins; there is code for two and for three")

@@ -1,4 +1,4 @@
-"""What a replica is and is not: the content of `mayavi world list` and `mayavi world info`."""
+"""Contents and limits of a replica, for `mayavi world list` and `mayavi world info`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mayavi.worlds.tables.chain import Aave, Block, Difference, Source, load_tab
 
 @dataclass(frozen=True, slots=True)
 class WorldDescription:
-    """A replica in words. `snapshot` is its cached file, None when it is not built yet."""
+    """Description of a replica. `snapshot` is its cached file, None if not built yet."""
 
     chain: str
     title: str
@@ -27,7 +27,7 @@ class WorldDescription:
 
 
 def describe(chain: str) -> WorldDescription:
-    """The description of the replica of `chain`; nothing is built for it."""
+    """Describe the replica of `chain` without building it."""
     table = load_table(chain)
     pools = ", ".join(f"{pool.base}/{pool.quote} {pool.fee / 10_000:g} %" for pool in table.uniswap.pools)
     contents = (

@@ -1,4 +1,4 @@
-"""Many borrowers as one agent: drawn from distributions, looked at in one read, each acting for itself."""
+"""Population of borrowers in one agent: drawn from distributions, read at once, acting individually."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 class BorrowerPopulation(Agent):
-    """`members` borrowers of `debt` against `collateral`; member `i` acts as the account `<name>-<i>`.
+    """Population of `members` borrowers; member `i` acts as the account `<name>-<i>`.
 
-    `collateral_amount`, in whole tokens, and `target`, the health factor each opens with, are distributions or plain
-    numbers; `behaviours` are pairs of a behaviour and its weight. Each of the three has a random stream of its own,
-    that of `<name>.collateral`, `<name>.target` and `<name>.behaviour`: member `i` is the same however many there are.
-    A health factor the market does not lend at becomes the lowest it does lend at.
+    `collateral_amount`, in whole tokens, and `target`, the health factor at opening, are distributions or plain
+    numbers; `behaviours` are pairs of a behaviour and its weight. Each has its own random stream, `<name>.collateral`,
+    `<name>.target` and `<name>.behaviour`, so member `i` does not depend on the number of members. A target below the
+    lowest health factor the market lends at is raised to it.
 
-    A step reads all members at once, compares them with the bounds of their behaviours, and asks only those beyond: one
-    intent for each member that acts. The rest is as in `BorrowerAgent`, which is one of them alone.
+    A step reads all members at once, compares them with the bounds of their behaviours, and asks only those outside:
+    one intent per acting member. Everything else is as in `BorrowerAgent`.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class BorrowerPopulation(Agent):
 
     @property
     def accounts(self) -> tuple[str, ...]:
-        """The names its members act under."""
+        """Names of the members' accounts."""
         return tuple(f"{self.name}-{member}" for member in range(self.members))
 
     # -- before the first step ----------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class BorrowerPopulation(Agent):
     # -- step by step -------------------------------------------------------------------------------------------------
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Look at all members, and let those act whose health factor or price is beyond their bounds."""
+        """Read all members and collect the intents of those outside their bounds."""
         del step_idx
         healths = watched(world, self.loan.lending, self.addresses)
         drop = drop_ppm(world, self.loan, self.opening_price_e8)

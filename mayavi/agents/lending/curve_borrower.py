@@ -1,4 +1,4 @@
-"""Somebody who multiplies a stablecoin on Aave through Curve, and runs when it loses its peg."""
+"""Leveraged stablecoin borrower on Aave and Curve that exits when the peg breaks."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mayavi.protocols.health import NO_DEBT
 
 
 class CurveBorrowerAgent(Agent):
-    """Loops one stablecoin against another: supply, borrow the other, exchange it on Curve, supply again.
+    """Leveraged borrower of one stablecoin against another, looped through Curve.
 
-    In `prepare` it puts up `amount` of `collateral` and then, `loops` times, borrows `debt` down to the health factor
-    `target`, exchanges it on `pool` for more collateral, and puts that up too. Its bet is that both coins stay at par:
-    it earns the difference of their rates on a multiple of its money.
+    `prepare` supplies `amount` of `collateral` and then, `loops` times, borrows `debt` down to the health factor
+    `target`, exchanges it on `pool` for more collateral and supplies that. It bets that both coins stay at par, and
+    earns the difference of their rates on a multiple of its capital.
 
-    Each step it asks the pool what one whole `collateral` brings in `debt`, fee included. When that has fallen below
-    one by `depeg` or more, it unwinds: withdraws what it may, exchanges it on the same pool, repays, and so on until no
-    debt is left, then takes the rest back. That is what makes a depeg worse for those who come later: everybody sells
-    the weak coin into the same pool. Where the coin brings less than `floor` it is too late, and it holds. Before a
-    depeg it repays in the same way when its health factor falls below `low`.
+    Each step it quotes one whole `collateral` in `debt` on the pool, fee included. If that is below one by `depeg` or
+    more, it unwinds: withdraws what it may, exchanges it on the same pool, repays, and repeats until no debt is left,
+    then withdraws the rest. Such exits deepen a depeg, because all of them sell the weak coin into one pool. If the
+    coin brings less than `floor` it is too late, and it holds. Before a depeg it repays in the same way if its health
+    factor falls below `low`.
 
         CurveBorrowerAgent("looper", collateral="USDC", amount=10**12, debt="DAI", pool="Curve.3pool", target=1.1)
     """
@@ -54,7 +54,7 @@ class CurveBorrowerAgent(Agent):
 
     @property
     def accounts(self) -> tuple[str, ...]:
-        """The name it acts under."""
+        """Name of its account."""
         return (self.name,)
 
     def prepare(self, world: World) -> None:
@@ -76,7 +76,7 @@ class CurveBorrowerAgent(Agent):
             account.supply(self.collateral, way_in.sell(amount, sender=self.address).amount_out)
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Look at the peg and the health factor; unwind, repay or rest."""
+        """Read the peg and the health factor; unwind, repay or do nothing."""
         del step_idx
         health = watched(world, self.loan.lending, (self.address,))[0]
         factor = health.health_factor_wad

@@ -1,4 +1,4 @@
-"""Liquidators: they look for accounts that can be liquidated, and take what pays."""
+"""Liquidators of undercollateralised accounts."""
 
 from __future__ import annotations
 
@@ -19,30 +19,29 @@ from mayavi.protocols.uniswap.route import Route, RouteLike
 from mayavi.protocols.uniswap.router import Router
 
 GAS_OF_LIQUIDATION = 500_000
-"""What a liquidation takes with its approvals, and …"""
+"""Estimated gas of a liquidation with its approvals."""
 GAS_OF_SALE = 200_000
-"""… what the sale of the collateral takes: what a liquidator reckons with, not what it is charged."""
+"""Estimated gas of the sale of the collateral."""
 
 Worth = Callable[[str, int], int]
-"""What an amount of an asset is worth, with eight decimals."""
+"""Function from asset and amount to value, with 8 decimals."""
 
 _PLENTY = 10**12  # whole tokens: more than any market has
 
 
 class LiquidatorAgent(Agent):
-    """Liquidates the accounts of `watch` where it pays, and sells what it seizes on Uniswap V3 in the same bundle.
+    """Liquidator of the accounts of `watch` that sells the seized collateral on Uniswap V3 in the same bundle.
 
-    Each step it reads all accounts at once. For each that can be liquidated it reckons with the most the market's close
-    factor allows and its money can pay: what the sale would bring by the quoter, less what it pays and what gas costs
-    at the current price. It takes the most profitable first, up to `most_a_step`, each quoted after the ones before,
-    and leaves those below `least_profit`, in whole units of what the market counts in. A sale that brings less than was
-    paid fails, and the liquidation with it.
+    Each step it reads all accounts at once. For each liquidatable account it computes the profit of the largest
+    liquidation that the market's close factor and its capital allow: the quoted sale, minus what it pays and the cost
+    of gas at the current price. It takes the most profitable first, up to `most_a_step`, each quoted after the ones
+    before, and skips those below `least_profit`, in whole units of the market's quote currency. A sale that brings less
+    than was paid fails, and the liquidation with it.
 
-    `capital` is what it starts with, by debt asset, in smallest units. `routes` tells how to sell: for each collateral
-    a way that ends in the debt asset, or, where there are several, one for each pair of collateral and debt. `pairs`
-    says which collateral backs which debt, where not every one backs every other: those alone are taken. With
-    `flash_loan` it borrows on Aave for the length of the transaction instead, for a premium. Several liquidators race:
-    the slower one fails with the market's reason, which stays in the record.
+    `capital` is its initial balance per debt asset, in smallest units. `routes` maps each collateral to a route that
+    ends in the debt asset, or each pair of collateral and debt if there are several debts. `pairs` restricts which
+    collateral backs which debt. With `flash_loan` it borrows on Aave within the transaction instead, for a premium.
+    Several liquidators race: the slower one fails with the market's reason, which is recorded.
 
         LiquidatorAgent("bot", watch=crowd.accounts, collaterals=["WETH"], debts=["USDC"],
                         routes={"WETH": ("WETH", "USDC", 500)}, capital={"USDC": 10**12})
@@ -89,7 +88,7 @@ class LiquidatorAgent(Agent):
                 )
 
     def _route(self, collateral: str, debt: str) -> RouteLike | None:
-        """The way to sell; None where nothing has to be sold."""
+        """Return the route of a sale; None if nothing has to be sold."""
         if collateral == debt:
             return None
         return self.routes.get((collateral, debt)) or self.routes.get(collateral)
@@ -97,7 +96,7 @@ class LiquidatorAgent(Agent):
     # -- before the first step ----------------------------------------------------------------------------------------
 
     def prepare(self, world: World) -> None:
-        """Take its capital, and note whom it watches."""
+        """Take the capital and resolve the watched accounts."""
         self.address = world.address(self.name)
         self.lending: LendingMarket = lending_market(world.fork, self.market)
         self.watched = tuple(world.address(account) for account in self.watch)
@@ -112,7 +111,7 @@ class LiquidatorAgent(Agent):
             self._premium_bps = market.flash_loan_premiums.total_bps
 
     def _check_ends(self, world: World) -> None:
-        """A sale that brings another token than the debt would be counted in the wrong one."""
+        """Check that every route ends in the debt asset; profits are counted in it."""
         for collateral, debt in sorted(self.pairs):
             route = self._route(collateral, debt)
             if route is None:
@@ -129,7 +128,7 @@ class LiquidatorAgent(Agent):
     # -- step by step -------------------------------------------------------------------------------------------------
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Find who can be liquidated, and want what pays."""
+        """Find liquidatable accounts and return the profitable liquidations."""
         del step_idx
         if not self.watched:
             return self.rests("nobody to watch")
@@ -161,7 +160,7 @@ class LiquidatorAgent(Agent):
         return StepResult(intents, note)
 
     def _chosen(self, world: World, prizes: list[Prize]) -> list[tuple[Prize, int]]:
-        """The most profitable prizes, one for each borrower, with the profit each is expected to bring."""
+        """Return the most profitable quote per borrower, with its expected profit."""
         margins = self._margins_e8(prizes)
         by_margin = sorted(range(len(prizes)), key=lambda at: margins[at], reverse=True)
         best = [prizes[at] for at in by_margin[: 2 * self.most_a_step]]
@@ -179,18 +178,18 @@ class LiquidatorAgent(Agent):
         return profit_e8 > 0 and profit_e8 >= self.least_profit_e8
 
     def _margins_e8(self, prizes: list[Prize]) -> list[int]:
-        """What each prize is worth at the market's own prices, before it is sold."""
+        """Return the value gained by each quote at the market's prices, before the sale."""
         worth = self._worth(prizes)
         return [worth(prize.collateral, prize.seized) - worth(prize.debt, prize.pays) for prize in prizes]
 
     def _worth(self, prizes: list[Prize]) -> Worth:
-        """The value of an amount of any asset of `prizes`, whose prices are read once."""
+        """Return a valuation of the quoted assets; prices are read once."""
         assets = {asset for prize in prizes for asset in (prize.collateral, prize.debt)}
         known = {asset: (self.lending.price_e8(asset), int(10 ** self.lending.decimals(asset))) for asset in assets}
         return lambda asset, amount: amount * known[asset][0] // known[asset][1]
 
     def _profits(self, world: World, prizes: list[Prize], *, together: bool) -> list[int]:
-        """What each prize would bring after sale, premium and gas, each alone or all in this order."""
+        """Return the profit of each quote after sale, premium and gas, each alone or all in this order."""
         received = self._received(prizes, together=together)
         gas = gas_value_e8(world, GAS_OF_LIQUIDATION + GAS_OF_SALE, self.lending.quote, self.priority_fee_wei)
         profits, worth = [], self._worth(prizes)
@@ -244,7 +243,7 @@ class LiquidatorAgent(Agent):
         return taken, sale.amount_out
 
     def _with_loan(self, prize: Prize) -> tuple[Taken, int]:
-        """All in one transaction: borrow, liquidate, sell, pay back; what is left comes to this account."""
+        """Borrow, liquidate, sell and repay in one transaction; the profit goes to this account."""
         market = require_aave(self.lending, "a flash loan").market
         fork, pool = market.fork, market.pool
         borrower, router = flash_borrower(fork), Router(fork)
@@ -290,10 +289,10 @@ class LiquidatorAgent(Agent):
 
 
 class FrictionlessLiquidator(LiquidatorAgent):
-    """A liquidator of theory: it has all the money it needs, keeps what it seizes, and does not mind gas or profit.
+    """Idealised liquidator with unlimited capital: keeps what it seizes and ignores gas and profit.
 
-    It liquidates every account of `watch` that can be, again and again in the same bundle, until the account is healthy
-    or has no collateral left. What remains as bad debt is then what no liquidator could have prevented.
+    It liquidates every liquidatable account of `watch`, repeatedly in one bundle, until the account is healthy or has
+    no collateral left. The remaining bad debt is what no liquidator could have prevented.
     """
 
     def __init__(
@@ -318,10 +317,10 @@ class FrictionlessLiquidator(LiquidatorAgent):
         )
 
     def _check_routes(self) -> None:
-        """Nothing is sold, so there is nothing to check."""
+        """Accept any routes: nothing is sold."""
 
     def prepare(self, world: World) -> None:
-        """Take more money than there is debt."""
+        """Take more capital than there is debt."""
         super().prepare(world)
         for debt in self.debts:
             world.fork.deal(debt, self.address, _PLENTY * int(10 ** self.lending.decimals(debt)))

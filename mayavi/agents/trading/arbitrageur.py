@@ -1,4 +1,4 @@
-"""Somebody who keeps a pool near the price elsewhere, because it pays."""
+"""Arbitrageur between a Uniswap V3 pool and the outside price."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MORE_THAN_ANY_POOL_HAS = 2**127
 
 
 class Trade(NamedTuple):
-    """A trade that would pay: `amount_in` of one token for `amount_out` of the other, up to a price."""
+    """Profitable trade: `amount_in` of one token for `amount_out` of the other, up to a price limit."""
 
     token_in: str
     token_out: str
@@ -32,14 +32,14 @@ class Trade(NamedTuple):
 
 
 class ArbitrageurAgent(Agent):
-    """Trades on a Uniswap V3 pool whenever its price is so far from the reference that it pays after fee and gas.
+    """Arbitrageur between a Uniswap V3 pool and a reference price, if it pays after fee and gas.
 
-    It buys what is cheap in the pool, up to a square root price limit. By default it stops where the next unit would
-    cost more, fee included, than it is worth: that brings the most, and leaves the pool off by its fee at most. With
-    `to="reference"` it goes on to the reference price itself, if the whole of it pays.
+    It buys the cheap token of the pool, up to a square root price limit. By default it stops where the next unit would
+    cost more, fee included, than it is worth: that maximises profit and leaves the pool off by at most its fee. With
+    `to="reference"` it continues to the reference price itself, if the whole trade pays.
 
-    It trades out of what it holds: `capital`, by token. It does not move money between markets, so one that runs out of
-    a token stops trading that way. Prices are those of the run's processes, or of feeds with `FeedPrices`.
+    It trades from its `capital`, by token, and does not rebalance: without a token left it stops trading that way.
+    Reference prices are those of the run's processes, or of feeds with `FeedPrices`.
 
         ArbitrageurAgent("arb", pool=("WETH", "USDC", 500), capital={"WETH": 10**21, "USDC": 10**12},
                          reference=FeedPrices({"WETH": "Chainlink.ETH/USD", "USDC": "Chainlink.USDC/USD"}))
@@ -71,7 +71,7 @@ class ArbitrageurAgent(Agent):
             world.fork.deal(token, self.address, amount)
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Compare the pool with the reference, and trade if it pays."""
+        """Compare the pool with the reference price, and trade if it pays."""
         del step_idx
         prices = {token: self.reference.usd_e8(world, token) for token in self.tokens}
         found = self._trade(world, prices)
@@ -95,7 +95,7 @@ class ArbitrageurAgent(Agent):
         )
 
     def _trade(self, world: World, prices: dict[str, int]) -> Trade | str:
-        """The trade that pays, or why there is none."""
+        """Return the profitable trade, or the reason why there is none."""
         pool, root = self.pool, self.pool.sqrt_price_x96
         names = {world.fork.address_of(token): token for token in self.tokens}
         zero, one = names[pool.token0.address], names[pool.token1.address]

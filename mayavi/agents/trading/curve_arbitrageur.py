@@ -1,4 +1,4 @@
-"""Somebody who keeps a Curve pool near the prices elsewhere, because it pays."""
+"""Arbitrageur between a Curve pool and the outside prices."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class _Trade(NamedTuple):
 
 
 class CurveArbitrageur(Agent):
-    """Exchanges on a Curve pool whichever two coins bring the most at the prices of `reference`, after fee and gas.
+    """Arbitrageur on a Curve pool that exchanges the most profitable pair of coins, after fee and gas.
 
-    What an amount gains rises to a peak and falls again; the peak is found by asking the pool for a row of amounts, and
-    again between the neighbours of the best. It trades out of `capital`, by coin in smallest units, and moves nothing
-    between markets.
+    The profit rises with the amount to a peak and falls again; the peak is found by quoting a row of amounts, then
+    again between the neighbours of the best. It trades from `capital`, by coin in smallest units, and does not
+    rebalance. Prices are those of `reference`.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class CurveArbitrageur(Agent):
             world.fork.deal(coin, self.address, amount)
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Find what pays most, and want it."""
+        """Find the most profitable exchange and return its intent."""
         del step_idx
         prices = {coin: self.reference.usd_e8(world, coin) for coin in self.coins}
         gas = gas_value_e8(world, _GAS, priority_fee_wei=self.priority_fee_wei)
@@ -104,7 +104,7 @@ class CurveArbitrageur(Agent):
         return got * prices[coin_out] // self.units[coin_out] - -(-given * prices[coin_in] // self.units[coin_in])
 
     def _carry_out(self, trade: _Trade, prices: Mapping[str, int]) -> Details:
-        """Whoever was faster has left less to gain: it asks again, and does nothing where nothing is left."""
+        """Exchange at the current quote; do nothing if others have taken the profit."""
         got = self.curve.quote(trade.coin_in, trade.coin_out, trade.amount_in)
         if self._gain(trade.coin_in, trade.coin_out, trade.amount_in, got, prices) <= 0:
             raise ActionRefused(f"{trade.coin_out} is no longer cheap on {self.pool}", "somebody was faster")

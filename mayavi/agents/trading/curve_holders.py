@@ -1,4 +1,4 @@
-"""Holders of a stablecoin who flee through a Curve pool when the outside market no longer pays its peg."""
+"""Stablecoin holders that sell into a Curve pool when the outside price loses its peg."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mayavi.protocols.tokens import Erc20
 
 
 class CurveHolders(Agent):
-    """`members` holders of `coin`; member `i` acts as the account `<name>-<i>`.
+    """Population of `members` holders of `coin`; member `i` acts as the account `<name>-<i>`.
 
     Each holds an amount drawn from `amount`, in whole coins, and sells all of it for `wants` on `pool` in the first
-    step in which the outside price of the coin is below its own threshold, drawn from `flees_below` in dollars. Before
-    it sells it asks the pool: where that pays less than `patience` of the outside price, it waits.
+    step in which the outside price of the coin is below its threshold, drawn from `flees_below` in USD. It waits while
+    the pool quotes less than `patience` of the outside price.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class CurveHolders(Agent):
 
     @property
     def accounts(self) -> tuple[str, ...]:
-        """The names its members act under."""
+        """Names of the members' accounts."""
         return tuple(f"{self.name}-{member}" for member in range(self.members))
 
     def prepare(self, world: World) -> None:
-        """Draw the members, and give them their coins."""
+        """Draw the members and give them their coins."""
         decimals = Erc20(world.fork, self.coin).decimals
         drawn = self.amount.sample(self.members, world.rng(f"{self.name}.amount"))
         self.amounts = [units_of(float(each), decimals) for each in drawn]
@@ -55,7 +55,7 @@ class CurveHolders(Agent):
         self._fled: set[int] = set()
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Let those flee for whom the price is too low."""
+        """Return the sales of members whose threshold is reached."""
         del step_idx
         price = world.price_usd(self.coin)
         afraid = [at for at in np.flatnonzero(self.thresholds > price).tolist() if at not in self._fled]
@@ -95,7 +95,7 @@ class CurveHolders(Agent):
         return Intent("sell", run, details, self.accounts[member])
 
     def _paid(self, world: World, amounts: list[int]) -> list[float]:
-        """What the pool pays for a coin when so many are sold, each amount as if it were the only one."""
+        """Return the pool's price per coin for each amount, each quoted alone."""
         units = [int(10 ** Erc20(world.fork, coin).decimals) for coin in (self.coin, self.wants)]
         brought = CurveStableSwap(world.fork, self.pool).quote_many(self.coin, self.wants, amounts)
         return [got * units[0] / (sold * units[1]) for sold, got in zip(amounts, brought, strict=True)]

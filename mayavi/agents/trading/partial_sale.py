@@ -11,17 +11,17 @@ from mayavi.agents.trading.selling import SalePlan, Tranche
 
 @dataclass(frozen=True, slots=True)
 class SellsShare:
-    """As `plan`, but only `share` of each tranche, rounded down."""
+    """Sale of only `share` of each tranche, rounded down, by another plan."""
 
     plan: SalePlan
     share: Number
 
     @property
     def least_price(self) -> Fraction | None:
-        """That of the plan."""
+        """Lowest price of the plan."""
         return self.plan.least_price
 
     def due(self, tranche: Tranche, step: int) -> int:
-        """What the plan would sell of the part that is for sale."""
+        """Return what the plan would sell of that share."""
         part = tranche.amount * as_ppm(self.share) // MILLION
         return self.plan.due(Tranche(part, tranche.since, tranche.sold), step)

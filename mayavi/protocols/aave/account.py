@@ -1,8 +1,8 @@
-"""Aave V3, an account: what it can do on a market, what it holds and owes, and where it would be liquidated.
+"""Account on an Aave V3 market: actions, balances, debts and liquidation prices.
 
-Each action approves by itself what it needs, checks the balance first, and returns the receipt or what came of it. One
-that fails raises an `ExecutionError` and leaves everything as it was, approvals and nonce included: `ActionRefused`
-where there is nothing to do, `CallReverted` with Aave's reason, `InsufficientBalance` where nothing else is amiss.
+Each action approves what it needs, checks the balance first, and returns a receipt or a result. An action that fails
+raises an `ExecutionError` and leaves the fork unchanged, approvals and nonce included: `ActionRefused` if there is
+nothing to do, `CallReverted` with Aave's reason, `InsufficientBalance` if only the balance is missing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mayavi.evm.receipt import Receipt
 
 EVERYTHING = 2**256 - 1
-"""The amount that stands for all there is, as on chain. The actions take it, and None means the same."""
+"""Amount that means "all of it", as on chain. Actions accept it, and None means the same."""
 
 _VARIABLE_RATE = 2
 _A_TOKEN = [
@@ -37,7 +37,7 @@ _A_TOKEN = [
 
 
 class AssetPosition(NamedTuple):
-    """What an account has in one reserve. Values are at the prices the pool uses for this account, rounded down."""
+    """Supply and debt of an account in one reserve. Values use the pool's prices for the account, rounded down."""
 
     symbol: str
     supplied: int
@@ -52,7 +52,7 @@ class AssetPosition(NamedTuple):
 
 
 class Position(NamedTuple):
-    """All an account has on a market: a line for each reserve it supplied or borrowed, and the pool's totals."""
+    """Position of an account on a market: one line per reserve in use, and the pool's totals."""
 
     assets: tuple[AssetPosition, ...]
     totals: AccountData
@@ -60,7 +60,7 @@ class Position(NamedTuple):
 
 
 class Liquidation(NamedTuple):
-    """What a liquidation did, in smallest units: debt repaid, collateral the liquidator got, the treasury's share."""
+    """Result of a liquidation, in smallest units: debt repaid, collateral received, treasury's share."""
 
     receipt: Receipt
     covered: int
@@ -69,7 +69,7 @@ class Liquidation(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """What is read of an account in one reserve."""
+    """Raw data of an account in one reserve."""
 
     token: Erc20
     supplied: int
@@ -80,9 +80,9 @@ class _Line(NamedTuple):
 
 
 class AaveAccount:
-    """An account on an Aave V3 market; `market.account(address)` makes one. Amounts are in smallest units.
+    """Account on an Aave V3 market, made by `market.account(address)`. Amounts are in smallest units.
 
-    Two are equal where market, address and fork are the same; a copy of a fork is another fork.
+    Accounts are equal if market, address and fork are equal; a copy of a fork is another fork.
     """
 
     def __init__(self, market: AaveV3, address: AddressLike) -> None:
@@ -97,7 +97,7 @@ class AaveAccount:
         return self._pay(token, amount, lambda: self._send("supply", token, amount, self.address, 0))
 
     def withdraw(self, asset: AddressLike, amount: int | None = None) -> Receipt:
-        """Take `amount` of `asset` back, or all that was supplied with its interest."""
+        """Withdraw `amount` of `asset`, or all of it with interest."""
         token = self.market.address_of(asset)
         units = EVERYTHING if amount is None else above_zero(amount, "a withdrawal")
         if not self.supplied(token):
@@ -112,7 +112,7 @@ class AaveAccount:
             return self._send("borrow", token, amount, _VARIABLE_RATE, 0, self.address)
 
     def repay(self, asset: AddressLike, amount: int | None = None) -> Receipt:
-        """Pay `amount` of the debt in `asset` back, or all of it, which leaves none. More than is owed is not taken."""
+        """Repay `amount` of the debt in `asset`, or all of it. At most the debt is taken."""
         token = self.market.address_of(asset)
         units = EVERYTHING if amount is None else above_zero(amount, "a repayment")
         owed = self.debt(token)
@@ -123,12 +123,12 @@ class AaveAccount:
         )
 
     def set_collateral(self, asset: AddressLike, use: bool = True) -> Receipt:
-        """Use what was supplied of `asset` as collateral, or no longer."""
+        """Enable or disable the supplied `asset` as collateral."""
         with undone_on_failure(self._fork):
             return self._send("setUserUseReserveAsCollateral", self.market.address_of(asset), use)
 
     def set_emode(self, category: int) -> Receipt:
-        """Choose an efficiency mode; 0 leaves it."""
+        """Enter an efficiency mode; 0 leaves it."""
         with undone_on_failure(self._fork):
             return self._send("setUserEMode", category)
 
@@ -141,10 +141,10 @@ class AaveAccount:
         *,
         receive_a_token: bool = False,
     ) -> Liquidation:
-        """Repay a debt of `borrower` and take collateral for it, worth more by the liquidation bonus.
+        """Repay a debt of `borrower` and receive collateral worth more by the liquidation bonus.
 
-        `cover` is the most to repay; without it as much as the pool allows and this account can pay. The collateral
-        comes as the asset itself, or stays supplied and comes as aToken. An account object must be of this very fork.
+        `cover` is the most to repay (default: as much as the pool allows and this account can pay). The collateral
+        arrives as the asset itself, or as aToken. An account object must belong to the same fork.
         """
         other = self.market.account(address_on(self._fork, borrower))
         seized_token, repaid_token = self.market.address_of(collateral), self.market.address_of(debt)
@@ -170,53 +170,55 @@ class AaveAccount:
         *,
         sweep: Sequence[AddressLike] = (),
     ) -> FlashLoan:
-        """Borrow `amount` of `asset` without collateral for the length of one transaction.
+        """Borrow `amount` of `asset` without collateral within one transaction.
 
-        A small contract of ours, `flash_borrower(fork)`, takes the loan, makes `calls` (pairs of target and calldata)
-        while it holds the tokens, and pays back. The calls have to leave at least the loan itself there; of the
-        premium, what they did not earn is taken from this account. What is left of `asset` and of the tokens in `sweep`
-        is sent to it.
+        The helper contract `flash_borrower(fork)` takes the loan, makes `calls` (pairs of target and calldata) while it
+        holds the tokens, and repays. The calls must leave at least the loan; the part of the premium they did not earn
+        is taken from this account. What is left of `asset` and of the tokens in `sweep` is sent to it.
         """
         return take_flash_loan(self, asset, amount, calls, sweep)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
     def data(self) -> AccountData:
-        """Collateral, debt and health, all reserves together, at the oracle's prices."""
+        """Return total collateral, debt and health factor, at the oracle's prices."""
         with prices_explained(self.market, self.address):
             return AccountData(*self.market.pool.getUserAccountData(self.address))
 
     @property
     def health_factor(self) -> Decimal:
-        """Below 1 anybody may liquidate. Infinite without debt; `data().health_factor_wad` is the pool's integer."""
+        """Health factor: below 1 the account can be liquidated, infinite without debt.
+
+        `data().health_factor_wad` is the pool's integer.
+        """
         wad = self.data().health_factor_wad
         return Decimal("Infinity") if wad == NO_DEBT else fraction(wad, 18)
 
     @property
     def liquidatable(self) -> bool:
-        """Whether anybody may liquidate: the health factor is below 1."""
+        """Whether the health factor is below 1."""
         return self.data().liquidatable
 
     @property
     def emode(self) -> int:
-        """The efficiency mode the account has chosen; 0 is none."""
+        """Efficiency mode of the account; 0 is none."""
         category: int = self.market.pool.getUserEMode(self.address)
         return category
 
     def supplied(self, asset: AddressLike) -> int:
-        """What it has supplied of `asset`, interest up to now included."""
+        """Return the supplied amount of `asset`, with interest up to now."""
         return self.market.a_token(asset).balance_of(self.address)
 
     def debt(self, asset: AddressLike) -> int:
-        """What it owes of `asset` at the variable rate, interest up to now included."""
+        """Return the variable-rate debt in `asset`, with interest up to now."""
         return self.market.variable_debt_token(asset).balance_of(self.address)
 
     def balance(self, asset: AddressLike) -> int:
-        """What it holds of `asset` outside the market."""
+        """Return the wallet balance of `asset`."""
         return self.market.token(asset).balance_of(self.address)
 
     def position(self) -> Position:
-        """Every reserve the account has something in, with the price at which it would be liquidated."""
+        """Return every reserve in use, with its liquidation price."""
         with prices_explained(self.market, self.address):
             lines, totals, emode = self._lines(), self.data(), self.emode
         holdings = [line.holding for line in lines]
@@ -239,10 +241,10 @@ class AaveAccount:
         return Position(assets, totals, emode)
 
     def liquidation_price_usd_e8(self, asset: AddressLike) -> int | None:
-        """The price of the collateral `asset`, in US dollars with eight decimals, where liquidation begins.
+        """Return the price of the collateral `asset` at which liquidation begins, in USD with 8 decimals.
 
-        At it the health factor is below 1, one higher it is not, if every other price stays. None where no price of
-        `asset` makes that difference: no debt, not used as collateral, or the rest is enough or too little in any case.
+        At this price the health factor is below 1 and one unit above it is not, all other prices unchanged. None if no
+        price of `asset` makes that difference: no debt, not used as collateral, or the rest decides alone.
         """
         address = self.market.address_of(asset)
         with prices_explained(self.market, self.address):
@@ -254,7 +256,7 @@ class AaveAccount:
         return liquidation_price(holdings, index, rule_of(holdings, self.data().health_factor_wad))
 
     def _holdings(self, asset: AddressLike) -> tuple[list[Holding], int | None]:
-        """What health is computed from, and where in it `asset` is; None where the account has nothing there."""
+        """Return the inputs of the health factor and the index of `asset` in them, None without a position there."""
         lines, address = self._lines(), self.market.address_of(asset)
         return [line.holding for line in lines], _index(lines, address)
 
@@ -309,7 +311,7 @@ class AaveAccount:
     def _pay(
         self, token: bytes, amount: int, act: Callable[[], Receipt], taken: Callable[[Receipt], int] | None = None
     ) -> Receipt:
-        """`act` with `amount` of `token` approved; `taken` says how much of it was needed, where that may be less."""
+        """Run `act` with `amount` of `token` approved; `taken` computes how much of it was needed, if less."""
         asset, pool = Erc20(self._fork, token), self.market.pool.address
         if asset.balance_of(self.address) < amount:
             done = rehearsed(asset, self.address, pool, amount, act)

@@ -1,4 +1,4 @@
-"""Flash loans of Aave V3, taken by a small contract that makes the caller's calls while it holds the tokens."""
+"""Aave V3 flash loans, taken by a helper contract that makes the caller's calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mayavi.protocols.aave.account import AaveAccount
 
 Call = tuple[AddressLike, bytes]
-"""A call during a flash loan: its target and its calldata."""
+"""Call during a flash loan: target and calldata."""
 
 MOST_CALLS, LONGEST_CALLDATA = 16, 1_024
 
@@ -35,14 +35,14 @@ _FORM = 'calls are pairs of target and calldata: `[("USDC", token.approve.encode
 
 
 class FlashLoan(NamedTuple):
-    """A flash loan that was paid back, and what it cost."""
+    """Repaid flash loan and its cost."""
 
     receipt: Receipt
     premium: int
 
 
 def flash_borrower(fork: Fork) -> bytes:
-    """The contract that takes flash loans and makes their calls; put on the fork when it is first asked for."""
+    """Return the helper contract that takes flash loans, deployed on first use."""
     if not fork.code(_PLACE):
         from mayavi.worlds.artifacts import ArtifactStore
 
@@ -53,7 +53,7 @@ def flash_borrower(fork: Fork) -> bytes:
 def take_flash_loan(
     account: AaveAccount, asset: AddressLike, amount: int, calls: Sequence[Call], sweep: Sequence[AddressLike]
 ) -> FlashLoan:
-    """See `AaveAccount.flash_loan`."""
+    """Implementation of `AaveAccount.flash_loan`."""
     market, fork, sender = account.market, account.market.fork, account.address
     token, amount = market.token(asset), above_zero(amount, "a flash loan")
     made, tokens = _calls(fork, calls), _tokens(fork, sweep)
@@ -82,7 +82,7 @@ def take_flash_loan(
 
 
 def _calls(fork: Fork, calls: Any) -> list[tuple[bytes, bytes]]:
-    """Targets and calldata; a target without code would take any call for a success, so it is refused."""
+    """Resolve targets; refuse targets without code, to which any call would succeed."""
     if isinstance(calls, str | bytes) or not isinstance(calls, Sequence):
         raise BadArgument(f"the calls of a flash loan are {calls!r}, not a list of calls", _FORM)
     made = []
@@ -119,7 +119,7 @@ def _told(
     made: list[tuple[bytes, bytes]],
     calldata: bytes,
 ) -> CallReverted:
-    """`error` with what failed: a call and which, or the way back because of what the calls left."""
+    """Return `error` with the failing call, or with what the calls left short of the repayment."""
     fork = account.market.fork
     frames = fork.trace(_PLACE, calldata, sender=account.address).walk()
     inside = next((each for each in frames if each.to == _PLACE and each.input[:4] == _EXECUTE_OPERATION), None)

@@ -1,7 +1,7 @@
-"""Why an Aave pool refuses, told with what the pool and the account have now.
+"""Explain Aave reverts with the current figures of the pool and the account.
 
-The pool gives a code, which stands for several causes or leaves the figures out. They are read after a failure, so an
-action that succeeds pays nothing for them.
+The pool's error code can have several causes and carries no figures. They are read only after a failure, so a
+successful action pays nothing for them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from mayavi.protocols.aave.market import AaveV3
 
 Told = tuple[str, str | None]
-"""What is the matter, and what to do about it."""
+"""Cause of a revert, and a hint what to do about it."""
 
 
 def explained(account: AaveAccount, error: CallReverted, function: str, arguments: Sequence[Any]) -> CallReverted:
-    """`error` of a function of the pool, with the cause in this very case where it can be told."""
+    """Return `error` of a pool function with the cause in this case, if it can be determined."""
     reason = error.reason
     if not isinstance(reason, Reason):
         return error
@@ -49,7 +49,7 @@ def explained(account: AaveAccount, error: CallReverted, function: str, argument
 
 
 def retold(error: CallReverted, meaning: str, hint: str | None) -> CallReverted:
-    """`error` with another sentence for its reason."""
+    """Return `error` with `meaning` as its reason."""
     old = error.reason
     assert isinstance(old, Reason)
     kind = old.kind if old.kind == "custom" else "aave"
@@ -60,9 +60,9 @@ def retold(error: CallReverted, meaning: str, hint: str | None) -> CallReverted:
 
 @contextmanager
 def prices_explained(market: AaveV3, concerned: bytes | None = None) -> Iterator[None]:
-    """A read inside that fails for want of a price says of which, instead of «no reason given».
+    """Context manager that names the missing price if a read fails without a reason.
 
-    `concerned` is the asset or the account that is read, where it is one.
+    `concerned` is the asset or account being read, if it is a single one.
     """
     try:
         yield
@@ -74,10 +74,10 @@ def prices_explained(market: AaveV3, concerned: bytes | None = None) -> Iterator
 
 
 def rehearsed(asset: Erc20, payer: bytes, spender: bytes, amount: int, act: Callable[[], Receipt]) -> Receipt | None:
-    """What `act` would come to if `payer` had `amount` of `asset`; nothing of it stays.
+    """Simulate `act` as if `payer` held `amount` of `asset`; the fork is restored afterwards.
 
-    What Aave would refuse in any case is raised: it is the better reason than a balance. None where that cannot be
-    tried, or where the amount is beyond everything.
+    Raises what Aave would refuse regardless of the balance, which is the better reason. None if the simulation is
+    impossible or the amount exceeds every balance.
     """
     try:
         with asset.fork.rehearsal():
@@ -96,7 +96,7 @@ def rehearsed(asset: Erc20, payer: bytes, spender: bytes, amount: int, act: Call
 
 
 def _unpriced(market: AaveV3, concerned: bytes | None) -> Told | None:
-    """Assets the oracle reverts for, with the feeds it asks: those of `concerned`, else all."""
+    """Find assets whose oracle price reverts, with their feeds: those of `concerned`, else all."""
     oracle, fork, without = market.oracle, market.fork, []
     for address in market.pool.getReservesList():
         try:
@@ -115,7 +115,7 @@ def _unpriced(market: AaveV3, concerned: bytes | None) -> Told | None:
 
 
 def _no_cash(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Told | None:
-    """The tokens that were lent out cannot be paid out, which is the token's refusal and not the pool's."""
+    """Cause if the pool lacks the tokens to pay out; the revert then comes from the token, not the pool."""
     if function not in ("borrow", "withdraw"):
         return None
     asset, wanted = arguments[:2]
@@ -123,7 +123,7 @@ def _no_cash(account: AaveAccount, function: str, arguments: Sequence[Any]) -> T
 
 
 def no_cash(market: AaveV3, asset: bytes, wanted: int) -> Told | None:
-    """The sentence where the pool has less than `wanted`."""
+    """Cause if the pool holds less than `wanted`."""
     token = Erc20(market.fork, asset)
     there = token.balance_of(market.reserve_data(asset).aToken)
     if there >= wanted:
@@ -312,7 +312,7 @@ def _configuration(market: AaveV3, address: bytes) -> Configuration:
 
 
 def _collateral(account: AaveAccount) -> dict[str, Configuration]:
-    """What the account uses as collateral, by symbol."""
+    """Return the account's enabled collateral, by symbol."""
     market = account.market
     flags: int = market.pool.getUserConfiguration(account.address)
     reserves = [(address, market.reserve_data(address)) for address in market.pool.getReservesList()]
@@ -321,7 +321,7 @@ def _collateral(account: AaveAccount) -> dict[str, Configuration]:
 
 
 def _idle(account: AaveAccount) -> dict[str, Configuration]:
-    """What the account has supplied and could use as collateral, but does not."""
+    """Return supplied assets that could be collateral but are not enabled."""
     market, used = account.market, _collateral(account)
     own = {at: _configuration(market, at) for at in market.pool.getReservesList() if account.supplied(at)}
     idle = {_symbol(market, at): each for at, each in own.items() if each.liquidation_threshold_bps and each.ltv_bps}
@@ -345,7 +345,7 @@ def _called(mode: EMode) -> str:
 
 
 def _amount(reserve: Reserve, amount: int) -> str:
-    """For people, rounded down to six decimals."""
+    """Format an amount, rounded down to six decimals."""
     unit = int(10 ** max(0, reserve.decimals - 6))
     return f"{format_units(amount // unit * unit, reserve.decimals)} {reserve.symbol}"
 

@@ -1,9 +1,9 @@
-"""Where Chainlink's aggregators keep their rounds, found by looking and never guessed.
+"""Write price rounds into the storage of Chainlink aggregators.
 
-A report of the oracles cannot be forged on a fork, but what it leaves behind can be written: one entry in the mapping
-of rounds and the number of the latest round. Three forms of an entry are known: one word in the off-chain reporting
-aggregators of both generations, two words in the older FluxAggregator. A form is taken for the aggregator's own only
-where it reproduces the latest round bit by bit, a place for the number only where the contract answers to it.
+An oracle report cannot be forged on a fork, but its effect can be written: one entry in the mapping of rounds, and the
+number of the latest round. Three entry formats are known: one word in the off-chain reporting (OCR) aggregators of both
+generations, two words in the older FluxAggregator. A format is used only if it reproduces the latest round bit for bit,
+a counter slot only if the contract reports the changed number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
 PHASE_BITS = 64
-"""A proxy's round number is the number of its aggregator, shifted by so many bits, plus the aggregator's own."""
+"""A proxy's round id is its aggregator's phase shifted left by this many bits, plus the aggregator's round."""
 
 _MAPPING_SLOTS = 256  # the aggregators known have theirs at 43, 44 and 9
 _ANSWER_MASK = 2**192 - 1
@@ -26,7 +26,7 @@ _LATEST_ROUND_DATA = bytes.fromhex("feaf968c")
 
 
 class Round(NamedTuple):
-    """A round as a feed tells it; times are seconds since 1970."""
+    """Round reported by a feed; times are Unix times."""
 
     round_id: int
     answer: int
@@ -36,9 +36,9 @@ class Round(NamedTuple):
 
 
 def post_round(fork: Fork, feed: bytes, aggregator: bytes, latest: Round, following: Round) -> None:
-    """Write `following` after `latest`, the round that `feed` tells now, as if oracles had reported to `aggregator`.
+    """Write round `following` after `latest`, as if oracles had reported it to `aggregator`.
 
-    `StateError` where the aggregator keeps its rounds in another way; then nothing has changed.
+    Raises `StateError`, with nothing changed, if the storage layout is not known.
     """
     slots = set(dict(fork.touched(feed, _LATEST_ROUND_DATA)).get(aggregator, ()))
     entry = _entry_of(fork, aggregator, slots, latest)
@@ -56,17 +56,17 @@ def post_round(fork: Fork, feed: bytes, aggregator: bytes, latest: Round, follow
 
 
 def _one_time(round: Round) -> list[int]:
-    """Off-chain reporting, first generation: one time beside the answer."""
+    """First-generation OCR: one time beside the answer."""
     return [round.updated_at << 192 | round.answer & _ANSWER_MASK]
 
 
 def _two_times(round: Round) -> list[int]:
-    """Off-chain reporting, second generation: the times of observation and of transmission beside the answer."""
+    """Second-generation OCR: times of observation and transmission beside the answer."""
     return [round.updated_at << 224 | round.started_at << 192 | round.answer & _ANSWER_MASK]
 
 
 def _two_words(round: Round) -> list[int]:
-    """FluxAggregator: the answer, then the times and the round in which it was given."""
+    """FluxAggregator: the answer, then the times and the round it was answered in."""
     answered_in = _own_number(round.answered_in_round)
     return [round.answer % 2**256, answered_in << 128 | round.updated_at << 64 | round.started_at]
 
@@ -76,7 +76,7 @@ _FORMS: tuple[_Words, ...] = (_one_time, _two_times, _two_words)
 
 
 def _entry_of(fork: Fork, aggregator: bytes, slots: set[int], latest: Round) -> tuple[int, _Words] | None:
-    """The slot of the mapping of rounds and the form of its entries."""
+    """Find the slot of the mapping of rounds and the format of its entries."""
     for mapping in range(_MAPPING_SLOTS):
         place = _place(mapping, latest.round_id)
         if place not in slots:
@@ -92,7 +92,7 @@ def _entry_of(fork: Fork, aggregator: bytes, slots: set[int], latest: Round) -> 
 def _counter_write(
     fork: Fork, feed: bytes, aggregator: bytes, slots: set[int], latest: int, following: int
 ) -> dict[int, int] | None:
-    """The write after which `feed` speaks of the round `following`: 32 bits of a slot it shares with other things."""
+    """Find the write that makes `following` the latest round of `feed`: 32 bits of a shared slot."""
     old, new = _own_number(latest), _own_number(following)
     for slot in sorted(slots):
         word = fork.storage(aggregator, slot)
@@ -116,7 +116,7 @@ def _answers_to(fork: Fork, feed: bytes, aggregator: bytes, slot: int, word: int
 
 
 def _own_number(round_id: int) -> int:
-    """The aggregator's own number of a round that its proxy numbers too."""
+    """Return the aggregator's round number, without the proxy's phase."""
     return round_id & (1 << PHASE_BITS) - 1
 
 

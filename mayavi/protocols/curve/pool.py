@@ -1,12 +1,12 @@
-"""Curve: a StableSwap pool of two or more pegged coins, to trade on and to provide liquidity to.
+"""Curve StableSwap pool: exchanges and liquidity.
 
     pool = CurveStableSwap(fork, "Curve.3pool")
     pool.quote("DAI", "USDC", 1_000 * 10**18)
     pool.exchange("DAI", "USDC", 1_000 * 10**18, sender=alice).received
     pool.add_liquidity({"DAI": 10**21, "USDT": 10**9}, sender=alice).minted
 
-Coins are symbols, addresses or indexes of the pool; amounts count smallest units. Each action approves by itself what
-it needs and checks balances first. One that fails raises an `ExecutionError` and leaves everything as it was.
+Coins are symbols, addresses or indexes of the pool; amounts are in smallest units. Each action approves what it needs
+and checks balances first. An action that fails raises an `ExecutionError` and leaves the fork unchanged.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _MAX_A = 10**6
 
 
 class Exchanged(NamedTuple):
-    """What came of an exchange: what the buyer got of the other coin."""
+    """Result of an exchange: amount of the coin bought."""
 
     received: int
     receipt: Receipt
 
 
 class LiquidityAdded(NamedTuple):
-    """What came of a deposit: the LP tokens it gave."""
+    """Result of a deposit: LP tokens minted."""
 
     minted: int
     receipt: Receipt
 
 
 class LiquidityRemoved(NamedTuple):
-    """What came of a withdrawal: what was received of each coin, in the pool's order, and the LP tokens it cost."""
+    """Result of a withdrawal: amount received per coin, in the pool's order, and LP tokens burned."""
 
     received: tuple[int, ...]
     burned: int
@@ -55,16 +55,16 @@ class LiquidityRemoved(NamedTuple):
 
 
 class CurveStableSwap(StableSwapViews):
-    """A plain StableSwap pool: `pool` is a name of `fork.labels` such as `Curve.3pool`, or an address.
+    """Plain StableSwap pool, by a label such as `Curve.3pool` or an address.
 
-    The 2020 pools do not tell which token their shares are. It is taken from the label `<pool>.LP`, else from the pool
-    where it tells, else from `lp_token`.
+    The 2020 pools do not name their LP token. It is taken from the label `<pool>.LP`, else from the pool if it names
+    it, else from `lp_token`.
     """
 
     # -- acting -------------------------------------------------------------------------------------------------------
 
     def exchange(self, coin_in: Coin, coin_out: Coin, dx: int, min_out: int = 0, *, sender: AddressLike) -> Exchanged:
-        """Sell `dx` of `coin_in` for `coin_out`; reverts where the pool would give less than `min_out`."""
+        """Sell `dx` of `coin_in` for `coin_out`; reverts if the pool would pay less than `min_out`."""
         i, j = self._pair(coin_in, coin_out)
         user, bought, least = address_on(self.fork, sender), self.coins[j], word(min_out)
         dx = self._sold(i, dx)
@@ -77,7 +77,7 @@ class CurveStableSwap(StableSwapViews):
         return Exchanged(moved[0], receipt)
 
     def add_liquidity(self, amounts: Amounts, min_mint: int = 0, *, sender: AddressLike) -> LiquidityAdded:
-        """Deposit `amounts` for at least `min_mint` LP tokens. What is out of proportion pays a fee."""
+        """Deposit `amounts` for at least `min_mint` LP tokens. Imbalanced deposits pay a fee."""
         wanted, user, least = self._amounts(amounts), address_on(self.fork, sender), word(min_mint)
         if not any(wanted):
             raise ActionRefused("a deposit of nothing gives no LP tokens", "give an amount above zero")
@@ -92,7 +92,7 @@ class CurveStableSwap(StableSwapViews):
     def remove_liquidity(
         self, lp_amount: int | None = None, min_amounts: Amounts | None = None, *, sender: AddressLike
     ) -> LiquidityRemoved:
-        """Give `lp_amount`, or all there is, back for every coin in proportion, at no fee, even on a killed pool."""
+        """Burn `lp_amount` (default: all) for every coin in proportion. No fee; works on a killed pool."""
         user, least = address_on(self.fork, sender), self._amounts({} if min_amounts is None else min_amounts)
         shares = self._shares(lp_amount, user)
 
@@ -105,9 +105,9 @@ class CurveStableSwap(StableSwapViews):
     def remove_liquidity_one_coin(
         self, lp_amount: int | None, coin: Coin, min_out: int = 0, *, sender: AddressLike
     ) -> LiquidityRemoved:
-        """Give `lp_amount`, or with None all there is, back for one coin alone, of which at least `min_out`.
+        """Burn `lp_amount` (None: all) for at least `min_out` of one coin.
 
-        A fee on imbalance is paid.
+        Pays the fee on imbalance.
         """
         user, i, least = address_on(self.fork, sender), self.index(coin), word(min_out)
         shares = self._shares(lp_amount, user)
@@ -119,7 +119,7 @@ class CurveStableSwap(StableSwapViews):
     def remove_liquidity_imbalance(
         self, amounts: Amounts, max_burn: int | None = None, *, sender: AddressLike
     ) -> LiquidityRemoved:
-        """Take exactly `amounts` for at most `max_burn` LP tokens, by default all that `sender` has."""
+        """Withdraw exactly `amounts` for at most `max_burn` LP tokens (default: all of the sender's)."""
         user, wanted = address_on(self.fork, sender), self._amounts(amounts)
         if not any(wanted):
             raise ActionRefused("a withdrawal of nothing moves nothing", "give an amount above zero")
@@ -139,9 +139,9 @@ class CurveStableSwap(StableSwapViews):
         return self._remove("remove_liquidity_imbalance", (wanted, most), (wanted, _EVERYTHING), user, hint)
 
     def ramp_a(self, future_a: int, future_time: int, *, sender: AddressLike | None = None) -> Receipt:
-        """Let A move to `future_a` until `future_time` (seconds since 1970), as the owner or as `sender`.
+        """Ramp A to `future_a` until the Unix time `future_time`, as the owner or as `sender`.
 
-        The pool asks for a day or more, since the last ramp and until the end of this one, and a factor of ten at most.
+        The pool requires at least a day since the last ramp and until the end of this one, and at most a factor of ten.
         """
         target, end = word(future_a, "A"), word(future_time, "time")
         a, now, began = self.a, self.fork.timestamp, self.ramp.initial_time
@@ -154,7 +154,7 @@ class CurveStableSwap(StableSwapViews):
         return self._administer("ramp_A", (target, end), sender, [hint for kept, hint in rules if not kept])
 
     def stop_ramp_a(self, *, sender: AddressLike | None = None) -> Receipt:
-        """Let A stay where it is now, as the owner or as `sender`."""
+        """Stop the ramp of A, as the owner or as `sender`."""
         return self._administer("stop_ramp_A", (), sender, [])
 
     # -- inside -------------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class CurveStableSwap(StableSwapViews):
         measured: Sequence[Erc20],
         hint: Callable[[list[int]], str],
     ) -> tuple[list[int], Receipt]:
-        """Send `function` and say what it moved of `measured`; where its limits do not hold, what it would move."""
+        """Send `function` and return the changes of `measured`; on a limit error, hint at the possible ones."""
 
         def moved(arguments: tuple[object, ...]) -> tuple[list[int], Receipt]:
             before = [token.balance_of(user) for token in measured]

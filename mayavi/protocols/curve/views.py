@@ -1,4 +1,4 @@
-"""What a StableSwap pool of Curve is, what it holds, and what it would give."""
+"""Read-only side of a Curve StableSwap pool: coins, balances, parameters and quotes."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
 Coin = int | AddressLike
-"""A coin of a pool: its index there, its symbol or its address."""
+"""Coin of a pool: its index, symbol or address."""
 Amounts = Mapping[str, int] | Sequence[int]
-"""Amounts of a pool's coins: by symbol, those left out being zero, or one for each coin in the pool's order."""
+"""Amounts of a pool's coins: by symbol, missing ones being zero, or one per coin in the pool's order."""
 
 MAX_COINS = 8
 _FEE_DECIMALS = 10
@@ -43,10 +43,9 @@ _PREFIX = "Curve."
 
 
 class Ramp(NamedTuple):
-    """How A moves: in a straight line from one value and time to the other, then it stays.
+    """Linear ramp of A between two values and times; afterwards A stays.
 
-    Times are seconds since 1970. Pools that keep A with more digits (those since 2021 have two more) give the two
-    values with these.
+    Times are Unix times. Pools that store A with extra digits (two since 2021) report both values with them.
     """
 
     initial_a: int
@@ -56,7 +55,7 @@ class Ramp(NamedTuple):
 
 
 class StableSwapViews:
-    """What a StableSwap pool is, holds and would give; `CurveStableSwap` has all of it and acts."""
+    """Read-only StableSwap pool; `CurveStableSwap` adds the actions."""
 
     def __init__(self, fork: Fork, pool: AddressLike = "Curve.3pool", *, lp_token: AddressLike | None = None) -> None:
         require_fork(fork, "CurveStableSwap")
@@ -69,7 +68,7 @@ class StableSwapViews:
 
     @cached_property
     def coins(self) -> tuple[Erc20, ...]:
-        """The coins, in the pool's order."""
+        """Coins, in the pool's order."""
         contract = self.fork.contract(self.address, COINS)
         found: list[Erc20] = []
         for i in range(MAX_COINS):
@@ -86,17 +85,17 @@ class StableSwapViews:
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """The coins' symbols, in the pool's order."""
+        """Symbols of the coins, in the pool's order."""
         return tuple(coin.symbol for coin in self.coins)
 
     @cached_property
     def contract(self) -> Contract:
-        """The pool itself."""
+        """Pool contract."""
         return self.fork.contract(self.address, pool_abi(len(self.coins)))
 
     @cached_property
     def lp_token(self) -> Erc20:
-        """The token of the pool's shares."""
+        """LP token of the pool."""
         if self._given_lp_token is not None:
             return Erc20(self.fork, self._given_lp_token)
         if f"{self.name}.LP" in self.fork.labels:
@@ -111,11 +110,11 @@ class StableSwapViews:
 
     @property
     def name(self) -> str:
-        """Its name in `fork.labels`, else its address."""
+        """Label of the pool, else its address."""
         return self.fork.name(self.address)
 
     def index(self, coin: Coin) -> int:
-        """The number a coin has in this pool; `UnknownName` with the nearest where it is none of it."""
+        """Return the index of a coin; raise `UnknownName` with the nearest names if the pool has no such coin."""
         if isinstance(coin, int):
             if 0 <= coin < len(self.coins):
                 return coin
@@ -134,72 +133,72 @@ class StableSwapViews:
 
     @property
     def balances(self) -> tuple[int, ...]:
-        """What belongs to the shares, coin by coin."""
+        """Balances that belong to the LP tokens, per coin."""
         return tuple(self.contract.balances(i) for i in range(len(self.coins)))
 
     @property
     def admin_balances(self) -> tuple[int, ...]:
-        """What the pool holds beyond that: fees that the administrator has not collected yet."""
+        """Uncollected admin fees, per coin."""
         return tuple(self.contract.admin_balances(i) for i in range(len(self.coins)))
 
     @property
     def lp_supply(self) -> int:
-        """All shares there are, with 18 decimals."""
+        """Supply of LP tokens, with 18 decimals."""
         return self.lp_token.total_supply
 
     @property
     def a(self) -> int:
-        """The amplification at this moment: the higher, the flatter the price around balance."""
+        """Current amplification: the higher, the flatter the price around balance."""
         amplification: int = self.contract.A()
         return amplification
 
     @property
     def ramp(self) -> Ramp:
-        """Where A comes from and where it goes."""
+        """Ramp of A."""
         pool = self.contract
         return Ramp(pool.initial_A(), pool.future_A(), pool.initial_A_time(), pool.future_A_time())
 
     @property
     def fee_e10(self) -> int:
-        """What an exchange costs, in units of 1e-10 of what is bought."""
+        """Exchange fee in units of 1e-10 of the amount bought."""
         fee: int = self.contract.fee()
         return fee
 
     @property
     def fee(self) -> Decimal:
-        """The same as a fraction: 0.0001 is 0.01 %."""
+        """Exchange fee as a fraction: 0.0001 is 0.01 %."""
         return from_units(self.fee_e10, _FEE_DECIMALS)
 
     @property
     def admin_fee_e10(self) -> int:
-        """The administrator's part of fees, in units of 1e-10."""
+        """Admin share of the fees, in units of 1e-10."""
         fee: int = self.contract.admin_fee()
         return fee
 
     @property
     def virtual_price_wad(self) -> int:
-        """What a share is worth while all coins are at par, with 18 decimals. Only fees and donations raise it."""
+        """Value of an LP token with all coins at par, with 18 decimals. Only fees and donations raise it."""
         price: int = self.contract.get_virtual_price()
         return price
 
     @property
     def virtual_price(self) -> Decimal:
-        """The same for people."""
+        """`virtual_price_wad` as a decimal."""
         return from_units(self.virtual_price_wad, _WAD_DECIMALS)
 
     @property
     def owner(self) -> bytes:
-        """Who may change A and the fees."""
+        """Account that may change A and the fees."""
         owner: bytes = self.contract.owner()
         return owner
 
     # -- quotes -------------------------------------------------------------------------------------------------------
 
     def quote(self, coin_in: Coin, coin_out: Coin, dx: int) -> int:
-        """What the pool says `dx` of `coin_in` would buy, fee included.
+        """Return the pool's quote for selling `dx` of `coin_in`, fee included.
 
         The pool rounds a quote after the fee and an exchange before it, so `exchange` may give one smallest unit less
-        of a coin with fewer than 18 decimals. A fee that a coin takes on transfers is not in it.
+        of a coin with fewer than 18 decimals. Transfer fees of a coin are not included.
         """
         i, j = self._pair(coin_in, coin_out)
         dx = self._sold(i, dx)
@@ -210,7 +209,7 @@ class StableSwapViews:
         return dy
 
     def quote_many(self, coin_in: Coin, coin_out: Coin, amounts: Iterable[int]) -> list[int]:
-        """`quote` for each of `amounts`, all on the pool as it stands, in one kernel call."""
+        """Quote each of `amounts` on the current state, in one kernel call."""
         i, j = self._pair(coin_in, coin_out)
         sold = [self._sold(i, dx) for dx in _listed(amounts)]
         outputs = self.fork.call_many(self.address, [self.contract.get_dy.encode(i, j, dx) for dx in sold], check=False)
@@ -221,9 +220,9 @@ class StableSwapViews:
         ]
 
     def price_impact(self, coin_in: Coin, coin_out: Coin, dx: int) -> Decimal:
-        """How much worse the price of `dx` is than that of a millionth of the pool, as a fraction with 18 decimals.
+        """Return how much worse the price of `dx` is than that of a millionth of the pool, as a fraction.
 
-        Fees cancel out.
+        Has 18 decimals. Fees cancel out.
         """
         i, j = self._pair(coin_in, coin_out)
         small: int = max(10 ** self.coins[i].decimals, self.contract.balances(i) // 10**6)
@@ -238,17 +237,17 @@ class StableSwapViews:
             return impact.quantize(_IMPACT_STEP)
 
     def quote_add(self, amounts: Amounts) -> int:
-        """The LP tokens a deposit would give **without** the fee on imbalance: an upper bound of `minted`."""
+        """Return the LP tokens of a deposit **without** the fee on imbalance: an upper bound of `minted`."""
         shares: int = self.contract.calc_token_amount(self._amounts(amounts), True)
         return shares
 
     def quote_remove(self, amounts: Amounts) -> int:
-        """The LP tokens that taking exactly `amounts` would cost **without** fees: a lower bound of `burned`."""
+        """Return the LP tokens for taking exactly `amounts` **without** fees: a lower bound of `burned`."""
         shares: int = self.contract.calc_token_amount(self._amounts(amounts), False)
         return shares
 
     def quote_remove_one(self, lp_amount: int, coin: Coin) -> int:
-        """What `remove_liquidity_one_coin` would give, fees included: exact, but for a coin's own transfer fee."""
+        """Return the result of `remove_liquidity_one_coin`, fees included: exact but for a coin's transfer fee."""
         i, shares = self.index(coin), word(lp_amount)
         try:
             dy: int = self.contract.calc_withdraw_one_coin(shares, i)
@@ -297,7 +296,7 @@ class StableSwapViews:
 
 
 def pools_of(fork: Fork) -> list[str]:
-    """The pools that have a name on `fork`: `Curve.3pool` …"""
+    """Return the labelled pools on `fork`: `Curve.3pool` …"""
     return [label for label in fork.labels if label.startswith(_PREFIX) and "." not in label.removeprefix(_PREFIX)]
 
 

@@ -1,4 +1,4 @@
-"""Uniswap V3: pools, quotes, swaps and positions."""
+"""Uniswap V3 pools, quotes, swaps and positions."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ PoolLike = UniswapV3Pool | AddressLike | Sequence[AddressLike | int]
 
 
 class Quote(NamedTuple):
-    """What a swap would do now. Prices and crossings have an entry for each pool, in the order of the route.
+    """Result a swap would have now. Prices and crossings have one entry per pool of the route.
 
-    Where a pool runs out of liquidity, less than `amount_in` is spent; `Swap.amount_in` tells how much was.
+    If a pool runs out of liquidity, less than `amount_in` is spent; `Swap.amount_in` is the actual amount.
     """
 
     amount_in: int
@@ -63,7 +63,7 @@ class Quote(NamedTuple):
 
 
 class Swap(NamedTuple):
-    """What a swap did: the amounts that moved, and its receipt."""
+    """Result of a swap: amounts moved, and the receipt."""
 
     amount_in: int
     amount_out: int
@@ -71,11 +71,11 @@ class Swap(NamedTuple):
 
 
 class UniswapV3:
-    """Uniswap V3 on the chain that `fork` stands on. Tokens are names of `fork.labels` or addresses.
+    """Uniswap V3 on the fork's chain. Tokens are labels of the fork or addresses.
 
-    A route is `("WETH", "USDC", 500)`, or tokens and fees in turn: `("WBTC", 3000, "WETH", 500, "USDC")`; fees count
-    millionths. Amounts are integers in the token's smallest unit. Swaps approve what they need and no more; one that
-    fails leaves everything as it was. The native coin is traded as its wrapped token.
+    A route is `("WETH", "USDC", 500)`, or tokens and fees in turn: `("WBTC", 3000, "WETH", 500, "USDC")`; fees are in
+    millionths. Amounts are integers in the token's smallest unit. Swaps approve exactly what they need; one that fails
+    leaves the fork unchanged. The native coin trades as its wrapped token.
 
         uni = UniswapV3(fork)
         quote = uni.quote_exact_input(("WETH", "USDC", 500), 10**18)
@@ -97,7 +97,7 @@ class UniswapV3:
     # -- pools --------------------------------------------------------------------------------------------------------
 
     def pool(self, token: AddressLike, other: AddressLike, fee: int) -> UniswapV3Pool:
-        """The pool of two tokens, in either order, with a fee in millionths; `UnknownName` with those there are."""
+        """Return the pool of two tokens, in either order, by its fee; `UnknownName` lists those that exist."""
         route = Route.of(self.fork, (token, other, fee))
         address = self._pool_address(*route.hops[0])
         if address is None:
@@ -105,7 +105,7 @@ class UniswapV3:
         return UniswapV3Pool(self.fork, address)
 
     def pools(self, token: AddressLike, other: AddressLike) -> list[UniswapV3Pool]:
-        """All pools of two tokens, by rising fee."""
+        """Return all pools of two tokens, by rising fee."""
         pair = address_on(self.fork, token), address_on(self.fork, other)
         addresses = (self._pool_address(*pair, fee) for fee in self._fees())
         return [UniswapV3Pool(self.fork, address) for address in addresses if address is not None]
@@ -113,23 +113,23 @@ class UniswapV3:
     # -- quotes -------------------------------------------------------------------------------------------------------
 
     def quote_exact_input(self, route: RouteLike, amount_in: int, *, sqrt_price_limit_x96: int = 0) -> Quote:
-        """What `amount_in` of the route's first token buys. A price limit is for a single pool."""
+        """Quote the output for `amount_in` of the route's first token. A price limit needs a single-pool route."""
         return self.quote_exact_inputs(route, [amount_in], sqrt_price_limit_x96=sqrt_price_limit_x96)[0]
 
     def quote_exact_output(self, route: RouteLike, amount_out: int, *, sqrt_price_limit_x96: int = 0) -> Quote:
-        """What `amount_out` of the route's last token costs. A price limit is for a single pool."""
+        """Quote the cost of `amount_out` of the route's last token. A price limit needs a single-pool route."""
         return self.quote_exact_outputs(route, [amount_out], sqrt_price_limit_x96=sqrt_price_limit_x96)[0]
 
     def quote_exact_inputs(
         self, route: RouteLike, amounts_in: Iterable[int], *, sqrt_price_limit_x96: int = 0
     ) -> list[Quote]:
-        """`quote_exact_input` for many amounts at once, each as if it were the only one."""
+        """Quote many input amounts, each on the current state."""
         return self._quotes(Route.of(self.fork, route), _listed(amounts_in), sqrt_price_limit_x96, exact_input=True)
 
     def quote_exact_outputs(
         self, route: RouteLike, amounts_out: Iterable[int], *, sqrt_price_limit_x96: int = 0
     ) -> list[Quote]:
-        """`quote_exact_output` for many amounts at once, each as if it were the only one."""
+        """Quote many output amounts, each on the current state."""
         return self._quotes(Route.of(self.fork, route), _listed(amounts_out), sqrt_price_limit_x96, exact_input=False)
 
     # -- swaps --------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ class UniswapV3:
     ) -> Swap:
         """Sell `amount_in` of the route's first token for at least `min_amount_out` of its last.
 
-        `recipient` is the sender where none is given, `deadline` (seconds since 1970) this block.
+        `recipient` defaults to the sender, `deadline` (a Unix time) to this block.
         """
         way = Route.of(self.fork, route)
         self._check(way, [amount_in], sqrt_price_limit_x96, exact_input=True)
@@ -167,7 +167,7 @@ class UniswapV3:
     ) -> Swap:
         """Buy `amount_out` of the route's last token for at most `max_amount_in` of its first (default: as quoted).
 
-        `recipient` is the sender where none is given, `deadline` (seconds since 1970) this block.
+        `recipient` defaults to the sender, `deadline` (a Unix time) to this block.
         """
         way = Route.of(self.fork, route)
         needed = self._quotes(way, [amount_out], sqrt_price_limit_x96, exact_input=False)[0].amount_in
@@ -188,21 +188,21 @@ class UniswapV3:
         recipient: AddressLike | None = None,
         deadline: int | None = None,
     ) -> Minted:
-        """Provide liquidity between two ticks: as much as `amounts` allow, such as `{"WETH": 10**18, "USDC": 10**9}`.
+        """Mint a position between two ticks with as much liquidity as `amounts` allow.
 
-        Gives the new position, what it took of both tokens and its liquidity. Only what it takes has to be there: a
-        range around the price uses both tokens in a proportion of its own, one beside it only one of them.
-        `pool.tick_at` finds ticks. `pool` is a pool of this fork, its name or address, or `("WETH", "USDC", 500)`.
+        Returns the position, its liquidity and the amounts of both tokens taken; only these have to be in the sender's
+        balance. A range around the price takes both tokens in its own proportion, a range beside it only one.
+        `pool.tick_at` finds ticks. `pool` is a pool of this fork, its label or address, or `("WETH", "USDC", 500)`.
         """
         found = self._pool_of(pool)
         return mint(found, lower_tick, upper_tick, amounts, sender, min_amounts, recipient, deadline)
 
     def position(self, token_id: int) -> UniswapV3Position:
-        """A position by the number of its token."""
+        """Return a position by its token id."""
         return UniswapV3Position(self.fork, token_id)
 
     def positions_of(self, owner: AddressLike) -> list[UniswapV3Position]:
-        """All positions `owner` holds."""
+        """Return all positions of `owner`."""
         return UniswapV3Position.held_by(self.fork, owner)
 
     # -- inside -------------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class UniswapV3:
     def _explained(
         self, error: CallReverted, what: str, route: Route, exact_input: bool, amount: int, bound: int, limit: int
     ) -> CallReverted | UnknownName:
-        """The error with a message that says what was asked for, and a hint that knows the pools and the amounts."""
+        """Return the error with the request in its message and the pools or amounts in its hint."""
         for hop in route.hops:
             if self._pool_address(*hop) is None:
                 return self._no_pool(*hop)
@@ -346,7 +346,7 @@ def _listed(amounts: object) -> list[int]:
 
 
 def _symbols(label: str) -> list[str]:
-    """The two tokens in a name such as `UniswapV3.WETH/USDC.e.500`."""
+    """Split a label such as `UniswapV3.WETH/USDC.e.500` into its two tokens."""
     return label.removeprefix("UniswapV3.").rpartition(".")[0].split("/")
 
 

@@ -1,4 +1,4 @@
-"""What Uniswap V3 means when it refuses. Its pools revert with codes of a few letters; the sentences are ours."""
+"""Explanations of Uniswap V3's revert codes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NEXT: Final[dict[str, str]] = {
 
 
 def explained(error: CallReverted, what: str, hint: str | None = None) -> CallReverted:
-    """`error` as `<what> reverted: SPL, <what SPL means>`, and with what to do about it."""
+    """Return `error` with the message `<what> reverted: SPL, <meaning of SPL>` and a hint."""
     text = text_of(error)
     said = TEXTS.get(text, "") if len(text) <= _LONGEST_CODE else ""
     return told(error, hint or _NEXT.get(text), what=what, said=said)
