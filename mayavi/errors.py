@@ -39,7 +39,7 @@ class MayaviError(Exception):
         self.message = message
         self.hint = hint
         if hint:
-            self.add_note(hint)  # so that a traceback shows it too
+            self.add_note(hint)  # shown in tracebacks too
 
 
 class UsageError(MayaviError):
@@ -280,7 +280,7 @@ class WorkerError(MayaviError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return the hint `did you mean 'x'?` with up to three close names of `known`, or None."""
-    from difflib import get_close_matches  # only a mistake pays for it
+    from difflib import get_close_matches  # imported only on errors
 
     by_folded: dict[str, str] = {}
     for candidate in known:

@@ -14,7 +14,7 @@ Number = int | float | str | Decimal | Fraction
 MILLION = 10**6
 
 
-def exactly(value: Number, what: str = "a number") -> Fraction:
+def to_fraction(value: Number, what: str = "a number") -> Fraction:
     """Return the exact fraction of the decimal digits; raise `BadArgument` if it is no number."""
     try:
         if isinstance(value, Fraction):
@@ -26,7 +26,7 @@ def exactly(value: Number, what: str = "a number") -> Fraction:
 
 def as_wad(value: Number, what: str = "a health factor") -> int:
     """Return `value` with 18 decimals, truncated; raise `BadArgument` if it is negative."""
-    number = exactly(value, what)
+    number = to_fraction(value, what)
     if number < 0:
         raise BadArgument(f"{what} of {value} is below zero", "give one from zero on")
     return number.numerator * WAD // number.denominator
@@ -34,7 +34,7 @@ def as_wad(value: Number, what: str = "a health factor") -> int:
 
 def as_ppm(value: Number, what: str = "a share") -> int:
     """Return a share in millionths: `0.3` is 300,000; raise `BadArgument` outside 0 to 1."""
-    number = exactly(value, what)
+    number = to_fraction(value, what)
     if not 0 <= number <= 1:
         raise BadArgument(f"{what} of {value} is not from 0 to 1", "0.3 is 30 %")
     return number.numerator * MILLION // number.denominator
@@ -42,7 +42,7 @@ def as_ppm(value: Number, what: str = "a share") -> int:
 
 def units_of(value: Number, decimals: int, what: str = "an amount") -> int:
     """Return whole tokens in smallest units, truncated; raise `BadArgument` if negative."""
-    number = exactly(value, what)
+    number = to_fraction(value, what)
     if number < 0:
         raise BadArgument(f"{what} of {value} is below zero", "give one from zero on")
     return number.numerator * int(10**decimals) // number.denominator

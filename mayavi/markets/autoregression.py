@@ -45,7 +45,7 @@ def autoregress(kept: Floats, first: Floats, shocks: Floats) -> Floats:
         inside = padded.reshape(series, paths, blocks, _BLOCK)
         inside *= (1.0 / powers)[:, None, None, :]
     np.cumsum(inside, axis=3, out=inside)
-    ends = inside[:, :, :, -1].transpose(2, 0, 1).copy()  # of one path and block it would be a view
+    ends = inside[:, :, :, -1].transpose(2, 0, 1).copy()  # would be a view for one path and block
     left = np.repeat(powers[:, -1:], paths, axis=1)
     ends *= left
     carried = np.empty((blocks + 1, series, paths))

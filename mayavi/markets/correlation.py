@@ -78,7 +78,7 @@ class Correlation:
         """Return the correlation of two symbols."""
         return 1.0 if one == other else self.pairs.get((min(one, other), max(one, other)), 0.0)
 
-    def applied(self, shocks: Mapping[str, Floats]) -> dict[str, Floats]:
+    def apply(self, shocks: Mapping[str, Floats]) -> dict[str, Floats]:
         """Correlate independent standard normal `shocks`, by symbol.
 
         The results stay standard normal. An uncorrelated symbol keeps its shocks to the last bit.
@@ -128,6 +128,6 @@ def _cholesky(matrix: list[list[float]]) -> list[list[float]]:
             pivot = factor[column][column]
             line.append(rest / pivot if pivot else 0.0)
         left = 1.0 - sum(value * value for value in line)
-        line.append(math.sqrt(left) if left > _SLACK else 0.0)  # zero: it moves with the ones before it, no more
+        line.append(math.sqrt(left) if left > _SLACK else 0.0)  # zero: fully determined by the symbols before it
         factor.append(line)
     return factor

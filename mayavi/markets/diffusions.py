@@ -98,7 +98,7 @@ def _peg_step(mean_reversions: Floats, volatilities: Floats, step_seconds: float
     """Return the share of each peg's deviation that a step keeps, and the scale of its shocks."""
     years = step_seconds / SECONDS_PER_YEAR
     kept = portable.exp(-mean_reversions * years)
-    slow = mean_reversions * years < 1e-9  # 1 - kept² has no digits left there
+    slow = mean_reversions * years < 1e-9  # 1 - kept² would cancel to nothing
     variance = np.where(slow, years, (1 - kept * kept) / np.where(slow, 1.0, 2 * mean_reversions))
     return kept, volatilities * np.sqrt(variance)
 
@@ -167,7 +167,7 @@ class JumpDiffusion(PriceProcess):
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
         """Return the path driven by `shocks`, with jumps from `rng`."""
         years = step_seconds / SECONDS_PER_YEAR
-        of_counts, of_sizes = rng.spawn(2)  # apart, so that a longer path begins with the shorter one
+        of_counts, of_sizes = rng.spawn(2)  # separate streams, so that a longer path begins with the shorter one
         expected = self.jumps_per_year * years
         if expected > 1e9:
             raise BadArgument(
@@ -183,6 +183,6 @@ class JumpDiffusion(PriceProcess):
 def _along(start: float, log_returns: Floats) -> Floats:
     """Return the prices after each of `log_returns`."""
     sums = np.concatenate((np.zeros(1), np.cumsum(log_returns)))
-    with np.errstate(over="ignore"):  # what overflows is refused with its name, by PricePaths
+    with np.errstate(over="ignore"):  # PricePaths refuses overflows by symbol
         prices: Floats = start * portable.exp(sums)
     return prices

@@ -26,10 +26,10 @@ class Distribution(ABC):
     def sample(self, count: int, rng: np.random.Generator) -> NDArray[Any]:
         """Draw `count` values; `rng` is the only source of randomness and advances."""
         whole("count", count, 0, "how many values to draw")
-        return self._drawn(int(count), rng)
+        return self._draw(int(count), rng)
 
     @abstractmethod
-    def _drawn(self, count: int, rng: np.random.Generator) -> NDArray[Any]: ...
+    def _draw(self, count: int, rng: np.random.Generator) -> NDArray[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Constant(Distribution):
     def __post_init__(self) -> None:
         finite("value", self.value)
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, count: int, rng: np.random.Generator) -> Floats:
         del rng
         return np.full(count, float(self.value))
 
@@ -56,7 +56,7 @@ class Uniform(Distribution):
     def __post_init__(self) -> None:
         _check_bounds(self.low, self.high)
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, count: int, rng: np.random.Generator) -> Floats:
         return np.clip(self.low + (self.high - self.low) * rng.random(count), self.low, self.high)
 
 
@@ -74,7 +74,7 @@ class Normal(Distribution):
         at_least_zero("deviation", self.deviation, "a standard deviation is zero or more")
         _check_likely(self, self.mean, self.deviation, self.low, self.high)
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, count: int, rng: np.random.Generator) -> Floats:
         return _within(lambda n: self.mean + self.deviation * rng.standard_normal(n), count, self.low, self.high)
 
 
@@ -98,7 +98,7 @@ class LogNormal(Distribution):
         high = None if self.high is None else math.log(above_zero("high", self.high))
         _check_likely(self, math.log(self.median), self.sigma, low, high)
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, count: int, rng: np.random.Generator) -> Floats:
         return _within(
             lambda n: self.median * portable.exp(self.sigma * rng.standard_normal(n)), count, self.low, self.high
         )
@@ -123,7 +123,7 @@ class Pareto(Distribution):
             if 1 - (self.minimum / self.high) ** self.alpha < _LEAST_SHARE:
                 raise BadArgument(f"hardly a value is below the bound '{self.high}' of {self}", "widen the bound")
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, count: int, rng: np.random.Generator) -> Floats:
         def draw(n: int) -> Floats:
             above = 1.0 - rng.random(n)  # in (0, 1]
             drawn: Floats = self.minimum * portable.exp(portable.log(above) * (-1.0 / self.alpha))
@@ -154,7 +154,7 @@ class Choice(Distribution):
         if not sum(self.weights):
             raise BadArgument("all weights are zero", "give at least one option a chance")
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> NDArray[Any]:
+    def _draw(self, count: int, rng: np.random.Generator) -> NDArray[Any]:
         weights = self.weights or (1.0,) * len(self.options)
         ends = np.cumsum(np.array(weights, dtype=np.float64))
         drawn = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
@@ -183,25 +183,25 @@ def distribution_of(spec: Spec | Distribution) -> Distribution:
         return Constant(spec)
     if len(spec) != 1:
         raise BadArgument(f"a distribution has one name, not {len(spec)}", "as in {uniform: [1.05, 2.5]}")
-    ((name, given),) = spec.items()
+    ((name, parameters),) = spec.items()
     if name not in DISTRIBUTIONS:
         raise UnknownName.of("distribution", str(name), DISTRIBUTIONS, f"there are {', '.join(DISTRIBUTIONS)}")
     kind: Any = DISTRIBUTIONS[name]
     known = [each.name for each in fields(kind)]
-    if isinstance(given, Mapping):
-        for key in given:
+    if isinstance(parameters, Mapping):
+        for key in parameters:
             if key not in known:
                 raise UnknownName.of(f"parameter of {name}", str(key), known, f"it has {', '.join(known)}")
-        named = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+        named = {key: tuple(value) if isinstance(value, list) else value for key, value in parameters.items()}
         positional: tuple[Any, ...] = ()
     else:
-        many = isinstance(given, Sequence) and not isinstance(given, str)
-        values: tuple[Any, ...] = tuple(given) if many else (given,)  # type: ignore[arg-type]
+        many = isinstance(parameters, Sequence) and not isinstance(parameters, str)
+        values: tuple[Any, ...] = tuple(parameters) if many else (parameters,)  # type: ignore[arg-type]
         positional, named = ((values,) if kind is Choice else values), {}
     try:
         made: Distribution = kind(*positional, **named)
     except TypeError:
-        raise BadArgument(f"'{given}' does not fit {name}", f"it has {', '.join(known)}, in this order") from None
+        raise BadArgument(f"'{parameters}' does not fit {name}", f"it has {', '.join(known)}, in this order") from None
     return made
 
 

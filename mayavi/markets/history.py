@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 
 from mayavi.errors import BadArgument, BadSeries
-from mayavi.markets.moments import say_duration, say_time, to_seconds
 from mayavi.markets.process import Floats, PriceProcess
 from mayavi.markets.series import Series
+from mayavi.markets.timestamps import say_duration, say_time, to_seconds
 from mayavi.numerics.parameters import finite
 
 Fill = Literal["error", "hold", "linear"]

@@ -16,7 +16,7 @@ from mayavi.numerics import portable
 
 _DENSITY_AT_ZERO = 0.3989422804014327  # 1 / √(2π)
 _TERMS = 50
-_FAR = 3.0  # beyond, the continued fraction is exact to the last digits; below, the series is
+_FAR = 3.0  # the continued fraction is accurate above, the series below
 
 
 def upper_tail(x: ArrayLike) -> Floats:
@@ -59,13 +59,13 @@ def _density(values: Floats) -> Floats:
 
 
 @lru_cache(maxsize=256)
-def upper_quantile(chance: float) -> float:
+def upper_quantile(probability: float) -> float:
     """Return the number a standard normal exceeds with the given probability, from 1e-12 to a half."""
-    if not 1e-12 <= chance <= 0.5:
-        raise BadArgument(f"the chance '{chance}' is out of range", "from 1e-12 to a half")
+    if not 1e-12 <= probability <= 0.5:
+        raise BadArgument(f"the probability '{probability}' is out of range", "from 1e-12 to a half")
     low, high = 0.0, 7.2
     while True:
         middle = 0.5 * (low + high)
         if middle in (low, high):
             return middle
-        low, high = (middle, high) if float(upper_tail(middle)) > chance else (low, middle)
+        low, high = (middle, high) if float(upper_tail(middle)) > probability else (low, middle)

@@ -15,7 +15,7 @@ from mayavi.numerics.parameters import above_zero, whole
 from mayavi.numerics.streams import stream
 
 E8 = 10**8
-_CLEAR = 2.0**39  # below, the last place of a product is a ten-thousandth or less
+_CLEAR = 2.0**39  # below, the last place of a product is at most a ten-thousandth
 
 
 class PricePaths(Mapping[str, Floats]):
@@ -38,8 +38,8 @@ class PricePaths(Mapping[str, Floats]):
             self._check(symbol, path)
         lengths = {symbol: len(path) for symbol, path in self._paths.items()}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{symbol} {length}" for symbol, length in lengths.items())
-            raise BadArgument(f"the paths differ in length: {told}", "every symbol has a price at every step")
+            lengths_text = ", ".join(f"{symbol} {length}" for symbol, length in lengths.items())
+            raise BadArgument(f"the paths differ in length: {lengths_text}", "every symbol has a price at every step")
         self.steps = next(iter(lengths.values())) - 1
 
     @classmethod
@@ -69,7 +69,7 @@ class PricePaths(Mapping[str, Floats]):
                         f"{symbol} is correlated, but no chance moves {_named(processes[symbol])}",
                         "correlate those that diffuse, such as GeometricBrownianMotion",
                     )
-            shocks = correlation.applied(shocks)
+            shocks = correlation.apply(shocks)
         paths: dict[str, Floats] = {}
         for symbol in streams:
             if symbol not in start_usd:

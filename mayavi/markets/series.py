@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, BadSeries
-from mayavi.markets.moments import say_time, to_seconds
 from mayavi.markets.process import SECONDS_PER_YEAR, Floats
 from mayavi.markets.table_file import Table, parse_table, read_table
+from mayavi.markets.timestamps import say_time, to_seconds
 from mayavi.numerics import portable
 from mayavi.numerics.parameters import whole
 
@@ -143,18 +143,18 @@ class Series:
         if (steps <= 0).all() and (steps < 0).any():
             runs, hint = ("old to new", "ascending") if backwards else ("new to old", "descending")
             raise BadSeries(f"'{self.file}' runs from {runs}", f"say order='{hint}'")
-        # the place to look at is the one that comes later in the file
+        # report the row that comes later in the file
         at = int(np.flatnonzero(steps <= 0)[-1 if backwards else 0])
         this, before = (at, at + 1) if backwards else (at + 1, at)
         where = f"'{self.file}', {self.place} {self.places[this]}"
-        told = say_time(self.times[this])
+        time = say_time(self.times[this])
         if steps[at] == 0:
             raise BadSeries(
-                f"{where}: {told} is the time of {self.place} {self.places[before]} too",
+                f"{where}: {time} is the time of {self.place} {self.places[before]} too",
                 "remove one of them, or say keep_last=True",
             )
         raise BadSeries(
-            f"{where}: {told} comes after {say_time(self.times[before])} in {self.place} {self.places[before]}",
+            f"{where}: {time} comes after {say_time(self.times[before])} in {self.place} {self.places[before]}",
             f"sort the {self.place}s by time",
         )
 
@@ -188,21 +188,21 @@ def _time(table: Table, place: int, time: object) -> float:
     try:
         return to_seconds(time)
     except (ValueError, OverflowError):
-        told = "there is no time" if time is None or not str(time).strip() else f"'{time}' is no time"
+        problem = "there is no time" if time is None or not str(time).strip() else f"'{time}' is no time"
         raise BadSeries(
-            f"'{table.file}', {table.place} {place}: {told} in column '{table.time_column}'",
+            f"'{table.file}', {table.place} {place}: {problem} in column '{table.time_column}'",
             "write it as 2023-03-11T07:00:00Z, or in seconds since 1970",
         ) from None
 
 
 def _price(table: Table, place: int, price: object, decimals: int | None, any_sign: bool = False) -> float:
-    def refuse(told: str, hint: str) -> NoReturn:
-        raise BadSeries(f"'{table.file}', {table.place} {place}: {told} in column '{table.price_column}'", hint)
+    def refuse(problem: str, hint: str) -> NoReturn:
+        raise BadSeries(f"'{table.file}', {table.place} {place}: {problem} in column '{table.price_column}'", hint)
 
     if _is_blank(price):
         refuse("there is no price", "fill it in, remove the line, or say skip_blank=True")
     if decimals is not None and isinstance(price, float) and price.is_integer():
-        price = int(price)  # as Parquet keeps large integers
+        price = int(price)  # large integers in Parquet
     text = str(price).strip()
     try:
         if isinstance(price, bool) or "_" in text:

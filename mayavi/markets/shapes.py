@@ -51,8 +51,8 @@ class Step(PriceProcess):
         _check_reached("step", "at", self.at, len(shocks))
         first, second = rng.spawn(2)
         before = self.before.driven(start, shocks[: self.at], step_seconds, first)
-        leapt = _moved(float(before[-1]), self.size, self.to)
-        after = self.then.driven(leapt, shocks[self.at :], step_seconds, second)
+        jumped = _moved(float(before[-1]), self.size, self.to)
+        after = self.then.driven(jumped, shocks[self.at :], step_seconds, second)
         return np.concatenate((before[:-1], after))
 
 

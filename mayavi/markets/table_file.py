@@ -143,9 +143,9 @@ def _split_csv(
 
 @contextmanager
 def _parquet(path: Path) -> Iterator[DuckDBPyConnection]:
-    import duckdb  # only Parquet pays for it
+    import duckdb  # imported only for Parquet
 
-    path.open("rb").close()  # what is missing is told as it is for other files
+    path.open("rb").close()  # raises the same error for a missing file
     with duckdb.connect() as database:
         try:
             yield database
@@ -155,7 +155,7 @@ def _parquet(path: Path) -> Iterator[DuckDBPyConnection]:
 
 
 def _read_parquet(path: Path, time_column: str | None, price_column: str | None) -> Table:
-    source = [escape(str(path))]  # a name is no pattern
+    source = [escape(str(path))]  # a file name is not a glob pattern
     with _parquet(path) as database:
         described = database.execute("describe select * from read_parquet(?)", source).fetchall()
         names, types = [str(each[0]) for each in described], [str(each[1]) for each in described]

@@ -30,14 +30,18 @@ def require_fork(fork: object, adapter: str) -> None:
         )
 
 
-def require_contract(fork: Fork, given: AddressLike, what: str, *questions: Callable[[], Any]) -> None:
-    """Raise unless `given` is a contract that answers `questions`, the views of a `what`.
+def require_contract(fork: Fork, contract: AddressLike, what: str, *questions: Callable[[], Any]) -> None:
+    """Raise unless `contract` has code and answers `questions`, the views of a `what`.
 
     Missing state (a recorded world that never read the contract) passes: it proves nothing.
     """
-    name = given if isinstance(given, str) and given[:2] not in ("0x", "0X") else fork.name(fork.address_of(given))
+    name = (
+        contract
+        if isinstance(contract, str) and contract[:2] not in ("0x", "0X")
+        else fork.name(fork.address_of(contract))
+    )
     try:
-        if not fork.code(given):
+        if not fork.code(contract):
             raise NoCode(f"no contract stands at {name}", f"check the address and the chain of the {what}")
         for question in questions:
             question()
@@ -65,7 +69,7 @@ def address_on(fork: Fork, who: Any) -> bytes:
     return fork.address_of(getattr(who, "address", who))
 
 
-def above_zero(amount: int, action: str) -> int:
+def require_positive(amount: int, action: str) -> int:
     """Return `amount` as an integer; raise `ActionRefused` if it is zero."""
     number = word(amount)
     if not number:
@@ -73,7 +77,7 @@ def above_zero(amount: int, action: str) -> int:
     return number
 
 
-def several(things: object, what: str) -> list[Any]:
+def as_list(things: object, what: str) -> list[Any]:
     """Return `things` as a list; a single address or account becomes a list of one."""
     if isinstance(things, str | bytes) or hasattr(things, "address"):
         return [things]

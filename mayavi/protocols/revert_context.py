@@ -5,19 +5,21 @@ from __future__ import annotations
 from mayavi.errors import CallReverted
 
 
-def told(error: CallReverted, hint: str | None = None, *, what: str | None = None, said: str = "") -> CallReverted:
+def with_context(
+    error: CallReverted, hint: str | None = None, *, what: str | None = None, meaning: str = ""
+) -> CallReverted:
     """Return `error` with another hint and, given `what`, the message `<what> reverted: <reason>`.
 
-    `said` spells out a reason that is only a code.
+    `meaning` spells out a reason that is only a code.
     """
     message = error.message
     if what is not None:
         reason = error.reason.message if error.reason else "no reason given"
-        message = f"{what} reverted: {reason}" + (f", {said}" if said else "")
+        message = f"{what} reverted: {reason}" + (f", {meaning}" if meaning else "")
     return CallReverted(message, hint or error.hint, reason=error.reason, output=error.output, gas_used=error.gas_used)
 
 
-def text_of(error: CallReverted) -> str:
+def reason_text(error: CallReverted) -> str:
     """Return the revert text, the name of the custom error, or an empty string."""
     if error.reason is None:
         return ""

@@ -142,8 +142,8 @@ class Erc20:
         number = int.from_bytes(output)
         if len(output) == 32 and (number < 256 or name != "decimals"):
             return number
-        told: int = self.contract[name](*arguments)  # which says what is wrong
-        return told
+        result: int = self.contract[name](*arguments)  # raises a detailed error
+        return result
 
     def _sent(self, receipt: Receipt, function: str) -> Receipt:
         if receipt.output and not any(receipt.output):
@@ -174,7 +174,7 @@ def require_balance(fork: Fork, token: AddressLike, holder: AddressLike, amount:
 
 
 @contextmanager
-def undone_on_failure(fork: Fork) -> Iterator[None]:
+def atomic(fork: Fork) -> Iterator[None]:
     """Context manager that restores the fork, nonces and approvals included, if its body fails."""
     moment = fork.snapshot()
     try:
@@ -195,7 +195,7 @@ def spending(fork: Fork, token: AddressLike, spender: AddressLike, amount: int, 
     """
     asset = Erc20(fork, token)
     asset.require(sender, word(amount))
-    with undone_on_failure(fork):
+    with atomic(fork):
         approved = asset.allowance(sender, spender) < amount
         if approved:
             asset.approve(spender, amount, sender=sender)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mayavi.errors import ActionRefused
 from mayavi.evm.address import AddressLike, checksum
 from mayavi.evm.arguments import u64
-from mayavi.protocols.tokens import Erc20, undone_on_failure
+from mayavi.protocols.tokens import Erc20, atomic
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -82,7 +82,7 @@ class VestingWallet:
         if not amount:
             name = Erc20(self.fork, place).symbol
             raise ActionRefused(f"no {name} is releasable from {checksum(self.address)}", "`vested` tells when some is")
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             self.contract.release(place, sender=self.beneficiary if sender is None else self.fork.address_of(sender))
         return amount
 

@@ -13,13 +13,13 @@ from mayavi.evm.state import Block
 from mayavi.replay.case import (
     CaseError,
     ExpectedReceipt,
-    Stated,
+    JsonFields,
     block_numbers,
     read_block,
     read_bytecodes,
+    read_json_fields,
     read_pre_state,
     read_receipts,
-    read_stated,
 )
 
 MAINNET = 1
@@ -127,7 +127,7 @@ def validate(directory: str | Path, *, only: list[int] | None = None, progress: 
         if absent:
             raise UsageError(f"block {absent[0]} has no case in '{folder}'", f"there are {numbers[0]} to {numbers[-1]}")
         numbers = only
-    # Damaged code makes every block that may use it unprovable, so it is not read block by block.
+    # Read once: damaged code invalidates every block that may use it.
     try:
         codes, damage = read_bytecodes(folder), None
     except MayaviError as error:
@@ -153,7 +153,7 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
     report.transactions = len(block)
     report.parse_seconds, report.recover_seconds = block.parse_seconds, block.recover_seconds
     report.hardfork = hardfork_at(MAINNET, block.number, block.timestamp)
-    stated = read_stated(folder, report.number)
+    json_fields = read_json_fields(folder, report.number)
     expected = read_receipts(folder, report.number)
     claims = block.claims()
     evm = read_pre_state(folder, report.number, MAINNET, report.hardfork, codes)
@@ -162,16 +162,16 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
     except ValueError as error:
         raise CaseError(str(error)) from error
     report.gas_used, report.seconds = result["gas_used"], result["seconds"]
-    report.notes = _notes(result, block, stated, expected, report.hardfork)
+    report.notes = _notes(result, block, json_fields, expected, report.hardfork)
 
-    wrong = _transaction_differences(result, claims, stated, expected)
+    wrong = _transaction_differences(result, claims, json_fields, expected)
     whole = _block_differences(result, claims)
     if report.hardfork in BEFORE_STATUS:
-        # Receipts of that age hold the state root after each transaction, which a partial pre-state cannot give.
+        # Early receipts hold intermediate state roots, which a partial pre-state cannot reproduce.
         whole = [difference for difference in whole if difference.field != "receipts root"]
         report.notes.append("receipts root: not checkable before Byzantium")
     if expected is None:
-        # Without receipts of its own the block's root vouches for all of its transactions, or for none.
+        # Without receipts, the block's receipts root confirms all transactions or none.
         report.exact_transactions = 0 if whole or wrong else report.transactions
     else:
         report.exact_transactions = report.transactions - len(wrong)
@@ -180,7 +180,7 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
 
 
 def _transaction_differences(
-    result: dict[str, Any], claims: dict[str, Any], stated: Stated, expected: list[ExpectedReceipt] | None
+    result: dict[str, Any], claims: dict[str, Any], json_fields: JsonFields, expected: list[ExpectedReceipt] | None
 ) -> dict[int, Difference]:
     """Return the first difference of each transaction: sender first, then status, then effects."""
     hashes = ["0x" + each.hex() for each in claims["transaction_hashes"]]
@@ -195,7 +195,7 @@ def _transaction_differences(
         if "0x" + want.hex() != hashes[index]:
             differs(index, "hash", "0x" + want.hex(), hashes[index])
     for index, signer in claims["forged"]:
-        differs(index, "from", stated.senders[index], f"0x{signer.hex()} by its signature")
+        differs(index, "from", json_fields.senders[index], f"0x{signer.hex()} by its signature")
     if result["failure"]:
         index, why = result["failure"]
         differs(index, "execution", "a valid transaction", why)
@@ -241,7 +241,7 @@ def _block_differences(result: dict[str, Any], claims: dict[str, Any]) -> list[D
 
 
 def _notes(
-    result: dict[str, Any], block: Block, stated: Stated, expected: list[ExpectedReceipt] | None, hardfork: str
+    result: dict[str, Any], block: Block, json_fields: JsonFields, expected: list[ExpectedReceipt] | None, hardfork: str
 ) -> list[str]:
     """Return notes on checks that were skipped or replaced by another check."""
     notes = [
@@ -249,10 +249,10 @@ def _notes(
     ]
     if hardfork in WITH_REQUESTS:
         notes.append("EIP-7002 and EIP-7251 requests at the end of the block: not run")
-    if stated.withdrawals:
+    if json_fields.withdrawals:
         applied = result["withdrawals_applied"]
         why = "a transaction failed" if result["failure"] else "accounts not in the pre-state"
-        left_out = stated.withdrawals - applied
+        left_out = json_fields.withdrawals - applied
         notes.append(f"withdrawals: {applied} applied" + (f", {left_out} not ({why})" if left_out else ""))
     if expected is None and len(block):
         notes.append("no receipts beside the block: its receipts root vouches for them")

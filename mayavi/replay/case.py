@@ -20,7 +20,7 @@ from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.answers import BadValue, data, fields, hash32, quantity
 from mayavi.evm.state import Block, Evm, open_evm
 
-_LOG_BYTES = 1 << 26  # more than the gas of a block pays for
+_LOG_BYTES = 1 << 26  # more than fits into the gas of a block
 
 
 class CaseError(MayaviError):
@@ -68,20 +68,20 @@ def read_block(directory: Path, number: int) -> Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class JsonFields:
     """Claims of the block's JSON beyond what the kernel reads from it."""
 
     withdrawals: int
     senders: tuple[str, ...]
 
 
-def read_stated(directory: Path, number: int) -> Stated:
+def read_json_fields(directory: Path, number: int) -> JsonFields:
     """Read the number of withdrawals and each transaction's `from`."""
     path = directory / str(number) / "block.json.gz"
     block = _object(_json(path), path)
     try:
         senders = tuple(str(transaction["from"]) for transaction in block["transactions"])
-        return Stated(len(block.get("withdrawals") or ()), senders)
+        return JsonFields(len(block.get("withdrawals") or ()), senders)
     except (KeyError, TypeError, ValueError) as error:
         raise CaseError(f"'{path}': {error}") from error
 

@@ -25,7 +25,7 @@ from mayavi.worlds.tables.curve import CurvePool
 
 Recorded = Mapping[str, Any]
 
-# How a Uniswap V3 pool lays out its storage: slots of the liquidity and of two mappings, the bit that marks a tick.
+# Storage layout of a Uniswap V3 pool: slots of liquidity and two mappings, and the bit of an initialised tick.
 _LIQUIDITY, _TICKS, _BITMAP, _INITIALISED = 4, 5, 6, 248
 _STABLESWAP_COINS = (2, 3)
 
@@ -65,12 +65,12 @@ def rebuild_curve_pool(recorded: Recorded) -> CurveStableSwap:
     pool = CurvePool(
         name="recorded",
         address=recorded["address"],
-        lp_token=checksum(named_account("shares")),  # no quote depends on where it stands
+        lp_token=checksum(named_account("shares")),  # quotes do not depend on its address
         lp_name="shares",
         lp_symbol="LP",
         owner=checksum(MARKET),
         coins=tuple(token["symbol"] for token in tokens),
-        balances=(),  # in smallest units below
+        balances=(),  # converted to smallest units below
         a=recorded["a_coefficient"],
         fee_e10=recorded["fee"],
         admin_fee_e10=recorded["admin_fee"],

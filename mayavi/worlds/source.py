@@ -28,7 +28,7 @@ class WorldSource:
     chain: str | None = None
     """None: the scenario's chain, or the snapshot's."""
     path: Path | None = None
-    rpc_url: str | None = field(default=None, repr=False)  # it may hold a key
+    rpc_url: str | None = field(default=None, repr=False)  # may contain a key
     block: int | str | None = None
 
     @classmethod

@@ -31,7 +31,7 @@ def test_the_quantile_is_its_inverse(chance: float) -> None:
 
 
 def test_a_chance_out_of_range_is_refused() -> None:
-    with pytest.raises(BadArgument, match=r"the chance '0\.7' is out of range"):
+    with pytest.raises(BadArgument, match=r"the probability '0\.7' is out of range"):
         upper_quantile(0.7)
 
 

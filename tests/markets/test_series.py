@@ -11,7 +11,7 @@ import pytest
 
 from mayavi.errors import BadArgument, BadSeries, UsageError
 from mayavi.markets import Series
-from mayavi.markets.moments import say_duration, say_time, to_seconds
+from mayavi.markets.timestamps import say_duration, say_time, to_seconds
 
 GOOD = "time,open,close\n2023-03-11 00:00:00,9,1.0\n2023-03-11 01:00:00,9,0.97\n2023-03-11 02:00:00,9,0.95\n"
 

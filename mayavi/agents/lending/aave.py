@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from mayavi.agents.lending.market import Health, Healths, Prize, Taken
+from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.errors import BadArgument
 from mayavi.evm.units import RAY
 from mayavi.protocols.aave.market import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD, AaveV3, AccountData
 from mayavi.protocols.aave.reserve import Configuration
-from mayavi.protocols.aave.reverts import prices_explained
-from mayavi.protocols.tokens import Erc20, undone_on_failure
+from mayavi.protocols.aave.reverts import explain_missing_prices
+from mayavi.protocols.tokens import Erc20, atomic
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import Contract
@@ -110,7 +110,7 @@ class AaveLending:
     def price_e8(self, asset: str) -> int:
         """Return the price of one whole `asset` in USD, with 8 decimals."""
         address = self.asset(asset).address
-        with prices_explained(self.market, address):
+        with explain_missing_prices(self.market, address):
             price: int = self._oracle.getAssetPrice(address)
         return price
 
@@ -135,7 +135,7 @@ class AaveLending:
     def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
         """Supply collateral for many accounts from the balance of `payer`."""
         token, pool = self.market.token(asset), self.market.pool
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             token.require(payer, sum(amounts))
             token.approve(pool.address, sum(amounts), sender=payer)
             for amount, holder in zip(amounts, holders, strict=True):
@@ -143,14 +143,14 @@ class AaveLending:
 
     # -- liquidation --------------------------------------------------------------------------------------------------
 
-    def prizes(
+    def quote_liquidations(
         self,
         borrowers: Sequence[bytes],
         health_factors_wad: Sequence[int],
         collaterals: Sequence[str],
         debts: Sequence[str],
         funds: dict[str, int] | None = None,
-    ) -> list[Prize]:
+    ) -> list[LiquidationQuote]:
         """Return the largest liquidations of `borrowers` possible now: half of a debt, all of it below 0.95."""
         if not borrowers:
             return []
@@ -173,14 +173,14 @@ class AaveLending:
                     bonus = bonuses.get(modes[row], {}).get(side.address, side.bonus_bps)
                     cover, seized = _seized(most, held, sides[debt], side, bonus)
                     if cover and seized:
-                        found.append(Prize(borrower, collateral, debt, cover, cover, seized, most))
+                        found.append(LiquidationQuote(borrower, collateral, debt, cover, cover, seized, most))
         return found
 
-    def liquidate(self, liquidator: bytes, prize: Prize) -> Taken:
+    def liquidate(self, liquidator: bytes, quote: LiquidationQuote) -> LiquidationResult:
         """Repay the quoted part of the borrower's debt and take the collateral."""
         account = self.market.account(liquidator)
-        done = account.liquidate(prize.borrower, prize.collateral, prize.debt, prize.asks)
-        return Taken(done.covered, done.covered, done.seized)
+        done = account.liquidate(quote.borrower, quote.collateral, quote.debt, quote.asks)
+        return LiquidationResult(done.covered, done.covered, done.seized)
 
     def _balances(self, token: Erc20, holders: Sequence[bytes]) -> list[int]:
         return self._column(token.contract, "balanceOf", holders)
@@ -246,7 +246,7 @@ def _owed(amount: int, index_ray: int) -> int:
 
 def _health(data: AccountData) -> Health:
     collateral, ltv_bps = data.collateral_usd_e8, data.ltv_bps
-    # The pool asks for collateral of debt / ltv, rounded to the nearest: the largest debt that passes.
+    # The pool requires collateral of debt / ltv, rounded half up: this is the largest debt that passes.
     most = max(0, (collateral + 1) * ltv_bps - 1 - ltv_bps // 2) // _ALL_BPS
     limit = _percent(collateral, data.liquidation_threshold_bps)
     return Health(collateral, data.debt_usd_e8, limit, most, limit, data.health_factor_wad)

@@ -35,7 +35,7 @@ class Move(NamedTuple):
     """
 
     kind: Literal["repay", "borrow", "exit"]
-    why: str
+    reason: str
     target_wad: int = 0
     sells_collateral: bool = False
 
@@ -100,10 +100,12 @@ class KeepsBand:
         low, high, _ = self.bounds(target_wad)
         goal = min(max(target_wad, low), high)
         if health_factor_wad < low:
-            why = f"health factor {shown(health_factor_wad)} is below {shown(low)}"
-            return Move("repay", why, goal, self.deleverages)
+            reason = f"health factor {format_health(health_factor_wad)} is below {format_health(low)}"
+            return Move("repay", reason, goal, self.deleverages)
         if high < health_factor_wad < NO_DEBT:
-            return Move("borrow", f"health factor {shown(health_factor_wad)} is above {shown(high)}", goal)
+            return Move(
+                "borrow", f"health factor {format_health(health_factor_wad)} is above {format_health(high)}", goal
+            )
         return None
 
 
@@ -138,14 +140,14 @@ class Panics:
     def decide(self, health_factor_wad: int, drop_ppm: int, target_wad: int) -> Move | None:
         """Exit if a threshold is reached, else follow `otherwise`."""
         if health_factor_wad < self.below_wad:
-            why = f"health factor {shown(health_factor_wad)} is below {shown(self.below_wad)}: panic"
-            return Move("exit", why, sells_collateral=self.sells)
+            reason = f"health factor {format_health(health_factor_wad)} is below {format_health(self.below_wad)}: panic"
+            return Move("exit", reason, sells_collateral=self.sells)
         if drop_ppm >= self.drop_ppm and health_factor_wad != NO_DEBT:
-            why = f"the price fell by {drop_ppm / 10_000:.2f} % since it opened: panic"
-            return Move("exit", why, sells_collateral=self.sells)
+            reason = f"the price fell by {drop_ppm / 10_000:.2f} % since it opened: panic"
+            return Move("exit", reason, sells_collateral=self.sells)
         return self.otherwise.decide(health_factor_wad, drop_ppm, target_wad)
 
 
-def shown(health_factor_wad: int) -> str:
+def format_health(health_factor_wad: int) -> str:
     """Format a health factor to four places."""
     return "∞" if health_factor_wad == NO_DEBT else format_units(health_factor_wad, 18, 4)

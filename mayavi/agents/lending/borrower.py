@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mayavi.agents.base import Agent, StepResult, World
-from mayavi.agents.lending.behaviours import Behaviour, KeepsBand, shown
+from mayavi.agents.lending.behaviours import Behaviour, KeepsBand, format_health
 from mayavi.agents.lending.loan import Loan
-from mayavi.agents.lending.market import watched
+from mayavi.agents.lending.market import read_healths
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad
 from mayavi.agents.trading.exchange import UniswapExchange
 from mayavi.errors import BadArgument
@@ -75,18 +75,18 @@ class BorrowerAgent(Agent):
         """Read health factor and price, and follow the behaviour."""
         del step_idx
         lending = self.loan.lending
-        health = watched(world, lending, (self.address,))[0]
+        health = read_healths(world, lending, (self.address,))[0]
         factor = health.health_factor_wad
         if factor == NO_DEBT:
             return self.rests("no debt")
         drop = drop_ppm(world, self.loan, self.opening_price_e8)
         move = self.behaviour.decide(factor, drop, self.target_wad)
         if move is None:
-            return self.rests(f"health factor {shown(factor)} is as it should be")
+            return self.rests(f"health factor {format_health(factor)} is as it should be")
         intent = self.loan.intent(self.name, self.address, move, health)
         if intent is None:
-            return self.rests(f"{move.why}, and there is nothing to do it with")
-        return StepResult((intent,), move.why)
+            return self.rests(f"{move.reason}, and there is nothing to do it with")
+        return StepResult((intent,), move.reason)
 
 
 def drop_ppm(world: World, loan: Loan, opening_price_e8: int) -> int:

@@ -11,7 +11,7 @@ from mayavi.agents.base import Agent, StepResult, World
 from mayavi.agents.lending.behaviours import Behaviour, Passive
 from mayavi.agents.lending.borrower import drop_ppm, spend
 from mayavi.agents.lending.loan import Loan
-from mayavi.agents.lending.market import watched
+from mayavi.agents.lending.market import read_healths
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad, units_of
 from mayavi.agents.trading.exchange import UniswapExchange
 from mayavi.errors import BadArgument
@@ -65,7 +65,7 @@ class BorrowerPopulation(Agent):
         """Names of the members' accounts."""
         return tuple(f"{self.name}-{member}" for member in range(self.members))
 
-    # -- before the first step ----------------------------------------------------------------------------------------
+    # -- preparation --------------------------------------------------------------------------------------------------
 
     def prepare(self, world: World) -> None:
         """Draw the members and open their loans."""
@@ -74,9 +74,9 @@ class BorrowerPopulation(Agent):
         self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
         lending = self.loan.lending
         decimals = lending.decimals(self.collateral)
-        self.amounts = [units_of(float(each), decimals) for each in self._drawn(world, "collateral")]
-        self.targets_wad = [as_wad(float(each)) for each in self._drawn(world, "target")]
-        self.behaviour_of = [int(each) for each in self._drawn(world, "behaviour")]
+        self.amounts = [units_of(float(each), decimals) for each in self._draw(world, "collateral")]
+        self.targets_wad = [as_wad(float(each)) for each in self._draw(world, "target")]
+        self.behaviour_of = [int(each) for each in self._draw(world, "behaviour")]
         holders = list(self.addresses)
         self.loans = self.loan.open_many(holders, self.amounts, self.targets_wad, payer=world.address(self.name))
         if self.cash_ppm < MILLION:
@@ -88,7 +88,7 @@ class BorrowerPopulation(Agent):
         self._high: NDArray[np.uint64] = np.array([each.high_wad for each in bounds], dtype=np.uint64)
         self._drop: NDArray[np.int64] = np.array([each.drop_ppm for each in bounds], dtype=np.int64)
 
-    def _drawn(self, world: World, what: str) -> NDArray[np.float64]:
+    def _draw(self, world: World, what: str) -> NDArray[np.float64]:
         source = {"collateral": self.collateral_amount, "target": self.target, "behaviour": self._lots}[what]
         drawn = source.sample(self.members, world.rng(f"{self.name}.{what}"))
         least = {"behaviour": 0.0, "collateral": np.nextafter(0.0, 1.0), "target": np.nextafter(1.0, 2.0)}[what]
@@ -106,12 +106,12 @@ class BorrowerPopulation(Agent):
             )
         return drawn
 
-    # -- step by step -------------------------------------------------------------------------------------------------
+    # -- steps --------------------------------------------------------------------------------------------------------
 
     def step(self, world: World, step_idx: int) -> StepResult:
         """Read all members and collect the intents of those outside their bounds."""
         del step_idx
-        healths = watched(world, self.loan.lending, self.addresses)
+        healths = read_healths(world, self.loan.lending, self.addresses)
         drop = drop_ppm(world, self.loan, self.opening_price_e8)
         beyond = (healths.factors < self._low) | (healths.factors > self._high) | (drop >= self._drop)
         intents = []

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mayavi.agents.lending.market import Health, Healths, Prize, Taken
+from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.errors import BadArgument
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import WAD
 from mayavi.protocols.compound.market import INDEX_SCALE, PREFIX, CollateralAsset, CompoundV3
 from mayavi.protocols.health import NO_DEBT
-from mayavi.protocols.tokens import Erc20, undone_on_failure
+from mayavi.protocols.tokens import Erc20, atomic
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -104,7 +104,7 @@ class CompoundLending:
     def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
         """Supply collateral for many accounts from the balance of `payer`."""
         token, comet = Erc20(self.fork, self.market.asset(asset).address), self.market.contract
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             token.require(payer, sum(amounts))
             token.approve(comet.address, sum(amounts), sender=payer)
             for amount, holder in zip(amounts, holders, strict=True):
@@ -112,19 +112,19 @@ class CompoundLending:
 
     # -- liquidation --------------------------------------------------------------------------------------------------
 
-    def prizes(
+    def quote_liquidations(
         self,
         borrowers: Sequence[bytes],
         health_factors_wad: Sequence[int],
         collaterals: Sequence[str],
         debts: Sequence[str],
         funds: dict[str, int] | None = None,
-    ) -> list[Prize]:
+    ) -> list[LiquidationQuote]:
         """Quote absorbing each of `borrowers` and buying one of its assets now.
 
         While the market's reserves are at their target it sells nothing, and only the absorption is left.
         """
-        del health_factors_wad, debts  # who is absorbed is absorbed whole, and only the base token is owed
+        del health_factors_wad, debts  # absorption is total, and only the base token is owed
         if not borrowers:
             return []
         base = self.market.base.symbol
@@ -138,22 +138,22 @@ class CompoundLending:
             for borrower, amount, owed in zip(borrowers, held, debt, strict=True):
                 if amount and owed:
                     pays, seized = self._bought(asset, price, amount, most) if selling else (0, 0)
-                    found.append(Prize(borrower, symbol, base, owed, pays, seized, owed))
+                    found.append(LiquidationQuote(borrower, symbol, base, owed, pays, seized, owed))
         return found
 
-    def liquidate(self, liquidator: bytes, prize: Prize) -> Taken:
+    def liquidate(self, liquidator: bytes, quote: LiquidationQuote) -> LiquidationResult:
         """Absorb the borrower and buy the quoted collateral at the market's discount."""
-        market, asset = self.market, self.market.asset(prize.collateral)
-        with undone_on_failure(self.fork):
-            covered = market.account(prize.borrower).debt
-            market.absorb(prize.borrower, sender=liquidator)
-            pays, there = prize.pays, market.collateral_reserves(prize.collateral)
-            if pays and market.quote_collateral(prize.collateral, pays) > there:
+        market, asset = self.market, self.market.asset(quote.collateral)
+        with atomic(self.fork):
+            covered = market.account(quote.borrower).debt
+            market.absorb(quote.borrower, sender=liquidator)
+            pays, there = quote.pays, market.collateral_reserves(quote.collateral)
+            if pays and market.quote_collateral(quote.collateral, pays) > there:
                 pays, _ = self._bought(asset, self._discounted_e8(asset), there, pays)
             if not pays or market.reserves >= market.target_reserves:
-                return Taken(covered, 0, 0)
-            bought = market.buy_collateral(prize.collateral, pays, sender=liquidator)
-        return Taken(covered, pays, bought.amount)
+                return LiquidationResult(covered, 0, 0)
+            bought = market.buy_collateral(quote.collateral, pays, sender=liquidator)
+        return LiquidationResult(covered, pays, bought.amount)
 
     def _bought(self, asset: CollateralAsset, price_e8: int, amount: int, funds: int | None) -> tuple[int, int]:
         """Return the cost of `amount`, or of as much as `funds` buy, and what it buys, in the market's arithmetic."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mayavi.agents.base import Agent, StepResult, World
-from mayavi.agents.lending.behaviours import Move, shown
+from mayavi.agents.lending.behaviours import Move, format_health
 from mayavi.agents.lending.loan import Loan
-from mayavi.agents.lending.market import watched
+from mayavi.agents.lending.market import read_healths
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad
 from mayavi.agents.trading.exchange import CurveExchange
 from mayavi.errors import BadArgument
@@ -78,20 +78,24 @@ class CurveBorrowerAgent(Agent):
     def step(self, world: World, step_idx: int) -> StepResult:
         """Read the peg and the health factor; unwind, repay or do nothing."""
         del step_idx
-        health = watched(world, self.loan.lending, (self.address,))[0]
+        health = read_healths(world, self.loan.lending, (self.address,))[0]
         factor = health.health_factor_wad
         if factor == NO_DEBT:
             return self.rests("it is out")
         peg = world.observe(("peg", self.way_out), self.way_out.peg_ppm)
-        told = f"one {self.collateral} brings {peg / MILLION:.6f} {self.debt}"
+        peg_note = f"one {self.collateral} brings {peg / MILLION:.6f} {self.debt}"
         if peg < self.floor_ppm:
-            return self.rests(f"{told}: it is too late")
+            return self.rests(f"{peg_note}: it is too late")
         if peg <= MILLION - self.depeg_ppm:
-            move = Move("exit", f"{told}: the peg is lost")
+            move = Move("exit", f"{peg_note}: the peg is lost")
         elif factor < self.low_wad:
-            why = f"health factor {shown(factor)} is below {shown(self.low_wad)}"
-            move = Move("repay", why, self.target_wad, sells_collateral=True)
+            reason = f"health factor {format_health(factor)} is below {format_health(self.low_wad)}"
+            move = Move("repay", reason, self.target_wad, sells_collateral=True)
         else:
-            return self.rests(f"{told}, health factor {shown(factor)}")
+            return self.rests(f"{peg_note}, health factor {format_health(factor)}")
         intent = self.loan.intent(self.name, self.address, move, health, peg_ppm=peg)
-        return self.rests(f"{move.why}, and nothing can be done") if intent is None else StepResult((intent,), move.why)
+        return (
+            self.rests(f"{move.reason}, and nothing can be done")
+            if intent is None
+            else StepResult((intent,), move.reason)
+        )

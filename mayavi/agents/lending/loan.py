@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mayavi.agents.base import Details, Intent
-from mayavi.agents.lending.behaviours import Move, shown
+from mayavi.agents.lending.behaviours import Move, format_health
 from mayavi.agents.lending.market import Health, LendingAccount, LendingMarket, lending_market
 from mayavi.agents.trading.exchange import Exchange
 from mayavi.errors import ActionRefused, BadArgument, ExecutionError
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
-from mayavi.protocols.tokens import Erc20, undone_on_failure
+from mayavi.protocols.tokens import Erc20, atomic
 
 ROUNDS = 24
 """Most rounds of withdrawing, selling and repaying in one bundle; each repayment frees more collateral."""
 
-_LEAST_PPM = 1_001_000  # the health factor that a withdrawal before a sale leaves: interest runs, and sales may fail
+_LEAST_PPM = 1_001_000  # health factor left by a withdrawal before a sale: a margin for interest and failed sales
 _MILLION = 10**6
 
 
@@ -76,7 +76,7 @@ class Loan:
                 self.lending.account(holder).borrow(self.debt, sizes[value])
         return loans
 
-    # -- acting -------------------------------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------------------------------
 
     def intent(self, account: str, address: bytes, move: Move, health: Health, **facts: int) -> Intent | None:
         """Return the intent that carries out `move` for an account with this `health`; None if there is nothing to do.
@@ -88,7 +88,7 @@ class Loan:
             return None
         details: dict[str, int | str | bool | None] = {
             "health_factor_wad": health.health_factor_wad,
-            "why": move.why,
+            "why": move.reason,
             "collateral": self.collateral,
             "debt": self.debt,
             **facts,
@@ -125,7 +125,7 @@ class Loan:
         """Return the balance of the debt asset."""
         return Erc20(self.fork, self.debt).balance_of(address)
 
-    # -- carried out --------------------------------------------------------------------------------------------------
+    # -- execution ----------------------------------------------------------------------------------------------------
 
     def _borrow(self, account: LendingAccount, amount: int) -> Details:
         account.borrow(self.debt, amount)
@@ -137,13 +137,13 @@ class Loan:
         return self._after(account, repaid=min(amount, owed))
 
     def _deleverage(self, account: LendingAccount, target_wad: int) -> Details:
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             repaid, sold = self._pay_down(account, target_wad)
         return self._after(account, repaid=repaid, sold=sold)
 
     def _exit(self, account: LendingAccount, sells: bool) -> Details:
         """Repay everything with cash, then by selling collateral; withdraw the rest, and sell it if `sells`."""
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             repaid, sold = self._pay_down(account, None)
             withdrawn = received = 0
             if not account.debt(self.debt):
@@ -180,7 +180,7 @@ class Loan:
                     break
                 raise
             try:
-                with undone_on_failure(self.fork):
+                with atomic(self.fork):
                     account.withdraw(self.collateral, amount)
                     sale = exchange.sell(amount, sender=account.address)
             except ExecutionError:
@@ -194,7 +194,7 @@ class Loan:
         if target_wad is None:
             return owed
         excess_e8 = health.debt_value_e8 - health.debt_value_at(target_wad)
-        # A sale at the pool's price misses the target by a little: what is within a ten-thousandth counts as there.
+        # A sale at the pool's price slightly misses the target: within a ten-thousandth counts as reached.
         if excess_e8 <= health.debt_value_e8 // 10_000:
             return 0
         return min(owed, self._units_of(excess_e8))
@@ -223,12 +223,15 @@ class Loan:
             # Selling lowers the collateral too: x = missing / (1 − threshold / target), in terms of the pool's price.
             share = health.limit_e8 * WAD // health.collateral_value_e8
             if share >= target_wad:
-                raise ActionRefused(f"no sale of {self.collateral} leads to a health factor of {shown(target_wad)}")
+                raise ActionRefused(
+                    f"no sale of {self.collateral} leads to a health factor of {format_health(target_wad)}"
+                )
             needed = needed * target_wad // (target_wad - share)
         amount = min(needed, free)
         if not amount:
+            factor = format_health(health.health_factor_wad)
             raise ActionRefused(
-                f"no {self.collateral} can be withdrawn at a health factor of {shown(health.health_factor_wad)}",
+                f"no {self.collateral} can be withdrawn at a health factor of {factor}",
                 "above one, what is not needed for the debt can be sold",
             )
         return self.exchange, amount
@@ -238,7 +241,7 @@ class Loan:
         limit = health.withdraw_limit_e8
         if self.exchange is None or not limit:
             return 0
-        # Each unit of collateral counts with its share of the limit; what is above the debt is free.
+        # Each unit of collateral adds its share of the limit; the limit above the debt is free.
         kept_e8 = health.debt_value_e8 * _LEAST_PPM // _MILLION
         return max(0, limit - kept_e8) * health.collateral_value_e8 // limit
 

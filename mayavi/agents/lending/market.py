@@ -70,7 +70,7 @@ class Healths:
         return self._row(row)
 
 
-class Prize(NamedTuple):
+class LiquidationQuote(NamedTuple):
     """Quote of a liquidation at the current state, in smallest units.
 
     `cover` is the debt removed, `pays` the liquidator's payment and `seized` the collateral received. On Aave the
@@ -87,7 +87,7 @@ class Prize(NamedTuple):
     """Amount to request: more than `cover` if the collateral is insufficient and all of it is wanted."""
 
 
-class Taken(NamedTuple):
+class LiquidationResult(NamedTuple):
     """Result of liquidations of an account, with the fields of its quote and their number."""
 
     covered: int
@@ -161,20 +161,20 @@ class LendingMarket(Protocol):
     def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
         """Supply collateral for many accounts from the balance of `payer`, which approves the sum once."""
 
-    def prizes(
+    def quote_liquidations(
         self,
         borrowers: Sequence[bytes],
         health_factors_wad: Sequence[int],
         collaterals: Sequence[str],
         debts: Sequence[str],
         funds: dict[str, int] | None = None,
-    ) -> list[Prize]:
+    ) -> list[LiquidationQuote]:
         """Quote the liquidation of each of `borrowers` now, one quote per pair of assets they have.
 
         Each quote is the largest that the market allows and `funds`, by debt asset, can pay for.
         """
 
-    def liquidate(self, liquidator: bytes, prize: Prize) -> Taken:
+    def liquidate(self, liquidator: bytes, quote: LiquidationQuote) -> LiquidationResult:
         """Liquidate as quoted. Fails with the market's reason if another liquidator was faster."""
 
 
@@ -204,7 +204,7 @@ def lending_market(fork: Fork, name: str) -> LendingMarket:
     raise UnknownName.of("lending market", name, known, f"this chain has {', '.join(known)}")
 
 
-def watched(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> Healths:
+def read_healths(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> Healths:
     """Return the health of `addresses`, read once per block and shared between agents."""
     return world.observe(("healths", market.name, addresses), lambda: market.healths(addresses))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mayavi.agents.base import Agent, StepResult, World
-from mayavi.agents.oracle.shock import posting
+from mayavi.agents.oracle.shock import post_intent
 from mayavi.agents.quantities import MILLION, Number, as_ppm
 from mayavi.errors import BadArgument
 from mayavi.markets.price_paths import to_usd_e8
@@ -43,5 +43,5 @@ class PricePathAgent(Agent):
             usd_e8, decimals, now = to_usd_e8(world.price_usd(symbol)), feed.decimals, feed.answer
             answer = usd_e8 * 10**decimals // 10**_E8_DECIMALS
             if answer != now and abs(answer - now) * MILLION >= self.deviation_ppm * now:
-                intents.append(posting("post_price", feed, now, answer, symbol=symbol))
+                intents.append(post_intent("post_price", feed, now, answer, symbol=symbol))
         return StepResult(tuple(intents), f"{len(intents)} of {len(self._open)} prices have moved")

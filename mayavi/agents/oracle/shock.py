@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from mayavi.agents.base import Agent, Details, Intent, StepResult, World
-from mayavi.agents.quantities import Number, exactly
+from mayavi.agents.quantities import Number, to_fraction
 from mayavi.errors import BadArgument
 from mayavi.protocols.chainlink.price_feed import PriceFeed
 
@@ -32,7 +32,7 @@ class StepShock:
 
     def share(self, step: int) -> Fraction | None:
         """Return the full shock from `at` on."""
-        return 1 + exactly(self.by) if step >= self.at else None
+        return 1 + to_fraction(self.by) if step >= self.at else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class RampShock:
         if step < self.start:
             return None
         passed = Fraction(min(step, self.end) - self.start, self.end - self.start)
-        return 1 + exactly(self.by) * passed
+        return 1 + to_fraction(self.by) * passed
 
 
 @dataclass(frozen=True, slots=True)
 class PathShock:
-    """Shock along `shares` of the original price, one per step from `start`, such as 0.97, 0.90, 0.95; the last stays."""
+    """Shock along shares of the original price, one per step from `start`, such as 0.97, 0.90; the last stays."""
 
     shares: Sequence[Number]
     start: int = 0
@@ -67,13 +67,13 @@ class PathShock:
         if not self.shares:
             raise BadArgument("a path without prices leads nowhere", "give a share for each step, such as [0.97, 0.9]")
         for share in self.shares:
-            _checked(exactly(share, "a share of a price") - 1, self.start)
+            _checked(to_fraction(share, "a share of a price") - 1, self.start)
 
     def share(self, step: int) -> Fraction | None:
         """Return the share of this step."""
         if step < self.start:
             return None
-        return exactly(self.shares[min(step - self.start, len(self.shares) - 1)])
+        return to_fraction(self.shares[min(step - self.start, len(self.shares) - 1)])
 
 
 class OracleShockAgent(Agent):
@@ -109,11 +109,11 @@ class OracleShockAgent(Agent):
             before = self._before.setdefault(feed.name, now)
             wanted = before * share.numerator // share.denominator
             if wanted != now:
-                intents.append(posting("shock_price", feed, now, wanted))
+                intents.append(post_intent("shock_price", feed, now, wanted))
         return StepResult(tuple(intents), f"{float(share):.6g} of the price before")
 
 
-def posting(kind: str, feed: PriceFeed, now: int, answer: int, **more: str) -> Intent:
+def post_intent(kind: str, feed: PriceFeed, now: int, answer: int, **more: str) -> Intent:
     """Return the intent that moves `feed` from `now` to `answer`."""
 
     def run() -> Details:
@@ -124,7 +124,7 @@ def posting(kind: str, feed: PriceFeed, now: int, answer: int, **more: str) -> I
 
 
 def _checked(by: Number, step: int) -> None:
-    if exactly(by, "a fraction of a price") <= -1:
+    if to_fraction(by, "a fraction of a price") <= -1:
         raise BadArgument(f"a shock of {by} leaves no price", "-0.3 is minus 30 %, and more than -1 it cannot be")
     if step < 0:
         raise BadArgument(f"step {step} is before the first", "steps count from 0")

@@ -102,7 +102,7 @@ class ArbitrageurAgent(Agent):
         fair = Fraction(prices[zero], prices[one])
         units = pool.token0.decimals, pool.token1.decimals
         kept = Fraction(_FEE_UNIT - self.fee, _FEE_UNIT)
-        # Where a unit more costs what it is worth: below the fair price when buying token0, above it when selling.
+        # Marginal price equals fair price net of fee: below it when buying token0, above it when selling.
         lowest, highest = (sqrt_price_x96(price, *units, token0=True) for price in (fair * kept, fair / kept))
         exact = sqrt_price_x96(fair, *units, token0=True)
         if lowest <= root <= highest:
@@ -130,7 +130,7 @@ class ArbitrageurAgent(Agent):
         return int(amount_out * prices[token_out] // unit_out - -(-amount_in * prices[token_in] // unit_in))
 
     def _carry_out(self, world: World, trade: Trade, prices: dict[str, int]) -> Details:
-        # Whoever was faster has moved the price: the limit stops where it no longer pays, or refuses altogether.
+        # Earlier trades may have moved the price: the limit stops the swap where it no longer pays, or reverts it.
         swap = UniswapV3(world.fork).swap_exact_input(
             (trade.token_in, trade.token_out, self.fee),
             trade.amount_in,

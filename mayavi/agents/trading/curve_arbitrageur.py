@@ -15,7 +15,7 @@ from mayavi.protocols.tokens import Erc20
 
 _POINTS = 24
 _ROUNDS = 3
-_GAS = 250_000  # an exchange and two approvals, what it reckons with
+_GAS = 250_000  # estimate: an exchange and two approvals
 
 
 class _Trade(NamedTuple):
@@ -98,15 +98,15 @@ class CurveArbitrageur(Agent):
 
     def _gains(self, coin_in: str, coin_out: str, amounts: list[int], prices: Mapping[str, int]) -> list[int]:
         outs = self.curve.quote_many(coin_in, coin_out, amounts)
-        return [self._gain(coin_in, coin_out, given, got, prices) for given, got in zip(amounts, outs, strict=True)]
+        return [self._gain(coin_in, coin_out, sold, bought, prices) for sold, bought in zip(amounts, outs, strict=True)]
 
-    def _gain(self, coin_in: str, coin_out: str, given: int, got: int, prices: Mapping[str, int]) -> int:
-        return got * prices[coin_out] // self.units[coin_out] - -(-given * prices[coin_in] // self.units[coin_in])
+    def _gain(self, coin_in: str, coin_out: str, sold: int, bought: int, prices: Mapping[str, int]) -> int:
+        return bought * prices[coin_out] // self.units[coin_out] - -(-sold * prices[coin_in] // self.units[coin_in])
 
     def _carry_out(self, trade: _Trade, prices: Mapping[str, int]) -> Details:
         """Exchange at the current quote; do nothing if others have taken the profit."""
-        got = self.curve.quote(trade.coin_in, trade.coin_out, trade.amount_in)
-        if self._gain(trade.coin_in, trade.coin_out, trade.amount_in, got, prices) <= 0:
+        bought = self.curve.quote(trade.coin_in, trade.coin_out, trade.amount_in)
+        if self._gain(trade.coin_in, trade.coin_out, trade.amount_in, bought, prices) <= 0:
             raise ActionRefused(f"{trade.coin_out} is no longer cheap on {self.pool}", "somebody was faster")
         done = self.curve.exchange(trade.coin_in, trade.coin_out, trade.amount_in, sender=self.address)
         gain = self._gain(trade.coin_in, trade.coin_out, trade.amount_in, done.received, prices)

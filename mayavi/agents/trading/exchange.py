@@ -13,10 +13,10 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
 from mayavi.protocols.uniswap.route import RouteLike
 
-_CURVE_MARGIN_PPM = 1_000_100  # Curve tells what an amount brings, not what brings an amount: a little more, to be sure
+_CURVE_MARGIN_PPM = 1_000_100  # Curve quotes only exact input: add a margin
 
 
-class Sold(NamedTuple):
+class Sale(NamedTuple):
     """Amounts of a sale."""
 
     amount_in: int
@@ -29,7 +29,7 @@ class Exchange(Protocol):
     def needed_for(self, amount_out: int) -> int:
         """Return how much to sell for at least `amount_out`."""
 
-    def sell(self, amount_in: int, *, sender: bytes) -> Sold:
+    def sell(self, amount_in: int, *, sender: bytes) -> Sale:
         """Sell `amount_in`."""
 
 
@@ -44,10 +44,10 @@ class UniswapExchange:
         """Return the quoter's exact amount."""
         return UniswapV3(self.fork).quote_exact_output(self.route, amount_out).amount_in
 
-    def sell(self, amount_in: int, *, sender: bytes) -> Sold:
+    def sell(self, amount_in: int, *, sender: bytes) -> Sale:
         """Sell `amount_in` over the route."""
         swap = UniswapV3(self.fork).swap_exact_input(self.route, amount_in, sender=sender)
-        return Sold(swap.amount_in, swap.amount_out)
+        return Sale(swap.amount_in, swap.amount_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class CurveExchange:
         needed: int = -(-about * amount_out * _CURVE_MARGIN_PPM // (brings * MILLION))
         return needed
 
-    def sell(self, amount_in: int, *, sender: bytes) -> Sold:
+    def sell(self, amount_in: int, *, sender: bytes) -> Sale:
         """Exchange `amount_in` on the pool."""
         done = self.curve.exchange(self.coin_in, self.coin_out, amount_in, sender=sender)
-        return Sold(amount_in, done.received)
+        return Sale(amount_in, done.received)

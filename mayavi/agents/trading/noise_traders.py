@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mayavi.agents.base import Agent, Details, Intent, StepResult, World
-from mayavi.agents.quantities import Number, exactly
+from mayavi.agents.quantities import Number, to_fraction
 from mayavi.agents.trading.recorded_trades import Funds
 from mayavi.errors import ActionRefused, BadArgument
 from mayavi.markets.distributions import Distribution
@@ -34,7 +34,7 @@ class NoiseTraders(Agent):
             raise BadArgument(f"{trades_a_step} trades a step are fewer than none", "give a number from zero on")
         self.token, self.quote, self.fee = pool
         self.trades_a_step, self.size = trades_a_step, size
-        self.buys = exactly(buys, "a share of purchases")
+        self.buys = to_fraction(buys, "a share of purchases")
         self.capital = dict(capital)
         self._give = give
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import TYPE_CHECKING, Protocol
 
-from mayavi.agents.quantities import Number, exactly
+from mayavi.agents.quantities import MILLION, Number, as_ppm, to_fraction
 from mayavi.errors import ActionRefused, BadArgument
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
@@ -81,7 +81,7 @@ class SellsAbove:
     """
 
     def __init__(self, price: Number) -> None:
-        self.least_price: Fraction | None = exactly(price, "a price")
+        self.least_price: Fraction | None = to_fraction(price, "a price")
         if self.least_price <= 0:
             raise BadArgument(f"a price of {price} is no threshold", "give one above zero")
 
@@ -89,6 +89,24 @@ class SellsAbove:
         """Return everything unsold."""
         del step
         return tranche.left
+
+
+@dataclass(frozen=True, slots=True)
+class SellsShare:
+    """Sale of only `share` of each tranche, rounded down, by another plan."""
+
+    plan: SalePlan
+    share: Number
+
+    @property
+    def least_price(self) -> Fraction | None:
+        """Lowest price of the plan."""
+        return self.plan.least_price
+
+    def due(self, tranche: Tranche, step: int) -> int:
+        """Return what the plan would sell of that share."""
+        part = tranche.amount * as_ppm(self.share) // MILLION
+        return self.plan.due(Tranche(part, tranche.since, tranche.sold), step)
 
 
 def price_is_met(fork: Fork, route: RouteLike, amount: int, least: Fraction | None) -> bool:

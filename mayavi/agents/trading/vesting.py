@@ -55,7 +55,7 @@ class VestingRecipientAgent(Agent):
         fork = world.fork
         self.address, place = (world.address(account) for account in self.accounts)
         start, duration = fork.timestamp + self.start_seconds, self.duration_seconds
-        if not duration:  # all at once at `start`: a wallet with no duration at all cannot be asked in that second
+        if not duration:  # cliff at `start`: a zero duration would divide by zero in that second
             start, duration = start - 1, 1
         self.wallet = VestingWallet.place(fork, place, beneficiary=self.address, start=start, duration=duration)
         fork.deal(self.token, place, self.amount)

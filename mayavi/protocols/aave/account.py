@@ -16,11 +16,11 @@ from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.protocols.aave.flash_loan import FlashLoan, take_flash_loan
 from mayavi.protocols.aave.market import AaveV3, AccountData
 from mayavi.protocols.aave.reserve import Configuration, fraction
-from mayavi.protocols.aave.reverts import explained, prices_explained, rehearsed
-from mayavi.protocols.aave.risk import Holding, liquidation_price, rule_of
-from mayavi.protocols.arguments import above_zero, address_on
+from mayavi.protocols.aave.reverts import explain, explain_missing_prices, simulate_funded
+from mayavi.protocols.aave.risk import Holding, health_rule, liquidation_price
+from mayavi.protocols.arguments import address_on, require_positive
 from mayavi.protocols.health import NO_DEBT
-from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+from mayavi.protocols.tokens import Erc20, atomic, spending
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -89,32 +89,32 @@ class AaveAccount:
         self.market = market
         self.address = market.fork.address_of(address)
 
-    # -- acting -------------------------------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------------------------------
 
     def supply(self, asset: AddressLike, amount: int) -> Receipt:
         """Supply `amount` of `asset` from the account's balance; it becomes collateral where Aave allows."""
-        token, amount = self.market.address_of(asset), above_zero(amount, "a supply")
+        token, amount = self.market.address_of(asset), require_positive(amount, "a supply")
         return self._pay(token, amount, lambda: self._send("supply", token, amount, self.address, 0))
 
     def withdraw(self, asset: AddressLike, amount: int | None = None) -> Receipt:
         """Withdraw `amount` of `asset`, or all of it with interest."""
         token = self.market.address_of(asset)
-        units = EVERYTHING if amount is None else above_zero(amount, "a withdrawal")
+        units = EVERYTHING if amount is None else require_positive(amount, "a withdrawal")
         if not self.supplied(token):
             raise ActionRefused(f"{self._name} has supplied no {self._symbol(token)}: there is nothing to withdraw")
-        with undone_on_failure(self._fork):
+        with atomic(self._fork):
             return self._send("withdraw", token, units, self.address)
 
     def borrow(self, asset: AddressLike, amount: int) -> Receipt:
         """Borrow `amount` of `asset` at the variable rate."""
-        token, amount = self.market.address_of(asset), above_zero(amount, "a loan")
-        with undone_on_failure(self._fork):
+        token, amount = self.market.address_of(asset), require_positive(amount, "a loan")
+        with atomic(self._fork):
             return self._send("borrow", token, amount, _VARIABLE_RATE, 0, self.address)
 
     def repay(self, asset: AddressLike, amount: int | None = None) -> Receipt:
         """Repay `amount` of the debt in `asset`, or all of it. At most the debt is taken."""
         token = self.market.address_of(asset)
-        units = EVERYTHING if amount is None else above_zero(amount, "a repayment")
+        units = EVERYTHING if amount is None else require_positive(amount, "a repayment")
         owed = self.debt(token)
         if not owed:
             raise ActionRefused(f"{self._name} owes no {self._symbol(token)}: there is nothing to repay")
@@ -124,12 +124,12 @@ class AaveAccount:
 
     def set_collateral(self, asset: AddressLike, use: bool = True) -> Receipt:
         """Enable or disable the supplied `asset` as collateral."""
-        with undone_on_failure(self._fork):
+        with atomic(self._fork):
             return self._send("setUserUseReserveAsCollateral", self.market.address_of(asset), use)
 
     def set_emode(self, category: int) -> Receipt:
         """Enter an efficiency mode; 0 leaves it."""
-        with undone_on_failure(self._fork):
+        with atomic(self._fork):
             return self._send("setUserEMode", category)
 
     def liquidate(
@@ -149,9 +149,9 @@ class AaveAccount:
         other = self.market.account(address_on(self._fork, borrower))
         seized_token, repaid_token = self.market.address_of(collateral), self.market.address_of(debt)
         owed = other.debt(repaid_token)
-        # With nothing at all to pay with, the whole debt is asked for, and the error says what is missing.
+        # Without any balance, ask for the whole debt: the error then says what is missing.
         affordable = Erc20(self._fork, repaid_token).balance_of(self.address) or owed
-        most = min(owed, affordable if cover is None else above_zero(cover, "a liquidation"))
+        most = min(owed, affordable if cover is None else require_positive(cover, "a liquidation"))
         sent = seized_token, repaid_token, other.address, most or EVERYTHING, receive_a_token
 
         def act() -> Receipt:
@@ -178,11 +178,11 @@ class AaveAccount:
         """
         return take_flash_loan(self, asset, amount, calls, sweep)
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------------
 
     def data(self) -> AccountData:
         """Return total collateral, debt and health factor, at the oracle's prices."""
-        with prices_explained(self.market, self.address):
+        with explain_missing_prices(self.market, self.address):
             return AccountData(*self.market.pool.getUserAccountData(self.address))
 
     @property
@@ -219,10 +219,10 @@ class AaveAccount:
 
     def position(self) -> Position:
         """Return every reserve in use, with its liquidation price."""
-        with prices_explained(self.market, self.address):
+        with explain_missing_prices(self.market, self.address):
             lines, totals, emode = self._lines(), self.data(), self.emode
         holdings = [line.holding for line in lines]
-        rule = rule_of(holdings, totals.health_factor_wad)
+        rule = health_rule(holdings, totals.health_factor_wad)
         assets = tuple(
             AssetPosition(
                 symbol=line.token.symbol,
@@ -247,13 +247,13 @@ class AaveAccount:
         price of `asset` makes that difference: no debt, not used as collateral, or the rest decides alone.
         """
         address = self.market.address_of(asset)
-        with prices_explained(self.market, self.address):
+        with explain_missing_prices(self.market, self.address):
             lines = self._lines()
         index = _index(lines, address)
         if index is None or not _matters(lines[index]):
             return None
         holdings = [line.holding for line in lines]
-        return liquidation_price(holdings, index, rule_of(holdings, self.data().health_factor_wad))
+        return liquidation_price(holdings, index, health_rule(holdings, self.data().health_factor_wad))
 
     def _holdings(self, asset: AddressLike) -> tuple[list[Holding], int | None]:
         """Return the inputs of the health factor and the index of `asset` in them, None without a position there."""
@@ -278,7 +278,7 @@ class AaveAccount:
             configuration = Configuration.of(data.configuration)
             threshold, own_price, price = configuration.liquidation_threshold_bps, True, oracle.getAssetPrice(address)
             if mode and address in in_mode:
-                # Where the asset names its mode (up to V3.1), what is no collateral by itself is none inside either.
+                # Up to V3.1 an asset that is no collateral outside its eMode is none inside either.
                 if threshold or configuration.emode != category:
                     threshold = mode.liquidation_threshold_bps
                 if mode.price_source:
@@ -288,7 +288,7 @@ class AaveAccount:
             lines.append(_Line(Erc20(self._fork, address), supplied, debt, used, holding, own_price))
         return lines
 
-    # -- sending ------------------------------------------------------------------------------------------------------
+    # -- transactions -------------------------------------------------------------------------------------------------
 
     @property
     def _fork(self) -> Fork:
@@ -305,7 +305,7 @@ class AaveAccount:
         try:
             receipt: Receipt = self.market.pool[function](*arguments, sender=self.address)
         except CallReverted as error:
-            raise explained(self, error, function, arguments) from None
+            raise explain(self, error, function, arguments) from None
         return receipt
 
     def _pay(
@@ -314,7 +314,7 @@ class AaveAccount:
         """Run `act` with `amount` of `token` approved; `taken` computes how much of it was needed, if less."""
         asset, pool = Erc20(self._fork, token), self.market.pool.address
         if asset.balance_of(self.address) < amount:
-            done = rehearsed(asset, self.address, pool, amount, act)
+            done = simulate_funded(asset, self.address, pool, amount, act)
             amount = taken(done) if done and taken else amount
         with spending(self._fork, token, pool, amount, self.address):
             return act()

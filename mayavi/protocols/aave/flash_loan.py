@@ -11,9 +11,9 @@ from mayavi.evm.abi.contract import Contract
 from mayavi.evm.address import AddressLike, checksum
 from mayavi.evm.arguments import octets
 from mayavi.evm.hashing import keccak_text
-from mayavi.protocols.aave.reverts import explained, no_cash, rehearsed, retold
-from mayavi.protocols.arguments import above_zero
-from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+from mayavi.protocols.aave.reverts import explain, insufficient_liquidity, simulate_funded, with_reason
+from mayavi.protocols.arguments import require_positive
+from mayavi.protocols.tokens import Erc20, atomic, spending
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -55,10 +55,10 @@ def take_flash_loan(
 ) -> FlashLoan:
     """Implementation of `AaveAccount.flash_loan`."""
     market, fork, sender = account.market, account.market.fork, account.address
-    token, amount = market.token(asset), above_zero(amount, "a flash loan")
+    token, amount = market.token(asset), require_positive(amount, "a flash loan")
     made, tokens = _calls(fork, calls), _tokens(fork, sweep)
     premium = (amount * market.flash_loan_premiums.total_bps + 5_000) // 10_000
-    with undone_on_failure(fork):
+    with atomic(fork):
         borrower = Contract(flash_borrower(fork), _BORROWER, fork, name="the flash borrower")
         arguments = market.pool.address, token.address, amount, made, tokens
 
@@ -67,13 +67,13 @@ def take_flash_loan(
                 receipt: Receipt = borrower.run(*arguments, sender=sender)
             except CallReverted as error:
                 calldata = borrower.run.encode(*arguments)
-                raise _told(account, error, token, amount, premium, made, calldata) from None
+                raise _explain(account, error, token, amount, premium, made, calldata) from None
             return receipt
 
         # Calls may earn the premium, so an account without it may still succeed.
         offered = premium if not made else min(premium, token.balance_of(sender))
         if token.balance_of(sender) < offered:
-            rehearsed(token, sender, borrower.address, offered, act)
+            simulate_funded(token, sender, borrower.address, offered, act)
         allowed = spending(fork, token.address, borrower.address, offered, sender) if offered else nullcontext()
         with allowed:
             receipt = act()
@@ -110,7 +110,7 @@ def _tokens(fork: Fork, sweep: Any) -> list[bytes]:
     return [fork.address_of(each) for each in sweep]
 
 
-def _told(
+def _explain(
     account: AaveAccount,
     error: CallReverted,
     token: Erc20,
@@ -123,20 +123,20 @@ def _told(
     fork = account.market.fork
     frames = fork.trace(_PLACE, calldata, sender=account.address).walk()
     inside = next((each for each in frames if each.to == _PLACE and each.input[:4] == _EXECUTE_OPERATION), None)
-    if inside is None:  # the pool did not even lend
-        lacking = no_cash(account.market, token.address, amount)
-        return retold(error, *lacking) if lacking else explained(account, error, "flashLoanSimple", ())
-    done = [each for each in inside.calls if each.kind == "CALL"]  # the rest are reads, and copies of memory
+    if inside is None:  # the pool did not lend
+        cause = insufficient_liquidity(account.market, token.address, amount)
+        return with_reason(error, *cause) if cause else explain(account, error, "flashLoanSimple", ())
+    done = [each for each in inside.calls if each.kind == "CALL"]  # skip reads and memory copies
     last = done[-1] if done else None
     if last is None or last.success:
         return error
     if len(done) <= len(made):
         where = f"call {len(done)} of {len(made)}, to {fork.name(last.to)}, failed"
-        return retold(error, f"{where}: {last.revert_reason or last.result}", error.hint)
+        return with_reason(error, f"{where}: {last.revert_reason or last.result}", error.hint)
     if last.to != token.address or last.input[:4] != _TRANSFER_FROM:
         return error
     missing, owned = int.from_bytes(last.input[68:100]), token.balance_of(account.address)
-    return retold(
+    return with_reason(
         error,
         f"the calls left {token.text(amount + premium - missing)} to pay back {token.text(amount)} and the premium of"
         f" {token.text(premium)}: {token.text(missing)} are missing",

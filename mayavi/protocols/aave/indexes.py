@@ -73,12 +73,12 @@ class AaveIndexes:
         ):
             program.output(name, word)
         seen = Fleet(twin, 1).run(program, threads=1)
-        told = AaveV3(twin, self._pool).reserve(asset)
+        reserve = AaveV3(twin, self._pool).reserve(asset)
         expected = {
-            "income": told.normalised_income_ray,
-            "supply_rate": told.supply_rate_ray,
-            "debt": told.normalised_variable_debt_ray,
-            "borrow_rate": told.variable_borrow_rate_ray,
+            "income": reserve.normalised_income_ray,
+            "supply_rate": reserve.supply_rate_ray,
+            "debt": reserve.normalised_variable_debt_ray,
+            "borrow_rate": reserve.variable_borrow_rate_ray,
         }
         if {name: words[0] for name, words in seen.items()} != expected:
             raise StateError(

@@ -20,7 +20,7 @@ from mayavi.errors import BadArgument, CallReverted, ExecutionError, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.evm.units import WAD
 from mayavi.protocols.aave.reserve import Configuration, EMode, Reserve
-from mayavi.protocols.aave.reverts import prices_explained
+from mayavi.protocols.aave.reverts import explain_missing_prices
 from mayavi.protocols.arguments import address_on, require_contract, require_fork
 from mayavi.protocols.tokens import Erc20
 
@@ -73,8 +73,8 @@ _ORACLE = [
     "getAssetPrice(address asset) view returns (uint256)",
     "getSourceOfAsset(address asset) view returns (address)",
 ]
-_A_TOKEN = slice(8 * 32, 9 * 32)  # where `getReserveData` gives the address of the aToken
-_EMPTY_EMODES = 8  # so many unused numbers in a row, and the list of categories is taken to be at its end
+_A_TOKEN = slice(8 * 32, 9 * 32)  # position of the aToken in the output of `getReserveData`
+_EMPTY_EMODES = 8  # unused numbers in a row that end the search for categories
 
 
 class AccountData(NamedTuple):
@@ -148,7 +148,10 @@ class AaveV3:
         self.fork = fork
         self.pool: Contract = fork.contract(place, _POOL)
         self._oracle: Contract | None = None
-        own = self.pool.ADDRESSES_PROVIDER, self.pool.FLASHLOAN_PREMIUM_TOTAL  # V2 lacks the one, an oracle the other
+        own = (
+            self.pool.ADDRESSES_PROVIDER,
+            self.pool.FLASHLOAN_PREMIUM_TOTAL,
+        )  # V2 lacks the first, an oracle the second
         require_contract(fork, place, f"pool of {self.title}", *own)
 
     def account(self, address: AddressLike) -> AaveAccount:
@@ -162,13 +165,13 @@ class AaveV3:
     def reserves(self) -> list[Reserve]:
         """Return every reserve, in listing order."""
         oracle, listed = self.oracle, self.pool.getReservesList()
-        with prices_explained(self):
+        with explain_missing_prices(self):
             return [self._reserve(address, self.reserve_data(address), oracle) for address in listed]
 
     def reserve(self, asset: AddressLike) -> Reserve:
         """Return the current state of the reserve of `asset`."""
         address = self.address_of(asset)
-        with prices_explained(self, address):
+        with explain_missing_prices(self, address):
             return self._reserve(address, self.reserve_data(address), self.oracle)
 
     @property
@@ -184,7 +187,7 @@ class AaveV3:
                 return address
         listed: list[bytes] = self.pool.getReservesList()
         symbols = {Erc20(self.fork, address).symbol: address for address in listed}
-        if isinstance(asset, str) and asset in symbols:  # listed after our table of names was made
+        if isinstance(asset, str) and asset in symbols:  # listed after the table of labels was made
             return symbols[asset]
         name = asset if isinstance(asset, str) else self.fork.name(asset)
         raise UnknownName.of(f"asset of {self.title}", name, symbols, f"there are: {', '.join(symbols)}")
@@ -202,11 +205,11 @@ class AaveV3:
         return Erc20(self.fork, self.reserve_data(self.address_of(asset)).variableDebtToken)
 
     def _is_reserve(self, address: bytes) -> bool:
-        # The aToken's word alone: everything else that `getReserveData` gives need not be decoded for it.
+        # Read only the aToken's word: decoding all of `getReserveData` is slow.
         try:
             output = self.fork.call(self.pool.address, self.pool.getReserveData.encode(address))
         except CallReverted:
-            self.reserve_data(address)  # which says why
+            self.reserve_data(address)  # raises a detailed error
             raise
         return any(output[_A_TOKEN])
 
@@ -232,7 +235,7 @@ class AaveV3:
     def price_usd_e8(self, asset: AddressLike) -> int:
         """Return the pool's price of one whole `asset`, in USD with 8 decimals."""
         address = self.address_of(asset)
-        with prices_explained(self, address):
+        with explain_missing_prices(self, address):
             price: int = self.oracle.getAssetPrice(address)
         return price
 
@@ -269,7 +272,7 @@ class AaveV3:
         try:
             bitmap: int = self.pool.getEModeCategoryCollateralBitmap(category)
         except ExecutionError:
-            return []  # a pool that does not know bitmaps, and no asset is in this category
+            return []  # an older pool without bitmaps and without an asset in this category
         return [address for address, data in reserves if bitmap >> data.id & 1]
 
     # -- many accounts ------------------------------------------------------------------------------------------------
@@ -283,7 +286,7 @@ class AaveV3:
             )
         places = [each if type(each) is bytes and len(each) == 20 else address_on(self.fork, each) for each in accounts]
         calldata = self.pool.getUserAccountData.encode(ZERO_ADDRESS)
-        with prices_explained(self):
+        with explain_missing_prices(self):
             columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=len(AccountData._fields))
         return AccountsData(*columns)
 

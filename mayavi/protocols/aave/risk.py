@@ -51,7 +51,7 @@ def health_by_sum(holdings: Sequence[Holding]) -> int:
     return (weighted * WAD + debt // 2) // debt // 10_000
 
 
-def rule_of(holdings: Sequence[Holding], health_factor_wad: int) -> Health:
+def health_rule(holdings: Sequence[Holding], health_factor_wad: int) -> Health:
     """Return the rule that yields the pool's `health_factor_wad`: V3.5 only if V3.0 does not fit."""
     if health_by_average(holdings) != health_factor_wad == health_by_sum(holdings):
         return health_by_sum

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PHASE_BITS = 64
 """A proxy's round id is its aggregator's phase shifted left by this many bits, plus the aggregator's round."""
 
-_MAPPING_SLOTS = 256  # the aggregators known have theirs at 43, 44 and 9
+_MAPPING_SLOTS = 256  # known aggregators use slots 43, 44 and 9
 _ANSWER_MASK = 2**192 - 1
 _LATEST_ROUND_DATA = bytes.fromhex("feaf968c")
 

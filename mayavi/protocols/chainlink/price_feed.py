@@ -41,7 +41,7 @@ _FEED = [
     "set_ratio(uint256 ratio)",
 ]
 _RATIO_UNIT = 10**18
-_ANSWER_BITS = 191  # and a sign: what the aggregators keep
+_ANSWER_BITS = 191  # plus a sign: the width aggregators store
 
 
 class PriceFeed:
@@ -65,7 +65,7 @@ class PriceFeed:
         require_contract(fork, feed, "price feed", self.contract.latestAnswer)
         self.name = feed if isinstance(feed, str) and not feed.startswith("0x") else fork.name(feed)
 
-    # -- reading ------------------------------------------------------------------------------------------------------
+    # -- reads --------------------------------------------------------------------------------------------------------
 
     @property
     def answer(self) -> int:
@@ -105,7 +105,7 @@ class PriceFeed:
         """Return an earlier round; like `latest_round.round_id`, the number includes the proxy's phase."""
         return Round(*self.contract.getRoundData(round_id))
 
-    # -- moving -------------------------------------------------------------------------------------------------------
+    # -- moves --------------------------------------------------------------------------------------------------------
 
     def move(self, answer: SupportsIndex) -> Round:
         """Make `answer` the latest answer and return the new round. A failure changes nothing."""
@@ -144,7 +144,7 @@ class PriceFeed:
         if self._view("latestRoundData") is None:
             self._refuse()
         latest, now = self.latest_round, self.fork.timestamp
-        if not latest.round_id:  # adapters that compute their price have no rounds
+        if not latest.round_id:  # adapters compute their price and have no rounds
             self._refuse()
         number = latest.round_id + 1
         following = Round(number, answer, now, now, number)
@@ -167,7 +167,7 @@ class PriceFeed:
                 f"{self.name} is a ratio of {base.name}, which answers {base.answer}: it cannot answer {answer}",
                 "move the base to a price above zero first",
             )
-        ratio = -(-answer * _RATIO_UNIT // base.answer)  # up: the adapter rounds down
+        ratio = -(-answer * _RATIO_UNIT // base.answer)  # round up, because the adapter rounds down
         self.contract.set_ratio(ratio, sender=self.contract.owner())
 
     def _view(self, name: str) -> Any:

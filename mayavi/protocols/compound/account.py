@@ -18,17 +18,17 @@ from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.evm.arguments import word
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import from_units
-from mayavi.protocols.arguments import address_on, several
+from mayavi.protocols.arguments import address_on, as_list
 from mayavi.protocols.compound.market import WAD, Accounts, CollateralAsset, CompoundV3
 from mayavi.protocols.health import NO_DEBT
-from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+from mayavi.protocols.tokens import Erc20, atomic, spending
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mayavi.evm.receipt import Receipt
 
-_EVERYTHING = 2**256 - 1  # Comet's word for «all of the base token that is lent or owed»
+_EVERYTHING = 2**256 - 1  # Comet's amount for all base tokens lent or owed
 
 
 class AccountData(NamedTuple):
@@ -113,7 +113,7 @@ class CompoundV3Account:
         self.market = market
         self.address = address_on(market.fork, address)
 
-    # -- acting -------------------------------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------------------------------
 
     def supply(self, asset: AddressLike, amount: int) -> Receipt:
         """Supply collateral or base tokens; base tokens repay debt first, the rest is lent."""
@@ -161,7 +161,7 @@ class CompoundV3Account:
         receipt: Receipt = self.market.contract.accrueAccount(self.address, sender=self.address)
         return receipt
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------------
 
     @property
     def base_balance(self) -> int:
@@ -242,7 +242,7 @@ class CompoundV3Account:
             rows.append(row)
         return CompoundPosition(self.market.symbol, self.market.quote, tuple(rows), data)
 
-    # -- how ----------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     @property
     def _name(self) -> str:
@@ -257,7 +257,7 @@ class CompoundV3Account:
         return receipt
 
     def _take(self, token: bytes, amount: int) -> Receipt:
-        with undone_on_failure(self.market.fork):
+        with atomic(self.market.fork):
             receipt: Receipt = self.market.contract.withdraw(token, amount, sender=self.address)
         return receipt
 
@@ -353,12 +353,12 @@ def _liquidation_price_e8(holding: _Holding, data: AccountData) -> int | None:
         return None
     largest_value = ((largest_limit + 1) * WAD - 1) // factor
     price: int = ((largest_value + 1) * 10**holding.asset.decimals - 1) // holding.amount
-    return price or None  # a feed that answers zero stops the market instead
+    return price or None  # a zero price makes the market revert instead
 
 
 def account_arrays(market: CompoundV3, accounts: Accounts) -> AccountArrays:
     """Implementation of `CompoundV3.account_data`."""
-    places = [address_on(market.fork, each) for each in several(accounts, "the accounts to look at")]
+    places = [address_on(market.fork, each) for each in as_list(accounts, "the accounts to look at")]
     comet, assets = market.contract, market.assets
     read = partial(market.fork.call_words, market.address, holes={4: places})
     columns = [read(comet[name].encode(ZERO_ADDRESS), returns=1)[0] for name in ("balanceOf", "borrowBalanceOf")]

@@ -21,10 +21,10 @@ from mayavi.errors import ActionRefused, CallReverted, UnknownName
 from mayavi.evm.address import AddressLike, checksum
 from mayavi.evm.arguments import word
 from mayavi.evm.units import from_units
-from mayavi.protocols.arguments import address_on, chain_name, require_contract, require_fork, several
+from mayavi.protocols.arguments import address_on, as_list, chain_name, require_contract, require_fork
 from mayavi.protocols.compound.abi import COMET
-from mayavi.protocols.revert_context import text_of, told
-from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+from mayavi.protocols.revert_context import reason_text, with_context
+from mayavi.protocols.tokens import Erc20, atomic, spending
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -130,7 +130,7 @@ class CompoundV3:
         self.address = self.contract.address
         require_contract(fork, self.address, "Compound V3 market", self.contract.baseToken, self.contract.numAssets)
 
-    # -- what it is ---------------------------------------------------------------------------------------------------
+    # -- contracts and assets -----------------------------------------------------------------------------------------
 
     @property
     def symbol(self) -> str:
@@ -161,7 +161,7 @@ class CompoundV3:
     def asset(self, name: AddressLike) -> CollateralAsset:
         """Return a collateral asset; raise `UnknownName` with the nearest names if it is not listed."""
         assets = self.assets
-        found: CollateralAsset | None = _named(self.fork, name, {each.address: each for each in assets})
+        found: CollateralAsset | None = _find_asset(self.fork, name, {each.address: each for each in assets})
         if found is not None:
             return found
         known = [each.symbol for each in assets]
@@ -171,9 +171,9 @@ class CompoundV3:
     def is_base(self, name: AddressLike) -> bool:
         """Whether `name` is the base token."""
         base = self.base
-        return _named(self.fork, name, {base.address: base}) is not None
+        return _find_asset(self.fork, name, {base.address: base}) is not None
 
-    # -- how it stands ------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------------
 
     def price_e8(self, asset: AddressLike | None = None) -> int:
         """Return the price of one whole `asset`, or of the base token, in `quote`."""
@@ -246,17 +246,19 @@ class CompoundV3:
 
         Reverts with NotLiquidatable if an account is not `liquidatable`.
         """
-        places = [address_on(self.fork, each) for each in several(accounts, "the accounts to absorb")]
+        places = [address_on(self.fork, each) for each in as_list(accounts, "the accounts to absorb")]
         if not places:
             raise ActionRefused("there is no account to absorb", "give one, or a list of them")
         absorber = address_on(self.fork, sender)
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             try:
                 receipt: Receipt = self.contract.absorb(absorber, places, sender=absorber)
             except CallReverted as error:
                 healthy = [self.fork.name(place) for place in places if not self.account(place).liquidatable]
-                hint = f"not liquidatable now: {', '.join(healthy)}" if text_of(error) == "NotLiquidatable" else None
-                raise told(error, hint) from None
+                hint = (
+                    f"not liquidatable now: {', '.join(healthy)}" if reason_text(error) == "NotLiquidatable" else None
+                )
+                raise with_context(error, hint) from None
         return receipt
 
     def quote_collateral(self, asset: AddressLike, base_amount: int) -> int:
@@ -290,22 +292,26 @@ class CompoundV3:
                 buy = self.contract.buyCollateral
                 receipt = buy(found.address, word(min_amount), base_amount, receiver, sender=buyer)
             except CallReverted as error:
-                raise self._selling(error, found, base_amount, min_amount) from None
+                raise self._explain_purchase(error, found, base_amount, min_amount) from None
         return Purchase(self.contract.events(receipt, "BuyCollateral")[0].args.collateralAmount, receipt)
 
-    def _selling(self, error: CallReverted, asset: CollateralAsset, base_amount: int, min_amount: int) -> CallReverted:
+    def _explain_purchase(
+        self, error: CallReverted, asset: CollateralAsset, base_amount: int, min_amount: int
+    ) -> CallReverted:
         """Explain a failed purchase with the figures that decide it."""
-        token, base, name, hint = Erc20(self.fork, asset.address), self.base, text_of(error), None
+        token, base, name, hint = Erc20(self.fork, asset.address), self.base, reason_text(error), None
         if name == "NotForSale":
             hint = (
                 f"it sells only while its reserves, {base.text(self.reserves)}, are below their target,"
                 f" {base.text(self.target_reserves)}"
             )
         elif name in {"TooMuchSlippage", "InsufficientReserves"}:
-            given, there = self.quote_collateral(asset.address, base_amount), self.collateral_reserves(asset.address)
-            hint = f"it gives {token.text(given)} for that now, has {token.text(there)}"
+            offered, there = self.quote_collateral(asset.address, base_amount), self.collateral_reserves(asset.address)
+            hint = f"it gives {token.text(offered)} for that now, has {token.text(there)}"
             hint += f", and {token.text(min_amount)} were the least to take"
-        return told(error, hint, what=f"a purchase of {asset.symbol} for {base.text(base_amount)} from {self.symbol}")
+        return with_context(
+            error, hint, what=f"a purchase of {asset.symbol} for {base.text(base_amount)} from {self.symbol}"
+        )
 
     def _asset(self, info: Any) -> CollateralAsset:
         return CollateralAsset(
@@ -347,7 +353,7 @@ def _known_markets(fork: Fork) -> str:
     return f"Compound markets here: {known}" if known else 'give the address of one: CompoundV3(fork, "0x…")'
 
 
-def _named(fork: Fork, name: AddressLike, candidates: dict[bytes, Any]) -> Any:
+def _find_asset(fork: Fork, name: AddressLike, candidates: dict[bytes, Any]) -> Any:
     """Return the candidate with that symbol or address, if any; unlabelled tokens go by their own symbol."""
     for candidate in candidates.values():
         if candidate.symbol == name:

@@ -64,7 +64,7 @@ class CompoundBooks:
         rate = self._rate(program, program.multiply_divide(borrowed, WAD, supplied))
         elapsed = program.subtract(program.time()[1], program.bits(totals, 2 * _TOTAL_BITS, _TIME_BITS))
         growth = program.multiply_divide(borrow_index, program.multiply(rate, elapsed), WAD)
-        basic = program.load(*self._basic)  # its principal is signed: below zero it is owed
+        basic = program.load(*self._basic)  # the principal is signed: negative is debt
         owes = program.bits(basic, _TOTAL_BITS - 1, 1)
         principal = program.subtract(2**_TOTAL_BITS, program.bits(basic, 0, _TOTAL_BITS))
         debt = program.multiply_divide(principal, program.add(borrow_index, growth), INDEX_SCALE)
@@ -79,9 +79,9 @@ class CompoundBooks:
 def _market_slots(market: CompoundV3) -> tuple[int, int]:
     """Find the slots of indexes and totals by matching the result of `totalsBasic`."""
     comet, fork = market.contract, market.fork
-    told = comet.totalsBasic()
-    indexes = told.baseBorrowIndex << _INDEX_BITS | told.baseSupplyIndex
-    totals = told.lastAccrualTime << 2 * _TOTAL_BITS | told.totalBorrowBase << _TOTAL_BITS | told.totalSupplyBase
+    basic = comet.totalsBasic()
+    indexes = basic.baseBorrowIndex << _INDEX_BITS | basic.baseSupplyIndex
+    totals = basic.lastAccrualTime << 2 * _TOTAL_BITS | basic.totalBorrowBase << _TOTAL_BITS | basic.totalSupplyBase
     touched = dict(fork.touched(comet.address, comet.totalsBasic.encode())).get(comet.address, [])
     words = {slot: fork.storage(comet.address, slot) for slot in touched}
     found = (

@@ -20,8 +20,8 @@ from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import word
 from mayavi.protocols.arguments import address_on
 from mayavi.protocols.curve.views import Amounts, Coin, StableSwapViews
-from mayavi.protocols.revert_context import told
-from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+from mayavi.protocols.revert_context import with_context
+from mayavi.protocols.tokens import Erc20, atomic, spending
 
 if TYPE_CHECKING:
     from mayavi.evm.receipt import Receipt
@@ -61,7 +61,7 @@ class CurveStableSwap(StableSwapViews):
     it, else from `lp_token`.
     """
 
-    # -- acting -------------------------------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------------------------------
 
     def exchange(self, coin_in: Coin, coin_out: Coin, dx: int, min_out: int = 0, *, sender: AddressLike) -> Exchanged:
         """Sell `dx` of `coin_in` for `coin_out`; reverts if the pool would pay less than `min_out`."""
@@ -128,7 +128,7 @@ class CurveStableSwap(StableSwapViews):
                 raise InsufficientBalance(
                     f"{self.name} has {coin.text(held)}, but {coin.text(amount)} are wanted", "take less of it"
                 )
-        with suppress(CallReverted):  # nobody can tell what taking all there is would cost
+        with suppress(CallReverted):  # the cost of withdrawing everything has no quote
             self.lp_token.require(user, self.quote_remove(wanted))
         most = self.lp_token.balance_of(user) if max_burn is None else word(max_burn)
 
@@ -157,7 +157,7 @@ class CurveStableSwap(StableSwapViews):
         """Stop the ramp of A, as the owner or as `sender`."""
         return self._administer("stop_ramp_A", (), sender, [])
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     def _shares(self, lp_amount: int | None, user: bytes) -> int:
         held = self.lp_token.balance_of(user)
@@ -176,7 +176,7 @@ class CurveStableSwap(StableSwapViews):
             for i, amount in amounts.items():
                 if amount:
                     stack.enter_context(spending(self.fork, self.coins[i].address, self.address, amount, sender))
-            stack.enter_context(undone_on_failure(self.fork))
+            stack.enter_context(atomic(self.fork))
             yield
 
     def _remove(
@@ -187,7 +187,7 @@ class CurveStableSwap(StableSwapViews):
         user: bytes,
         hint: Callable[[list[int]], str],
     ) -> LiquidityRemoved:
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             measured = [*self.coins, self.lp_token]
             moved, receipt = self._act("a withdrawal", function, limited, free, user, measured, hint)
             return LiquidityRemoved(tuple(moved[:-1]), -moved[-1], receipt)
@@ -215,7 +215,7 @@ class CurveStableSwap(StableSwapViews):
             now = None
             with suppress(ExecutionError), self.fork.snapshot():
                 now = moved(free)[0]
-            raise told(error, None if now is None else hint(now), what=f"{what} on {self.name}") from None
+            raise with_context(error, None if now is None else hint(now), what=f"{what} on {self.name}") from None
 
     def _administer(
         self, function: str, arguments: tuple[int, ...], sender: AddressLike | None, hints: list[str]
@@ -224,11 +224,11 @@ class CurveStableSwap(StableSwapViews):
         user = owner if sender is None else address_on(self.fork, sender)
         if user != owner:
             hints = [f"only the owner, {self.fork.name(owner)}, may", *hints]
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             try:
                 receipt: Receipt = self.contract[function](*arguments, sender=user)
             except CallReverted as error:
-                raise told(error, "; ".join(hints), what=f"{function} of {self.name}") from None
+                raise with_context(error, "; ".join(hints), what=f"{function} of {self.name}") from None
             return receipt
 
 

@@ -22,7 +22,7 @@ from mayavi.evm.arguments import word
 from mayavi.evm.units import from_units
 from mayavi.protocols.arguments import address_on, chain_name, require_contract, require_fork
 from mayavi.protocols.curve.abi import COINS, pool_abi
-from mayavi.protocols.revert_context import told
+from mayavi.protocols.revert_context import with_context
 from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ MAX_COINS = 8
 _FEE_DECIMALS = 10
 _WAD_DECIMALS = 18
 _EXACT = Context(prec=60)
-_IMPACT_STEP = Decimal("1e-18")  # more digits than that mean nothing to anybody
+_IMPACT_STEP = Decimal("1e-18")  # further digits are noise
 _PREFIX = "Curve."
 
 
@@ -64,7 +64,7 @@ class StableSwapViews:
         self._given_lp_token = None if lp_token is None else address_on(fork, lp_token)
         require_contract(fork, self.address, "StableSwap pool", lambda: self.coins)
 
-    # -- what it is ---------------------------------------------------------------------------------------------------
+    # -- contracts and assets -----------------------------------------------------------------------------------------
 
     @cached_property
     def coins(self) -> tuple[Erc20, ...]:
@@ -129,7 +129,7 @@ class StableSwapViews:
             coin = self.fork.name(place)
         raise UnknownName.of(f"coin of {self.name}", coin, self.symbols, f"it has {', '.join(self.symbols)}")
 
-    # -- what it holds ------------------------------------------------------------------------------------------------
+    # -- balances and parameters --------------------------------------------------------------------------------------
 
     @property
     def balances(self) -> tuple[int, ...]:
@@ -213,7 +213,7 @@ class StableSwapViews:
         i, j = self._pair(coin_in, coin_out)
         sold = [self._sold(i, dx) for dx in _listed(amounts)]
         outputs = self.fork.call_many(self.address, [self.contract.get_dy.encode(i, j, dx) for dx in sold], check=False)
-        # One that failed fails again on its own, and says why.
+        # Repeat a failed quote alone: it raises the detailed error.
         return [
             self.quote(i, j, dx) if output is None else int.from_bytes(output)
             for dx, output in zip(sold, outputs, strict=True)
@@ -253,10 +253,12 @@ class StableSwapViews:
             dy: int = self.contract.calc_withdraw_one_coin(shares, i)
         except CallReverted as error:
             hint = f"there are {self.lp_token.text(self.lp_supply)} in all"
-            raise told(error, hint, what=f"a quote of {self.lp_token.text(shares)} for {self.symbols[i]}") from None
+            raise with_context(
+                error, hint, what=f"a quote of {self.lp_token.text(shares)} for {self.symbols[i]}"
+            ) from None
         return dy
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     def _pair(self, coin_in: Coin, coin_out: Coin) -> tuple[int, int]:
         i, j = self.index(coin_in), self.index(coin_out)
@@ -289,7 +291,7 @@ class StableSwapViews:
 
     def _no_quote(self, error: CallReverted, i: int, j: int, dx: int) -> CallReverted:
         what = f"a quote of {self.coins[i].text(dx)} for {self.symbols[j]} on {self.name}"
-        return told(error, f"it holds {self._text(self.balances)}; ask for less", what=what)
+        return with_context(error, f"it holds {self._text(self.balances)}; ask for less", what=what)
 
     def __repr__(self) -> str:
         return f"<StableSwap pool {self.name}: {', '.join(self.symbols)}>"

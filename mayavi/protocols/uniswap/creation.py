@@ -56,6 +56,6 @@ def sqrt_price_x96_of(token: Erc20, other: Erc20, price: Amount) -> int:
         wanted = Decimal(price)
         if not (wanted.is_finite() and wanted > 0):
             raise BadArgument(f"a pool cannot begin at a price of {price}", "prices are above zero")
-        raw = wanted.scaleb(other.decimals - token.decimals)  # smallest units of `other` for one of `token`
+        raw = wanted.scaleb(other.decimals - token.decimals)  # in smallest units
         raw = raw if token.address < other.address else 1 / raw
         return int((raw.sqrt() * 2**96).to_integral_value(ROUND_FLOOR))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from mayavi.errors import ActionRefused, BadArgument, CallReverted
 from mayavi.evm.abi.interface import Function
 from mayavi.evm.arguments import word
-from mayavi.protocols.revert_context import text_of
+from mayavi.protocols.revert_context import reason_text
 from mayavi.protocols.tokens import spending
 from mayavi.protocols.uniswap.pool import UniswapV3Pool
-from mayavi.protocols.uniswap.reverts import explained
+from mayavi.protocols.uniswap.reverts import explain
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import BoundFunction
@@ -43,7 +43,7 @@ def pay(
     """Send `action` with approvals of exactly what it takes: a range rarely uses both amounts up."""
     fork, manager = pool.fork, action.contract.address
     owed = _owed(fork.trace(manager, action.encode(params), payer), pool)
-    if not any(owed) and (refusal := _nothing_comes_of(pool, ticks, most)):
+    if not any(owed) and (refusal := _no_liquidity(pool, ticks, most)):
         raise refusal
     with (
         spending(fork, pool.token0.address, manager, owed.amount0, payer),
@@ -53,12 +53,12 @@ def pay(
             receipt: Receipt = action(params, sender=payer)
         except CallReverted as error:
             hint = None
-            if not any(owed) and not text_of(error):
+            if not any(owed) and not reason_text(error):
                 few = max(most) < 2**128
                 hint = "so little adds no liquidity; give more" if few else "no pool can count so much; give less"
-            if text_of(error) == "Price slippage check":
+            if reason_text(error) == "Price slippage check":
                 hint = f"it takes {text(pool, owed)} now, and {text(pool, least)} were the least to give"
-            raise explained(error, f"adding {text(pool, most)} to {pool!r}", hint) from None
+            raise explain(error, f"adding {text(pool, most)} to {pool!r}", hint) from None
     return receipt
 
 
@@ -75,7 +75,7 @@ def amounts_of(pool: UniswapV3Pool, amounts: object) -> Pair:
     if isinstance(amounts, Mapping):
         of = {pool.token0.address: 0, pool.token1.address: 0}
         for token, amount in amounts.items():
-            traded = pool.other(token).address  # refuses a token that is not the pool's
+            traded = pool.other(token).address  # raises for a token that is not the pool's
             own = pool.token0 if traded == pool.token1.address else pool.token1
             of[own.address] = word(amount)
         return Pair(of[pool.token0.address], of[pool.token1.address])
@@ -91,13 +91,13 @@ def amounts_of(pool: UniswapV3Pool, amounts: object) -> Pair:
     return Pair(*(word(amount) for amount in pair))
 
 
-def refuse_nothing(amounts: Pair) -> None:
+def require_some(amounts: Pair) -> None:
     """Raise `ActionRefused` where both amounts are zero."""
     if not any(amounts):
         raise ActionRefused("a position of nothing adds no liquidity", "give an amount above zero")
 
 
-def _nothing_comes_of(pool: UniswapV3Pool, ticks: tuple[int, int], most: Pair) -> ActionRefused | None:
+def _no_liquidity(pool: UniswapV3Pool, ticks: tuple[int, int], most: Pair) -> ActionRefused | None:
     """Return the refusal for amounts that add no liquidity, because the range needs a token not offered."""
     tick, (lower, upper) = pool.tick, ticks
     where = f"the range from tick {lower} to {upper}"

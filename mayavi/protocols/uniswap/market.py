@@ -10,12 +10,12 @@ from mayavi.evm.abi.interface import Event
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.arguments import word
 from mayavi.protocols.arguments import address_on, chain_name, require_fork
-from mayavi.protocols.revert_context import text_of
+from mayavi.protocols.revert_context import reason_text
 from mayavi.protocols.tokens import Erc20, spending
 from mayavi.protocols.uniswap.liquidity import Amounts
 from mayavi.protocols.uniswap.pool import LiquidityRange, Tick, UniswapV3Pool
 from mayavi.protocols.uniswap.position import Minted, UniswapV3Position, mint
-from mayavi.protocols.uniswap.reverts import explained
+from mayavi.protocols.uniswap.reverts import explain
 from mayavi.protocols.uniswap.route import Route, RouteLike
 from mayavi.protocols.uniswap.router import Router
 
@@ -41,8 +41,8 @@ _SWAP = Event.parse(
     " uint128 liquidity, int24 tick)"
 )
 _NEEDED = ("UniswapV3.Factory", "UniswapV3.QuoterV2")
-_LARGEST = 2**255 - 1  # pools count amounts with a sign
-_TIERS = (100, 200, 300, 400, 500, 3000, 10_000)  # those between 100 and 500 are Base's
+_LARGEST = 2**255 - 1  # pool amounts are signed
+_TIERS = (100, 200, 300, 400, 500, 3000, 10_000)  # those between 100 and 500 exist on Base
 
 
 PoolLike = UniswapV3Pool | AddressLike | Sequence[AddressLike | int]
@@ -205,7 +205,7 @@ class UniswapV3:
         """Return all positions of `owner`."""
         return UniswapV3Position.held_by(self.fork, owner)
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     def _quotes(self, route: Route, amounts: list[int], limit: int, *, exact_input: bool) -> list[Quote]:
         self._check(route, amounts, limit, exact_input=exact_input)
@@ -222,10 +222,10 @@ class UniswapV3:
         outputs = self.fork.call_many(self.quoter.address, datas, check=False)
         for amount, data, output in zip(amounts, datas, outputs, strict=True):
             if output is None:
-                try:  # it fails again, and says why
+                try:  # repeat alone: raises the detailed error
                     output = self.fork.call(self.quoter.address, data)
                 except CallReverted as error:
-                    raise self._explained(error, "a quote", route, exact_input, amount, 0, limit) from None
+                    raise self._explain(error, "a quote", route, exact_input, amount, 0, limit) from None
             quotes.append(_quote(amount, function.decode(output), route, exact_input=exact_input))
         return quotes
 
@@ -255,8 +255,8 @@ class UniswapV3:
                     sqrt_price_limit_x96=limit,
                 )
             except CallReverted as error:
-                raise self._explained(error, "a swap", route, exact_input, amount, bound, limit) from None
-        # Pools tell of their swaps in the order of the route, whichever end was fixed.
+                raise self._explain(error, "a swap", route, exact_input, amount, bound, limit) from None
+        # Swap events come in route order for exact input and exact output alike.
         swaps = [_SWAP.decode(log).args for log in receipt.logs if _SWAP.matches(log)]
         first, last = swaps[0], swaps[-1]
         return Swap(max(first[2], first[3]), -min(last[2], last[3]), receipt)
@@ -273,7 +273,7 @@ class UniswapV3:
             if amount > _LARGEST:
                 raise BadInteger(f"amount {amount} is more than a pool can count", "amounts are below 2**255")
 
-    def _explained(
+    def _explain(
         self, error: CallReverted, what: str, route: Route, exact_input: bool, amount: int, bound: int, limit: int
     ) -> CallReverted | UnknownName:
         """Return the error with the request in its message and the pools or amounts in its hint."""
@@ -282,10 +282,10 @@ class UniswapV3:
                 return self._no_pool(*hop)
         sold, bought = Erc20(self.fork, route.token_in), Erc20(self.fork, route.token_out)
         said = (sold.text(amount), bought.symbol) if exact_input else (sold.symbol, bought.text(amount))
-        reason, hint = text_of(error), None
+        reason, hint = reason_text(error), None
         if reason == "Too little received":
-            given = self._quotes(route, [amount], limit, exact_input=True)[0].amount_out
-            hint = f"it gives {bought.text(given)} now, and {bought.text(bound)} were the least to take"
+            output = self._quotes(route, [amount], limit, exact_input=True)[0].amount_out
+            hint = f"it gives {bought.text(output)} now, and {bought.text(bound)} were the least to take"
         elif reason == "Too much requested":
             taken = self._quotes(route, [amount], limit, exact_input=False)[0].amount_in
             hint = f"it takes {sold.text(taken)} now, and {sold.text(bound)} were the most to give"
@@ -296,11 +296,11 @@ class UniswapV3:
         elif not exact_input and reason in {"Unexpected error", ""}:
             held = bought.balance_of(self.pool(*route.hops[-1]).address)
             hint = f"the pools cannot give so much; the last of them holds {bought.text(held)}"
-        return explained(error, f"{what} of {said[0]} for {said[1]}", hint)
+        return explain(error, f"{what} of {said[0]} for {said[1]}", hint)
 
     def _pool_of(self, pool: object) -> UniswapV3Pool:
         if isinstance(pool, UniswapV3Pool):
-            address_on(self.fork, pool)  # refuses a pool of another fork
+            address_on(self.fork, pool)  # raises for a pool of another fork
             return pool
         if isinstance(pool, str | bytes):
             return UniswapV3Pool(self.fork, pool)
@@ -335,7 +335,7 @@ class UniswapV3:
 def _stands(fork: Fork, label: str) -> bool:
     try:
         return bool(fork.code(label))
-    except MissingStateError:  # a recorded world proves nothing about what it never read
+    except MissingStateError:  # a recorded world may lack this state
         return True
 
 
@@ -354,7 +354,7 @@ def _quote(amount: int, output: Any, route: Route, *, exact_input: bool) -> Quot
     other, prices, crossed, gas = output
     if route.single:
         prices, crossed = (prices,), (crossed,)
-    elif not exact_input:  # the contract goes from the end to the beginning
+    elif not exact_input:  # the contract walks the path backwards
         prices, crossed = prices[::-1], crossed[::-1]
     amount_in, amount_out = (amount, other) if exact_input else (other, amount)
     return Quote(amount_in, amount_out, tuple(prices), tuple(crossed), gas)

@@ -63,8 +63,8 @@ class UniswapV3Pool:
         self.fork = fork
         self.contract = fork.contract(address_on(fork, pool), _ABI)
         self.address = self.contract.address
-        tells = (lambda: self.token0, lambda: self.token1, lambda: self.fee, lambda: self.tick_spacing)
-        require_contract(fork, self.address, "pool of Uniswap V3", *tells)
+        views = (lambda: self.token0, lambda: self.token1, lambda: self.fee, lambda: self.tick_spacing)
+        require_contract(fork, self.address, "pool of Uniswap V3", *views)
 
     @cached_property
     def token0(self) -> Erc20:
@@ -142,7 +142,7 @@ class UniswapV3Pool:
         lower, upper = sorted((self.tick_at(lowest, token), self.tick_at(highest, token)))
         return lower, upper
 
-    # -- where the liquidity lies -------------------------------------------------------------------------------------
+    # -- liquidity ----------------------------------------------------------------------------------------------------
 
     def ticks(self, lower_tick: int = MIN_TICK, upper_tick: int = MAX_TICK) -> list[Tick]:
         """Return the initialised ticks from `lower_tick` to `upper_tick`, both included, in order.
@@ -171,7 +171,7 @@ class UniswapV3Pool:
             current + _DOUBLE if upper_tick is None else upper_tick,
         )
         ticks = self.ticks(min(lower, current), max(upper, current))
-        # The liquidity below the lowest tick read: undo every crossing between there and the current price.
+        # Liquidity below the lowest tick: undo every crossing up to the current price.
         liquidity -= sum(tick.liquidity_net for tick in ticks if tick.tick <= current)
         profile, start = [], lower
         for tick in ticks:

@@ -8,11 +8,11 @@ from mayavi.errors import ActionRefused, BadArgument, CallReverted, UnknownName,
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import word
 from mayavi.protocols.arguments import address_on, require_fork
-from mayavi.protocols.revert_context import text_of
-from mayavi.protocols.tokens import undone_on_failure
-from mayavi.protocols.uniswap.liquidity import Amounts, Pair, amounts_of, pay, refuse_nothing, text
+from mayavi.protocols.revert_context import reason_text
+from mayavi.protocols.tokens import atomic
+from mayavi.protocols.uniswap.liquidity import Amounts, Pair, amounts_of, pay, require_some, text
 from mayavi.protocols.uniswap.pool import MAX_TICK, MIN_TICK, UniswapV3Pool, tick_number
-from mayavi.protocols.uniswap.reverts import explained
+from mayavi.protocols.uniswap.reverts import explain
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import Contract
@@ -52,7 +52,7 @@ class Minted(NamedTuple):
     receipt: Receipt
 
 
-class Changed(NamedTuple):
+class LiquidityChange(NamedTuple):
     """Result of a change: liquidity added or removed, and amounts of both tokens."""
 
     liquidity: int
@@ -101,7 +101,7 @@ class UniswapV3Position:
         manager, holder = _manager(fork), address_on(fork, owner)
         return [cls(fork, manager.tokenOfOwnerByIndex(holder, i)) for i in range(manager.balanceOf(holder))]
 
-    # -- reading ------------------------------------------------------------------------------------------------------
+    # -- reads --------------------------------------------------------------------------------------------------------
 
     @property
     def data(self) -> PositionData:
@@ -150,7 +150,7 @@ class UniswapV3Position:
             return Pair(0, 0)
         return Pair(*self.manager.collect.call((self.token_id, owner, _ALL, _ALL), sender=owner))
 
-    # -- acting -------------------------------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------------------------------
 
     def increase(
         self,
@@ -159,16 +159,16 @@ class UniswapV3Position:
         sender: AddressLike | None = None,
         min_amounts: Amounts | None = None,
         deadline: int | None = None,
-    ) -> Changed:
+    ) -> LiquidityChange:
         """Add as much liquidity as `amounts` allow. Any account may pay; the owner stays the same."""
         pool, data, payer = self.pool, self.data, self._sender(sender)
         most, least = amounts_of(pool, amounts), amounts_of(pool, min_amounts)
-        refuse_nothing(most)
+        require_some(most)
         params = (self.token_id, *most, *least, _deadline(self.fork, deadline))
         ticks = data.lower_tick, data.upper_tick
         receipt = pay(pool, ticks, self.manager.increaseLiquidity, params, most, least, payer)
         added, paid0, paid1 = self.manager.increaseLiquidity.function.decode(receipt.output)
-        return Changed(added, paid0, paid1, receipt)
+        return LiquidityChange(added, paid0, paid1, receipt)
 
     def decrease(
         self,
@@ -177,7 +177,7 @@ class UniswapV3Position:
         sender: AddressLike | None = None,
         min_amounts: Amounts | None = None,
         deadline: int | None = None,
-    ) -> Changed:
+    ) -> LiquidityChange:
         """Remove `liquidity` (default: all); `collect` then pays the tokens out."""
         standing = self.liquidity
         taken = standing if liquidity is None else word(liquidity, "liquidity")
@@ -189,13 +189,13 @@ class UniswapV3Position:
         pool, who = self.pool, self._sender(sender)
         least = amounts_of(pool, min_amounts)
         params = (self.token_id, taken, *least, _deadline(self.fork, deadline))
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             try:
                 receipt = self.manager.decreaseLiquidity(params, sender=who)
             except CallReverted as error:
-                raise self._explained(error, "a decrease", taken, pool, least) from None
+                raise self._explain(error, "a decrease", taken, pool, least) from None
         amount0, amount1 = self.manager.decreaseLiquidity.function.decode(receipt.output)
-        return Changed(taken, amount0, amount1, receipt)
+        return LiquidityChange(taken, amount0, amount1, receipt)
 
     def collect(self, *, sender: AddressLike | None = None, recipient: AddressLike | None = None) -> Collected:
         """Pay everything owed, fees up to now included, to `recipient` (default: the sender)."""
@@ -203,11 +203,11 @@ class UniswapV3Position:
         if not any(self.owed):
             raise ActionRefused(f"position {self.token_id} is owed nothing", "fees come with swaps inside its range")
         receiver = who if recipient is None else address_on(self.fork, recipient)
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             try:
                 receipt = self.manager.collect((self.token_id, receiver, _ALL, _ALL), sender=who)
             except CallReverted as error:
-                raise explained(error, f"a collection from position {self.token_id}") from None
+                raise explain(error, f"a collection from position {self.token_id}") from None
         amount0, amount1 = self.manager.collect.function.decode(receipt.output)
         return Collected(amount0, amount1, receipt)
 
@@ -231,11 +231,11 @@ class UniswapV3Position:
         if collecting:
             steps.append(manager.collect.encode((self.token_id, receiver, _ALL, _ALL)))
         steps.append(manager.burn.encode(self.token_id))
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             try:
                 receipt = manager.multicall(steps, sender=who)
             except CallReverted as error:
-                raise self._explained(error, "a burn", liquidity, pool, least) from None
+                raise self._explain(error, "a burn", liquidity, pool, least) from None
         paid = Pair(0, 0)
         if collecting:
             results = manager.multicall.function.decode(receipt.output)
@@ -245,15 +245,15 @@ class UniswapV3Position:
     def _sender(self, sender: AddressLike | None) -> bytes:
         return self.owner if sender is None else address_on(self.fork, sender)
 
-    def _explained(
+    def _explain(
         self, error: CallReverted, what: str, liquidity: int, pool: UniswapV3Pool, least: Pair
     ) -> CallReverted:
         hint = None
-        if text_of(error) == "Price slippage check":
+        if reason_text(error) == "Price slippage check":
             params = (self.token_id, liquidity, 0, 0, self.fork.timestamp)
             now = Pair(*self.manager.decreaseLiquidity.call(params, sender=self.owner))
             hint = f"it gives {text(pool, now)} now, and {text(pool, least)} were the least to take"
-        return explained(error, f"{what} of position {self.token_id}", hint)
+        return explain(error, f"{what} of position {self.token_id}", hint)
 
     def __repr__(self) -> str:
         return f"<position {self.token_id} of Uniswap V3>"
@@ -274,7 +274,7 @@ def mint(
     payer = address_on(fork, sender)
     ticks = _ticks(pool, lower_tick, upper_tick)
     most, least = amounts_of(pool, amounts), amounts_of(pool, min_amounts)
-    refuse_nothing(most)
+    require_some(most)
     receiver = payer if recipient is None else address_on(fork, recipient)
     pair = pool.token0.address, pool.token1.address, pool.fee
     if fork.contract("UniswapV3.Factory", _FACTORY).getPool(*pair) != pool.address:

@@ -29,8 +29,8 @@ class Route(NamedTuple):
     @classmethod
     def of(cls, fork: Fork, route: RouteLike) -> Route:
         """Parse `route` and resolve its labels."""
-        given: object = route
-        parts = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else []
+        pieces: object = route
+        parts = list(pieces) if isinstance(pieces, Iterable) and not isinstance(pieces, str | bytes) else []
         if len(parts) == 3 and _is_fee(parts[2]):
             parts = [parts[0], parts[2], parts[1]]
         alternating = len(parts) >= 3 and len(parts) % 2 == 1

@@ -19,7 +19,7 @@ USD_E8 = 10**8
 STABLE_RATE_EXCESS_OFFSET_RAY = 8 * 10**25
 """Not in the published configuration; 8 % is Aave's default. Only stable borrowing uses it, which is off."""
 
-# In an order in which each finds the libraries it links.
+# Ordered so that each library comes after those it links.
 _POOL_LIBRARIES = (
     "SupplyLogic",
     "BorrowLogic",
@@ -83,7 +83,7 @@ def deploy_core(deployment: Deployment, aave: Aave, *, admin: bytes, prefix: str
     provider = deployment.place(f"{prefix}.Provider", "PoolAddressesProvider", aave.market_id, admin, at=at.provider)
     deployment.send(registry, "registerAddressesProvider(address,uint256)", provider, aave.provider_id, sender=admin)
 
-    # The access control manager asks the provider for its administrator while it is being constructed.
+    # The access control manager's constructor reads the administrator from the provider.
     deployment.send(provider, "setACLAdmin(address)", admin, sender=admin)
     acl = deployment.place(f"{prefix}.ACLManager", "ACLManager", provider, at=at.acl_manager)
     deployment.send(provider, "setACLManager(address)", acl, sender=admin)

@@ -48,7 +48,7 @@ def _short_string(text: str) -> int:
 def fund(deployment: Deployment, symbol: str, token: Token, holder: bytes, amount: int) -> None:
     """Give `holder` an amount of a token by minting it, or by wrapping newly set ether."""
     if token.kind == "weth9":
-        deployment.chain.set_balance(holder, amount + ETHER)  # one ether stays, where fees are charged
+        deployment.chain.set_balance(holder, amount + ETHER)  # keeps one ether for fees
         deployment.send(symbol, "deposit()", sender=holder, value=amount)
     else:
         deployment.send(symbol, "mint(address,uint256)", holder, amount)

@@ -12,9 +12,8 @@ from mayavi.agents.lending.opening_borrower import OpeningBorrower
 from mayavi.agents.trading.curve_arbitrageur import CurveArbitrageur
 from mayavi.agents.trading.curve_holders import CurveHolders
 from mayavi.agents.trading.noise_traders import NoiseTraders
-from mayavi.agents.trading.partial_sale import SellsShare
 from mayavi.agents.trading.recorded_trades import RecordedTrade, RecordedTradesAgent
-from mayavi.agents.trading.selling import SellsAtOnce, SellsOverSteps, Tranche
+from mayavi.agents.trading.selling import SellsAtOnce, SellsOverSteps, SellsShare, Tranche
 from mayavi.errors import ActionRefused, BadArgument
 from mayavi.markets import PricePaths, Step
 from mayavi.markets.distributions import Constant
