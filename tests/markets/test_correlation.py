@@ -1,4 +1,4 @@
-"""Prices that move together as much as one says."""
+"""Correlated prices."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_complete_correlation_is_the_same_move_or_its_mirror() -> None:
 
 
 def test_three_that_determine_each_other_are_allowed() -> None:
-    """A matrix of rank one, at the very edge of what can be."""
+    """A matrix of rank one, at the edge of positive semidefinite."""
     returns = returns_of(draw(Correlation({("A", "B"): 1.0, ("A", "C"): -1.0, ("B", "C"): -1.0}), "A", "B", "C"))
     assert np.corrcoef(returns) == pytest.approx(np.array([[1, 1, -1], [1, 1, -1], [-1, -1, 1]]), abs=1e-9)
 

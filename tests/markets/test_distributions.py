@@ -1,4 +1,4 @@
-"""What populations are drawn from has the shape it should, and each member is the same however many there are."""
+"""Distributions have the right shape, and members do not depend on the population's size."""
 
 from __future__ import annotations
 

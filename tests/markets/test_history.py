@@ -1,4 +1,4 @@
-"""Paths out of the past: the last known price at every step, and no silent gap."""
+"""Historical paths: the last known price at every step, and no silent gap."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def hourly(tmp_path: Path) -> Series:
 
 @pytest.fixture
 def gappy(tmp_path: Path) -> Series:
-    """Hourly, and nothing between the third hour and the ninth."""
+    """Hourly prices with a gap between the third and the ninth hour."""
     return series_of(tmp_path, *((hour * HOUR, 100.0 + hour) for hour in (0, 1, 2, 3, 9, 10, 11, 12)))
 
 

@@ -1,4 +1,4 @@
-"""The chance of a normal to be beyond a number, against the error function of the C library."""
+"""Normal tail probabilities against the C library's error function."""
 
 from __future__ import annotations
 

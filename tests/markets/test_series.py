@@ -1,4 +1,4 @@
-"""Files of prices: what is read, and what is refused in which words."""
+"""Price files: accepted content, and error messages."""
 
 from __future__ import annotations
 

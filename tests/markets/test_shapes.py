@@ -1,4 +1,4 @@
-"""Prices that move as somebody says."""
+"""Scripted price paths."""
 
 from __future__ import annotations
 

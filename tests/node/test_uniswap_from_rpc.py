@@ -1,4 +1,4 @@
-"""Uniswap and price feeds through a node that Mayavi did not write: the same lines, the same numbers."""
+"""Uniswap and price feeds through an independent node: same code, same numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALICE = "0x00000000000000000000000000000000000a11ce"
 
 @pytest.fixture(scope="module")
 def replica(cases: Path) -> Fork:
-    """The replica with Chainlink's own ETH/USD on it."""
+    """Replica with Chainlink's own ETH/USD."""
     fork = Fork.replica("ethereum")
     put_real_feed(fork, eth_usd(cases))
     return fork
@@ -28,7 +28,7 @@ def replica(cases: Path) -> Fork:
 
 @pytest.fixture(scope="module")
 def remote(replica: Fork, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
-    """The replica behind JSON-RPC, opened as any chain is."""
+    """Replica behind JSON-RPC, opened like any chain."""
     folder = tmp_path_factory.mktemp("ethereum-node")
     node = Hardhat.start(folder, chain_id=1, first_timestamp=1_600_000_000)
     try:
@@ -41,7 +41,7 @@ def remote(replica: Fork, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def story(fork: Fork) -> list[object]:
-    """Everything the adapters do, told by its results."""
+    """Run every adapter function and return the results."""
     uniswap, feed = UniswapV3(fork), PriceFeed(fork, "Chainlink.ETH/USD")
     pool = uniswap.pool("WETH", "USDC", 500)
     told: list[object] = [pool.sqrt_price_x96, pool.tick, pool.liquidity, pool.price("WETH")]

@@ -1,4 +1,4 @@
-"""Training without a node: what `mayavi snapshot warm` writes is all that an environment reads, and plays the same."""
+"""Training without a node: the file of `mayavi snapshot warm` holds all an environment reads."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ EPISODES = list(range(1000, 1006))
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hardhat]:
-    """A node that Mayavi did not write, with the replica of Ethereum on it."""
+    """Independent node with the replica of Ethereum."""
     running = started(tmp_path_factory.mktemp("node"), Fork.replica("ethereum"))
     yield running
     running.stop()
 
 
 def started(folder: Path, world: Fork) -> Hardhat:
-    """A node with `world` on it."""
+    """Return a node with `world` on it."""
     first = world.timestamp - world.block_number - 100_000
     running = Hardhat.start(folder, chain_id=1, first_timestamp=first)
     put_on_node(running, world)
@@ -105,7 +105,7 @@ def test_training_on_the_snapshot_is_training_on_the_fork_and_asks_nobody(
 def test_prices_are_posted_where_the_feed_listens_to_its_own_oracles_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a real chain: the feed of WETH hands every question on to an aggregator that nobody here can report to."""
+    """As on a real chain: WETH's feed forwards every call to an aggregator that tests cannot report to."""
     world = Fork.replica("ethereum").copy()
     feed = world.address_of(AaveV3(world).oracle.getSourceOfAsset(world.address_of("WETH")))
     aggregator = bytes.fromhex("a99e" * 10)

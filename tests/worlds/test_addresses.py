@@ -1,4 +1,4 @@
-"""Every contract a user addresses stands where it stands on mainnet, with code."""
+"""Every contract a user addresses is at its mainnet address, with code."""
 
 from __future__ import annotations
 

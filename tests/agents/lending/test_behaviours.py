@@ -1,4 +1,4 @@
-"""What borrowers decide, from figures alone."""
+"""Decisions of borrower behaviours."""
 
 from __future__ import annotations
 

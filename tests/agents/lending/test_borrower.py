@@ -1,4 +1,4 @@
-"""A borrower opens at a health factor, keeps its band, sells collateral when it has no cash, and runs when it must."""
+"""A borrower opens at a health factor, keeps its band, sells collateral without cash, and exits in a panic."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_who_cannot_withdraw_still_repays_with_the_cash_there_is() -> None:
 
 
 class _Seller(Agent):
-    """Drains the pool in the same block, before anybody else."""
+    """Seller that drains the pool earlier in the same block."""
 
     def step(self, world: World, step_idx: int) -> StepResult:
         def run() -> None:

@@ -1,4 +1,4 @@
-"""Thousands of borrowers: drawn from named streams, read at once, each with an account and a will of its own."""
+"""Populations of borrowers: drawn from named streams, read at once, each member with its own account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A looper multiplies a stablecoin through Curve, watches the peg, and is out when it breaks."""
+"""A leveraged stablecoin borrower watches the peg and exits when it breaks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def looper(**options: object) -> CurveBorrowerAgent:
 
 
 def depegged(fork: Fork, millions: int) -> None:
-    """Somebody sells so many million USDC into the pool."""
+    """Sell that many million USDC into the pool."""
     seller = bytes([0x5E]) * 20
     fork.deal("USDC", seller, millions * MILLION_USDC)
     CurveStableSwap(fork).exchange("USDC", "DAI", millions * MILLION_USDC, sender=seller)

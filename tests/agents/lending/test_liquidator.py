@@ -1,4 +1,4 @@
-"""Liquidators take what pays: exactly what the pool allows, after sale and gas, and the slower one is refused."""
+"""Liquidators take what pays: exactly what the pool allows, after sale and gas; the slower one fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.agents.stage import DIRECT, MARKETS, OVER_USDC, WETH, Stage, details,
 
 @dataclass
 class Place:
-    """A market to be liquidated on."""
+    """Market to liquidate on."""
 
     chain: str = "ethereum"
     market: str = "AaveV3"
@@ -57,7 +57,7 @@ PLACES = [pytest.param(Place(*parameter.values), id=parameter.id) for parameter 
 
 
 def lowered(fork: Fork, route: RouteLike = DIRECT) -> None:
-    """Somebody sells ether until the pool, too, pays about a fifth less."""
+    """Sell ether until the pool pays about a fifth less."""
     seller = bytes([0x5E]) * 20
     uniswap = UniswapV3(fork)
     pool = uniswap.pool("WETH", "USDC", 500)
@@ -176,7 +176,7 @@ def test_what_the_pool_would_pay_too_little_for_is_left_alone() -> None:
 
 
 def test_a_sale_that_brings_too_little_undoes_the_liquidation() -> None:
-    """Two liquidate two accounts; the pool can take one lot at a profit, and the second sale fails as a whole."""
+    """Two liquidate two accounts; the pool absorbs one lot at a profit, and the second sale fails as a whole."""
     alice, bob = Place().borrower("alice", amount=6_500 * WETH), Place().borrower("bob", amount=6_500 * WETH)
     first = Place().liquidator("first", watch=("alice",), capital={"USDC": 10**14}, priority_fee_wei=2)
     second = Place().liquidator("second", watch=("bob",), capital={"USDC": 10**14}, priority_fee_wei=1)

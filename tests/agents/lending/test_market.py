@@ -1,4 +1,4 @@
-"""Aave, Spark and Compound through one face: the same questions, each market's own arithmetic."""
+"""Aave, Spark and Compound through the common interface, each with its own arithmetic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALICE, BOB, CAROL, KEEPER = (bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC
 
 
 def opened(market: LendingMarket, debt: str, factors: dict[bytes, int]) -> None:
-    """Ten WETH each, and a loan at so many thousandths of the health factor."""
+    """Open positions of ten WETH each, at health factors in thousandths."""
     fork = market.fork
     for holder, factor in factors.items():
         fork.deal("WETH", holder, 10 * WETH)

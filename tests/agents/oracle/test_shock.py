@@ -1,4 +1,4 @@
-"""Shocks move a feed by exactly what they say, when they say it."""
+"""Shocks move a feed by the exact share at the exact step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.agents.stage import ETH_FEED, Stage, details, replica
 
 
 def answers(shock: Shock, steps: int, chain: str = "ethereum") -> tuple[int, list[int], list[str]]:
-    """What the feed said before, after each step, and what the agent did."""
+    """Return the feed's answer before, after each step, and the agent's actions."""
     fork = replica(chain)
     feed = PriceFeed(fork, ETH_FEED)
     before = feed.answer

@@ -1,4 +1,4 @@
-"""An arbitrageur brings a pool to the edge where it stops paying, and not a unit further."""
+"""An arbitrageur moves a pool to the point where trading stops paying, and not a unit further."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def arbitrageur(name: str = "arb", **options: object) -> ArbitrageurAgent:
 
 
 def fair(stage: Stage) -> Decimal:
-    """What the feeds say one WETH costs in USDC."""
+    """Return the price of one WETH in USDC by the feeds."""
     eth, usdc = (PriceFeed(stage.fork, feed).answer for feed in (ETH_FEED, "Chainlink.USDC/USD"))
     return Decimal(eth) / usdc
 

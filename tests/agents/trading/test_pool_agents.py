@@ -1,4 +1,4 @@
-"""Agents of scenarios that trade on pools of their own making: records, noise, partial sales, fleeing holders."""
+"""Agents on pools created by a scenario: recorded trades, noise, partial sales, fleeing holders."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_pool_is_created_at_its_price_and_gets_a_name(fork: Fork) -> None:
 
 
 class Outside:
-    """A market outside where USDC is worth ninety cents, and everything else a dollar."""
+    """Outside prices with USDC at ninety cents and everything else at a dollar."""
 
     def usd_e8(self, world: object, token: str) -> int:
         del world

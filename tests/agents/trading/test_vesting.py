@@ -1,4 +1,4 @@
-"""Tokens vest in OpenZeppelin's own wallet, and are sold as the plan says: at once, in parts, above a price."""
+"""Tokens vest in OpenZeppelin's wallet and are sold by plan: at once, in parts, above a price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Aave's adapter refuses, and in which words: the cause in this very case, and what can be had instead."""
+"""Error messages of Aave's adapter: the cause in each case, and the alternative."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def market(world: Fork) -> AaveV3:
 
 @pytest.fixture
 def alice(market: AaveV3) -> AaveAccount:
-    """1 WETH supplied, 1,000 USDC borrowed."""
+    """Alice with 1 WETH supplied and 1,000 USDC borrowed."""
     account = market.account(ALICE)
     give_and_supply(account, "WETH", WAD)
     account.borrow("USDC", 1_000 * 10**6)
@@ -49,7 +49,7 @@ def bob(market: AaveV3) -> AaveAccount:
 
 
 def refused(market: AaveV3, action: Callable[[], Any], kind: type[MayaviError] = CallReverted) -> tuple[str, str]:
-    """The message and the hint; nothing has changed."""
+    """Return message and hint; check that nothing has changed."""
     before = market.fork.digest()
     with pytest.raises(kind) as caught:
         action()

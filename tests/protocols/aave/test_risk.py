@@ -1,4 +1,4 @@
-"""Health and liquidation prices as pure arithmetic, for both ways in which pools compute them."""
+"""Health and liquidation prices as pure arithmetic, for both rules of the pools."""
 
 from __future__ import annotations
 

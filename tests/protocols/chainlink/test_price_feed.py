@@ -157,7 +157,7 @@ REPORTS = [
     pytest.param(16146267, 144, id="off-chain-reporting-2022"),
     pytest.param(18085863, 90, id="off-chain-reporting-2023"),
 ]
-"""Blocks and transactions in which oracles reported to an aggregator."""
+"""Blocks and transactions with oracle reports to an aggregator."""
 
 STANDING = [
     pytest.param(19426586, "0xdbe1941bfbe4410d6865b9b7078e0b49af144d2d", id="off-chain-reporting-2024"),
@@ -239,7 +239,7 @@ def test_aave_prices_its_reserves_through_the_real_contracts(fork: Fork, cases: 
 
 
 def readable(fork: Fork, aggregator: str) -> PriceFeed:
-    """Whom an aggregator lets read was not asked in these blocks, so those slots are unknown: here they are empty."""
+    """Clear the unrecorded slots of an aggregator's read access list."""
     for selector in ("feaf968c", "50d25bcd", "668a0f02"):
         for _ in range(8):
             try:
@@ -286,11 +286,11 @@ def test_a_real_aggregator_moves_on_from_its_recorded_round(
 # -- a form that no recorded block has ---------------------------------------------------------------------------------
 
 ROUND_AT, ROUNDS_AT = 48, 44
-"""Off-chain reporting of the second generation: the bit of the round's number in its slot, the slot of the mapping."""
+"""Second-generation OCR: bit offset of the round number in its slot, and slot of the mapping."""
 
 
 def second_generation(answer: int, observed_at: int, transmitted_at: int) -> Fork:
-    """The reads of such an aggregator, assembled by hand: answer and two times in one word for each round."""
+    """Build a minimal aggregator of that generation: answer and two times in one word per round."""
     number = f"604354 {0x60:x}{ROUND_AT:02x} 1c 63ffffffff 16"  # the latest, from slot 0x43
     asked = "600435"
     entry = f"80 600052 {0x60:x}{ROUNDS_AT:02x} 602052 60406000 20 54"  # number -> number, word

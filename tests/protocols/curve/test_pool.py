@@ -1,4 +1,4 @@
-"""The Curve adapter: on the replica's pools of three and two coins, and on the bytecode of mainnet's 3pool."""
+"""Curve adapter on the replica's pools of three and two coins, and on mainnet's 3pool bytecode."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_pool_that_does_not_tell_its_lp_token_is_told(tripool: CurveStableSwap
 
 
 def test_a_quote_is_what_an_exchange_gives(pool: CurveStableSwap) -> None:
-    """To the unit for coins with 18 decimals, else up to one unit less: the pool rounds a quote after its fee."""
+    """Exact for coins with 18 decimals, else up to one unit less: the pool rounds a quote after its fee."""
     for i, j in permutations(range(len(pool.coins)), 2):
         for dx in [10**k for k in range(pool.coins[i].decimals - 4, pool.coins[i].decimals + 8)]:
             pool.fork.deal(pool.coins[i].address, ALICE, dx)
@@ -271,7 +271,7 @@ def test_a_deposit_gives_shares_and_a_withdrawal_takes_them(pool: CurveStableSwa
 
 
 def value(pool: CurveStableSwap, amounts: tuple[int, ...] | list[int]) -> int:
-    """At par, with 18 decimals."""
+    """Value at par, with 18 decimals."""
     return sum(amount * 10 ** (18 - coin.decimals) for amount, coin in zip(amounts, pool.coins, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Positions of Uniswap V3 on every replica: they give back what was put in, and fees go by share."""
+"""Uniswap V3 positions on every replica: deposits come back, and fees follow shares."""
 
 from __future__ import annotations
 

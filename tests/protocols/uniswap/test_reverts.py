@@ -1,4 +1,4 @@
-"""What Uniswap V3 refuses, and how it is said: whose objects, which tokens a range needs, what a pool's codes mean."""
+"""Error messages of Uniswap V3's adapter: foreign objects, tokens a range needs, revert codes."""
 
 from __future__ import annotations
 
