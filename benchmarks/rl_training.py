@@ -111,8 +111,8 @@ def train_in_process(framework: str, env: str, timesteps: int) -> Trained:
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise Unavailable(f"a training with {NAMES[framework]} failed: {reason}")
-    told = json.loads(done.stdout.splitlines()[-1])
-    return Trained(taken, told["train_s"], told["steps"], told["spans"])
+    report = json.loads(done.stdout.splitlines()[-1])
+    return Trained(taken, report["train_s"], report["steps"], report["spans"])
 
 
 # -- inside the process -----------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ Repeat = Callable[[Call, int], Answer]
 
 def read_world(path: Path) -> World:
     """Read the world written by the benchmark."""
-    told = json.loads(path.read_text(encoding="utf-8"))
+    report = json.loads(path.read_text(encoding="utf-8"))
     accounts = {
         bytes.fromhex(address): Account(
             int(account["balance"], 16),
@@ -68,13 +68,13 @@ def read_world(path: Path) -> World:
             bytes.fromhex(account["code_hash"]),
             {int(slot, 16): int(value, 16) for slot, value in account["slots"].items()},
         )
-        for address, account in told["accounts"].items()
+        for address, account in report["accounts"].items()
     }
     calls = {
         name: Call(bytes.fromhex(c["to"]), bytes.fromhex(c["data"]), bytes.fromhex(c["sender"]), c["writes"])
-        for name, c in told["calls"].items()
+        for name, c in report["calls"].items()
     }
-    return World(told["number"], told["timestamp"], accounts, calls)
+    return World(report["number"], report["timestamp"], accounts, calls)
 
 
 def creation_code(code: bytes) -> bytes:

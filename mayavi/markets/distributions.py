@@ -121,7 +121,7 @@ class Pareto(Distribution):
         if self.high is not None:
             _check_bounds(self.minimum, self.high)
             if 1 - (self.minimum / self.high) ** self.alpha < _LEAST_SHARE:
-                raise BadArgument(f"hardly a value is below the bound '{self.high}' of {self}", "widen the bound")
+                raise BadArgument(f"almost no value is below the bound '{self.high}' of {self}", "widen the bound")
 
     def _draw(self, count: int, rng: np.random.Generator) -> Floats:
         def draw(n: int) -> Floats:
@@ -152,7 +152,7 @@ class Choice(Distribution):
         for option, weight in zip(self.options, self.weights, strict=True):
             at_least_zero(f"weight of {option}", weight)
         if not sum(self.weights):
-            raise BadArgument("all weights are zero", "give at least one option a chance")
+            raise BadArgument("all weights are zero", "give at least one option a weight above zero")
 
     def _draw(self, count: int, rng: np.random.Generator) -> NDArray[Any]:
         weights = self.weights or (1.0,) * len(self.options)
@@ -227,7 +227,7 @@ def _check_likely(it: Distribution, mean: float, deviation: float, low: float | 
         ends = [math.erf((end - mean) / (deviation * math.sqrt(2))) for end in (bottom, top)]
         share = (ends[1] - ends[0]) / 2
     if share < _LEAST_SHARE:
-        raise BadArgument(f"hardly a value is within the bounds of {it}", "widen the bounds or move the middle")
+        raise BadArgument(f"almost no value is within the bounds of {it}", "widen the bounds or move the middle")
 
 
 def _within(draw: Any, count: int, low: float | None, high: float | None) -> Floats:

@@ -37,7 +37,7 @@ class HistoricalPath(PriceProcess):
         if not isinstance(self.series, Series):
             raise BadArgument(f"'{self.series}' is not a series", "Series.read(path) makes one of a file")
         if self.fill not in ("error", "hold", "linear"):
-            raise BadArgument(f"fill '{self.fill}' is nothing known", "choose 'error', 'hold' or 'linear'")
+            raise BadArgument(f"unknown fill '{self.fill}'", "choose 'error', 'hold' or 'linear'")
         if finite("max_gap", self.max_gap) < 1:
             raise BadArgument(
                 f"max_gap '{self.max_gap}' is less than 1", "it is a multiple of the usual spacing: 3, say"
@@ -82,7 +82,7 @@ class HistoricalPath(PriceProcess):
             raise BadArgument(f"begin '{self.begin}' is no time", "write it as 2023-03-11T07:00:00Z") from None
         if not times[0] <= begin < times[-1]:
             raise BadSeries(
-                f"'{file}' knows nothing of {say_time(begin)}",
+                f"'{file}' has no price at {say_time(begin)}",
                 f"begin between {say_time(times[0])} and {say_time(times[-1])}",
             )
         return begin

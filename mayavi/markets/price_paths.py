@@ -66,7 +66,7 @@ class PricePaths(Mapping[str, Floats]):
             for symbol in correlation.symbols:
                 if symbol in processes and not processes[symbol].diffuses:
                     raise BadArgument(
-                        f"{symbol} is correlated, but no chance moves {_named(processes[symbol])}",
+                        f"{symbol} is correlated, but {_named(processes[symbol])} has no random shocks",
                         "correlate those that diffuse, such as GeometricBrownianMotion",
                     )
             shocks = correlation.apply(shocks)

@@ -85,7 +85,7 @@ class Series:
     ) -> Self:
         """Build from rows already read; `any_sign` is for rates, which may be zero or negative."""
         if order not in ("ascending", "descending", "either"):
-            raise BadArgument(f"order '{order}' is nothing known", "choose 'ascending', 'descending' or 'either'")
+            raise BadArgument(f"unknown order '{order}'", "choose 'ascending', 'descending' or 'either'")
         if decimals is not None:
             whole("decimals", decimals, 0, "Chainlink's answers in dollars have 8")
         if decimals is None and table.price_column.strip().casefold() == "answer":
@@ -210,7 +210,7 @@ def _price(table: Table, place: int, price: object, decimals: int | None, any_si
         if decimals is None:
             number = float(text)
         elif "." in text or "e" in text.lower():
-            refuse(f"'{text}' is no integer", "leave decimals out where prices are written with a point")
+            refuse(f"'{text}' is not an integer", "leave decimals out where prices are written with a point")
         else:
             number = int(text) / 10**decimals  # rounded once
     except (ValueError, OverflowError):

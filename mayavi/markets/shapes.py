@@ -117,7 +117,7 @@ class Waypoints(PriceProcess):
                 )
             last = step
         if self.between not in ("hold", "linear"):
-            raise BadArgument(f"between waypoints '{self.between}' is nothing known", "choose 'hold' or 'linear'")
+            raise BadArgument(f"unknown interpolation '{self.between}' between waypoints", "choose 'hold' or 'linear'")
 
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
         """Return the waypoint path; the shocks are ignored."""

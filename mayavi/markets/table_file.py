@@ -81,7 +81,7 @@ def _kind(path: Path, kinds: tuple[str, ...]) -> str:
     kind = path.suffix.lower()
     if kind not in kinds:
         wanted = ", ".join(kinds[:-1]) + f" or {kinds[-1]}"
-        raise BadSeries(f"'{path}' is no file of prices that can be read", f"give a {wanted} file")
+        raise BadSeries(f"'{path}' is not a readable price file", f"give a {wanted} file")
     if path.is_dir():
         raise BadSeries(f"'{path}' is a folder", "give the file of prices in it")
     return kind
@@ -133,11 +133,11 @@ def _split_csv(
             if len(fields) != len(names):
                 raise BadSeries(
                     f"'{file}', line {lines.line_num}: {len(fields)} fields where the header has {len(names)}",
-                    "the line is cut or has a separator too many: mend or remove it",
+                    "the line is cut or has a separator too many: fix or remove it",
                 )
             numbered.append((lines.line_num, fields))
     except csv.Error as error:
-        raise BadSeries(f"'{file}', line {lines.line_num}: {error}", "mend or remove the line") from None
+        raise BadSeries(f"'{file}', line {lines.line_num}: {error}", "fix or remove the line") from None
     return names, numbered
 
 
@@ -188,7 +188,7 @@ def _parse_json(text: str, file: str, time_column: str | None, price_column: str
         )
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict):
-            raise BadSeries(f"'{file}', record {number}: '{record}' is no record", 'as in {"time": …, "close": …}')
+            raise BadSeries(f"'{file}', record {number}: '{record}' is not a record", 'as in {"time": …, "close": …}')
     names = [str(name) for name in records[0]] if records else []
     at_time, at_price = _columns(file, names, time_column, price_column)
     time, price = names[at_time], names[at_price]

@@ -26,7 +26,7 @@ def require_fork(fork: object, adapter: str) -> None:
     if not isinstance(fork, Fork):
         name = fork if isinstance(fork, str) else "ethereum"
         raise UsageError(
-            f"{fork!r} is no fork for {adapter} to stand on", f'open one first: `fork = Fork.replica("{name}")`'
+            f"{fork!r} is not a fork, which {adapter} needs", f'open one first: `fork = Fork.replica("{name}")`'
         )
 
 

@@ -112,10 +112,10 @@ class Driver:
         if which == 0:
             self._set_price(0, self.random.choice((at_first, at_first, at_first * 101 // 100, at_first * 90 // 100)))
         else:
-            chance = self.random.random()
-            if chance < 0.04:
+            draw = self.random.random()
+            if draw < 0.04:
                 self.pair.set_price(self.feeds[which], self.random.choice((0, -1, 1, 2**62)))
-            elif chance < 0.4:
+            elif draw < 0.4:
                 self._set_price(which, at_first)
             else:
                 self._set_price(which, self.prices[which] * self.random.randint(60, 130) // 100)
@@ -133,10 +133,10 @@ class Driver:
         return self.random.choice((*USERS, *USERS, *USERS, NOWHERE, MARKET, STRANGER))
 
     def _asset(self, *, base: float = 0.5) -> bytes:
-        chance = self.random.random()
-        if chance < base:
+        draw = self.random.random()
+        if draw < base:
             return self.parameters.base_token
-        return self.random.choice(self.collaterals) if chance < 0.98 else STRANGER
+        return self.random.choice(self.collaterals) if draw < 0.98 else STRANGER
 
     def _amount(self, asset: bytes, account: bytes) -> int:
         near = [self._plain_amount(asset)] * 4 + self._edges(asset, account)

@@ -217,7 +217,7 @@ def test_a_step_outside_is_refused(step: int) -> None:
         (
             {"correlation": Correlation({("WETH", "DAI"): 0.5})},
             BadArgument,
-            "DAI is correlated, but no chance moves Constant",
+            "DAI is correlated, but Constant has no random shocks",
         ),
         ({"correlation": Correlation({("WETH", "LINK"): 0.5})}, UnknownName, "unknown symbol of a correlation 'LINK'"),
     ],

@@ -50,7 +50,7 @@ class BorrowerPopulation(Agent):
     ) -> None:
         super().__init__(name)
         if type(members) is not int or members < 1:
-            raise BadArgument(f"a population of {members!r} has nobody in it", "give a whole number above zero")
+            raise BadArgument(f"a population cannot have {members!r} members", "give a whole number above zero")
         if not behaviours:
             raise BadArgument("a population without behaviours does nothing", "Passive() is one")
         self.members = members

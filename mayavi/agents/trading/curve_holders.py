@@ -34,7 +34,7 @@ class CurveHolders(Agent):
     ) -> None:
         super().__init__(name)
         if type(members) is not int or members < 1:
-            raise BadArgument(f"{members!r} holders are nobody", "give a whole number above zero")
+            raise BadArgument(f"the number of holders is {members!r}", "give a whole number above zero")
         self.members, self.pool, self.coin, self.wants = members, pool, coin, wants
         self.amount, self.flees_below, self.patience = amount, flees_below, patience
 

@@ -65,7 +65,7 @@ class SellsOverSteps:
 
     def __post_init__(self) -> None:
         if self.steps < 1:
-            raise BadArgument(f"{self.steps} steps are no time to sell in", "give at least 1")
+            raise BadArgument(f"a sale over {self.steps} steps is not possible", "give at least 1")
 
     def due(self, tranche: Tranche, step: int) -> int:
         """Return the target by the end of `step`, minus what was sold; parts differ by at most one unit."""
@@ -83,7 +83,7 @@ class SellsAbove:
     def __init__(self, price: Number) -> None:
         self.least_price: Fraction | None = to_fraction(price, "a price")
         if self.least_price <= 0:
-            raise BadArgument(f"a price of {price} is no threshold", "give one above zero")
+            raise BadArgument(f"a price threshold of {price} is not above zero", "give a price above zero")
 
     def due(self, tranche: Tranche, step: int) -> int:
         """Return everything unsold."""

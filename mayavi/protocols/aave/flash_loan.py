@@ -106,7 +106,7 @@ def _calls(fork: Fork, calls: Any) -> list[tuple[bytes, bytes]]:
 
 def _tokens(fork: Fork, sweep: Any) -> list[bytes]:
     if isinstance(sweep, str | bytes):
-        raise BadArgument(f"one token to sweep was given, {sweep!r}, where many may be", f"give a list: [{sweep!r}]")
+        raise BadArgument(f"sweep is the single token {sweep!r}, not a list", f"give a list: [{sweep!r}]")
     return [fork.address_of(each) for each in sweep]
 
 

@@ -82,7 +82,7 @@ class AaveIndexes:
         }
         if {name: words[0] for name, words in seen.items()} != expected:
             raise StateError(
-                "this world's Aave keeps its reserves in another way than version 3.0",
+                "this world's Aave does not have the storage layout of version 3.0",
                 "take the replica, or a block before the market was upgraded",
             )
 

@@ -45,8 +45,8 @@ def post_round(fork: Fork, feed: bytes, aggregator: bytes, latest: Round, follow
     writes = entry and _counter_write(fork, feed, aggregator, slots, latest.round_id, following.round_id)
     if not entry or not writes:
         raise StateError(
-            f"the aggregator {fork.name(aggregator)} keeps its rounds in a way that is not known here",
-            "its price cannot be moved by storage: put a feed of your own there with `fork.set_code`",
+            f"the storage layout of the aggregator {fork.name(aggregator)} is not known",
+            "its price cannot be moved by storage: replace the feed with `fork.set_code`",
         )
     mapping, words_of = entry
     place = _place(mapping, following.round_id)

@@ -150,7 +150,7 @@ class PriceFeed:
         following = Round(number, answer, now, now, number)
         post_round(self.fork, self.contract.address, aggregator, latest, following)
         if self.latest_round != following:
-            raise StateError(f"{self.name} does not tell the round that was written for it")
+            raise StateError(f"{self.name} does not report the round written for it")
 
     def _refuse(self) -> NoReturn:
         calldata = self.contract.latestAnswer.encode()
@@ -186,7 +186,7 @@ def _answer(value: SupportsIndex) -> int:
         answer = as_integer(value)
     except TypeError:
         raise BadInteger(
-            f"answer {value!r} is not an integer", "`set_price` takes a price as people write it, `move_by` a fraction"
+            f"answer {value!r} is not an integer", "`set_price` takes a decimal price, `move_by` a fraction"
         ) from None
     if not -(1 << _ANSWER_BITS) <= answer < 1 << _ANSWER_BITS:
         raise BadInteger(f"answer {answer} does not fit into the 192 bits of a round")

@@ -90,7 +90,7 @@ def _market_slots(market: CompoundV3) -> tuple[int, int]:
     )
     if any(len(each) != 1 for each in found):
         raise StateError(
-            f"{market.symbol} keeps its books in a way that is not known here",
-            "take the replica, or a market whose words are packed as they were in 2022",
+            f"the storage layout of {market.symbol} is not known",
+            "use the replica, or a market with the storage layout of 2022",
         )
     return found[0][0], found[1][0]

@@ -104,7 +104,7 @@ class StableSwapViews:
             return Erc20(self.fork, self.contract.lp_token())
         except ExecutionError:
             raise UsageError(
-                f"{self.name} does not tell which token its shares are",
+                f"{self.name} does not name its LP token",
                 "give it: CurveStableSwap(fork, pool, lp_token=…)",
             ) from None
 

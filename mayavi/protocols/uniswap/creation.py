@@ -35,7 +35,7 @@ def create_pool(
     first, second = Erc20(fork, token), Erc20(fork, other)
     factory = fork.contract("UniswapV3.Factory", _FACTORY)
     if not factory.feeAmountTickSpacing(fee):
-        raise BadArgument(f"no pool has a fee of {fee} millionths", "100, 500, 3000 and 10000 are those there are")
+        raise BadArgument(f"no pool has a fee of {fee} millionths", "use 100, 500, 3000 or 10000")
     if first.address == second.address:
         raise BadArgument(f"a pool of {first.symbol} and itself trades nothing")
     name = f"{first.symbol}/{second.symbol}.{fee}"

@@ -265,7 +265,9 @@ class UniswapV3:
         if word(limit, "price limit") and not route.single:
             raise BadArgument("a price limit is for a swap through one pool", "limit the amount instead")
         if limit >= 2**160:
-            raise BadInteger(f"price limit {limit} is no square root price", "`pool.sqrt_price_x96` is the one of now")
+            raise BadInteger(
+                f"price limit {limit} is not a square root price", "`pool.sqrt_price_x96` is the current one"
+            )
         for amount in amounts:
             if not word(amount):
                 token = Erc20(self.fork, route.token_in if exact_input else route.token_out)

@@ -105,7 +105,7 @@ class Deployment:
     def label(self, label: str, address: bytes, *, expected: str | None = None) -> bytes:
         """Label a contract created by another; with real addresses it must be at `expected`."""
         if self.real_addresses and expected is not None and address != to_address(expected):
-            raise ReplicaMismatchError(f"{label} came to stand at {checksum(address)} instead of {expected}")
+            raise ReplicaMismatchError(f"{label} is at {checksum(address)} instead of {expected}")
         self.labels[label] = address
         return address
 

@@ -52,10 +52,10 @@ def test_the_record_tells_the_answer_before_and_after_and_what_follows_the_feed_
     stage = Stage(fork, [OracleShockAgent("crash", feeds=[ETH_FEED, "Chainlink.USDC/USD"], shock=StepShock(0, -0.5))])
     rows = stage.step()
     assert len(rows) == 2
-    told = {details(row)["feed"]: details(row) for row in rows}
-    assert (told[ETH_FEED]["answer_before"], told[ETH_FEED]["answer"]) == (before, before // 2)
-    assert told[ETH_FEED]["decimals"] == 8
-    assert told[ETH_FEED]["round"] == PriceFeed(fork, ETH_FEED).latest_round.round_id
+    facts = {details(row)["feed"]: details(row) for row in rows}
+    assert (facts[ETH_FEED]["answer_before"], facts[ETH_FEED]["answer"]) == (before, before // 2)
+    assert facts[ETH_FEED]["decimals"] == 8
+    assert facts[ETH_FEED]["round"] == PriceFeed(fork, ETH_FEED).latest_round.round_id
     assert market.price_usd_e8("wstETH") == pytest.approx(staked / 2, rel=1e-7)
 
 

@@ -84,7 +84,7 @@ def test_accounts_are_equal_on_the_same_market_of_the_same_fork(market: AaveV3, 
 
 
 def test_a_market_on_something_else_is_refused_at_once(market: AaveV3) -> None:
-    with pytest.raises(UsageError, match="'ethereum' is no fork") as caught:
+    with pytest.raises(UsageError, match="'ethereum' is not a fork") as caught:
         AaveV3("ethereum")  # type: ignore[arg-type]
     assert 'fork = Fork.replica("ethereum")' in str(caught.value.hint)
     with pytest.raises(NoCode, match="no contract stands at 0xB0b0"):

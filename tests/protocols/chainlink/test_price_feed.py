@@ -127,7 +127,7 @@ def test_what_is_no_feed_is_refused_at_once(fork: Fork) -> None:
     for stranger in ("USDC", "WETH", "AaveV3.Pool"):
         with pytest.raises(UsageError, match=f"{stranger} is no price feed"):
             PriceFeed(fork, stranger)
-    with pytest.raises(UsageError, match="'ethereum' is no fork"):
+    with pytest.raises(UsageError, match="'ethereum' is not a fork"):
         PriceFeed("ethereum", ETH_USD)  # type: ignore[arg-type]
 
 
@@ -333,7 +333,7 @@ def test_an_aggregator_of_another_form_is_refused_and_stays() -> None:
     fork = second_generation(250_000_000_000, 1_719_999_000, 1_719_999_024)
     fork.set_code("Feed", fork.code("Feed").replace(b"\x60\x20\x52\x60\x40", b"\x60\x40\x52\x60\x60"))
     digest = fork.digest()
-    with pytest.raises(StateError, match="aggregator Feed keeps its rounds in a way that is not known"):
+    with pytest.raises(StateError, match="storage layout of the aggregator Feed is not known"):
         PriceFeed(fork, "Feed").move(1)
     assert fork.digest() == digest
 

@@ -514,7 +514,7 @@ def test_a_market_is_found_by_symbol_label_or_address() -> None:
         CompoundV3(fork, fork.labels["WETH"])
     with pytest.raises(NoCode):
         CompoundV3(fork, ALICE)
-    with pytest.raises(UsageError, match="'ethereum' is no fork"):
+    with pytest.raises(UsageError, match="'ethereum' is not a fork"):
         CompoundV3("ethereum")  # type: ignore[arg-type]
 
 

@@ -93,7 +93,7 @@ def test_a_place_without_a_pool_is_refused(tripool: CurveStableSwap) -> None:
     assert "Curve pools here: Curve.3pool, Curve.fraxusdc" in str(unknown.value.hint)
     with pytest.raises(UnknownName, match="no Curve pool is known on base"):
         CurveStableSwap(Fork.replica("base"))
-    with pytest.raises(UsageError, match="'ethereum' is no fork"):
+    with pytest.raises(UsageError, match="'ethereum' is not a fork"):
         CurveStableSwap("ethereum")  # type: ignore[arg-type]
     assert CurveStableSwap(tripool.fork, "3pool").address == tripool.address
 
@@ -165,11 +165,11 @@ def test_what_cannot_be_quoted_says_what_was_asked_and_what_the_pool_holds(pool:
     assert str(refused.value.hint) == f"there are {pool.lp_token.text(pool.lp_supply)} in all"
 
 
-def test_a_pool_that_does_not_tell_its_lp_token_is_told(tripool: CurveStableSwap) -> None:
+def test_a_pool_that_does_not_name_its_lp_token_is_reported(tripool: CurveStableSwap) -> None:
     fork, lp_token = tripool.fork, tripool.lp_token.address
     assert CurveStableSwap(fork, tripool.address).lp_token.address == lp_token
     del fork.labels["Curve.3pool.LP"]
-    with pytest.raises(UsageError, match="does not tell which token its shares are"):
+    with pytest.raises(UsageError, match="does not name its LP token"):
         _ = CurveStableSwap(fork, tripool.address).lp_token
     assert CurveStableSwap(fork, tripool.address, lp_token=lp_token).lp_supply > 0
 

@@ -83,7 +83,7 @@ def test_tokens_and_positions_of_another_fork_are_refused(uniswap: UniswapV3, po
 
 @pytest.mark.parametrize("make", [UniswapV3, lambda fork: UniswapV3Pool(fork, "x"), lambda f: UniswapV3Position(f, 1)])
 def test_what_is_no_fork_is_refused(make: Any) -> None:
-    with pytest.raises(UsageError, match="'ethereum' is no fork"):
+    with pytest.raises(UsageError, match="'ethereum' is not a fork"):
         make("ethereum")
 
 
@@ -177,7 +177,7 @@ def test_one_amount_where_many_are_quoted_and_one_too_large(uniswap: UniswapV3) 
         uniswap.quote_exact_inputs(WETH_USDC, 5)  # type: ignore[arg-type]
     with pytest.raises(BadInteger, match="more than a pool can count"):
         uniswap.quote_exact_input(WETH_USDC, 2**255)
-    with pytest.raises(BadInteger, match="is no square root price"):
+    with pytest.raises(BadInteger, match="is not a square root price"):
         uniswap.quote_exact_input(WETH_USDC, 1, sqrt_price_limit_x96=2**160)
 
 
