@@ -42,7 +42,7 @@ class GeometricBrownianMotion(PriceProcess):
         returns = (self.drift - self.volatility * self.volatility / 2) * years + self.volatility * math.sqrt(
             years
         ) * shocks
-        return _along(start, returns)
+        return _prices_from_returns(start, returns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +177,10 @@ class JumpDiffusion(PriceProcess):
         jumps = counts * self.jump_mean + np.sqrt(counts) * self.jump_deviation * of_sizes.standard_normal(len(shocks))
         growth = float(portable.exp(self.jump_mean + self.jump_deviation * self.jump_deviation / 2)) - 1
         drift = self.drift - self.jumps_per_year * growth - self.volatility * self.volatility / 2
-        return _along(start, drift * years + self.volatility * math.sqrt(years) * shocks + jumps)
+        return _prices_from_returns(start, drift * years + self.volatility * math.sqrt(years) * shocks + jumps)
 
 
-def _along(start: float, log_returns: Floats) -> Floats:
+def _prices_from_returns(start: float, log_returns: Floats) -> Floats:
     """Return the prices after each of `log_returns`."""
     sums = np.concatenate((np.zeros(1), np.cumsum(log_returns)))
     with np.errstate(over="ignore"):  # PricePaths refuses overflows by symbol

@@ -75,7 +75,7 @@ class Normal(Distribution):
         _check_likely(self, self.mean, self.deviation, self.low, self.high)
 
     def _draw(self, count: int, rng: np.random.Generator) -> Floats:
-        return _within(lambda n: self.mean + self.deviation * rng.standard_normal(n), count, self.low, self.high)
+        return _draw_within(lambda n: self.mean + self.deviation * rng.standard_normal(n), count, self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class LogNormal(Distribution):
         _check_likely(self, math.log(self.median), self.sigma, low, high)
 
     def _draw(self, count: int, rng: np.random.Generator) -> Floats:
-        return _within(
+        return _draw_within(
             lambda n: self.median * portable.exp(self.sigma * rng.standard_normal(n)), count, self.low, self.high
         )
 
@@ -129,7 +129,7 @@ class Pareto(Distribution):
             drawn: Floats = self.minimum * portable.exp(portable.log(above) * (-1.0 / self.alpha))
             return drawn
 
-        return _within(draw, count, None, self.high)
+        return _draw_within(draw, count, None, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ def _check_likely(it: Distribution, mean: float, deviation: float, low: float | 
         raise BadArgument(f"almost no value is within the bounds of {it}", "widen the bounds or move the middle")
 
 
-def _within(draw: Any, count: int, low: float | None, high: float | None) -> Floats:
+def _draw_within(draw: Any, count: int, low: float | None, high: float | None) -> Floats:
     """Return the first `count` values of `draw` within the bounds, in order."""
     if low is None and high is None:
         return np.asarray(draw(count))

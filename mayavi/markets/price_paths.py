@@ -66,7 +66,7 @@ class PricePaths(Mapping[str, Floats]):
             for symbol in correlation.symbols:
                 if symbol in processes and not processes[symbol].diffuses:
                     raise BadArgument(
-                        f"{symbol} is correlated, but {_named(processes[symbol])} has no random shocks",
+                        f"{symbol} is correlated, but {_type_name(processes[symbol])} has no random shocks",
                         "correlate those that diffuse, such as GeometricBrownianMotion",
                     )
             shocks = correlation.apply(shocks)
@@ -144,5 +144,5 @@ def from_usd_e8(price_usd_e8: int) -> float:
     return price_usd_e8 / E8
 
 
-def _named(process: PriceProcess) -> str:
+def _type_name(process: PriceProcess) -> str:
     return type(process).__name__

@@ -19,7 +19,7 @@ def to_seconds(moment: object) -> float:
     if isinstance(moment, str):
         text = moment.strip()
         try:
-            return _counted(float(text)) if "_" not in text else float("no time")
+            return _from_count(float(text)) if "_" not in text else float("no time")
         except ValueError:
             return _seconds_of(datetime.fromisoformat(text.removesuffix(" UTC")))
     if isinstance(moment, datetime):
@@ -27,7 +27,7 @@ def to_seconds(moment: object) -> float:
     if isinstance(moment, date):
         return _seconds_of(datetime(moment.year, moment.month, moment.day, tzinfo=UTC))
     if isinstance(moment, int | float):
-        return _counted(float(moment))
+        return _from_count(float(moment))
     raise ValueError(f"{moment!r} is no time")
 
 
@@ -48,7 +48,7 @@ def say_duration(seconds: float) -> str:
     return f"{seconds:.4g} seconds"
 
 
-def _counted(count: float) -> float:
+def _from_count(count: float) -> float:
     if not math.isfinite(count):
         raise ValueError("no time")
     return next(count / unit for limit, unit in _UNITS if abs(count) < limit)

@@ -86,6 +86,13 @@ def as_list(things: object, what: str) -> list[Any]:
     return list(things)
 
 
+def amount_list(amounts: object) -> list[int]:
+    """Return `amounts` as a list; raise `BadArgument` for a single amount."""
+    if not isinstance(amounts, Iterable) or isinstance(amounts, str | bytes):
+        raise BadArgument(f"{amounts!r} are not several amounts", "give a list, or ask for one quote")
+    return list(amounts)
+
+
 def chain_name(fork: Fork) -> str:
     """Return the name of the fork's chain, or `chain <id>` if the id is unknown."""
     try:

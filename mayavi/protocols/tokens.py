@@ -95,7 +95,7 @@ class Erc20:
             raise InsufficientBalance(
                 f"{self.fork.name(self.fork.address_of(holder))} has {self.text(balance)}, but {self.text(amount)}"
                 " are needed",
-                f"`fork.deal({self._spelled()}, holder, {amount})` gives an account exactly so much",
+                f"`fork.deal({self._literal()}, holder, {amount})` gives an account exactly so much",
             )
 
     def require_allowance(self, owner: AddressLike, spender: AddressLike, amount: int) -> None:
@@ -150,7 +150,7 @@ class Erc20:
             raise ActionRefused(f"{function} of {self.symbol} returned false", "the token refuses without a reason")
         return receipt
 
-    def _spelled(self) -> str:
+    def _literal(self) -> str:
         return f'"{self.symbol}"' if self.symbol in self.fork.labels else f'"{checksum(self.address)}"'
 
     def _own_symbol(self) -> str:

@@ -102,7 +102,7 @@ def _report(recorded: Recorded, address: str, block: int, entries: dict[str, int
     protocol = "Uniswap V3" if "tick_data" in recorded else "Curve"
     name = str(recorded.get("name", address))
     try:
-        ask = _asks_uniswap(recorded) if "tick_data" in recorded else _asks_curve(recorded)
+        ask = _uniswap_quoter(recorded) if "tick_data" in recorded else _curve_quoter(recorded)
     except (BadValue, MayaviError, KeyError, TypeError, ValueError) as error:
         problem = f"the pool cannot be rebuilt: {f'{error.args[0]!r} is missing' if type(error) is KeyError else error}"
         return PoolReport(address, name, protocol, block, len(entries), 0, None, problem)
@@ -122,7 +122,7 @@ def _report(recorded: Recorded, address: str, block: int, entries: dict[str, int
     return PoolReport(address, name, protocol, block, len(entries), len(entries) - len(differences), first)
 
 
-def _asks_uniswap(recorded: Recorded) -> Ask:
+def _uniswap_quoter(recorded: Recorded) -> Ask:
     uniswap: UniswapV3 = rebuild_uniswap_pool(recorded)
     fee, token0 = recorded["scalars"]["fee"], recorded["token0"]["symbol"]
 
@@ -138,7 +138,7 @@ def _asks_uniswap(recorded: Recorded) -> Ask:
     return ask
 
 
-def _asks_curve(recorded: Recorded) -> Ask:
+def _curve_quoter(recorded: Recorded) -> Ask:
     pool: CurveStableSwap = rebuild_curve_pool(recorded)
 
     def ask(function: str, sold: str, bought: str, amount: int) -> int:

@@ -128,7 +128,7 @@ class AaveLending:
         most = ((value_e8 + 1) * unit - 1) // price
         index: int = self.market.pool.getReserveNormalizedVariableDebt(self.asset(asset).address)
         amount = most
-        while amount > 0 and _owed(amount, index) > most:
+        while amount > 0 and _debt_after_borrow(amount, index) > most:
             amount -= 1
         return amount
 
@@ -154,7 +154,7 @@ class AaveLending:
         """Return the largest liquidations of `borrowers` possible now: half of a debt, all of it below 0.95."""
         if not borrowers:
             return []
-        sides = {asset: _Side.of(self, asset) for asset in sorted({*collaterals, *debts})}
+        sides = {asset: _AssetState.of(self, asset) for asset in sorted({*collaterals, *debts})}
         flags = self._column(self.market.pool, "getUserConfiguration", borrowers)
         modes = self._column(self.market.pool, "getUserEMode", borrowers)
         bonuses = {mode: self._mode_bonuses(mode) for mode in set(modes) if mode}
@@ -171,7 +171,7 @@ class AaveLending:
                     if not most or not held or not flags[row] >> 2 * side.id + 1 & 1:
                         continue
                     bonus = bonuses.get(modes[row], {}).get(side.address, side.bonus_bps)
-                    cover, seized = _seized(most, held, sides[debt], side, bonus)
+                    cover, seized = _liquidation_amounts(most, held, sides[debt], side, bonus)
                     if cover and seized:
                         found.append(LiquidationQuote(borrower, collateral, debt, cover, cover, seized, most))
         return found
@@ -194,7 +194,7 @@ class AaveLending:
         return dict.fromkeys(self.market.emode_collateral(mode), bonus)
 
 
-class _Side(NamedTuple):
+class _AssetState(NamedTuple):
     """Current data of an asset needed for a liquidation."""
 
     address: bytes
@@ -205,7 +205,7 @@ class _Side(NamedTuple):
     fee_bps: int
 
     @classmethod
-    def of(cls, lending: AaveLending, symbol: str) -> _Side:
+    def of(cls, lending: AaveLending, symbol: str) -> _AssetState:
         asset = lending.asset(symbol)
         terms = Configuration.of(lending.market.reserve_data(asset.address).configuration)
         return cls(
@@ -218,27 +218,29 @@ class _Side(NamedTuple):
         )
 
 
-def _seized(cover: int, held: int, debt: _Side, collateral: _Side, bonus_bps: int) -> tuple[int, int]:
+def _liquidation_amounts(
+    cover: int, held: int, debt: _AssetState, collateral: _AssetState, bonus_bps: int
+) -> tuple[int, int]:
     """Return the debt repaid and the collateral received, in the pool's arithmetic; percentages round half up."""
     if not bonus_bps:
         return 0, 0
-    wanted = _percent(debt.price * cover * collateral.unit // (collateral.price * debt.unit), bonus_bps)
+    wanted = _percent_mul(debt.price * cover * collateral.unit // (collateral.price * debt.unit), bonus_bps)
     if wanted > held:
         wanted = held
-        cover = _per_percent(collateral.price * held * debt.unit // (debt.price * collateral.unit), bonus_bps)
-    fee = _percent(wanted - _per_percent(wanted, bonus_bps), collateral.fee_bps)
+        cover = _percent_div(collateral.price * held * debt.unit // (debt.price * collateral.unit), bonus_bps)
+    fee = _percent_mul(wanted - _percent_div(wanted, bonus_bps), collateral.fee_bps)
     return cover, wanted - fee
 
 
-def _percent(value: int, bps: int) -> int:
+def _percent_mul(value: int, bps: int) -> int:
     return (value * bps + _ALL_BPS // 2) // _ALL_BPS
 
 
-def _per_percent(value: int, bps: int) -> int:
+def _percent_div(value: int, bps: int) -> int:
     return (value * _ALL_BPS + bps // 2) // bps
 
 
-def _owed(amount: int, index_ray: int) -> int:
+def _debt_after_borrow(amount: int, index_ray: int) -> int:
     """Return a loan's debt right after borrowing: converted to scaled shares at this index, and back."""
     shares = (amount * RAY + index_ray // 2) // index_ray
     return (shares * index_ray + RAY // 2) // RAY
@@ -248,7 +250,7 @@ def _health(data: AccountData) -> Health:
     collateral, ltv_bps = data.collateral_usd_e8, data.ltv_bps
     # The pool requires collateral of debt / ltv, rounded half up: this is the largest debt that passes.
     most = max(0, (collateral + 1) * ltv_bps - 1 - ltv_bps // 2) // _ALL_BPS
-    limit = _percent(collateral, data.liquidation_threshold_bps)
+    limit = _percent_mul(collateral, data.liquidation_threshold_bps)
     return Health(collateral, data.debt_usd_e8, limit, most, limit, data.health_factor_wad)
 
 

@@ -137,7 +137,7 @@ class CompoundLending:
             held, price = data.collateral[symbol].ints(), self._discounted_e8(asset)
             for borrower, amount, owed in zip(borrowers, held, debt, strict=True):
                 if amount and owed:
-                    pays, seized = self._bought(asset, price, amount, most) if selling else (0, 0)
+                    pays, seized = self._purchase_amounts(asset, price, amount, most) if selling else (0, 0)
                     found.append(LiquidationQuote(borrower, symbol, base, owed, pays, seized, owed))
         return found
 
@@ -149,13 +149,15 @@ class CompoundLending:
             market.absorb(quote.borrower, sender=liquidator)
             pays, there = quote.pays, market.collateral_reserves(quote.collateral)
             if pays and market.quote_collateral(quote.collateral, pays) > there:
-                pays, _ = self._bought(asset, self._discounted_e8(asset), there, pays)
+                pays, _ = self._purchase_amounts(asset, self._discounted_e8(asset), there, pays)
             if not pays or market.reserves >= market.target_reserves:
                 return LiquidationResult(covered, 0, 0)
             bought = market.buy_collateral(quote.collateral, pays, sender=liquidator)
         return LiquidationResult(covered, pays, bought.amount)
 
-    def _bought(self, asset: CollateralAsset, price_e8: int, amount: int, funds: int | None) -> tuple[int, int]:
+    def _purchase_amounts(
+        self, asset: CollateralAsset, price_e8: int, amount: int, funds: int | None
+    ) -> tuple[int, int]:
         """Return the cost of `amount`, or of as much as `funds` buy, and what it buys, in the market's arithmetic."""
         base_price, base_unit, unit = self.market.price_e8(), 10**self.market.base.decimals, 10**asset.decimals
         pays = amount * price_e8 * base_unit // (base_price * unit)

@@ -107,7 +107,7 @@ class LiquidatorAgent(Agent):
         self.lending: LendingMarket = lending_market(world.fork, self.market)
         self.watched = tuple(world.address(account) for account in self.watch)
         self._names = dict(zip(self.watched, self.watch, strict=True))
-        self._check_ends(world)
+        self._check_route_ends(world)
         for asset, amount in self.capital.items():
             world.fork.deal(asset, self.address, amount)
         self._premium_bps = 0
@@ -116,7 +116,7 @@ class LiquidatorAgent(Agent):
             flash_borrower(world.fork)
             self._premium_bps = market.flash_loan_premiums.total_bps
 
-    def _check_ends(self, world: World) -> None:
+    def _check_route_ends(self, world: World) -> None:
         """Check that every route ends in the debt asset; profits are counted in it."""
         for collateral, debt in sorted(self.pairs):
             route = self._route(collateral, debt)
@@ -152,7 +152,7 @@ class LiquidatorAgent(Agent):
         intents = tuple(
             Intent(
                 "liquidate",
-                lambda quote=quote: self._carry_out(quote),  # type: ignore[misc]
+                lambda quote=quote: self._execute(quote),  # type: ignore[misc]
                 {
                     "borrower": self._names[quote.borrower],
                     "borrower_health_factor_wad": factors[quote.borrower],
@@ -176,13 +176,13 @@ class LiquidatorAgent(Agent):
         order = sorted(range(len(best)), key=lambda at: alone[at], reverse=True)
         first: dict[bytes, LiquidationQuote] = {}
         for at in order:
-            if self._pays(alone[at]):
+            if self._is_profitable(alone[at]):
                 first.setdefault(best[at].borrower, best[at])
         taken = list(first.values())[: self.most_a_step]
         after = self._profits(world, taken, together=True)
-        return [(quote, profit) for quote, profit in zip(taken, after, strict=True) if self._pays(profit)]
+        return [(quote, profit) for quote, profit in zip(taken, after, strict=True) if self._is_profitable(profit)]
 
-    def _pays(self, profit_e8: int) -> bool:
+    def _is_profitable(self, profit_e8: int) -> bool:
         return profit_e8 > 0 and profit_e8 >= self.least_profit_e8
 
     def _margins_e8(self, quotes: list[LiquidationQuote]) -> list[int]:
@@ -198,7 +198,7 @@ class LiquidatorAgent(Agent):
 
     def _profits(self, world: World, quotes: list[LiquidationQuote], *, together: bool) -> list[int]:
         """Return the profit of each quote after sale, premium and gas, each alone or all in this order."""
-        received = self._received(quotes, together=together)
+        received = self._sale_proceeds(quotes, together=together)
         gas = gas_value_e8(world, GAS_OF_LIQUIDATION + GAS_OF_SALE, self.lending.quote, self.priority_fee_wei)
         profits, value_of = [], self._valuation(quotes)
         for quote, amount in zip(quotes, received, strict=True):
@@ -206,7 +206,7 @@ class LiquidatorAgent(Agent):
             profits.append(value_of(quote.debt, amount) - value_of(quote.debt, quote.pays + premium) - gas)
         return profits
 
-    def _received(self, quotes: list[LiquidationQuote], *, together: bool) -> list[int]:
+    def _sale_proceeds(self, quotes: list[LiquidationQuote], *, together: bool) -> list[int]:
         uniswap = UniswapV3(self.lending.fork)
         received = [0] * len(quotes)
         pairs: dict[tuple[str, str], list[int]] = {}
@@ -231,7 +231,7 @@ class LiquidatorAgent(Agent):
 
     # -- execution ----------------------------------------------------------------------------------------------------
 
-    def _carry_out(self, quote: LiquidationQuote) -> Details:
+    def _execute(self, quote: LiquidationQuote) -> Details:
         before = self._balance(quote.debt)
         with atomic(self.lending.fork):
             taken, received = self._with_loan(quote) if self.flash_loan else self._with_capital(quote)
@@ -343,7 +343,7 @@ class FrictionlessLiquidator(LiquidatorAgent):
                 best[quote.borrower] = quote, margin
         return list(best.values())
 
-    def _carry_out(self, quote: LiquidationQuote) -> Details:
+    def _execute(self, quote: LiquidationQuote) -> Details:
         taken = [self.lending.liquidate(self.address, quote)]
         account = self.lending.account(quote.borrower)
         while (health := account.health()).liquidatable:

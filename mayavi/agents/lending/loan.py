@@ -129,17 +129,17 @@ class Loan:
 
     def _borrow(self, account: LendingAccount, amount: int) -> Details:
         account.borrow(self.debt, amount)
-        return self._after(account, borrowed=amount)
+        return self._with_health(account, borrowed=amount)
 
     def _repay(self, account: LendingAccount, amount: int) -> Details:
         owed = account.debt(self.debt)
         account.repay(self.debt, min(amount, owed) if amount < owed else None)
-        return self._after(account, repaid=min(amount, owed))
+        return self._with_health(account, repaid=min(amount, owed))
 
     def _deleverage(self, account: LendingAccount, target_wad: int) -> Details:
         with atomic(self.fork):
             repaid, sold = self._pay_down(account, target_wad)
-        return self._after(account, repaid=repaid, sold=sold)
+        return self._with_health(account, repaid=repaid, sold=sold)
 
     def _exit(self, account: LendingAccount, sells: bool) -> Details:
         """Repay everything with cash, then by selling collateral; withdraw the rest, and sell it if `sells`."""
@@ -153,7 +153,9 @@ class Loan:
                     sale = self.exchange.sell(withdrawn, sender=account.address)
                     sold, received = sold + sale.amount_in, sale.amount_out
             left = account.debt(self.debt)
-        return self._after(account, repaid=repaid, sold=sold, received=received, withdrawn=withdrawn, debt_left=left)
+        return self._with_health(
+            account, repaid=repaid, sold=sold, received=received, withdrawn=withdrawn, debt_left=left
+        )
 
     def _pay_down(self, account: LendingAccount, target_wad: int | None) -> tuple[int, int]:
         """Repay with cash, then with the proceeds of collateral, in rounds, until the target or no debt.
@@ -245,5 +247,5 @@ class Loan:
         kept_e8 = health.debt_value_e8 * _LEAST_PPM // _MILLION
         return max(0, limit - kept_e8) * health.collateral_value_e8 // limit
 
-    def _after(self, account: LendingAccount, **facts: int) -> Details:
+    def _with_health(self, account: LendingAccount, **facts: int) -> Details:
         return {**facts, "health_factor_after_wad": account.health().health_factor_wad}

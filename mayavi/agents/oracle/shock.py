@@ -28,7 +28,7 @@ class StepShock:
     by: Number
 
     def __post_init__(self) -> None:
-        _checked(self.by, self.at)
+        _check_shock(self.by, self.at)
 
     def share(self, step: int) -> Fraction | None:
         """Return the full shock from `at` on."""
@@ -44,7 +44,7 @@ class RampShock:
     by: Number
 
     def __post_init__(self) -> None:
-        _checked(self.by, self.start)
+        _check_shock(self.by, self.start)
         if self.end <= self.start:
             raise BadArgument(f"a ramp from step {self.start} to {self.end} has no length", "give a later end")
 
@@ -67,7 +67,7 @@ class PathShock:
         if not self.shares:
             raise BadArgument("a path without prices leads nowhere", "give a share for each step, such as [0.97, 0.9]")
         for share in self.shares:
-            _checked(to_fraction(share, "a share of a price") - 1, self.start)
+            _check_shock(to_fraction(share, "a share of a price") - 1, self.start)
 
     def share(self, step: int) -> Fraction | None:
         """Return the share of this step."""
@@ -123,7 +123,7 @@ def post_intent(kind: str, feed: PriceFeed, now: int, answer: int, **more: str) 
     return Intent(kind, run, facts)
 
 
-def _checked(by: Number, step: int) -> None:
+def _check_shock(by: Number, step: int) -> None:
     if to_fraction(by, "a fraction of a price") <= -1:
         raise BadArgument(f"a shock of {by} leaves no price", "-0.3 is minus 30 %, and more than -1 it cannot be")
     if step < 0:

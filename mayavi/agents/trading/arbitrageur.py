@@ -88,7 +88,7 @@ class ArbitrageurAgent(Agent):
         }
         return self.does(
             "arbitrage",
-            lambda: self._carry_out(world, found, prices),
+            lambda: self._execute(world, found, prices),
             details=details,
             priority_fee_wei=self.priority_fee_wei,
             note=f"{found.token_out} is cheap",
@@ -129,7 +129,7 @@ class ArbitrageurAgent(Agent):
         unit_in, unit_out = (10 ** Erc20(world.fork, token).decimals for token in (token_in, token_out))
         return int(amount_out * prices[token_out] // unit_out - -(-amount_in * prices[token_in] // unit_in))
 
-    def _carry_out(self, world: World, trade: Trade, prices: dict[str, int]) -> Details:
+    def _execute(self, world: World, trade: Trade, prices: dict[str, int]) -> Details:
         # Earlier trades may have moved the price: the limit stops the swap where it no longer pays, or reverts it.
         swap = UniswapV3(world.fork).swap_exact_input(
             (trade.token_in, trade.token_out, self.fee),

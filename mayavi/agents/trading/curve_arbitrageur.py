@@ -76,7 +76,7 @@ class CurveArbitrageur(Agent):
         }
         return self.does(
             "arbitrage",
-            lambda: self._carry_out(chosen, prices),
+            lambda: self._execute(chosen, prices),
             details=details,
             priority_fee_wei=self.priority_fee_wei,
             note=f"{chosen.coin_out} is cheap",
@@ -103,7 +103,7 @@ class CurveArbitrageur(Agent):
     def _gain(self, coin_in: str, coin_out: str, sold: int, bought: int, prices: Mapping[str, int]) -> int:
         return bought * prices[coin_out] // self.units[coin_out] - -(-sold * prices[coin_in] // self.units[coin_in])
 
-    def _carry_out(self, trade: _Trade, prices: Mapping[str, int]) -> Details:
+    def _execute(self, trade: _Trade, prices: Mapping[str, int]) -> Details:
         """Exchange at the current quote; do nothing if others have taken the profit."""
         bought = self.curve.quote(trade.coin_in, trade.coin_out, trade.amount_in)
         if self._gain(trade.coin_in, trade.coin_out, trade.amount_in, bought, prices) <= 0:

@@ -63,7 +63,7 @@ class CurveHolders(Agent):
         afraid = [member for member in afraid if self.amounts[member]]
         if not afraid:
             return self.rests(note)
-        paid = self._paid(world, [self.amounts[member] for member in afraid])
+        paid = self._pool_prices(world, [self.amounts[member] for member in afraid])
         fleeing = [at for at, each in zip(afraid, paid, strict=True) if each >= self.patience * price]
         if not fleeing:
             return self.rests(f"{note}, but the pool pays {max(paid):.4f}")
@@ -74,7 +74,7 @@ class CurveHolders(Agent):
         holder, amount = self.addresses[member], self.amounts[member]
 
         def run() -> Details:
-            (paid,) = self._paid(world, [amount])
+            (paid,) = self._pool_prices(world, [amount])
             if paid < self.patience * price:
                 raise ActionRefused(
                     f"the pool pays {paid:.4f} {self.wants} for {self.coin}, which is at {price:.4f} outside",
@@ -94,8 +94,8 @@ class CurveHolders(Agent):
         }
         return Intent("sell", run, details, self.accounts[member])
 
-    def _paid(self, world: World, amounts: list[int]) -> list[float]:
+    def _pool_prices(self, world: World, amounts: list[int]) -> list[float]:
         """Return the pool's price per coin for each amount, each quoted alone."""
         units = [int(10 ** Erc20(world.fork, coin).decimals) for coin in (self.coin, self.wants)]
-        brought = CurveStableSwap(world.fork, self.pool).quote_many(self.coin, self.wants, amounts)
-        return [got * units[0] / (sold * units[1]) for sold, got in zip(amounts, brought, strict=True)]
+        outputs = CurveStableSwap(world.fork, self.pool).quote_many(self.coin, self.wants, amounts)
+        return [got * units[0] / (sold * units[1]) for sold, got in zip(amounts, outputs, strict=True)]

@@ -233,7 +233,9 @@ class AaveAccount:
                 debt_usd_e8=line.debt * line.holding.price // line.holding.unit,
                 price_usd_e8=line.holding.price,
                 liquidation_threshold_bps=line.holding.liquidation_threshold_bps,
-                liquidation_price_usd_e8=liquidation_price(holdings, index, rule) if _matters(line) else None,
+                liquidation_price_usd_e8=liquidation_price(holdings, index, rule)
+                if _has_liquidation_price(line)
+                else None,
                 decimals=line.token.decimals,
             )
             for index, line in enumerate(lines)
@@ -250,7 +252,7 @@ class AaveAccount:
         with explain_missing_prices(self.market, self.address):
             lines = self._lines()
         index = _index(lines, address)
-        if index is None or not _matters(lines[index]):
+        if index is None or not _has_liquidation_price(lines[index]):
             return None
         holdings = [line.holding for line in lines]
         return liquidation_price(holdings, index, health_rule(holdings, self.data().health_factor_wad))
@@ -348,5 +350,5 @@ def _index(lines: Sequence[_Line], asset: bytes) -> int | None:
     return next((at for at, line in enumerate(lines) if line.token.address == asset), None)
 
 
-def _matters(line: _Line) -> bool:
+def _has_liquidation_price(line: _Line) -> bool:
     return line.used_as_collateral and line.own_price and line.supplied > 0

@@ -15,7 +15,7 @@ def fraction(amount: int, decimals: int) -> Decimal:
     return from_units(amount, decimals) if amount else Decimal(0)
 
 
-def _shown(record: Any) -> str:
+def _format_record(record: Any) -> str:
     """Format a record's fields by name, with checksummed addresses."""
     values = ((field.name, getattr(record, field.name)) for field in fields(record))
     inside = (f"{name}={checksum(value) if isinstance(value, bytes) else repr(value)}" for name, value in values)
@@ -147,7 +147,7 @@ class Reserve:
         return fraction(self.utilisation_ray, 27)
 
     def __repr__(self) -> str:
-        return _shown(self)
+        return _format_record(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,4 +165,4 @@ class EMode:
     """Symbols of the assets that count as its collateral."""
 
     def __repr__(self) -> str:
-        return _shown(self)
+        return _format_record(self)

@@ -41,47 +41,47 @@ def post_round(fork: Fork, feed: bytes, aggregator: bytes, latest: Round, follow
     Raises `StateError`, with nothing changed, if the storage layout is not known.
     """
     slots = set(dict(fork.touched(feed, _LATEST_ROUND_DATA)).get(aggregator, ()))
-    entry = _entry_of(fork, aggregator, slots, latest)
-    writes = entry and _counter_write(fork, feed, aggregator, slots, latest.round_id, following.round_id)
+    entry = _find_entry(fork, aggregator, slots, latest)
+    writes = entry and _find_counter(fork, feed, aggregator, slots, latest.round_id, following.round_id)
     if not entry or not writes:
         raise StateError(
             f"the storage layout of the aggregator {fork.name(aggregator)} is not known",
             "its price cannot be moved by storage: replace the feed with `fork.set_code`",
         )
     mapping, words_of = entry
-    place = _place(mapping, following.round_id)
+    place = _entry_slot(mapping, following.round_id)
     writes.update((place + offset, word) for offset, word in enumerate(words_of(following)))
     for slot, word in writes.items():
         fork.set_storage(aggregator, slot, word)
 
 
-def _one_time(round: Round) -> list[int]:
+def _ocr1_words(round: Round) -> list[int]:
     """First-generation OCR: one time beside the answer."""
     return [round.updated_at << 192 | round.answer & _ANSWER_MASK]
 
 
-def _two_times(round: Round) -> list[int]:
+def _ocr2_words(round: Round) -> list[int]:
     """Second-generation OCR: times of observation and transmission beside the answer."""
     return [round.updated_at << 224 | round.started_at << 192 | round.answer & _ANSWER_MASK]
 
 
-def _two_words(round: Round) -> list[int]:
+def _flux_words(round: Round) -> list[int]:
     """FluxAggregator: the answer, then the times and the round it was answered in."""
-    answered_in = _own_number(round.answered_in_round)
+    answered_in = _aggregator_round(round.answered_in_round)
     return [round.answer % 2**256, answered_in << 128 | round.updated_at << 64 | round.started_at]
 
 
 _Words = Callable[[Round], list[int]]
-_FORMS: tuple[_Words, ...] = (_one_time, _two_times, _two_words)
+_FORMATS: tuple[_Words, ...] = (_ocr1_words, _ocr2_words, _flux_words)
 
 
-def _entry_of(fork: Fork, aggregator: bytes, slots: set[int], latest: Round) -> tuple[int, _Words] | None:
+def _find_entry(fork: Fork, aggregator: bytes, slots: set[int], latest: Round) -> tuple[int, _Words] | None:
     """Find the slot of the mapping of rounds and the format of its entries."""
     for mapping in range(_MAPPING_SLOTS):
-        place = _place(mapping, latest.round_id)
+        place = _entry_slot(mapping, latest.round_id)
         if place not in slots:
             continue
-        for words_of in _FORMS:
+        for words_of in _FORMATS:
             words = words_of(latest)
             places = range(place, place + len(words))
             if slots.issuperset(places) and [fork.storage(aggregator, slot) for slot in places] == words:
@@ -89,23 +89,23 @@ def _entry_of(fork: Fork, aggregator: bytes, slots: set[int], latest: Round) -> 
     return None
 
 
-def _counter_write(
+def _find_counter(
     fork: Fork, feed: bytes, aggregator: bytes, slots: set[int], latest: int, following: int
 ) -> dict[int, int] | None:
     """Find the write that makes `following` the latest round of `feed`: 32 bits of a shared slot."""
-    old, new = _own_number(latest), _own_number(following)
+    old, new = _aggregator_round(latest), _aggregator_round(following)
     for slot in sorted(slots):
         word = fork.storage(aggregator, slot)
         for shift in range(0, 256 - 32 + 8, 8):
             if (word >> shift) & 0xFFFFFFFF != old:
                 continue
             changed = word + (new - old << shift)
-            if _answers_to(fork, feed, aggregator, slot, changed, following):
+            if _reports_round(fork, feed, aggregator, slot, changed, following):
                 return {slot: changed}
     return None
 
 
-def _answers_to(fork: Fork, feed: bytes, aggregator: bytes, slot: int, word: int, round_id: int) -> bool:
+def _reports_round(fork: Fork, feed: bytes, aggregator: bytes, slot: int, word: int, round_id: int) -> bool:
     latest_round = bytes.fromhex("668a0f02")
     with fork.snapshot():
         fork.set_storage(aggregator, slot, word)
@@ -115,11 +115,11 @@ def _answers_to(fork: Fork, feed: bytes, aggregator: bytes, slot: int, word: int
             return False
 
 
-def _own_number(round_id: int) -> int:
+def _aggregator_round(round_id: int) -> int:
     """Return the aggregator's round number, without the proxy's phase."""
     return round_id & (1 << PHASE_BITS) - 1
 
 
-def _place(mapping: int, round_id: int) -> int:
-    key = _own_number(round_id).to_bytes(32, "big") + mapping.to_bytes(32, "big")
+def _entry_slot(mapping: int, round_id: int) -> int:
+    key = _aggregator_round(round_id).to_bytes(32, "big") + mapping.to_bytes(32, "big")
     return int.from_bytes(keccak256(key), "big")

@@ -137,7 +137,7 @@ class CompoundV3Account:
         base = self.market.base
         self._refuse_zero("a loan", base.address, word(amount))
         self._require_cash(base, amount)
-        return self._take(base.address, amount)
+        return self._withdraw(base.address, amount)
 
     def withdraw(self, asset: AddressLike, amount: int | None = None) -> Receipt:
         """Withdraw `amount` of collateral or lent base tokens, or all to the last unit.
@@ -149,12 +149,12 @@ class CompoundV3Account:
             self._refuse_empty(base, lent, amount)
             self._require(base, lent, 0 if amount is None else amount, "`borrow` takes out more than was lent")
             self._require_cash(base, lent if amount is None else amount)
-            return self._take(base.address, _EVERYTHING if amount is None else amount)
+            return self._withdraw(base.address, _EVERYTHING if amount is None else amount)
         found = self.market.asset(asset)
         token, held = Erc20(self.market.fork, found.address), self._collateral(found)
         self._refuse_empty(token, held, amount)
         self._require(token, held, held if amount is None else amount, "`collaterals()` says what it has put up")
-        return self._take(found.address, held if amount is None else amount)
+        return self._withdraw(found.address, held if amount is None else amount)
 
     def accrue(self) -> Receipt:
         """Bring the market's indexes up to this block. Any account may; every other action does it too."""
@@ -184,7 +184,7 @@ class CompoundV3Account:
 
     def data(self) -> AccountData:
         """Return the account's totals."""
-        return self._weighed()[1]
+        return self._holdings_and_totals()[1]
 
     @property
     def liquidatable(self) -> bool:
@@ -213,7 +213,7 @@ class CompoundV3Account:
         None if there is none: no debt, none of the asset, or enough other collateral.
         """
         wanted = self.market.asset(asset)
-        holdings, data = self._weighed()
+        holdings, data = self._holdings_and_totals()
         for holding in holdings:
             if holding.asset.address == wanted.address:
                 return _liquidation_price_e8(holding, data)
@@ -221,7 +221,7 @@ class CompoundV3Account:
 
     def position(self) -> CompoundPosition:
         """Return the position as a table."""
-        holdings, data = self._weighed()
+        holdings, data = self._holdings_and_totals()
         base, base_price = self.market.base, self.market.price_e8()
         rows = [
             AssetPosition(
@@ -256,7 +256,7 @@ class CompoundV3Account:
             receipt: Receipt = self.market.contract.supply(token, amount, sender=self.address)
         return receipt
 
-    def _take(self, token: bytes, amount: int) -> Receipt:
+    def _withdraw(self, token: bytes, amount: int) -> Receipt:
         with atomic(self.market.fork):
             receipt: Receipt = self.market.contract.withdraw(token, amount, sender=self.address)
         return receipt
@@ -288,7 +288,7 @@ class CompoundV3Account:
     def _collateral(self, asset: CollateralAsset) -> int:
         return int(self.market.contract.userCollateral(self.address, asset.address).balance)
 
-    def _weighed(self) -> tuple[list[_Holding], AccountData]:
+    def _holdings_and_totals(self) -> tuple[list[_Holding], AccountData]:
         market = self.market
         held = [(asset, self._collateral(asset)) for asset in market.assets]
         holdings = [
@@ -296,7 +296,7 @@ class CompoundV3Account:
         ]
         debt = self.debt
         debt_value = debt * market.price_e8() // int(market.contract.baseScale()) if debt else 0
-        return holdings, _summed(holdings, self.base_balance, debt, debt_value)
+        return holdings, _totals(holdings, self.base_balance, debt, debt_value)
 
     def __eq__(self, other: object) -> bool:
         """Whether address, market and fork are equal; a copy of a fork is another fork."""
@@ -333,7 +333,7 @@ class _Holding(NamedTuple):
         return self.value_e8 * self.asset.liquidate_collateral_factor_wad // WAD
 
 
-def _summed(holdings: list[_Holding], base_balance: int, debt: int, debt_value_e8: int) -> AccountData:
+def _totals(holdings: list[_Holding], base_balance: int, debt: int, debt_value_e8: int) -> AccountData:
     return AccountData(
         base_balance=base_balance,
         debt=debt,
@@ -370,7 +370,7 @@ def account_arrays(market: CompoundV3, accounts: Accounts) -> AccountArrays:
     for base_balance, debt, *amounts in zip(*(column.ints() for column in columns), strict=True):
         each = zip(assets, amounts, prices, strict=True)
         holdings = [_Holding(asset, amount, price) for asset, amount, price in each if amount]
-        rows.append(_summed(holdings, base_balance, debt, debt * base_price // base_scale))
+        rows.append(_totals(holdings, base_balance, debt, debt * base_price // base_scale))
     return AccountArrays(
         **{name: Words.of([getattr(row, name) for row in rows]) for name in AccountData._fields},
         collateral={asset.symbol: amounts for asset, amounts in held},

@@ -166,7 +166,7 @@ class CompoundV3:
             return found
         known = [each.symbol for each in assets]
         more = f"{self.symbol} takes {', '.join(known)} as collateral and lends {self.base.symbol}"
-        raise UnknownName.of("collateral asset", _spelled(name), known, more)
+        raise UnknownName.of("collateral asset", _literal(name), known, more)
 
     def is_base(self, name: AddressLike) -> bool:
         """Whether `name` is the base token."""
@@ -364,5 +364,5 @@ def _find_asset(fork: Fork, name: AddressLike, candidates: dict[bytes, Any]) -> 
     return found
 
 
-def _spelled(name: AddressLike) -> str:
+def _literal(name: AddressLike) -> str:
     return name if isinstance(name, str) else checksum(getattr(name, "address", name))

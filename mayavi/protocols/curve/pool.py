@@ -67,12 +67,12 @@ class CurveStableSwap(StableSwapViews):
         """Sell `dx` of `coin_in` for `coin_out`; reverts if the pool would pay less than `min_out`."""
         i, j = self._pair(coin_in, coin_out)
         user, bought, least = address_on(self.fork, sender), self.coins[j], word(min_out)
-        dx = self._sold(i, dx)
+        dx = self._exchange_amount(i, dx)
         what = f"an exchange of {self.coins[i].text(dx)} for {bought.symbol}"
         with self._spending({i: dx}, user):
             limited, free = (i, j, dx, least), (i, j, dx, 0)
             moved, receipt = self._act(
-                what, "exchange", limited, free, user, [bought], lambda now: _least(bought, now[0], least)
+                what, "exchange", limited, free, user, [bought], lambda now: _slippage_hint(bought, now[0], least)
             )
         return Exchanged(moved[0], receipt)
 
@@ -85,7 +85,13 @@ class CurveStableSwap(StableSwapViews):
         with self._spending(dict(enumerate(wanted)), user):
             limited, free = (wanted, least), (wanted, 0)
             moved, receipt = self._act(
-                "a deposit", "add_liquidity", limited, free, user, [shares], lambda now: _least(shares, now[0], least)
+                "a deposit",
+                "add_liquidity",
+                limited,
+                free,
+                user,
+                [shares],
+                lambda now: _slippage_hint(shares, now[0], least),
             )
         return LiquidityAdded(moved[0], receipt)
 
@@ -113,7 +119,7 @@ class CurveStableSwap(StableSwapViews):
         shares = self._shares(lp_amount, user)
         limited, free = (shares, i, least), (shares, i, 0)
         return self._remove(
-            "remove_liquidity_one_coin", limited, free, user, lambda now: _least(self.coins[i], now[i], least)
+            "remove_liquidity_one_coin", limited, free, user, lambda now: _slippage_hint(self.coins[i], now[i], least)
         )
 
     def remove_liquidity_imbalance(
@@ -232,5 +238,5 @@ class CurveStableSwap(StableSwapViews):
             return receipt
 
 
-def _least(token: Erc20, now: int, least: int) -> str:
+def _slippage_hint(token: Erc20, now: int, least: int) -> str:
     return f"it gives {token.text(now)} now, and {token.text(least)} were the least to take"

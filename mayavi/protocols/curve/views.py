@@ -20,7 +20,7 @@ from mayavi.errors import (
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import word
 from mayavi.evm.units import from_units
-from mayavi.protocols.arguments import address_on, chain_name, require_contract, require_fork
+from mayavi.protocols.arguments import address_on, amount_list, chain_name, require_contract, require_fork
 from mayavi.protocols.curve.abi import COINS, pool_abi
 from mayavi.protocols.revert_context import with_context
 from mayavi.protocols.tokens import Erc20
@@ -201,17 +201,17 @@ class StableSwapViews:
         of a coin with fewer than 18 decimals. Transfer fees of a coin are not included.
         """
         i, j = self._pair(coin_in, coin_out)
-        dx = self._sold(i, dx)
+        dx = self._exchange_amount(i, dx)
         try:
             dy: int = self.contract.get_dy(i, j, dx)
         except CallReverted as error:
-            raise self._no_quote(error, i, j, dx) from None
+            raise self._explain_quote(error, i, j, dx) from None
         return dy
 
     def quote_many(self, coin_in: Coin, coin_out: Coin, amounts: Iterable[int]) -> list[int]:
         """Quote each of `amounts` on the current state, in one kernel call."""
         i, j = self._pair(coin_in, coin_out)
-        sold = [self._sold(i, dx) for dx in _listed(amounts)]
+        sold = [self._exchange_amount(i, dx) for dx in amount_list(amounts)]
         outputs = self.fork.call_many(self.address, [self.contract.get_dy.encode(i, j, dx) for dx in sold], check=False)
         # Repeat a failed quote alone: it raises the detailed error.
         return [
@@ -226,7 +226,7 @@ class StableSwapViews:
         """
         i, j = self._pair(coin_in, coin_out)
         small: int = max(10 ** self.coins[i].decimals, self.contract.balances(i) // 10**6)
-        dx = self._sold(i, dx)
+        dx = self._exchange_amount(i, dx)
         if dx <= small:
             return Decimal(0)
         at_small, at_dx = self.quote_many(i, j, [small, dx])
@@ -280,7 +280,7 @@ class StableSwapViews:
             raise BadArgument(f"{len(numbers)} amounts for the {len(self.coins)} coins of {self.name}", each)
         return numbers
 
-    def _sold(self, i: int, dx: int) -> int:
+    def _exchange_amount(self, i: int, dx: int) -> int:
         amount = word(dx)
         if not amount:
             raise ActionRefused(f"an exchange of 0 {self.symbols[i]} moves nothing", "give an amount above zero")
@@ -289,7 +289,7 @@ class StableSwapViews:
     def _text(self, amounts: Iterable[int]) -> str:
         return ", ".join(coin.text(amount) for coin, amount in zip(self.coins, amounts, strict=True))
 
-    def _no_quote(self, error: CallReverted, i: int, j: int, dx: int) -> CallReverted:
+    def _explain_quote(self, error: CallReverted, i: int, j: int, dx: int) -> CallReverted:
         what = f"a quote of {self.coins[i].text(dx)} for {self.symbols[j]} on {self.name}"
         return with_context(error, f"it holds {self._text(self.balances)}; ask for less", what=what)
 
@@ -313,9 +313,3 @@ def _pool_address(fork: Fork, pool: AddressLike) -> bytes:
         hint = 'give the address of one: CurveStableSwap(fork, "0x…", lp_token="0x…")'
         raise UnknownName(f"no Curve pool is known on {chain_name(fork)}", hint)
     raise UnknownName.of("Curve pool", pool, known, f"Curve pools here: {', '.join(known)}")
-
-
-def _listed(amounts: object) -> list[int]:
-    if not isinstance(amounts, Iterable) or isinstance(amounts, str | bytes):
-        raise BadArgument(f"{amounts!r} are not several amounts", "give a list, or ask for one quote")
-    return list(amounts)

@@ -9,7 +9,7 @@ from mayavi.errors import ActionRefused, BadArgument, BadInteger, CallReverted, 
 from mayavi.evm.abi.interface import Event
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.arguments import word
-from mayavi.protocols.arguments import address_on, chain_name, require_fork
+from mayavi.protocols.arguments import address_on, amount_list, chain_name, require_fork
 from mayavi.protocols.revert_context import reason_text
 from mayavi.protocols.tokens import Erc20, spending
 from mayavi.protocols.uniswap.liquidity import Amounts
@@ -85,7 +85,7 @@ class UniswapV3:
     def __init__(self, fork: Fork) -> None:
         require_fork(fork, "UniswapV3")
         for label in _NEEDED:
-            if label not in fork.labels or not _stands(fork, label):
+            if label not in fork.labels or not _has_code(fork, label):
                 raise UnknownName(
                     f"no Uniswap V3 is known on this fork of {chain_name(fork)}: {label} is not there",
                     f'name its contracts: fork.labels["{label}"] = "0x…"',
@@ -124,13 +124,15 @@ class UniswapV3:
         self, route: RouteLike, amounts_in: Iterable[int], *, sqrt_price_limit_x96: int = 0
     ) -> list[Quote]:
         """Quote many input amounts, each on the current state."""
-        return self._quotes(Route.of(self.fork, route), _listed(amounts_in), sqrt_price_limit_x96, exact_input=True)
+        return self._quotes(Route.of(self.fork, route), amount_list(amounts_in), sqrt_price_limit_x96, exact_input=True)
 
     def quote_exact_outputs(
         self, route: RouteLike, amounts_out: Iterable[int], *, sqrt_price_limit_x96: int = 0
     ) -> list[Quote]:
         """Quote many output amounts, each on the current state."""
-        return self._quotes(Route.of(self.fork, route), _listed(amounts_out), sqrt_price_limit_x96, exact_input=False)
+        return self._quotes(
+            Route.of(self.fork, route), amount_list(amounts_out), sqrt_price_limit_x96, exact_input=False
+        )
 
     # -- swaps --------------------------------------------------------------------------------------------------------
 
@@ -334,17 +336,11 @@ class UniswapV3:
         return f"<Uniswap V3 on {chain_name(self.fork)}: {len(self._labelled())} pools by name>"
 
 
-def _stands(fork: Fork, label: str) -> bool:
+def _has_code(fork: Fork, label: str) -> bool:
     try:
         return bool(fork.code(label))
     except MissingStateError:  # a recorded world may lack this state
         return True
-
-
-def _listed(amounts: object) -> list[int]:
-    if not isinstance(amounts, Iterable) or isinstance(amounts, str | bytes):
-        raise BadArgument(f"{amounts!r} are not several amounts", "give a list, or ask for one quote")
-    return list(amounts)
 
 
 def _symbols(label: str) -> list[str]:
