@@ -22,14 +22,14 @@ BORROWER = named_account("borrower")
 COMPOUND_DIFFERENCES = (
     Difference(
         "Compound code",
-        "our own Comet, written from its public interface and held against the real bytecode. It stands at the proxy's "
-        "address and answers for the extension too; no proxy, no Configurator, CometRewards or Bulker. Governor and "
+        "our own Comet, written from its public interface and tested against the real bytecode. It is at the proxy's "
+        "address and includes the extension; no proxy, no Configurator, CometRewards or Bulker. Governor and "
         "pause guardian are addresses without code. Amounts, events and reverts are the same, gas is not",
     ),
     Difference(
         "Compound positions",
-        "two accounts stand for everybody: the market account lends, 'Mayavi.Borrower' has put up half of each supply "
-        "cap and borrowed to 90 % of the kink; reserves are 1 % of what is lent. These amounts are assumptions",
+        "two accounts hold all positions: the market account lends, 'Mayavi.Borrower' has supplied half of each supply "
+        "cap and borrowed to 90 % of the kink; reserves are 1 % of the lent amount. These amounts are assumptions",
     ),
 )
 

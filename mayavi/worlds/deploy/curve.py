@@ -17,15 +17,15 @@ from mayavi.worlds.tables.curve import Curve, CurvePool
 CURVE_DIFFERENCES = (
     Difference(
         "Curve code",
-        "our own StableSwap, written from its documentation and held against the 3pool's bytecode. It stands in for "
-        "pools that came later, too: fraxusdc on the real chain keeps A with two digits more, returns amounts from "
-        "its functions and tells its LP token. No gauges, registry, router or zaps; the owner has no code. "
-        "Amounts and events are the same, gas and the words of a revert are not",
+        "our own StableSwap, written from its documentation and tested against the 3pool's bytecode. It replaces "
+        "later pools too: fraxusdc on the real chain stores A with two more digits, returns amounts from its "
+        "functions and names its LP token. No gauges, registry, router or zaps; the owner has no code. "
+        "Amounts and events are the same, gas and revert texts are not",
     ),
     Difference(
         "Curve liquidity",
-        "the balances are assumptions; one account deposited them and holds all shares, so that the virtual price "
-        "starts at 1 and no administrator's fees wait. The time in which a pool may be killed has passed",
+        "the balances are assumptions; one account deposited them and holds all LP tokens, so the virtual price "
+        "starts at 1 and there are no admin fees to collect. The period in which a pool may be killed has passed",
     ),
 )
 
