@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import cache
 from itertools import pairwise, permutations
 from pathlib import Path
 
 import pytest
 
-from mayavi import Fork
 from mayavi.errors import ActionRefused, BadArgument, BadInteger, CallReverted, InsufficientBalance, UnknownName
 from mayavi.protocols import PriceFeed, UniswapV3
 from mayavi.protocols.tokens import Erc20
@@ -18,36 +16,10 @@ from mayavi.protocols.uniswap.router import Router
 from mayavi.replay.case import read_bytecodes
 from mayavi.worlds import world_names
 from mayavi.worlds.tables.chain import Pool, load_table
+from tests.protocols.uniswap.worlds import ALICE, BOB, POOLS, WETH_USDC, uniswap_on
 
-ALICE = "0x00000000000000000000000000000000000a11ce"
-BOB = "0x0000000000000000000000000000000000000b0b"
-POOLS = [
-    pytest.param(chain, pool, id=f"{chain}-{pool.name}")
-    for chain in world_names()
-    for pool in load_table(chain).uniswap.pools
-]
-WETH_USDC = ("WETH", "USDC", 500)
 SHARES = [Decimal(text) for text in ("1e-12", "1e-9", "1e-6", "1e-4", "0.003", "0.05", "0.3", "0.9")]
 """Sizes of a swap, as shares of the pool's balance of the token."""
-
-
-@cache
-def _replica(chain: str) -> Fork:
-    return Fork.replica(chain)
-
-
-def uniswap_on(chain: str) -> UniswapV3:
-    return UniswapV3(_replica(chain).copy())
-
-
-@pytest.fixture
-def uniswap() -> UniswapV3:
-    return uniswap_on("ethereum")
-
-
-@pytest.fixture
-def pool(uniswap: UniswapV3) -> UniswapV3Pool:
-    return uniswap.pool(*WETH_USDC)
 
 
 def sizes(pool: UniswapV3Pool, token: Erc20) -> list[int]:

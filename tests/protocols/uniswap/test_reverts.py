@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import cache
 from typing import Any
 
 import pytest
@@ -25,25 +24,7 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.pool import UniswapV3Pool
 from mayavi.protocols.uniswap.position import UniswapV3Position
 from mayavi.protocols.uniswap.reverts import _NEXT
-
-ALICE = "0x00000000000000000000000000000000000a11ce"
-BOB = "0x0000000000000000000000000000000000000b0b"
-WETH_USDC = ("WETH", "USDC", 500)
-
-
-@cache
-def _replica() -> Fork:
-    return Fork.replica("ethereum")
-
-
-@pytest.fixture
-def uniswap() -> UniswapV3:
-    return UniswapV3(_replica().copy())
-
-
-@pytest.fixture
-def pool(uniswap: UniswapV3) -> UniswapV3Pool:
-    return uniswap.pool(*WETH_USDC)
+from tests.protocols.uniswap.worlds import ALICE, BOB, WETH_USDC, uniswap_on
 
 
 def around(pool: UniswapV3Pool) -> tuple[int, int]:
@@ -94,7 +75,7 @@ def test_a_fork_without_uniswap_says_so() -> None:
     with pytest.raises(UnknownName, match=r"no Uniswap V3 is known on this fork of ethereum: UniswapV3\.Factory"):
         UniswapV3(Fork.empty())
     bare = Fork.empty(chain_id=12345)
-    bare.labels |= _replica().labels
+    bare.labels |= uniswap_on("ethereum").fork.labels
     with pytest.raises(UnknownName, match="on this fork of chain 12345"):
         UniswapV3(bare)
 
