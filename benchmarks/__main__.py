@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measure, print what was found, and say which targets are met."""
+"""`python -m benchmarks`: run benchmarks, print the results and check the targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECTIONS = ["startup", "calls", "batch", "peers", "codec", "fleet", "sim", "rl",
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the benchmarks that were asked for, in the order of `SECTIONS`."""
+    """Run the selected benchmarks, in the order of `SECTIONS`."""
     asked = parse(arguments)
     effort = Effort(quick=asked.quick)
     machine = describe_machine()
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
 
     def names(text: str) -> list[str]:
         chosen = [name.strip() for name in text.split(",") if name.strip()]
@@ -54,7 +54,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def run(name: str, effort: Effort) -> Section:
-    """One benchmark; what cannot be measured here says why."""
+    """Run one benchmark; a section that cannot be measured here holds the reason."""
     sys.stderr.write(f"measuring: {name}\n")
     began = time.perf_counter()
     measure: Callable[[Effort], Section] = import_module(f"benchmarks.{name}").measure
@@ -67,7 +67,7 @@ def run(name: str, effort: Effort) -> Section:
 
 
 def print_section(section: Section) -> None:
-    """A table of what was found."""
+    """Print a section as a table."""
     print(f"\n{paint(section.title, '1', sys.stdout)}")
     if section.skipped:
         print(f"skipped: {section.skipped}")
@@ -81,12 +81,12 @@ def print_section(section: Section) -> None:
 
 
 def text_of(figure: Quantity | None) -> str:
-    """A cell; empty where the row has no such figure."""
+    """Format a cell; empty if the row has no such figure."""
     return "" if figure is None else str(figure)
 
 
 def print_targets(sections: list[Section]) -> None:
-    """What was promised, what it came to, and whether that is kept."""
+    """Print every target with its measured value and verdict."""
     targets = [target for section in sections for target in section.targets]
     if not targets:
         return

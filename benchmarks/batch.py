@@ -1,6 +1,6 @@
-"""Account data of 10,000 Aave V3 borrowers in one batch, against one call each.
+"""Account data of 10,000 Aave V3 borrowers in one batch, against single calls.
 
-The calls of both have their calldata encoded beforehand; `AaveV3.account_data` encodes and gives columns of words.
+Calldata is encoded beforehand on both sides; `AaveV3.account_data` encodes and returns columns of words.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BATCH = "AaveV3.account_data, all at once"
 
 
 def measure(effort: Effort) -> Section:
-    """One call each, batches on one thread and on all, and the adapter's own batch."""
+    """Measure single calls, batches on one and on all threads, and the adapter's batch."""
     count = QUICK_BORROWERS if effort.quick else BORROWERS
     section = Section("batch", f"account data of {count:,} Aave V3 borrowers")
     market, accounts = open_borrowers(count)
@@ -64,7 +64,7 @@ def measure(effort: Effort) -> Section:
 
 
 def seconds_of(operation: Callable[[], object]) -> Callable[[], float]:
-    """Seconds that an operation takes once."""
+    """Return a function that times one run of an operation."""
 
     def run() -> float:
         began = time.perf_counter()

@@ -1,6 +1,6 @@
-"""Replaying real mainnet blocks, against bare revm on the same transactions.
+"""Replay of real mainnet blocks, against bare revm on the same transactions.
 
-The clock runs while transactions execute, on both sides. Reading JSON and recovering senders are timed apart.
+Only execution is timed on both sides. Reading JSON and recovering senders are timed separately.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHARE = 0.8
 
 
 def measure(effort: Effort) -> Section:
-    """Every case there is: gas per second of both, and the rest of the work apart."""
+    """Measure every case: gas per second of both sides, and the remaining work separately."""
     section = Section("blocks", "replay of mainnet blocks, against bare revm on the same transactions")
     folder = cases()
     yardstick = load_yardstick()
@@ -60,7 +60,7 @@ def measure(effort: Effort) -> Section:
 
 
 def cases() -> Path:
-    """The folder of block cases: in MAYAVI_CASES, or in `shared` beside the checkout."""
+    """Return the folder of block cases: MAYAVI_CASES, or `shared` beside the checkout."""
     folder = Path(os.environ.get("MAYAVI_CASES") or REPOSITORY.parent / "shared") / "mainnet" / "blocks"
     if not folder.is_dir():
         raise Unavailable("the block cases are not on this machine; MAYAVI_CASES names the folder of reference data")
@@ -70,7 +70,7 @@ def cases() -> Path:
 def contestants(
     folder: Path, number: int, codes: dict[str, bytes], yardstick: Yardstick
 ) -> dict[str, Callable[[], float]]:
-    """Ours and bare revm on one block; each runs it twice in a row, and the second, warm time counts."""
+    """Return Mayavi and bare revm on one block; each runs it twice, and the second, warm run counts."""
     block = read_block(folder, number)
     evm = read_pre_state(folder, number, MAINNET, hardfork_at(MAINNET, block.number, block.timestamp), codes)
     fraction = blob_fee_fraction_at(MAINNET, block.timestamp)
@@ -87,5 +87,5 @@ def contestants(
 
 
 def whole(timings: list[Timing]) -> Timing:
-    """All blocks together, round by round."""
+    """Sum the timings of all blocks per round."""
     return Timing(tuple(sum(seconds) for seconds in zip(*(each.rounds for each in timings), strict=True)))

@@ -1,7 +1,6 @@
-"""Thousands of Aave V3 borrowers on the Ethereum replica, with every mix of three collaterals and three debts.
+"""Thousands of Aave V3 borrowers on the Ethereum replica, in every mix of three collaterals and three debts.
 
-One borrower of each mix acts through the contracts. The others are drawn from these: their slots hold what a borrower
-of the same mix holds, with amounts of their own.
+One borrower of each mix is created through the contracts. The others copy its storage slots with varied amounts.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from mayavi.protocols import AaveV3
 COLLATERAL = {"WETH": 10**18, "WBTC": 10**7, "wstETH": 10**18}
 DEBT = {"USDC": 100 * 10**6, "DAI": 100 * 10**18, "USDT": 100 * 10**6}
 MIXES = [*product(range(1, 8), range(8))]
-"""Which collaterals and which debts, as bits."""
+"""Collaterals and debts of each mix, as bit masks."""
 MAPPINGS = 128
-"""Slots that are tried for the mappings behind a borrower's position."""
+"""Slots tried for the mappings behind a borrower's position."""
 LOW_HALF = (1 << 128) - 1
 
 Slots = list[tuple[bytes, int, int]]
-"""What a mix holds: contract, slot of a mapping by account, value."""
+"""State of a mix: contract, slot of a mapping by account, value."""
 
 
 def open_borrowers(count: int) -> tuple[AaveV3, list[bytes]]:
-    """A market on a frozen world, and its borrowers."""
+    """Return a market on a frozen world, and its borrowers."""
     os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
     fork = Fork.replica("ethereum")
     mixes = [position_of(fork, *mix) for mix in MIXES]
@@ -42,7 +41,7 @@ def open_borrowers(count: int) -> tuple[AaveV3, list[bytes]]:
 
 
 def position_of(fork: Fork, collateral: int, debt: int) -> Slots:
-    """What the slots of a borrower with that mix hold."""
+    """Return the storage of a borrower with that mix."""
     market = AaveV3(fork)
     address = keccak256(b"mix %d %d" % (collateral, debt))[:20]
     account = market.account(address)
@@ -64,12 +63,12 @@ def position_of(fork: Fork, collateral: int, debt: int) -> Slots:
 
 
 def entry(account: bytes, mapping: int) -> int:
-    """The slot of `account` in the mapping at slot `mapping`."""
+    """Return the slot of `account` in the mapping at slot `mapping`."""
     return int.from_bytes(keccak256(account.rjust(32, b"\0") + mapping.to_bytes(32, "big")), "big")
 
 
 def varied(value: int, rng: random.Random) -> int:
-    """An account's state, index above and balance below, with another balance; anything else as it is."""
+    """Vary the balance in an account's packed state (index above, balance below); other values are unchanged."""
     if not value >> 128:
         return value
     return value & ~LOW_HALF | (value & LOW_HALF) * rng.randrange(500, 1_500) // 1_000

@@ -1,7 +1,7 @@
-"""One call through `Fork` with calldata encoded beforehand, against the same call in a loop of bare revm.
+"""One call through `Fork` with encoded calldata, against the same call in a loop of bare revm.
 
-Both execute the same transaction on the same world and keep nothing. What is more on our side is what Mayavi adds:
-crossing from Python, moving the row in and out, reading through overlay and base.
+Both execute the same transaction on the same world and discard the result. The difference is Mayavi's overhead: the
+Python boundary, moving the row in and out, reads through overlay and base.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KINDS = {"frozen": "Fork on a frozen world", "written": "Fork with writes"}
 
 
 def measure(effort: Effort) -> Section:
-    """Every call, on a frozen world and on one with writes, and what codecs add to it."""
+    """Measure every call on a frozen and on a modified world, and the cost of the codecs."""
     section = Section("calls", "one call through Fork, calldata encoded beforehand, against bare revm")
     yardstick = load_yardstick()
     position = open_position()
@@ -45,7 +45,7 @@ def measure(effort: Effort) -> Section:
 
 
 def time_call(call: Call, position: Position, yardstick: Yardstick, effort: Effort) -> dict[str, Timing]:
-    """Bare revm and both forks in turns."""
+    """Time bare revm and both forks in turn."""
     count = count_for(lambda: position.frozen.call(call.to, call.data, BORROWER), effort.round_seconds)
 
     def bare() -> float:
@@ -61,7 +61,7 @@ def time_call(call: Call, position: Position, yardstick: Yardstick, effort: Effo
 
 
 def target_of(call: Call, words: str, ours: Timing, bare: Timing) -> Target:
-    """A short call is judged by what it adds, a long one by the share of it."""
+    """Return the target: absolute overhead for a short call, relative overhead for a long one."""
     if call.name == "balanceOf":
         more = Quantity(ours.more(bare) * 1e6, "µs")
         return Target(f"{call.name}, {words}: more than {BARE}", Quantity(SHORT_CALL_MORE_US, "µs"), more)
@@ -70,7 +70,7 @@ def target_of(call: Call, words: str, ours: Timing, bare: Timing) -> Target:
 
 
 def time_codecs(call: Call, fork: Fork, effort: Effort) -> dict[str, Timing]:
-    """What encoding the arguments and decoding the output adds to a call: ours, and eth-abi's."""
+    """Time encoding arguments and decoding output: ours, and eth-abi's."""
     function, arguments = call.function, call.arguments
     inputs = [each.type.canonical for each in function.signature.inputs]
     outputs = [each.type.canonical for each in function.signature.outputs]

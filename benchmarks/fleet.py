@@ -1,7 +1,7 @@
-"""A fleet of 1,024 rows, each repaying, borrowing and reading its account data in one call from Python.
+"""Fleet of 1,024 rows, each repaying, borrowing and reading its account data in one Python call.
 
-How much faster two threads can be at all depends on the machine: the cores of a virtual machine may share a real one.
-So the same work is also done by two processes with one thread each, which share nothing but the machine.
+The possible speed-up of two threads depends on the machine: cores of a virtual machine may share a physical one. The
+same work is therefore also done by two independent single-threaded processes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUICK_ROWS = 64
 ROUNDS = 15
 THREADS = {"one thread": 1, "two threads": 2}
 AMOUNT_AT = 36
-"""Where both calls have their amount: behind the selector and the asset."""
+"""Offset of the amount in both calls: after the selector and the asset."""
 SPEEDUP = 1.8
 ROW_KIB = 64.0
 RESET_US = 20.0
@@ -36,19 +36,19 @@ RESET_US = 20.0
 
 @dataclass(frozen=True)
 class Step:
-    """The program and an amount to repay and to borrow for each row."""
+    """Program, and an amount to repay and to borrow per row."""
 
     program: Program
     repaid: NDArray[np.int64]
     borrowed: NDArray[np.int64]
 
     def run(self, fleet: Fleet, threads: int) -> Outcome:
-        """One step of every row."""
+        """Run one step of every row."""
         return fleet.run(self.program, repay=self.repaid, borrow=self.borrowed, threads=threads)
 
 
 def measure(effort: Effort) -> Section:
-    """Steps on one and on two threads, what a row holds afterwards, and what it takes to reset it."""
+    """Measure steps on one and two threads, memory per row, and resets."""
     rows = QUICK_ROWS if effort.quick else ROWS
     section = Section("fleet", f"a fleet of {rows:,} rows, each repay + borrow + account data")
     position = open_position()
@@ -94,7 +94,7 @@ def measure(effort: Effort) -> Section:
 
 
 def prepare(position: Position, rows: int) -> Step:
-    """The program, with amounts between 1 and 5 USDC that differ from row to row."""
+    """Build the program, with amounts between 1 and 5 USDC that differ per row."""
     program = Program()
     repaid, borrowed = program.input("repay"), program.input("borrow")
     repay = REPAY.encode(position.usdc, 0, VARIABLE_RATE, BORROWER)
@@ -114,7 +114,7 @@ def prepare(position: Position, rows: int) -> Step:
 
 
 def check(outcomes: dict[int, Outcome]) -> None:
-    """A figure of failing calls, or of different results, would mean nothing."""
+    """Check that all calls succeed and all results agree."""
     for outcome in outcomes.values():
         for name in ("status 0", "status 1", "status 2"):
             assert set(outcome[name].ints()) == {SUCCESS}, f"{name}: {set(outcome[name].ints())}"
@@ -123,14 +123,14 @@ def check(outcomes: dict[int, Outcome]) -> None:
 
 
 class Stepper:
-    """Steps a fleet and notes the processor time of all its threads. Threads that hinder each other need more of it."""
+    """Fleet stepper that records the CPU time of all threads; contention raises it."""
 
     def __init__(self, step: Step, fleet: Fleet, threads: int) -> None:
         self.step, self.fleet, self.threads = step, fleet, threads
         self.processor_seconds: list[float] = []
 
     def run(self) -> float:
-        """Seconds of one step."""
+        """Return the seconds of one step."""
         began, spent = time.perf_counter(), time.process_time()
         self.step.run(self.fleet, self.threads)
         self.processor_seconds.append(time.process_time() - spent)
@@ -138,7 +138,7 @@ class Stepper:
 
 
 def resetters(step: Step, fleet: Fleet, rows: int) -> dict[str, Callable[[], float]]:
-    """Seconds of resetting one written row: all of them in one call, and each in a call of its own."""
+    """Return timers for resetting written rows: all in one call, and each in its own call."""
 
     def together() -> float:
         step.run(fleet, 1)
@@ -157,7 +157,7 @@ def resetters(step: Step, fleet: Fleet, rows: int) -> dict[str, Callable[[], flo
 
 
 class Processes:
-    """Two processes with a fleet each: what two get done more than one is what the machine allows any two threads."""
+    """Two processes with one fleet each: the upper bound of a speed-up on this machine."""
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
@@ -182,7 +182,7 @@ class Processes:
             worker.join()
 
     def contestants(self) -> dict[str, Callable[[], float]]:
-        """Seconds of a step when one process works, and when both do."""
+        """Return timers of a step with one process working, and with both."""
 
         def work(lines: list[Connection]) -> float:
             began = time.perf_counter()
@@ -196,7 +196,7 @@ class Processes:
 
 
 def serve(line: Connection, rows: int) -> None:
-    """One of the `Processes`: a step for each message."""
+    """Serve one of the `Processes`: one step per message."""
     position = open_position()
     step, fleet = prepare(position, rows), Fleet(position.frozen, rows)
     step.run(fleet, 1)

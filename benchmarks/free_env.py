@@ -1,9 +1,9 @@
-"""An environment that costs nothing: the spaces and the length of a real one, and no chain underneath.
+"""Environment without a chain: spaces and length of a real one at no cost.
 
-What a trainer takes with it is what the trainer itself takes. There is something to learn all the same: what is seen
-tells the right action of a step, so a training that works gets better at it.
+The training time with it is the trainer's own. It is still learnable: the observation reveals the right action, so a
+working trainer improves on it.
 
-    ENVS["free"] = FREE    # from here on the name is known in this process, to `make_rows` and to `mayavi.rl`
+    ENVS["free"] = FREE    # registers the name in this process, for `make_rows` and `mayavi.rl`
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ FREE = Entry("free", "mayavi/Free-v0", "benchmarks.free_env:FreeEnv", "nothing h
 
 
 class FreeConfig(EnvConfig):
-    """How large what is seen and done is."""
+    """Sizes of observation and action."""
 
     observations: int = Field(12, ge=1, le=10_000, description="numbers in an observation")
     choices: int = Field(3, ge=2, le=1_000, description="how many actions there are, where they are discrete")
 
 
 class FreeEnv(RowsEnv[FreeConfig]):
-    """Every row sees numbers of its episode, which move on by a place a step; the first one tells the right action."""
+    """Environment whose rows observe numbers that shift by one place per step; the first is the right action."""
 
     name = "free"
     config_type = FreeConfig
@@ -58,7 +58,7 @@ class FreeEnv(RowsEnv[FreeConfig]):
             self.columns["seen"][rows] = np.linspace(-1, 1, self.config.observations)
 
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
-        """Earn by the first number, and let the next one be the first."""
+        """Reward by the first number, then shift."""
         seen = self.columns["seen"]
         if self.config.actions == "discrete":
             right = np.minimum((seen[:, 0] + 1) / 2 * self.config.choices, self.config.choices - 1).astype(np.int64)
@@ -69,14 +69,14 @@ class FreeEnv(RowsEnv[FreeConfig]):
         self.columns["seen"] = np.where(live[:, None], np.roll(seen, -1, axis=1), seen)
 
     def observe(self) -> Observations:
-        """The numbers."""
+        """Return the numbers."""
         seen: Observations = self.columns["seen"].copy()
         return seen
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """One over the horizon for a right action; nothing but the horizon ends an episode."""
+        """Return one over the horizon for a right action; only the horizon ends an episode."""
         return self.columns["earned"] / self.config.horizon, np.zeros(self.rows, dtype=np.bool_)
 
     def exact(self) -> dict[str, list[Any]]:
-        """How many numbers have gone by."""
+        """Return how far the numbers have shifted."""
         return {"seen": self.steps.tolist()}

@@ -1,4 +1,4 @@
-"""Where the figures come from: the machine and the versions of everything that was measured."""
+"""Machine and versions behind the figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.position import REPOSITORY
 
 
 def describe_machine() -> dict[str, str]:
-    """The machine, and how busy it is before we begin."""
+    """Describe the machine and its load before the run."""
     busy = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
     return {
         "processor": processor(),
@@ -26,7 +26,7 @@ def describe_machine() -> dict[str, str]:
 
 
 def describe_versions() -> dict[str, str]:
-    """Everything that was measured, by version."""
+    """Return the version of everything measured."""
     packages = tomllib.loads((REPOSITORY / "kernel" / "Cargo.lock").read_text(encoding="utf-8"))["package"]
     revm = next(package["version"] for package in packages if package["name"] == "revm")
     versions = {
@@ -40,7 +40,7 @@ def describe_versions() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The processor's name as the system tells it."""
+    """Return the processor's name as reported by the system."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -50,7 +50,7 @@ def processor() -> str:
 
 
 def rustc() -> str:
-    """The compiler's version."""
+    """Return the compiler's version."""
     try:
         answer = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

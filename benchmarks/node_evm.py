@@ -1,8 +1,8 @@
-"""A fork whose every call goes to `hardhat node` over JSON-RPC, as people do it today.
+"""Fork backend that sends every call to `hardhat node` over JSON-RPC.
 
-It stands in for the kernel behind `Fork`, so a scenario runs on a node unchanged. A read is one `eth_call`, or, with
-`multicall`, reads that are asked for together go through one contract. A transaction is sent and its receipt fetched;
-the node mines a block for it, at the time of the simulation's own block.
+It replaces the kernel behind `Fork`, so a scenario runs on a node unchanged. A read is one `eth_call`; with
+`multicall`, reads requested together go through one contract. A transaction is sent and its receipt fetched; the node
+mines a block for it, at the time of the simulation's block.
 """
 
 # ruff: noqa: D102  (the methods are those of the kernel's `Evm`)
@@ -25,14 +25,14 @@ MULTICALL = Function.parse(
     "returns (uint256 blockNumber, (bool success, uint256 gasUsed, bytes returnData)[] returnData)"
 )
 TOGETHER = 50
-"""Calls in one multicall: more of them exceed the gas a node gives an `eth_call`."""
+"""Calls per multicall: more would exceed the gas of an `eth_call`."""
 CALL_GAS = 2_000_000
 BLOCK_GAS = 30_000_000
 
 
 @dataclass(frozen=True)
 class NodeReceipt:
-    """What the kernel's receipt offers."""
+    """Receipt with the kernel's interface."""
 
     success: bool
     gas_used: int
@@ -44,15 +44,15 @@ class NodeReceipt:
 
 @dataclass
 class NodeEvm:
-    """The part of the kernel's `Evm` that scenarios use, over a node that holds the same state."""
+    """The part of the kernel's `Evm` used by scenarios, on a node with the same state."""
 
     node: Hardhat
     moment: dict[str, Any]
-    """The block environment, as `Evm.block()` gives it."""
+    """Block environment, as returned by `Evm.block()`."""
     chain_id: int
     hardfork: str
     multicall: bytes | None = None
-    """Where the contract stands that makes many calls in one; None makes each by itself."""
+    """Address of the multicall contract; None sends each call separately."""
     requests: int = 0
     _impersonated: set[bytes] = field(default_factory=set)
     _moments: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -197,7 +197,7 @@ class NodeEvm:
         self.rpc("hardhat_setCode", _hex(address), _hex(code))
 
     def set_rules(self, **_rules: Any) -> None:
-        """Gas is free on this node."""
+        """Do nothing: gas is free on this node."""
 
     def set_block(self, **fields: Any) -> None:
         self.moment |= {name: value for name, value in fields.items() if value is not None and name in self.moment}
@@ -224,12 +224,12 @@ class NodeEvm:
         self.release(identity)
 
     def release(self, identity: int) -> None:
-        """Let it stand; the node forgets nothing."""
+        """Do nothing: the node keeps its snapshots."""
         self._moments = {each: moment for each, moment in self._moments.items() if int(each, 16) < identity}
 
 
 def act_on_node(node: Hardhat, fork: Fork, *, multicall: bool) -> NodeEvm:
-    """From now on `fork` acts on `node`, which holds what it holds; whoever holds the fork notices nothing."""
+    """Redirect `fork` to `node`, which holds the same state."""
     place = fork.address_of("UniswapV3.Multicall") if multicall else None
     evm = NodeEvm(node, dict(fork.block), fork.chain_id, fork.hardfork, place)
     fork._evm = fork._learner._evm = fork._snapshots._evm = cast(_kernel.Evm, evm)

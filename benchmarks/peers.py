@@ -1,7 +1,7 @@
-"""The peers, pyrevm and verbs: the same world, the same calldata, the same rounds.
+"""Comparison with pyrevm and verbs: same world, same calldata, same rounds.
 
-Each is built from its source package into an environment of its own under `.cache/bench`, and runs there as a process
-that answers one round at a time. The first build takes minutes; where it fails the section says why and goes on.
+Each peer is built from its source package into its own environment under `.cache/bench`, and runs there as a process
+that answers one round at a time. The first build takes minutes; if it fails, the section says why and continues.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Peer:
 
     @property
     def python(self) -> Path:
-        """The interpreter of its own environment."""
+        """Interpreter of the peer's environment."""
         return BENCH_CACHE / self.name / "bin" / "python"
 
 
@@ -47,7 +47,7 @@ PEERS = [
 
 
 def measure(effort: Effort) -> Section:
-    """Ours and every peer that builds here, call by call; gas as each reports it for its first and for a later call."""
+    """Measure Mayavi and every available peer per call, with the gas of the first and of a later call."""
     section = Section("peers", "one call, calldata encoded beforehand: Mayavi and its peers")
     position = open_position()
     with ExitStack() as stack:
@@ -68,7 +68,7 @@ def measure(effort: Effort) -> Section:
 
 
 def compare(call: Call, position: Position, runners: dict[str, Runner], effort: Effort, notes: list[str]) -> list[Row]:
-    """One call by everyone. A peer whose output is not ours is named in `notes`."""
+    """Compare one call. Peers with another output are listed in `notes`."""
     fork = position.frozen
     gas = fork.copy().send(call.to, call.data, BORROWER).gas_used
     output = fork.call(call.to, call.data, BORROWER)
@@ -100,7 +100,7 @@ def compare(call: Call, position: Position, runners: dict[str, Runner], effort: 
 
 
 def export(position: Position) -> dict[str, Any]:
-    """The world and the calls as the runners read them."""
+    """Return the world and the calls in the runners' format."""
     contents = WorldContents.of(position.dump)
     accounts = {
         address.hex(): {
@@ -124,7 +124,7 @@ def export(position: Position) -> dict[str, Any]:
 
 
 def prepare(peer: Peer) -> None:
-    """Build the peer from its source package, unless that is done; `Unavailable` says why it cannot be."""
+    """Build the peer from its source package if needed; raise `Unavailable` with the reason if that fails."""
     if installed_version(peer) == peer.version:
         return
     sys.stderr.write(f"building {peer.name} {peer.version} from its source package (this takes some minutes)\n")
@@ -140,7 +140,7 @@ def prepare(peer: Peer) -> None:
 
 
 def watch(command: list[str], log: TextIO) -> int:
-    """Run a command into `log`, its latest line shown to whoever watches, and return its exit code."""
+    """Run a command into `log`, show its latest line, and return its exit code."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -153,14 +153,14 @@ def watch(command: list[str], log: TextIO) -> int:
 
 
 def reason(log: Path) -> str:
-    """The line of a build's log that says most: the first error of the compiler, or else the last line."""
+    """Return the most informative line of a build log: the first compiler error, else the last line."""
     lines = [line.strip() for line in log.read_text(encoding="utf-8").splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error")]
     return f"{(errors or lines or ['no output'])[0]} (all of it: {log.relative_to(REPOSITORY)})"
 
 
 def installed_version(peer: Peer) -> str | None:
-    """The version in the peer's environment; None where it is not built."""
+    """Return the version in the peer's environment; None if it is not built."""
     if not peer.python.exists():
         return None
     asked = f"from importlib.metadata import version; print(version({peer.name!r}))"
@@ -173,7 +173,7 @@ def installed_version(peer: Peer) -> str | None:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a runner says of so many calls."""
+    """Runner's result of a number of calls."""
 
     seconds: float
     output: bytes
@@ -181,7 +181,7 @@ class Answer:
 
 
 class Runner:
-    """A peer's process, asked for one round at a time. See `benchmarks/peer/conversation.py`."""
+    """Process of a peer, asked for one round at a time. See `benchmarks/peer/conversation.py`."""
 
     def __init__(self, peer: Peer, world: Path) -> None:
         self.peer = peer

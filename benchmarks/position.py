@@ -1,4 +1,4 @@
-"""The borrower everything is timed on: 1 WETH supplied, 1,000 USDC borrowed on the Aave V3 of the Ethereum replica."""
+"""Borrower used by all timings: 1 WETH supplied, 1,000 USDC borrowed on the Ethereum replica's Aave V3."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REPAY = Function.parse(
 
 @dataclass(frozen=True)
 class Call:
-    """A call with its calldata encoded beforehand, and what it was encoded from."""
+    """Call with encoded calldata, and its function and arguments."""
 
     name: str
     to: bytes
@@ -44,13 +44,13 @@ class Call:
 
     @cached_property
     def data(self) -> bytes:
-        """The calldata."""
+        """Calldata."""
         return self.function.encode(*self.arguments)
 
 
 @dataclass(frozen=True)
 class Position:
-    """The borrower's world, as it was written and frozen, and the calls that are timed on it."""
+    """World of the borrower, modified and frozen, and the timed calls."""
 
     written: Fork
     frozen: Fork
@@ -61,9 +61,9 @@ class Position:
 
 
 def seconds_a_call(fork: Fork, call: Call, count: int) -> float:
-    """Seconds one call through `fork` takes, from `count` in a row as a user would write them.
+    """Return the seconds of one call through `fork`, from `count` calls in a plain loop.
 
-    The loop stands here in full: a function around each call would be timed with it.
+    The loop is inlined: a function around each call would be timed too.
     """
     make, to, data = fork.call, call.to, call.data
     for _ in range(count):
@@ -75,7 +75,7 @@ def seconds_a_call(fork: Fork, call: Call, count: int) -> float:
 
 
 def open_position() -> Position:
-    """The replica with the position open and ten blocks of interest on it."""
+    """Return the replica with the position open and ten blocks of interest."""
     # The replica stays in the checkout, as in the tests.
     os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
     fork = Fork.replica("ethereum")

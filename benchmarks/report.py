@@ -1,4 +1,4 @@
-"""What a benchmark found: rows of figures, and the targets with what was measured."""
+"""Results of a benchmark: rows of figures, and targets with measured values."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SCALES = {"µs": 1e6, "ms": 1e3, "s": 1.0}
 
 
 class Unavailable(MayaviError):  # noqa: N818
-    """Something cannot be measured here; the message says why and what would change that."""
+    """Measurement that is impossible here; the message says why and what would change that."""
 
 
 class Quantity(NamedTuple):
-    """A number and its unit."""
+    """Number with its unit."""
 
     value: float
     unit: str
@@ -31,24 +31,24 @@ class Quantity(NamedTuple):
         return f"{self.value:,.{2 if abs(self.value) < 1000 else 0}f} {self.unit}"
 
     def to_json(self) -> dict[str, float | str]:
-        """The quantity as plain data; percentages are fractions."""
+        """Return JSON data; percentages are fractions."""
         return {"value": self.value, "unit": self.unit}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a table."""
+    """Row of a table."""
 
     what: str
     figures: dict[str, Quantity]
 
     def to_json(self) -> dict[str, Any]:
-        """The row as plain data."""
+        """Return the row as JSON data."""
         return {"what": self.what, **{name: figure.to_json() for name, figure in self.figures.items()}}
 
 
 def timed(what: str, timing: Timing, unit: str, **beside: Quantity) -> Row:
-    """A row of what something took, with whatever stands beside it."""
+    """Return a row for a timing, with further figures."""
     scale = SCALES[unit]
     figures = {
         "median": Quantity(timing.median * scale, unit),
@@ -60,7 +60,7 @@ def timed(what: str, timing: Timing, unit: str, **beside: Quantity) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A figure that was promised, and what it came to."""
+    """Promised figure and its measured value."""
 
     what: str
     limit: Quantity
@@ -69,16 +69,16 @@ class Target:
 
     @property
     def met(self) -> bool:
-        """Whether the promise is kept."""
+        """Whether the target is met."""
         return self.measured.value <= self.limit.value if self.at_most else self.measured.value >= self.limit.value
 
     @property
     def wanted(self) -> str:
-        """The promise in words."""
+        """Target as text."""
         return f"{'≤' if self.at_most else '≥'} {self.limit}"
 
     def to_json(self) -> dict[str, Any]:
-        """The target as plain data."""
+        """Return the target as JSON data."""
         return {
             "what": self.what,
             "wanted": self.wanted,
@@ -90,7 +90,7 @@ class Target:
 
 @dataclass(slots=True)
 class Section:
-    """All that one benchmark found."""
+    """Results of one benchmark."""
 
     name: str
     title: str
@@ -100,7 +100,7 @@ class Section:
     skipped: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The section as plain data."""
+        """Return the section as JSON data."""
         return {
             "name": self.name,
             "title": self.title,
@@ -113,15 +113,15 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long to measure. A quick run shows that everything works; its figures mean little."""
+    """Duration of the measurement. A quick run only shows that everything works."""
 
     quick: bool = False
 
     def rounds(self, usual: int) -> int:
-        """Rounds instead of the usual number."""
+        """Return the number of rounds in place of the usual one."""
         return min(2, usual) if self.quick else usual
 
     @property
     def round_seconds(self) -> float:
-        """How long one round of short operations lasts: many short rounds find the machine undisturbed more often."""
+        """Seconds of one round of short operations; many short rounds are less often disturbed."""
         return 0.001 if self.quick else 0.01

@@ -1,5 +1,7 @@
-"""Environments and trainers: how near the vector environment comes to what the EVM alone would allow, PPO end to end
-with both frameworks, and what the EVM costs a trainer beside an environment that costs nothing.
+"""Environments and trainers against the EVM alone.
+
+Measures how near the vector environment comes to the EVM's limit, PPO end to end with both frameworks, and the share of
+the EVM in training, compared with an environment that costs nothing.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ ROUNDS = 3
 ROWS = (1, 64, 2_048)
 QUICK_ROWS = (1, 16)
 ENV_SPANS = ("kernel", "fleet.run", "apply", "observe", "rewards", "begin", "adapter")
-"""From the inside out: the kernel itself, what packs its inputs, the environment's own code, gymnasium's side."""
+"""Spans from the inside out: kernel, input packing, environment code, Gymnasium adapter."""
 
 
 def measure(effort: Effort) -> Section:
-    """Every environment with random actions first, then the trainers."""
+    """Measure every environment with random actions, then the trainers."""
     os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
     section = Section("rl", "environments, one action a row and step, and training")
     try:
@@ -62,7 +64,7 @@ def _cores(threads: int) -> str:
 
 
 def market(section: Section, effort: Effort) -> None:
-    """The market of several agents: one episode at a time, as RLlib plays it."""
+    """Measure the multi-agent market environment: one episode at a time, as RLlib plays it."""
     from mayavi.gym_env.market.env import AaveMarketEnv
 
     env, spans = AaveMarketEnv(exact_info=False), Spans()
@@ -104,7 +106,7 @@ def market(section: Section, effort: Effort) -> None:
 
 
 def environment(section: Section, name: str, sizes: Sequence[int], effort: Effort) -> dict[int, float]:
-    """Steps a second by rows and threads; what the largest batch reaches of what the EVM allows, by threads."""
+    """Measure steps per second by rows and threads; return the largest batch's share of the EVM's limit, by threads."""
     cores = min(2, len(os.sched_getaffinity(0)))
     reached: dict[int, float] = {}
     for rows in sizes:
@@ -126,7 +128,7 @@ def environment(section: Section, name: str, sizes: Sequence[int], effort: Effor
 
 
 def play_in_turns(players: Sequence[Batch | Apart], rounds: int, episodes: int) -> None:
-    """Rounds of so many episodes, in which all take every step one after the other: what slows one slows all."""
+    """Play rounds of episodes in which all players take every step in turn, so a disturbance slows all."""
     for each in players:
         each.begin()
     for turn in range(-1, rounds):  # the first warms the caches
@@ -138,7 +140,7 @@ def play_in_turns(players: Sequence[Batch | Apart], rounds: int, episodes: int) 
 
 
 class Batch:
-    """A vector environment as RLlib steps it, with its parts timed."""
+    """Vector environment stepped as RLlib does, with its parts timed."""
 
     def __init__(self, name: str, rows: int, threads: int) -> None:
         from mayavi.gym_env.registry import make_vector
@@ -146,17 +148,17 @@ class Batch:
         self.name, self.rows, self.threads = name, rows, threads
         self.env = make_vector(name, num_envs=rows, exact_info=False, threads=threads)
         self.steps: int = self.env.env.config.horizon + 1
-        """Of an episode and the start of the next."""
+        """Steps of an episode, plus the start of the next."""
         self.spans = Spans()
         watch_rows(self.spans, self.env.env)
         self.spans.watch(self.env, "step", "adapter")
         self.seconds: list[float] = []
-        """Of each round, what a row's step took."""
+        """Seconds per row step, by round."""
         self.evm_seconds: list[float] = []
-        """Of each round, what the kernel worked for it."""
+        """Kernel seconds per row step, by round."""
 
     def begin(self) -> None:
-        """All rows at the start of their first episodes."""
+        """Reset all rows."""
         self.env.reset(seed=1)
         self.env.action_space.seed(1)
         self._begin_round()
@@ -165,7 +167,7 @@ class Batch:
         self._taken, self._count, self._kernel = 0.0, 0, self.spans.seconds["kernel"]
 
     def step(self) -> None:
-        """Random actions for all rows."""
+        """Step all rows with random actions."""
         actions = self.env.action_space.sample()
         began = time.perf_counter()
         self.env.step(actions)
@@ -173,7 +175,7 @@ class Batch:
         self._count += self.rows
 
     def end_round(self, *, counts: bool) -> None:
-        """Keep what a row's step took in this round, where it `counts`; where not, forget all until now."""
+        """Record the round if it `counts`, else discard all timings so far."""
         if counts:
             self.seconds.append(self._taken / self._count)
             self.evm_seconds.append((self.spans.seconds["kernel"] - self._kernel) / self._count)
@@ -182,7 +184,7 @@ class Batch:
         self._begin_round()
 
     def row(self, timing: Timing, evm: float, reached: float, gains: dict[str, Quantity]) -> Row:
-        """A line of the table: how fast, how near to the EVM alone, and where the rest goes."""
+        """Return the table row: speed, share of the EVM's limit, and where the rest goes."""
         figures = {
             "steps": Quantity(1 / timing.median, "/s"),
             "evm": Quantity(evm * 1e6, "µs"),
@@ -197,26 +199,26 @@ class Batch:
 
 
 class Apart:
-    """Batches that share nothing and step at once, one on each core: what the EVM takes while all cores are at it."""
+    """Independent batches stepped concurrently, one per core: EVM time under full load."""
 
     def __init__(self, batches: Sequence[Batch]) -> None:
         self.batches, self.steps = batches, batches[0].steps
         self.evm_seconds: list[float] = []
-        """Of each round, what the kernel worked for a row's step."""
+        """Kernel seconds per row step, by round."""
         self._threads = ThreadPoolExecutor(len(batches))
 
     def begin(self) -> None:
-        """All rows at the start of their first episodes."""
+        """Reset all rows."""
         for each in self.batches:
             each.begin()
 
     def step(self) -> None:
-        """All of them, each on a thread of its own."""
+        """Step all batches, each on its own thread."""
         for done in [self._threads.submit(each.step) for each in self.batches]:
             done.result()
 
     def end_round(self, *, counts: bool) -> None:
-        """As with one batch."""
+        """Record or discard the round for every batch."""
         for each in self.batches:
             each.end_round(counts=counts)
         if counts:

@@ -1,9 +1,9 @@
-"""PPO end to end, each training a process of its own: as a person runs it, and with its parts timed inside.
+"""PPO end to end, one process per training: from the command line, and with its parts timed.
 
     python -m benchmarks.rl_training '{"env": "aave", "framework": "sb3", "timesteps": 50000}'
 
-is a process of the second kind: it trains with the function that `mayavi train` calls, and prints where its time went.
-There RLlib plays in the process that learns, so that the environment that costs nothing is known where it is played.
+is a process of the second kind: it trains with the function behind `mayavi train` and prints where the time went. There
+RLlib samples in the learner's process, so that the free environment is registered where it is played.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SPANS = ("kernel", "fleet.run", "apply", "observe", "rewards", "begin", "adapter
 
 
 class Trained(NamedTuple):
-    """What one process told."""
+    """Report of one training process."""
 
     process_s: float
     train_s: float
@@ -42,12 +42,12 @@ class Trained(NamedTuple):
 
     @property
     def loop_s(self) -> float:
-        """What was spent on playing and learning, whatever surrounds them: the part an environment can slow down."""
+        """Seconds of sampling and learning without set-up: the part an environment can slow down."""
         return sum(seconds for name, seconds in self.spans.items() if name != "other")
 
 
 def trainings(section: Section, effort: Effort) -> None:
-    """Both frameworks from the command line; then on a real environment and on the free one, in turns."""
+    """Measure both frameworks from the command line; then on a real and on the free environment, in turn."""
     timesteps = QUICK_TIMESTEPS if effort.quick else TIMESTEPS
     from_the_shell(section, effort, timesteps)
     against_free(section, effort, timesteps)
@@ -56,7 +56,7 @@ def trainings(section: Section, effort: Effort) -> None:
 
 
 def from_the_shell(section: Section, effort: Effort, timesteps: int) -> None:
-    """`mayavi train` from the start of the process to the model on disk."""
+    """Measure `mayavi train` from process start to the model on disk."""
     with tempfile.TemporaryDirectory() as folder:
         asked = ["train", "--env", ENV, "--timesteps", str(timesteps), "--models", folder]
         contestants = {each: run([*command(), *asked, "--framework", each]) for each in NAMES}
@@ -73,7 +73,7 @@ def from_the_shell(section: Section, effort: Effort, timesteps: int) -> None:
 
 
 def against_free(section: Section, effort: Effort, timesteps: int) -> None:
-    """Where the time of a training goes, and how much of it an environment that costs nothing spares."""
+    """Measure where training time goes, and how much a free environment saves."""
     kept: dict[str, list[Trained]] = {}
 
     def once(framework: str, env: str) -> float:
@@ -97,7 +97,7 @@ def against_free(section: Section, effort: Effort, timesteps: int) -> None:
 
 
 def figures_of(timing: Timing, speed: Quantity) -> dict[str, Quantity]:
-    """The columns that trainings share with environments, and the seconds they took."""
+    """Return the columns shared with environments, and the seconds."""
     return {"steps": speed, "spread": Quantity(timing.spread, "%"), "seconds": Quantity(timing.median, "s")}
 
 
@@ -111,15 +111,15 @@ def train_in_process(framework: str, env: str, timesteps: int) -> Trained:
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise Unavailable(f"a training with {NAMES[framework]} failed: {reason}")
-    told = json.loads(done.stdout.splitlines()[-1])
-    return Trained(taken, told["train_s"], told["steps"], told["spans"])
+    report = json.loads(done.stdout.splitlines()[-1])
+    return Trained(taken, report["train_s"], report["steps"], report["spans"])
 
 
 # -- inside the process -----------------------------------------------------------------------------------------------
 
 
 def main() -> None:
-    """Train what the command line says, with every part timed."""
+    """Train as the command line says, with every part timed."""
     config = json.loads(sys.argv[1])
     began = time.perf_counter()
     spans = Spans()
@@ -135,7 +135,7 @@ def main() -> None:
 
 
 def watch_training(spans: Spans, config: dict[str, Any]) -> None:
-    """Time the rows, their adapter, the playing around it and the learning, of whichever framework."""
+    """Time the rows, their adapter, sampling and learning, for either framework."""
     from benchmarks.free_env import FREE
     from mayavi.gym_env.registry import ENVS
 

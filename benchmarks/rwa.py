@@ -1,4 +1,4 @@
-"""The portfolio of tokenised assets: its market, its rows, its backtest, and a policy with memory beside SB3's own."""
+"""Portfolio of tokenised assets: market, rows, backtest, and recurrent PPO against sb3-contrib."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CORES = min(2, len(os.sched_getaffinity(0)))
 
 
 def measure(effort: Effort) -> Section:
-    """From the market up."""
+    """Measure from the market up."""
     section = Section("rwa", "the portfolio of USDY, mETH and MI4")
     try:
         import gymnasium  # noqa: F401
@@ -45,7 +45,7 @@ def measure(effort: Effort) -> Section:
 
 
 def market(section: Section, effort: Effort) -> None:
-    """Paths of thirty days and the week before them, on one core."""
+    """Measure paths of thirty days plus one week of history, on one core."""
     from mayavi.numerics.streams import stream
     from mayavi.portfolio.env.config import LOOKBACK
     from mayavi.portfolio.market.model import RWAModel
@@ -67,7 +67,7 @@ def market(section: Section, effort: Effort) -> None:
 
 
 def environment(section: Section, effort: Effort) -> None:
-    """Whole episodes with the starts of the next ones: a batch as trainers step it, and the plain environment."""
+    """Measure whole episodes including resets: a trainer's batch, and the plain environment."""
     import gymnasium
 
     import mayavi.gym_env  # noqa: F401  (gymnasium knows its environments from here on)
@@ -104,7 +104,7 @@ def _pace(what: str, timing: Timing) -> Row:
 
 
 class _Batch:
-    """A vector environment that rebalances to a third of each: nobody is ruined, so rows stay together."""
+    """Vector environment that rebalances to thirds: no row is ruined, so rows stay in step."""
 
     def __init__(self, rows: int, threads: int) -> None:
         from mayavi.gym_env.registry import make_vector
@@ -117,12 +117,12 @@ class _Batch:
         self.actions = np.zeros((rows, 3), dtype=np.float32)
 
     def steps(self) -> float:
-        """Seconds of a row's step, an episode's start not among them."""
+        """Return the seconds of a row step, without resets."""
         self.env.reset()
         return self._played()
 
     def episodes(self) -> float:
-        """Seconds of a row's step, with its share of the start."""
+        """Return the seconds of a row step, with its share of the reset."""
         began = time.perf_counter()
         self.env.reset()
         start = time.perf_counter() - began
@@ -150,7 +150,7 @@ def _plain_episode(env: Any) -> float:
 
 
 def backtest(section: Section, effort: Effort) -> None:
-    """Every baseline on drawn markets, from the start of the process to its last line."""
+    """Measure every baseline on drawn markets, from process start to the last line."""
     episodes = QUICK_EPISODES if effort.quick else EPISODES
     asked = ["backtest", "rwa", "--simulated", "--episodes", str(episodes)]
     what = f"mayavi {' '.join(asked)}"
@@ -165,7 +165,7 @@ def backtest(section: Section, effort: Effort) -> None:
 
 
 def memory(section: Section, effort: Effort) -> None:
-    """Recurrent PPO by `train` on rows, and by sb3-contrib itself on its DummyVecEnv: the same network and batches."""
+    """Compare recurrent PPO by `train` on rows with sb3-contrib on its DummyVecEnv: same network and batches."""
     steps = MEMORY_ROWS * MEMORY_ROLLOUT if effort.quick else MEMORY_STEPS
     contestants = {"rows": partial(_train_rows, steps), "dummy": partial(_train_dummy, steps)}
     timings = in_turns(contestants, 1 if effort.quick else 2)

@@ -1,4 +1,4 @@
-"""Simulations: the worked example as a person waits for it, thousands of borrowers, many runs, and a node instead."""
+"""Simulations: the worked example, thousands of borrowers, sweeps, and a node instead of the kernel."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ STEPS = 100
 BORROWERS = (100, 1_000, 5_000)
 SWEEP_ROUNDS = 2
 SWEEP_SEEDS = 32
-"""Enough that the second or so in which worker processes start does not decide."""
+"""Enough to outweigh the second in which worker processes start."""
 SEED = 7
 
 
 def measure(effort: Effort) -> Section:
-    """Everything in a store of its own that is removed afterwards."""
+    """Measure everything in a temporary store."""
     os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
     section = Section("sim", "simulations on the Ethereum replica")
     Fork.replica("ethereum")  # built before anything that only opens it
@@ -58,7 +58,7 @@ def measure(effort: Effort) -> Section:
 
 
 def worked_example(section: Section, effort: Effort, folder: Path) -> None:
-    """`mayavi run aave_borrower`: a supply, a loan, four steps, from the start of the process to the stored run."""
+    """Measure `mayavi run aave_borrower`: a supply, a loan, four steps, from process start to the stored run."""
     what = "mayavi run aave_borrower"
     whole = run([*command(), "run", "aave_borrower", "--store", str(folder / "example.duckdb")])
     whole()
@@ -68,7 +68,7 @@ def worked_example(section: Section, effort: Effort, folder: Path) -> None:
 
 
 def population(section: Section, effort: Effort, folder: Path) -> None:
-    """depeg_cascade with more and more borrowers: how fast, where the time goes, and whether it stays linear."""
+    """Measure depeg_cascade with more and more borrowers: speed, time by part, and linearity."""
     steps = 10 if effort.quick else STEPS
     costs: dict[int, float] = {}
     for count in BORROWERS:
@@ -94,7 +94,7 @@ def population(section: Section, effort: Effort, folder: Path) -> None:
 
 
 def two_processes(section: Section, effort: Effort, folder: Path) -> None:
-    """A sweep on two processes against one, each with one thread of the kernel."""
+    """Compare a sweep on two processes with one, each with one kernel thread."""
     scenario = cascade(20 if effort.quick else 300, 5 if effort.quick else 50)
     seeds = range(4 if effort.quick else SWEEP_SEEDS)
     world = WorldSource.of(chain="ethereum")
@@ -115,7 +115,7 @@ def two_processes(section: Section, effort: Effort, folder: Path) -> None:
 
 
 def through_a_node(section: Section, effort: Effort, folder: Path) -> None:
-    """The same scenario with every call and transaction sent to `hardhat node`: the same agents, the same rows."""
+    """Measure the same scenario with every call and transaction sent to `hardhat node`; rows must agree."""
     if not (contracts_root() / "node_modules" / ".bin" / "hardhat").exists():
         raise Unavailable("hardhat is not installed", "`make test` installs it")
     count, steps = (10, 4) if effort.quick else (100, 10)
@@ -147,27 +147,27 @@ def through_a_node(section: Section, effort: Effort, folder: Path) -> None:
 
 
 def cascade(borrowers: int, steps: int) -> Scenario:
-    """depeg_cascade without fees, which a node charges in another way."""
+    """Return depeg_cascade without fees, which a node charges differently."""
     free = ["gas.base_fee=0", "gas.priority_fee=0"]
     return load_scenario("depeg_cascade", steps=steps, overrides=[f"agents.borrowers.count={borrowers}", *free])
 
 
 def stored(scenario: Scenario, store: Path) -> Run:
-    """A run as `mayavi run --threads 1` makes it, rows on disk included."""
+    """Run as `mayavi run --threads 1` does, rows on disk included."""
     with SegmentRecorder(store) as recorder:
         fork = WorldSource.of(chain=scenario.config.chain).open()
         return execute(scenario, fork, recorder, seed=SEED, source="replica", store=store, threads=1)
 
 
 def prepared(scenario: Scenario) -> Built:
-    """A simulation whose agents have what they start with."""
+    """Return a simulation after `prepare`."""
     built = build(scenario.config, WorldSource.of(chain=scenario.config.chain).open(), SEED, 1)
     built.world.prepare()
     return built
 
 
 def ticked(scenario: Scenario, built: Built) -> RunEnd:
-    """All steps of a simulation, kept in memory."""
+    """Run all steps of a simulation in memory."""
     facts = (scenario.name, scenario.text, SEED, built.steps, scenario.config.chain, "replica", "", versions(), 0.0)
     info = RunInfo("benchmark", *facts)
     runner = Runner(
@@ -177,7 +177,7 @@ def ticked(scenario: Scenario, built: Built) -> RunEnd:
 
 
 class node_for(AbstractContextManager[Hardhat]):  # noqa: N801
-    """A node that holds the world of a simulation."""
+    """Node that holds the world of a simulation."""
 
     def __init__(self, built: Built, folder: Path) -> None:
         self.fork = built.world.fork

@@ -1,4 +1,4 @@
-"""Where time goes inside one another: each span counts what is spent in it and in no span within."""
+"""Nested timing spans: each counts the time spent in it but in no inner span."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Spans:
-    """Seconds by name. `watch(thing, method, name)` counts every call of a method of one object from then on."""
+    """Seconds by name. `watch(thing, method, name)` times every later call of a method of one object."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._open: list[float] = []
-        """What the spans within have taken, for each span under way."""
+        """Seconds of inner spans, per open span."""
 
     def around(self, name: str, work: F) -> F:
-        """`work`, and its seconds to be counted."""
+        """Wrap `work` so that its seconds are counted."""
         seconds, under_way = self.seconds, self._open
         seconds.setdefault(name, 0.0)
 
@@ -36,17 +36,17 @@ class Spans:
         return timed  # type: ignore[return-value]
 
     def watch(self, thing: Any, method: str, name: str) -> None:
-        """Count the calls of a method of one object."""
+        """Time the calls of a method of one object."""
         setattr(thing, method, self.around(name, getattr(thing, method)))
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Reset all counters."""
         for name in self.seconds:
             self.seconds[name] = 0.0
 
 
 class KernelWatch:
-    """A kernel object, which takes no attributes, with the seconds of its methods counted."""
+    """Wrapper of a kernel object, which takes no attributes, that times its methods."""
 
     def __init__(self, kernel: Any, spans: Spans, methods: tuple[str, ...], name: str) -> None:
         self._kernel = kernel
@@ -61,7 +61,7 @@ class KernelWatch:
 
 
 def watch_rows(spans: Spans, env: Any) -> None:
-    """The parts of a `RowsEnv`: the kernel by itself, what packs its inputs, and the environment's own code."""
+    """Time the parts of a `RowsEnv`: kernel, input packing, and environment code."""
     if hasattr(env, "fleet"):  # a free environment has none
         env.fleet._fleet = KernelWatch(env.fleet._fleet, spans, ("run", "reset", "copy_row"), "kernel")
         spans.watch(env.fleet, "run", "fleet.run")

@@ -1,4 +1,4 @@
-"""Timing in turns: everything that is compared runs in the same rounds, so that a busy machine slows all of it."""
+"""Interleaved timing: compared operations run in the same rounds, so a busy machine slows all of them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What one operation took in each round, in seconds."""
+    """Seconds of one operation per round."""
 
     rounds: tuple[float, ...]
 
     @property
     def median(self) -> float:
-        """The round in the middle: what to expect."""
+        """Median round."""
         return statistics.median(self.rounds)
 
     @property
     def fastest(self) -> float:
-        """The round that was disturbed least."""
+        """Fastest round."""
         return min(self.rounds)
 
     @property
@@ -30,18 +30,18 @@ class Timing:
         return max(self.rounds) / min(self.rounds) - 1
 
     def ratio(self, other: Timing) -> float:
-        """How many times as long as `other` it took: the median of the rounds, each against its own neighbour."""
+        """Return the median ratio to `other`, round by round."""
         return statistics.median(a / b for a, b in zip(self.rounds, other.rounds, strict=True))
 
     def more(self, other: Timing) -> float:
-        """How many seconds longer than `other` it took: the median of the rounds, each against its own neighbour."""
+        """Return the median difference from `other` in seconds, round by round."""
         return statistics.median(a - b for a, b in zip(self.rounds, other.rounds, strict=True))
 
 
 def in_turns(contestants: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Timing]:
-    """`rounds` rounds in which each contestant measures itself once, in an order that turns around every time.
+    """Run `rounds` rounds in which each contestant measures itself once, in alternating order.
 
-    A contestant returns the seconds one operation took.
+    A contestant returns the seconds of one operation.
     """
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     names = list(contestants)
@@ -52,7 +52,7 @@ def in_turns(contestants: Mapping[str, Callable[[], float]], rounds: int) -> dic
 
 
 def seconds_each(operation: Callable[[], object], count: int) -> float:
-    """Seconds one `operation` takes, from `count` in a row; a few before them warm the caches."""
+    """Return the seconds of one `operation`, from `count` in a row after a short warm-up."""
     for _ in range(max(1, count // 10)):
         operation()
     began = time.perf_counter()
@@ -62,6 +62,6 @@ def seconds_each(operation: Callable[[], object], count: int) -> float:
 
 
 def count_for(operation: Callable[[], object], round_seconds: float) -> int:
-    """How many operations fill a round of `round_seconds`."""
+    """Return how many operations fill a round of `round_seconds`."""
     once = min(seconds_each(operation, 1) for _ in range(3))
     return max(1, round(round_seconds / once))

@@ -1,8 +1,8 @@
-"""The yardstick: revm in a loop in Rust with nothing around it, compiled with the flags of the product.
+"""Bare revm in a Rust loop, compiled with the product's flags.
 
-It is the kernel itself built with the cargo feature `bench`, which adds two functions (`kernel/src/bare.rs`). The
-library is put into `.cache/bench` and is loaded as a module of its own, so that it and the product run in one process.
-Objects of one are strangers to the other: the yardstick reads blocks with its own `Block`.
+It is the kernel built with the cargo feature `bench`, which adds two functions (`kernel/src/bare.rs`). The library is
+put into `.cache/bench` and loaded as a separate module, so that both run in one process. Their objects are not
+interchangeable: the yardstick reads blocks with its own `Block`.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ BUILD = ["build", "--release", "--locked", "--features", "extension-module,bench
 
 
 class BlockReader(Protocol):
-    """The yardstick's own class of blocks."""
+    """Block class of the yardstick."""
 
     def from_json(self, json: bytes) -> Any:
-        """A block of the yardstick."""
+        """Read a block."""
 
 
 class Yardstick(Protocol):
-    """What the module offers beyond the product's."""
+    """Functions the module adds to the product's."""
 
     Block: BlockReader
 
     def bare_calls(self, dump: bytes, to: bytes, data: bytes, sender: bytes, calls: int, rounds: int) -> list[float]:
-        """Seconds for each round of so many identical calls."""
+        """Return the seconds of each round of identical calls."""
 
     def bare_replay(self, dump: bytes, block: Any, blob_fee_fraction: int, rounds: int) -> list[float]:
-        """Seconds of executing a block's transactions, for each round."""
+        """Return the seconds of executing a block's transactions, per round."""
 
 
 @functools.cache
 def load_yardstick() -> Yardstick:
-    """Build the yardstick where it is out of date, and load it; `Unavailable` where it cannot be built."""
+    """Build the yardstick if it is out of date and load it; raise `Unavailable` if it cannot be built."""
     spec = importlib.util.spec_from_file_location("_kernel", build())
     assert spec is not None
     assert spec.loader is not None
@@ -54,7 +54,7 @@ def load_yardstick() -> Yardstick:
 
 
 def build() -> Path:
-    """The yardstick's library, made as `make` makes the product's, so that cargo compiles again only what differs."""
+    """Build the library as `make` builds the product's, so that cargo recompiles only the difference."""
     if shutil.which("cargo") is None:
         raise Unavailable("bare revm is not built: cargo is not on the PATH; install Rust from https://rustup.rs")
     sys.stderr.write("building the yardstick, bare revm (the first build takes a minute or more)\n")

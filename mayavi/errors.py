@@ -1,8 +1,8 @@
-"""Every error Mayavi raises on purpose: one tree, one line a class.
+"""Exception classes of Mayavi.
 
 The message says what failed and why, in lower case and with the value quoted; `hint` says what to do next and is
-printed on a line of its own. `exit_code` is what the command line returns: 2 when the caller asked for something
-impossible, 1 when a possible request failed. Errors survive pickling, so a worker process can hand them to its parent.
+printed on its own line. `exit_code` is the command line's exit status: 2 for an impossible request, 1 for a possible
+request that failed. Errors can be pickled, so a worker process can pass them to its parent.
 """
 
 # ruff: noqa: N818  (a name says what happened, as in CallReverted)
@@ -14,11 +14,11 @@ from typing import ClassVar, Protocol, Self
 
 
 class RevertReason(Protocol):
-    """What `CallReverted.reason` offers; `mayavi.evm.abi.reverts.Reason` implements it."""
+    """Protocol of `CallReverted.reason`; implemented by `mayavi.evm.abi.reverts.Reason`."""
 
     @property
     def name(self) -> str:
-        """The error's own name, empty when it has none."""
+        """Name of the error, empty if it has none."""
 
     @property
     def message(self) -> str:
@@ -26,11 +26,11 @@ class RevertReason(Protocol):
 
     @property
     def args(self) -> tuple[object, ...]:
-        """The arguments decoded."""
+        """Decoded arguments."""
 
 
 class MayaviError(Exception):
-    """Something Mayavi can explain. `str(error)` is the message alone; `hint` is the next step, if one is known."""
+    """Base class of all Mayavi errors. `str(error)` is the message; `hint` is the next step, if known."""
 
     exit_code: ClassVar[int] = 1
 
@@ -39,146 +39,146 @@ class MayaviError(Exception):
         self.message = message
         self.hint = hint
         if hint:
-            self.add_note(hint)  # so that a traceback shows it too
+            self.add_note(hint)  # shown in tracebacks too
 
 
 class UsageError(MayaviError):
-    """The caller asked for something that cannot be done as asked."""
+    """Request that cannot be fulfilled as given."""
 
     exit_code = 2
 
 
 class UnknownName(UsageError):
-    """A name that nothing here answers to. Its hint offers the nearest names that exist."""
+    """Unknown name. The hint suggests the nearest known names."""
 
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str], more: str = "", meant: str | None = None) -> Self:
-        """`unknown <kind> '<name>'`, with the nearest of `known`, or what was `meant`, and then `more` as the hint."""
+        """Build `unknown <kind> '<name>'`; the hint suggests `meant`, or the nearest of `known`, then adds `more`."""
         nearest = f"did you mean '{meant}'?" if meant else did_you_mean(name, known)
         hint = "  ".join(part for part in (nearest, more) if part)
         return cls(f"unknown {kind} '{name}'", hint or None)
 
 
 class UnknownAttribute(UnknownName, AttributeError):
-    """An unknown name looked up as an attribute, so that `hasattr` answers instead of failing."""
+    """Unknown name looked up as an attribute; an `AttributeError`, so `hasattr` works."""
 
 
 class UnknownKey(UnknownName, KeyError):
-    """An unknown name looked up in a mapping, so that `get` answers instead of failing."""
+    """Unknown name looked up in a mapping; a `KeyError`, so `get` works."""
 
     __str__ = Exception.__str__
 
 
 class BadSeries(UsageError):
-    """A file of prices that cannot be used as it is. The message names file and line, the hint what to do."""
+    """Unusable price file. The message names file and line, the hint the remedy."""
 
 
 class AmbiguousName(UsageError):
-    """A name that more than one thing answers to. Its hint lists them."""
+    """Name that matches several things. The hint lists them."""
 
 
 class BadAddress(UsageError):
-    """Not a 20-byte address, or text whose checksum is wrong."""
+    """Invalid address: not 20 bytes, or a wrong checksum."""
 
 
 class BadInteger(UsageError):
-    """A number that is not an integer of the type asked for, or outside its range."""
+    """Number that is not an integer, or outside the range of its type."""
 
 
 class BadArgument(UsageError):
-    """A value of the wrong kind, shape or count for the type asked for."""
+    """Value of the wrong kind, shape or count."""
 
 
 class BadCalldata(UsageError):
-    """Bytes that are not the ABI encoding of the types asked for."""
+    """Bytes that are not the ABI encoding of the expected types."""
 
 
 class BadAbi(UsageError):
-    """An ABI, a signature or a type that cannot be read."""
+    """Malformed ABI, signature or type."""
 
 
 class BadScenario(UsageError):
-    """A scenario that cannot be read or makes no sense. The message says where: file, line, column and key."""
+    """Invalid scenario. The message names file, line, column and key."""
 
 
 class ScenarioParked(UsageError):
-    """A scenario that is known by name and cannot be run yet. The hint says what can."""
+    """Known scenario that cannot be run yet. The hint names those that can."""
 
 
 class StateError(MayaviError):
-    """The state needed is not there or cannot be trusted."""
+    """Missing or untrustworthy state."""
 
 
 class MissingStateError(StateError):
-    """An account, slot or block hash that this world never learned."""
+    """Account, slot or block hash that is not part of the loaded state."""
 
 
 class SnapshotError(StateError):
-    """A snapshot file that cannot be used."""
+    """Unusable snapshot file."""
 
 
 class SnapshotCorrupt(SnapshotError):
-    """A snapshot file whose content does not match its checksum or format."""
+    """Snapshot file whose content does not match its checksum or format."""
 
 
 class SnapshotTruncated(SnapshotError):
-    """A snapshot file that ends early."""
+    """Snapshot file that ends early."""
 
 
 class SnapshotFutureVersion(SnapshotError):
-    """A snapshot file written by a newer Mayavi."""
+    """Snapshot file written by a newer Mayavi."""
 
 
 class StoreError(MayaviError):
-    """A database of runs that cannot be used as asked."""
+    """Unusable run database."""
 
 
 class StoreUnreadable(StoreError):
-    """A database of runs that is no database, is damaged, or belongs to somebody else."""
+    """Run database that is damaged, not a database, or of another program."""
 
 
 class StoreFutureVersion(StoreError):
-    """A database of runs written by a newer Mayavi."""
+    """Run database written by a newer Mayavi."""
 
 
 class StoreFull(StoreError):
-    """No space is left where runs are kept."""
+    """No space left for the run database."""
 
 
 class UnknownRun(UnknownName):
-    """A run id, or the beginning of one, that no stored run answers to."""
+    """Run id or id prefix without a stored run."""
 
 
 class BundleError(MayaviError):
-    """A bundle of a run that cannot be used: damaged, incomplete, or of a newer Mayavi."""
+    """Unusable run bundle: damaged, incomplete, or of a newer Mayavi."""
 
 
 class CheckpointError(MayaviError):
-    """A checkpoint or a trained model that cannot be used: missing, damaged, or of a newer Mayavi."""
+    """Unusable checkpoint or trained model: missing, damaged, or of a newer Mayavi."""
 
 
 class ModelMismatch(UsageError):
-    """A trained model that was asked to play something else than what it was trained on."""
+    """Trained model used with another environment than it was trained on."""
 
 
 class MemoryCeiling(UsageError):
-    """A training whose model and batch would take more memory than it may."""
+    """Training whose model and batch would exceed the memory limit."""
 
 
 class CostCeiling(UsageError):
-    """A training elsewhere that could cost more than it may."""
+    """Remote training that could exceed the cost limit."""
 
 
 class RemoteError(MayaviError):
-    """Work on rented machines, or the way there or back, that failed."""
+    """Failure of remote work or of its transfer."""
 
 
 class EvaluationFileError(MayaviError):
-    """A file that should hold an evaluation and does not, or one of a newer Mayavi."""
+    """Unusable evaluation file, or one of a newer Mayavi."""
 
 
 class ExecutionError(MayaviError):
-    """A call or transaction that did not succeed. `gas_used` is what it burned."""
+    """Failed call or transaction. `gas_used` is the gas it burned."""
 
     def __init__(self, message: str = "", hint: str | None = None, *, gas_used: int = 0) -> None:
         super().__init__(message, hint)
@@ -186,7 +186,7 @@ class ExecutionError(MayaviError):
 
 
 class CallReverted(ExecutionError):
-    """The contract refused: `reason` is its explanation decoded, `output` the raw revert data."""
+    """Reverted call: `reason` is the decoded reason, `output` the raw revert data."""
 
     def __init__(
         self,
@@ -203,67 +203,67 @@ class CallReverted(ExecutionError):
 
 
 class CallHalted(ExecutionError):
-    """The EVM stopped the call: out of gas, invalid opcode, stack overflow and the like."""
+    """Call stopped by the EVM: out of gas, invalid opcode, stack overflow and the like."""
 
 
 class TransactionInvalid(ExecutionError):
-    """A transaction that could not even start: nonce, balance, gas limit or fee."""
+    """Transaction rejected before execution: nonce, balance, gas limit or fee."""
 
 
 class NoCode(ExecutionError):
-    """A call to an address where no contract stands."""
+    """Call to an address without code."""
 
 
 class InsufficientBalance(ExecutionError):
-    """An account that holds less of a token than an action needs; seen before anything is sent."""
+    """Token balance below what an action needs; raised before anything is sent."""
 
 
 class InsufficientAllowance(ExecutionError):
-    """A spender that may take less of a token than an action needs; seen before anything is sent."""
+    """Allowance below what an action needs; raised before anything is sent."""
 
 
 class ActionRefused(ExecutionError):
-    """An action that would achieve nothing or cannot succeed; seen before anything is sent."""
+    """Action that would do nothing or cannot succeed; raised before anything is sent."""
 
 
 class RpcError(MayaviError):
-    """A node that did not give a usable answer. No URL in a message ever holds a key."""
+    """Node without a usable answer. Messages never contain a key of the URL."""
 
 
 class RpcTimeout(RpcError):
-    """The node did not answer in time."""
+    """No answer from the node in time."""
 
 
 class RpcHttpError(RpcError):
-    """The node answered with an HTTP error that retries did not mend."""
+    """HTTP error of the node that persisted through retries."""
 
 
 class RpcBadAnswer(RpcError):
-    """The node answered with something that is not a valid answer to the question."""
+    """Malformed answer of the node."""
 
 
 class RpcBudgetExceeded(RpcError):
-    """The request budget of this fork is spent."""
+    """Request budget of the fork used up."""
 
 
 class WrongChain(RpcError):
-    """The node serves another chain than the one asked for."""
+    """Node of another chain than the requested one."""
 
 
 class BlockHashMismatch(RpcError):
-    """The node's block has another hash than the one this state was read at."""
+    """Block hash of the node that differs from the one the state was read at."""
 
 
 class SimulationError(MayaviError):
-    """A simulation that cannot go on, or an agent that breaks its rules."""
+    """Simulation that cannot continue, or an agent that breaks its contract."""
 
 
 class ObservationChanged(SimulationError):
-    """An agent that changed the chain while it was asked to look at it."""
+    """Agent that changed the chain while observing it."""
 
 
 class RunHalted(SimulationError):
-    """A run that stopped where an agent's own code broke, as it was told to. `traceback` is where."""
+    """Run halted on purpose by an exception in an agent. `traceback` locates it."""
 
     def __init__(self, message: str = "", hint: str | None = None, *, traceback: str = "") -> None:
         super().__init__(message, hint)
@@ -271,16 +271,16 @@ class RunHalted(SimulationError):
 
 
 class SetupError(MayaviError):
-    """Something has not been built or installed yet. The hint is the command that mends it."""
+    """Missing build or installation step. The hint is the command to run."""
 
 
 class WorkerError(MayaviError):
-    """A worker process that ended without an answer, or whose code broke."""
+    """Worker process that ended without a result, or whose code failed."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """The hint `did you mean 'x'?` with up to three names of `known` close to `name`, or None when none is close."""
-    from difflib import get_close_matches  # only a mistake pays for it
+    """Return the hint `did you mean 'x'?` with up to three close names of `known`, or None."""
+    from difflib import get_close_matches  # imported only on errors
 
     by_folded: dict[str, str] = {}
     for candidate in known:

@@ -1,1 +1,1 @@
-"""What runs inside a peer's own environment: the peer, the standard library, and nothing of Mayavi."""
+"""Code that runs inside a peer's own environment, with only the peer and the standard library."""

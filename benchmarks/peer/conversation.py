@@ -1,8 +1,7 @@
-"""How a runner talks to the benchmark that started it: one JSON object a line.
+"""Protocol between a peer's runner and the benchmark: one JSON object per line.
 
-The world comes as a file. Then each line asks for `count` calls of one name, and the answer says how many seconds they
-took, the output of the last one and the gas the peer reports for it. Asked in turns, peer and Mayavi meet the same
-machine.
+The world is passed as a file. Each line requests `count` calls of one name; the answer holds the seconds, the output of
+the last call and the gas reported by the peer. Requests alternate, so peer and Mayavi run under the same conditions.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Call:
-    """One of the calls to time. A call that `writes` must leave no trace."""
+    """Call to time. A call that `writes` must leave no trace."""
 
     to: bytes
     data: bytes
@@ -39,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True)
 class World:
-    """Everything a peer is given."""
+    """State and calls given to a peer."""
 
     number: int
     timestamp: int
@@ -47,20 +46,20 @@ class World:
     calls: dict[str, Call]
 
     def codes(self) -> list[bytes]:
-        """Every code once, none of them empty."""
+        """Return every distinct non-empty code."""
         return sorted({account.code for account in self.accounts.values() if account.code})
 
 
 Answer = tuple[bytes, int]
-"""The output of a call and the gas the peer reports for it."""
+"""Output of a call and the gas reported by the peer."""
 
 Repeat = Callable[[Call, int], Answer]
-"""Makes a call so many times, undoing what it writes, and gives the last answer."""
+"""Function that repeats a call, undoing its writes, and returns the last answer."""
 
 
 def read_world(path: Path) -> World:
-    """The world the benchmark wrote."""
-    told = json.loads(path.read_text(encoding="utf-8"))
+    """Read the world written by the benchmark."""
+    report = json.loads(path.read_text(encoding="utf-8"))
     accounts = {
         bytes.fromhex(address): Account(
             int(account["balance"], 16),
@@ -69,20 +68,20 @@ def read_world(path: Path) -> World:
             bytes.fromhex(account["code_hash"]),
             {int(slot, 16): int(value, 16) for slot, value in account["slots"].items()},
         )
-        for address, account in told["accounts"].items()
+        for address, account in report["accounts"].items()
     }
     calls = {
         name: Call(bytes.fromhex(c["to"]), bytes.fromhex(c["data"]), bytes.fromhex(c["sender"]), c["writes"])
-        for name, c in told["calls"].items()
+        for name, c in report["calls"].items()
     }
-    return World(told["number"], told["timestamp"], accounts, calls)
+    return World(report["number"], report["timestamp"], accounts, calls)
 
 
 def creation_code(code: bytes) -> bytes:
-    """Init code that leaves exactly `code`: a peer looks for jump destinations when it creates a contract, not before.
+    """Return init code that deploys exactly `code`; a peer analyses jump destinations on creation.
 
-    revm 8 takes code that was put straight into its state for unanalysed, and analyses it again at every frame: two to
-    three times slower. Created once and then put in place by its hash, it runs as after a real deployment.
+    revm 8 treats code written directly into its state as unanalysed and analyses it again in every frame: two to three
+    times slower. Created once and then placed by its hash, it runs as after a real deployment.
     """
     # PUSH3 size, PUSH1 16, PUSH1 0, CODECOPY, PUSH3 size, PUSH1 0, RETURN: 16 bytes, then the code.
     size = len(code).to_bytes(3, "big")
@@ -90,7 +89,7 @@ def creation_code(code: bytes) -> bytes:
 
 
 def converse(prepare: Callable[[World], Repeat]) -> None:
-    """Prepare the world named on the command line, then answer until the benchmark hangs up."""
+    """Prepare the world named on the command line, then answer requests until end of input."""
     world = read_world(Path(sys.argv[1]))
     repeat = prepare(world)
     say({"ready": True})

@@ -1,7 +1,7 @@
-"""pyrevm: one `EVM` whose journal stays open between calls.
+"""Runner of pyrevm: one `EVM` whose journal stays open between calls.
 
-A message call keeps what it wrote in the journal, so calls that write are undone with its own snapshot and revert, as
-an agent that only looks ahead would do. Warm slots stay warm, and its gas figures fall after the first call.
+A message call keeps its writes in the journal, so writing calls are undone with pyrevm's snapshot and revert. Warm
+slots stay warm, and its gas figures fall after the first call.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LARGEST_CODE = 1 << 20
 
 
 def prepare(world: World) -> Repeat:
-    """An `EVM` that holds the world."""
+    """Return an `EVM` with the world's state."""
     block = BlockEnv(number=world.number, timestamp=world.timestamp, basefee=0)
     # "Shanghai", not "SHANGHAI": a name it does not know silently becomes the newest hard fork.
     evm = EVM(Env(cfg=CfgEnv(limit_contract_code_size=LARGEST_CODE), block=block), gas_limit=2**63, spec_id="Shanghai")

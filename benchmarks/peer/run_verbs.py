@@ -1,7 +1,7 @@
-"""verbs: `EmptyEnvRandom` over a snapshot, and its `call`, which keeps nothing.
+"""Runner of verbs: `EmptyEnvRandom` over a snapshot, and its `call`, which discards writes.
 
 Only the extension is loaded. The package around it imports pandas, a Solidity installer and more, none of which a call
-passes through.
+uses.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from benchmarks.peer.conversation import Answer, Call, Repeat, World, converse, 
 
 DEPLOYER = b"\xde" * 20
 STORAGE_CLEARED = 2
-"""What verbs calls an account whose absent slots are zero."""
+"""Status in verbs of an account whose absent slots are zero."""
 
 
 def load_extension() -> Any:
-    """The module `verbs.envs` without the package around it."""
+    """Load the module `verbs.envs` without its package."""
     folder = Path(sysconfig.get_paths()["platlib"]) / "verbs"
     (path,) = [path for suffix in importlib.machinery.EXTENSION_SUFFIXES for path in folder.glob(f"envs{suffix}")]
     spec = importlib.util.spec_from_file_location("verbs.envs", path)
@@ -36,7 +36,7 @@ def word(value: int) -> bytes:
 
 
 def prepare(world: World) -> Repeat:
-    """An environment that holds the world."""
+    """Return an environment with the world's state."""
     block = (
         word(world.number),
         bytes(20),

@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from mayavi.agents.trading.curve_arbitrageur import CurveArbitrageur as CurveArbitrageur
     from mayavi.agents.trading.curve_holders import CurveHolders as CurveHolders
     from mayavi.agents.trading.noise_traders import NoiseTraders as NoiseTraders
-    from mayavi.agents.trading.partial_sale import SellsShare as SellsShare
     from mayavi.agents.trading.recorded_trades import RecordedTrade as RecordedTrade
     from mayavi.agents.trading.recorded_trades import RecordedTradesAgent as RecordedTradesAgent
     from mayavi.agents.trading.selling import SellsAbove as SellsAbove
     from mayavi.agents.trading.selling import SellsAtOnce as SellsAtOnce
     from mayavi.agents.trading.selling import SellsOverSteps as SellsOverSteps
+    from mayavi.agents.trading.selling import SellsShare as SellsShare
     from mayavi.agents.trading.vesting import VestingRecipientAgent as VestingRecipientAgent
 
 _HOMES = {
@@ -79,7 +79,7 @@ _HOMES = {
     "SellsAbove": "mayavi.agents.trading.selling",
     "SellsAtOnce": "mayavi.agents.trading.selling",
     "SellsOverSteps": "mayavi.agents.trading.selling",
-    "SellsShare": "mayavi.agents.trading.partial_sale",
+    "SellsShare": "mayavi.agents.trading.selling",
     "StepResult": "mayavi.agents.base",
     "StepShock": "mayavi.agents.oracle.shock",
     "VestingRecipientAgent": "mayavi.agents.trading.vesting",

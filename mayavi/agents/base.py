@@ -1,7 +1,7 @@
-"""What an agent is: it looks at the world, and says what it wants to do.
+"""Interface of agents: observe the world, then return intents.
 
-In a block every agent looks at the same state and returns intents; nothing is executed until all have spoken. Then the
-scheduler puts the intents in an order and executes them one by one, so that no agent gains from its place in a list.
+In a block every agent observes the same state and returns intents; nothing is executed until all have decided. Then the
+scheduler orders the intents and executes them one by one, so no agent gains from its place in a list.
 """
 
 from __future__ import annotations
@@ -19,98 +19,101 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Details = Mapping[str, int | str | bool | None]
-"""Facts of an action, kept with it: exact integers, names, reasons."""
+"""Facts recorded with an action: exact integers, names, reasons."""
 
 
 class World(Protocol):
-    """What an agent may see of a simulation. `mayavi.sim.world_state.WorldState` is one."""
+    """Agent's view of a simulation. Implemented by `mayavi.sim.world_state.WorldState`."""
 
     @property
     def fork(self) -> Fork:
-        """The chain. Agents read from it in `step`; only intents act on it."""
+        """The chain. Agents only read it in `step`; intents act on it."""
 
     @property
     def seed(self) -> int:
-        """The seed of the run."""
+        """Seed of the run."""
 
     @property
     def threads(self) -> int:
-        """How many kernel threads batch reads may use; results do not depend on it."""
+        """Kernel threads for batch reads; results do not depend on it."""
 
     @property
     def step(self) -> int:
-        """The step the run is in, from 0 on; -1 while agents prepare."""
+        """Step of the run, from 0; -1 while agents prepare."""
 
     @property
     def gas_price_wei(self) -> int:
-        """What a unit of gas costs an intent that names no tip of its own; 0 where gas is free."""
+        """Gas price of an intent without its own tip; 0 if gas is free."""
 
     def rng(self, name: str) -> np.random.Generator:
-        """The random stream of the agent `name`: its own, whatever other agents there are."""
+        """Return the random stream of the agent `name`, independent of all other agents."""
 
     def address(self, name: str) -> bytes:
-        """The account of `name`; the same name has the same address in every run."""
+        """Return the account of `name`; a name has the same address in every run."""
 
     def price_usd(self, symbol: str) -> float:
-        """What the outside market pays for one whole `symbol` at this step: the price processes' own figure."""
+        """Return the outside price of one whole `symbol` at this step, from the price processes."""
 
     def price_usd_e8(self, symbol: str) -> int:
-        """The same with eight decimals, exact: what a feed that follows the market says."""
+        """Return the outside price with 8 decimals, exact: the answer of a feed that follows it."""
 
     def observe(self, key: Hashable, read: Callable[[], T]) -> T:
-        """What `read` gives, read once a block: whoever asks for `key` in the same block sees the same object."""
+        """Return the result of `read`, cached per block: all agents that ask for `key` share one object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One thing an agent wants done: a transaction, or several that belong together, executed in one place.
+    """One action of an agent: a transaction, or several executed together.
 
-    `run` acts on the fork, through adapters, and returns facts of what came out (or None). It may look at the receipt
-    of one action before it starts the next: liquidate, then sell what was seized. What it raises as `ExecutionError` is
-    a failed action; the fork is then as it was before, but for the gas where gas is paid for.
+    `run` acts on the fork, through adapters, and returns facts about the result (or None). It may read the receipt of
+    one transaction before it sends the next: liquidate, then sell what was seized. An `ExecutionError` makes the action
+    fail; the fork is then restored, except for the gas if gas is paid.
     """
 
     kind: str
     run: Callable[[], Details | None]
     details: Details = field(default_factory=dict)
     account: str = ""
-    """Whose action it is, where an agent acts for many; by default the agent's own name."""
+    """Account name of the action, if an agent acts for many; by default the agent's name."""
     priority_fee_wei: int = 0
-    """The tip for each unit of gas; 0 is its agent's, or the run's. Where gas is free it still decides the place."""
+    """Tip per unit of gas; 0 means the agent's or the run's. With free gas it still decides the order."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What an agent wants in this block, and a note on why: `health factor 1.42 is inside the band`."""
+    """Intents of an agent in this block, and a note on the reason: `health factor 1.42 is inside the band`."""
 
     intents: tuple[Intent, ...] = ()
     note: str = ""
 
 
 class Agent(ABC):
-    """Somebody who acts. A name is unique in a run: random stream, addresses and ordering follow from it."""
+    """Base class of agents. The name is unique in a run and determines random stream, addresses and order.
+
+    Subclasses implement `step`, and `prepare` if they need an initial balance or position.
+    """
 
     priority_fee_wei: int = 0
-    """What its intents offer above the base fee where they say nothing themselves."""
+    """Default tip of its intents."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def prepare(self, world: World) -> None:
-        """Set up what the agent starts with, before the first step: balances, positions. Not recorded as actions."""
+        """Set up initial balances and positions before the first step. Not recorded as actions."""
         del world
 
     @abstractmethod
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Look at the world and say what to do in this block."""
+        """Observe the world and return the intents of this block."""
 
     def does(self, kind: str, run: Callable[[], Details | None], **options: Any) -> StepResult:
-        """One intent; `options` are those of `Intent`, and `note`."""
+        """Return one intent; `options` are those of `Intent`, and `note`."""
         note = options.pop("note", "")
         return StepResult((Intent(kind, run, **options),), note)
 
     def rests(self, note: str = "") -> StepResult:
-        """Nothing, and why."""
+        """Return no intents, with a note on the reason."""
         return StepResult((), note)
 
     def __repr__(self) -> str:

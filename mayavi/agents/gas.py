@@ -1,4 +1,4 @@
-"""What gas costs an agent, in the money it reckons in."""
+"""Cost of gas in an agent's unit of account."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _E8 = 10**8
 
 
 def gas_value_e8(world: World, gas: int, quote: str = "USD", priority_fee_wei: int = 0) -> int:
-    """What `gas` costs now with eight decimals, in dollars by the chain's own feed, or in `ETH`, rounded up.
+    """Return the cost of `gas` now with 8 decimals, in USD by the chain's feed or in `ETH`, rounded up.
 
-    A tip of one's own counts on top of the base fee, in place of the run's usual tip.
+    A non-zero `priority_fee_wei` replaces the run's usual tip on top of the base fee.
     """
     if not world.gas_price_wei:
         return 0
@@ -25,7 +25,7 @@ def gas_value_e8(world: World, gas: int, quote: str = "USD", priority_fee_wei: i
 
 
 def fee_value_e8(world: World, fee_wei: int, quote: str = "USD") -> int:
-    """What a fee that was paid is worth now with eight decimals, in dollars or in `ETH`, rounded up."""
+    """Return the value of a paid fee now with 8 decimals, in USD or `ETH`, rounded up."""
     if not fee_wei:
         return 0
     native_e8 = _E8 if quote == "ETH" else world.observe("price of gas", lambda: _native_usd_e8(world))

@@ -49,13 +49,13 @@ def warm(
 
     world = WorldSource.named(source, rpc_url=rpc_url, block=block_of(block))
     with in_parts() as say:
-        told = ""
+        current = ""
         advance = say("reading")
 
         def progress(what: str, done: int, total: int) -> None:
-            nonlocal told, advance
-            if what != told:
-                told, advance = what, say(f"{env}: {what}")
+            nonlocal current, advance
+            if what != current:
+                current, advance = what, say(f"{env}: {what}")
             advance(done, total)
 
         found = warmed(env, world, output, config=settings_of(overrides or []), rollouts=rollouts, progress=progress)

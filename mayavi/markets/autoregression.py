@@ -1,4 +1,4 @@
-"""Series that keep a part of themselves at each step and get a shock, worked out many at a time."""
+"""Vectorised first-order autoregressive series."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from mayavi.markets.process import Floats
 from mayavi.numerics import portable
 
 SHORTEST_HALF_LIFE = 0.1
-"""Of a step. What halves faster keeps less than a thousandth, and its powers leave the numbers a computer has."""
+"""In steps. A faster decay keeps less than a thousandth, and its powers underflow."""
 
 _BLOCK = 24
 LN2 = float(portable.log(2.0))
 
 
 def kept_of_half_life(steps: float) -> float:
-    """What a step keeps of a deviation that halves in `steps`."""
+    """Return the share of a deviation left after one step, for a half-life of `steps`."""
     return float(portable.exp(-LN2 / steps))
 
 
 def shock_size(kept: float) -> float:
-    """The standard deviation of the shocks that give a series which keeps `kept` the standard deviation 1."""
+    """Return the standard deviation of shocks for which a series that keeps `kept` has standard deviation 1."""
     return math.sqrt(1.0 - kept * kept)
 
 
 def autoregress(kept: Floats, first: Floats, shocks: Floats) -> Floats:
-    """x[0] = `first`, x[t + 1] = kept · x[t] + shocks[t]: (series, paths, steps + 1) of (series, paths, steps).
+    """Compute x[0] = `first`, x[t + 1] = kept · x[t] + shocks[t].
 
-    `kept` has one number a series, `first` is (series, paths). Within blocks of steps the shocks are divided by what is
-    left of them, summed and multiplied again, then each block gets what the one before left: a few operations on
-    whole arrays. A longer series begins with the shorter one, bit for bit.
+    Shapes: `kept` (series,), `first` (series, paths), `shocks` (series, paths, steps), result (series, paths, steps +
+    1). Within blocks of steps the shocks are divided by their decay, summed and multiplied again, then each block adds
+    what is left of the one before: a few operations on whole arrays. A longer series begins with the shorter one, bit
+    for bit.
     """
     series, paths, steps = shocks.shape
     blocks = -(-steps // _BLOCK)
@@ -44,7 +45,7 @@ def autoregress(kept: Floats, first: Floats, shocks: Floats) -> Floats:
         inside = padded.reshape(series, paths, blocks, _BLOCK)
         inside *= (1.0 / powers)[:, None, None, :]
     np.cumsum(inside, axis=3, out=inside)
-    ends = inside[:, :, :, -1].transpose(2, 0, 1).copy()  # of one path and block it would be a view
+    ends = inside[:, :, :, -1].transpose(2, 0, 1).copy()  # would be a view for one path and block
     left = np.repeat(powers[:, -1:], paths, axis=1)
     ends *= left
     carried = np.empty((blocks + 1, series, paths))

@@ -1,4 +1,4 @@
-"""Prices that move together: joint normal shocks by Cholesky's factorisation."""
+"""Correlated normal shocks by Cholesky factorisation."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SLACK = 1e-9
 
 
 class Correlation:
-    """How strongly the shocks of pairs of symbols go together: `Correlation({("WETH", "WBTC"): 0.8})`.
+    """Correlations of the shocks of pairs of symbols: `Correlation({("WETH", "WBTC"): 0.8})`.
 
-    Pairs not named are uncorrelated. Correlations that contradict each other are refused. Symbols are taken in
-    alphabetic order, so the order of the pairs changes nothing.
+    Pairs not named are uncorrelated; inconsistent correlations are refused. Symbols are sorted, so the order of the
+    pairs does not matter.
     """
 
     def __init__(self, pairs: Mapping[tuple[str, str], float]) -> None:
@@ -50,7 +50,7 @@ class Correlation:
 
     @classmethod
     def of_matrix(cls, symbols: Sequence[str], matrix: Sequence[Sequence[float]] | Floats) -> Self:
-        """The same from a whole matrix, its rows and columns in the order of `symbols`."""
+        """Build from a full matrix with rows and columns in the order of `symbols`."""
         values = np.asarray(matrix, dtype=np.float64)
         count = len(symbols)
         if len(set(symbols)) != count:
@@ -75,13 +75,13 @@ class Correlation:
         return cls({(symbols[r], symbols[c]): float(values[r, c]) for r in range(count) for c in range(r)})
 
     def of(self, one: str, other: str) -> float:
-        """The correlation of two symbols."""
+        """Return the correlation of two symbols."""
         return 1.0 if one == other else self.pairs.get((min(one, other), max(one, other)), 0.0)
 
-    def applied(self, shocks: Mapping[str, Floats]) -> dict[str, Floats]:
-        """`shocks`, independent standard normals by symbol, made to go together.
+    def apply(self, shocks: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Correlate independent standard normal `shocks`, by symbol.
 
-        They stay standard normals. A symbol that is correlated with none keeps its own to the last bit.
+        The results stay standard normal. An uncorrelated symbol keeps its shocks to the last bit.
         """
         joint = dict(shocks)
         for symbol in self.symbols:
@@ -119,7 +119,7 @@ class Correlation:
 
 
 def _cholesky(matrix: list[list[float]]) -> list[list[float]]:
-    """The lower factor of a matrix that has no negative eigenvalue: plain operations, the same bits everywhere."""
+    """Return the lower factor of a positive semidefinite matrix, in plain operations: the same bits everywhere."""
     factor: list[list[float]] = []
     for row, values in enumerate(matrix):
         line: list[float] = []
@@ -128,6 +128,6 @@ def _cholesky(matrix: list[list[float]]) -> list[list[float]]:
             pivot = factor[column][column]
             line.append(rest / pivot if pivot else 0.0)
         left = 1.0 - sum(value * value for value in line)
-        line.append(math.sqrt(left) if left > _SLACK else 0.0)  # zero: it moves with the ones before it, no more
+        line.append(math.sqrt(left) if left > _SLACK else 0.0)  # zero: fully determined by the symbols before it
         factor.append(line)
     return factor

@@ -1,4 +1,4 @@
-"""Processes in continuous time, sampled exactly at the steps: the length of a step changes no distribution."""
+"""Continuous-time price processes, sampled exactly: the step length changes no distribution."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ class GeometricBrownianMotion(PriceProcess):
 
     @property
     def diffuses(self) -> bool:
-        """Yes."""
+        """Always true."""
         return True
 
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
-        """The path along `shocks`."""
+        """Return the path driven by `shocks`."""
         del rng
         years = step_seconds / SECONDS_PER_YEAR
         returns = (self.drift - self.volatility * self.volatility / 2) * years + self.volatility * math.sqrt(
             years
         ) * shocks
-        return _along(start, returns)
+        return _prices_from_returns(start, returns)
 
 
 @dataclass(frozen=True, slots=True)
 class OrnsteinUhlenbeck(PriceProcess):
-    """A peg: the logarithm of price / `mean` is pulled back to zero, so the price stays above zero.
+    """Peg: the logarithm of price / `mean` reverts to zero, so the price stays positive.
 
-    `mean_reversion` is per year: a deviation halves in ln 2 / mean_reversion years. `volatility` is that of the
-    shocks, per year. In the long run the deviation has the variance volatility² / (2·mean_reversion). Without a `mean`
-    the price is pulled back to where it started.
+    `mean_reversion` is per year: a deviation halves in ln 2 / mean_reversion years. `volatility` is that of the shocks,
+    per year. The long-run variance of the deviation is volatility² / (2·mean_reversion). Without a `mean` the price
+    reverts to its start.
     """
 
     mean_reversion: float
@@ -66,7 +66,7 @@ class OrnsteinUhlenbeck(PriceProcess):
 
     @classmethod
     def of_half_life(cls, hours: float, deviation: float, mean: float | None = 1.0) -> Self:
-        """The peg whose deviations halve in `hours` and have the standard deviation `deviation` in the long run."""
+        """Return the peg whose deviations halve in `hours` and have the long-run standard deviation `deviation`."""
         above_zero("half-life", hours, "the hours in which a deviation halves are more than zero")
         at_least_zero("deviation", deviation, "0.001 is a tenth of a percent around the peg")
         reversion = float(portable.log(2.0)) * SECONDS_PER_YEAR / (hours * 3600)
@@ -74,11 +74,11 @@ class OrnsteinUhlenbeck(PriceProcess):
 
     @property
     def diffuses(self) -> bool:
-        """Yes."""
+        """Always true."""
         return True
 
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
-        """The path along `shocks`."""
+        """Return the path driven by `shocks`."""
         del rng
         steps = _peg_step(np.array([self.mean_reversion]), np.array([self.volatility]), step_seconds)
         kept, spread = (float(each[0]) for each in steps)
@@ -95,10 +95,10 @@ class OrnsteinUhlenbeck(PriceProcess):
 
 
 def _peg_step(mean_reversions: Floats, volatilities: Floats, step_seconds: float) -> tuple[Floats, Floats]:
-    """What a step keeps of each peg's deviation, and what a shock adds to it."""
+    """Return the share of each peg's deviation that a step keeps, and the scale of its shocks."""
     years = step_seconds / SECONDS_PER_YEAR
     kept = portable.exp(-mean_reversions * years)
-    slow = mean_reversions * years < 1e-9  # 1 - kept² has no digits left there
+    slow = mean_reversions * years < 1e-9  # 1 - kept² would cancel to nothing
     variance = np.where(slow, years, (1 - kept * kept) / np.where(slow, 1.0, 2 * mean_reversions))
     return kept, volatilities * np.sqrt(variance)
 
@@ -106,7 +106,7 @@ def _peg_step(mean_reversions: Floats, volatilities: Floats, step_seconds: float
 def peg_paths(
     starts: Floats, mean_reversions: Floats, volatilities: Floats, shocks: Floats, step_seconds: float
 ) -> Floats:
-    """(paths, steps + 1) prices, each as an `OrnsteinUhlenbeck` without a mean drives it along its row of `shocks`."""
+    """Return (paths, steps + 1) prices of `OrnsteinUhlenbeck` without a mean, one per row of `shocks`."""
     kept, spread = _peg_step(mean_reversions, volatilities, float(step_seconds))
     deviations = np.zeros((shocks.shape[1] + 1, len(starts)))
     for step, shock in enumerate(shocks.T):
@@ -117,7 +117,7 @@ def peg_paths(
 
 
 def walk_paths(starts: Floats, volatilities: Floats, shocks: Floats, step_seconds: float) -> Floats:
-    """(paths, steps + 1) prices, each as a `GeometricBrownianMotion` drives it along its row of `shocks`."""
+    """Return (paths, steps + 1) prices of `GeometricBrownianMotion`, one per row of `shocks`."""
     years, own = step_seconds / SECONDS_PER_YEAR, volatilities[:, None]
     returns = np.zeros((len(shocks), shocks.shape[1] + 1))
     returns[:, 1:] = -own * own / 2 * years + own * math.sqrt(years) * shocks
@@ -127,10 +127,10 @@ def walk_paths(starts: Floats, volatilities: Floats, shocks: Floats, step_second
 
 @dataclass(frozen=True, slots=True)
 class JumpDiffusion(PriceProcess):
-    """Merton's: a geometric Brownian motion with `jumps_per_year` jumps on average at random times.
+    """Merton's jump diffusion: geometric Brownian motion with `jumps_per_year` Poisson jumps.
 
     A jump multiplies the price by exp(x), x normal with mean `jump_mean` and standard deviation `jump_deviation`.
-    `drift` is that of the whole: jumps are compensated, the expected price after t years is start·exp(drift·t).
+    `drift` includes the jumps: the expected price after t years is start·exp(drift·t).
     """
 
     volatility: float
@@ -150,7 +150,7 @@ class JumpDiffusion(PriceProcess):
     def of_mean_size(
         cls, volatility: float, jumps_per_year: float, mean_size: float, jump_deviation: float = 0.0, drift: float = 0.0
     ) -> Self:
-        """The process whose jumps move the price by `mean_size` on average: -0.1 is minus 10 %."""
+        """Return the process whose jumps move the price by `mean_size` on average: -0.1 is minus 10 %."""
         if finite("mean_size", mean_size, "-0.1 is minus 10 %") <= -1:
             raise BadArgument(
                 f"mean_size '{mean_size}' leaves no price", "a price falls by less than 100 %: -0.1 is minus 10 %"
@@ -161,13 +161,13 @@ class JumpDiffusion(PriceProcess):
 
     @property
     def diffuses(self) -> bool:
-        """Yes."""
+        """Always true."""
         return True
 
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
-        """The path along `shocks`, with jumps from `rng`."""
+        """Return the path driven by `shocks`, with jumps from `rng`."""
         years = step_seconds / SECONDS_PER_YEAR
-        of_counts, of_sizes = rng.spawn(2)  # apart, so that a longer path begins with the shorter one
+        of_counts, of_sizes = rng.spawn(2)  # separate streams, so that a longer path begins with the shorter one
         expected = self.jumps_per_year * years
         if expected > 1e9:
             raise BadArgument(
@@ -177,12 +177,12 @@ class JumpDiffusion(PriceProcess):
         jumps = counts * self.jump_mean + np.sqrt(counts) * self.jump_deviation * of_sizes.standard_normal(len(shocks))
         growth = float(portable.exp(self.jump_mean + self.jump_deviation * self.jump_deviation / 2)) - 1
         drift = self.drift - self.jumps_per_year * growth - self.volatility * self.volatility / 2
-        return _along(start, drift * years + self.volatility * math.sqrt(years) * shocks + jumps)
+        return _prices_from_returns(start, drift * years + self.volatility * math.sqrt(years) * shocks + jumps)
 
 
-def _along(start: float, log_returns: Floats) -> Floats:
-    """The prices that `log_returns` lead to, one after the other."""
+def _prices_from_returns(start: float, log_returns: Floats) -> Floats:
+    """Return the prices after each of `log_returns`."""
     sums = np.concatenate((np.zeros(1), np.cumsum(log_returns)))
-    with np.errstate(over="ignore"):  # what overflows is refused with its name, by PricePaths
+    with np.errstate(over="ignore"):  # PricePaths refuses overflows by symbol
         prices: Floats = start * portable.exp(sums)
     return prices

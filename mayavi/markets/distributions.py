@@ -1,4 +1,4 @@
-"""What populations are drawn from: amounts, leverage, behaviours. Seeded, vectorised, prefix-stable.
+"""Distributions of amounts, leverage and behaviours: seeded, vectorised, prefix-stable.
 
 A population of 1,000 begins with the population of 100 drawn from a generator in the same state.
 """
@@ -21,34 +21,34 @@ from mayavi.numerics.parameters import above_zero, at_least_zero, finite, whole
 
 
 class Distribution(ABC):
-    """Something to draw from. It holds parameters and nothing else."""
+    """Distribution to sample from. Stateless: holds only parameters."""
 
     def sample(self, count: int, rng: np.random.Generator) -> NDArray[Any]:
-        """`count` values; `rng` is the only source of chance, and moves on."""
+        """Draw `count` values; `rng` is the only source of randomness and advances."""
         whole("count", count, 0, "how many values to draw")
-        return self._drawn(int(count), rng)
+        return self._draw(int(count), rng)
 
     @abstractmethod
-    def _drawn(self, count: int, rng: np.random.Generator) -> NDArray[Any]: ...
+    def _draw(self, count: int, rng: np.random.Generator) -> NDArray[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Constant(Distribution):
-    """The same `value` for all."""
+    """The same `value` every time."""
 
     value: float
 
     def __post_init__(self) -> None:
         finite("value", self.value)
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, count: int, rng: np.random.Generator) -> Floats:
         del rng
         return np.full(count, float(self.value))
 
 
 @dataclass(frozen=True, slots=True)
 class Uniform(Distribution):
-    """Any value from `low` to `high`, each as likely."""
+    """Uniform between `low` and `high`."""
 
     low: float
     high: float
@@ -56,13 +56,13 @@ class Uniform(Distribution):
     def __post_init__(self) -> None:
         _check_bounds(self.low, self.high)
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, count: int, rng: np.random.Generator) -> Floats:
         return np.clip(self.low + (self.high - self.low) * rng.random(count), self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
 class Normal(Distribution):
-    """Around `mean` with standard `deviation`; values outside `low` and `high`, where given, are drawn again."""
+    """Normal with `mean` and standard `deviation`; values outside `low` and `high`, if given, are redrawn."""
 
     mean: float
     deviation: float
@@ -74,13 +74,13 @@ class Normal(Distribution):
         at_least_zero("deviation", self.deviation, "a standard deviation is zero or more")
         _check_likely(self, self.mean, self.deviation, self.low, self.high)
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> Floats:
-        return _within(lambda n: self.mean + self.deviation * rng.standard_normal(n), count, self.low, self.high)
+    def _draw(self, count: int, rng: np.random.Generator) -> Floats:
+        return _draw_within(lambda n: self.mean + self.deviation * rng.standard_normal(n), count, self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
 class LogNormal(Distribution):
-    """Above zero, half of them below `median`; the logarithm has standard deviation `sigma`. Bounds as in `Normal`."""
+    """Log-normal with `median`; the logarithm has standard deviation `sigma`. Bounds as in `Normal`."""
 
     median: float
     sigma: float
@@ -98,17 +98,17 @@ class LogNormal(Distribution):
         high = None if self.high is None else math.log(above_zero("high", self.high))
         _check_likely(self, math.log(self.median), self.sigma, low, high)
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> Floats:
-        return _within(
+    def _draw(self, count: int, rng: np.random.Generator) -> Floats:
+        return _draw_within(
             lambda n: self.median * portable.exp(self.sigma * rng.standard_normal(n)), count, self.low, self.high
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Pareto(Distribution):
-    """Few large and many small: P(X > x) = (minimum / x)^alpha. Values above `high`, where given, are drawn again.
+    """Pareto, few large and many small: P(X > x) = (minimum / x)^alpha. Values above `high`, if given, are redrawn.
 
-    The mean is alpha / (alpha - 1)·minimum, and without a `high` there is none unless alpha is above 1.
+    The mean is alpha / (alpha - 1)·minimum; without a `high` it exists only for alpha above 1.
     """
 
     minimum: float
@@ -121,20 +121,20 @@ class Pareto(Distribution):
         if self.high is not None:
             _check_bounds(self.minimum, self.high)
             if 1 - (self.minimum / self.high) ** self.alpha < _LEAST_SHARE:
-                raise BadArgument(f"hardly a value is below the bound '{self.high}' of {self}", "widen the bound")
+                raise BadArgument(f"almost no value is below the bound '{self.high}' of {self}", "widen the bound")
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> Floats:
+    def _draw(self, count: int, rng: np.random.Generator) -> Floats:
         def draw(n: int) -> Floats:
             above = 1.0 - rng.random(n)  # in (0, 1]
             drawn: Floats = self.minimum * portable.exp(portable.log(above) * (-1.0 / self.alpha))
             return drawn
 
-        return _within(draw, count, None, self.high)
+        return _draw_within(draw, count, None, self.high)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice(Distribution):
-    """One of `options`, numbers or names, as likely as `weights` say relative to each other."""
+    """One of `options`, numbers or names, with relative `weights`."""
 
     options: tuple[Any, ...]
     weights: tuple[float, ...] | None = None
@@ -152,9 +152,9 @@ class Choice(Distribution):
         for option, weight in zip(self.options, self.weights, strict=True):
             at_least_zero(f"weight of {option}", weight)
         if not sum(self.weights):
-            raise BadArgument("all weights are zero", "give at least one option a chance")
+            raise BadArgument("all weights are zero", "give at least one option a weight above zero")
 
-    def _drawn(self, count: int, rng: np.random.Generator) -> NDArray[Any]:
+    def _draw(self, count: int, rng: np.random.Generator) -> NDArray[Any]:
         weights = self.weights or (1.0,) * len(self.options)
         ends = np.cumsum(np.array(weights, dtype=np.float64))
         drawn = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
@@ -170,38 +170,38 @@ DISTRIBUTIONS: dict[str, type[Distribution]] = {
     "pareto": Pareto,
     "choice": Choice,
 }
-"""By the name a scenario uses."""
+"""Distributions by their name in a scenario."""
 
 Spec = float | Mapping[str, float | Sequence[Any] | Mapping[str, Any]]
 
 
 def distribution_of(spec: Spec | Distribution) -> Distribution:
-    """The distribution a scenario writes: `1.5`, `{uniform: [1.05, 2.5]}` or `{normal: {mean: 2, deviation: 0.3}}`."""
+    """Parse a scenario's distribution: `1.5`, `{uniform: [1.05, 2.5]}` or `{normal: {mean: 2, deviation: 0.3}}`."""
     if isinstance(spec, Distribution):
         return spec
     if not isinstance(spec, Mapping):
         return Constant(spec)
     if len(spec) != 1:
         raise BadArgument(f"a distribution has one name, not {len(spec)}", "as in {uniform: [1.05, 2.5]}")
-    ((name, given),) = spec.items()
+    ((name, parameters),) = spec.items()
     if name not in DISTRIBUTIONS:
         raise UnknownName.of("distribution", str(name), DISTRIBUTIONS, f"there are {', '.join(DISTRIBUTIONS)}")
     kind: Any = DISTRIBUTIONS[name]
     known = [each.name for each in fields(kind)]
-    if isinstance(given, Mapping):
-        for key in given:
+    if isinstance(parameters, Mapping):
+        for key in parameters:
             if key not in known:
                 raise UnknownName.of(f"parameter of {name}", str(key), known, f"it has {', '.join(known)}")
-        named = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+        named = {key: tuple(value) if isinstance(value, list) else value for key, value in parameters.items()}
         positional: tuple[Any, ...] = ()
     else:
-        many = isinstance(given, Sequence) and not isinstance(given, str)
-        values: tuple[Any, ...] = tuple(given) if many else (given,)  # type: ignore[arg-type]
+        many = isinstance(parameters, Sequence) and not isinstance(parameters, str)
+        values: tuple[Any, ...] = tuple(parameters) if many else (parameters,)  # type: ignore[arg-type]
         positional, named = ((values,) if kind is Choice else values), {}
     try:
         made: Distribution = kind(*positional, **named)
     except TypeError:
-        raise BadArgument(f"'{given}' does not fit {name}", f"it has {', '.join(known)}, in this order") from None
+        raise BadArgument(f"'{parameters}' does not fit {name}", f"it has {', '.join(known)}, in this order") from None
     return made
 
 
@@ -216,7 +216,7 @@ def _check_bounds(low: float, high: float) -> None:
 
 
 def _check_likely(it: Distribution, mean: float, deviation: float, low: float | None, high: float | None) -> None:
-    """Drawing again until a value fits takes forever where hardly one does."""
+    """Refuse bounds that almost no draw meets: redrawing would take forever."""
     bottom = -math.inf if low is None else finite("low", low)
     top = math.inf if high is None else finite("high", high)
     if bottom > top:
@@ -227,11 +227,11 @@ def _check_likely(it: Distribution, mean: float, deviation: float, low: float | 
         ends = [math.erf((end - mean) / (deviation * math.sqrt(2))) for end in (bottom, top)]
         share = (ends[1] - ends[0]) / 2
     if share < _LEAST_SHARE:
-        raise BadArgument(f"hardly a value is within the bounds of {it}", "widen the bounds or move the middle")
+        raise BadArgument(f"almost no value is within the bounds of {it}", "widen the bounds or move the middle")
 
 
-def _within(draw: Any, count: int, low: float | None, high: float | None) -> Floats:
-    """The first `count` values of `draw` that are within bounds, in the order they come."""
+def _draw_within(draw: Any, count: int, low: float | None, high: float | None) -> Floats:
+    """Return the first `count` values of `draw` within the bounds, in order."""
     if low is None and high is None:
         return np.asarray(draw(count))
     bottom, top = (-math.inf if low is None else low), (math.inf if high is None else high)

@@ -1,4 +1,4 @@
-"""A path out of the past: a historical series, sampled at the steps of a run."""
+"""Price path from a historical series, sampled at the steps of a run."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 
 from mayavi.errors import BadArgument, BadSeries
-from mayavi.markets.moments import say_duration, say_time, to_seconds
 from mayavi.markets.process import Floats, PriceProcess
 from mayavi.markets.series import Series
+from mayavi.markets.timestamps import say_duration, say_time, to_seconds
 from mayavi.numerics.parameters import finite
 
 Fill = Literal["error", "hold", "linear"]
@@ -18,13 +18,13 @@ Fill = Literal["error", "hold", "linear"]
 
 @dataclass(frozen=True, slots=True)
 class HistoricalPath(PriceProcess):
-    """The prices of `series` from the moment `begin` on, by default its first.
+    """Prices of `series` from the time `begin` on, by default its first.
 
-    The price at a step is the last one known by then; nothing is averaged and nothing taken from later. `anchored`
-    scales the path to begin at the start asked for; otherwise it holds the file's own prices, whatever the start.
+    The price at a step is the last one known by then: no averages, no look-ahead. `anchored` scales the path to the
+    given start; otherwise it keeps the file's prices, whatever the start.
 
-    Where the series has no price for more than `max_gap` times its usual spacing, within the steps asked for, that is
-    an error, unless `fill` says to "hold" the last price or to go "linear" to the next.
+    A gap longer than `max_gap` times the usual spacing is an error, unless `fill` is "hold" (the last price) or
+    "linear".
     """
 
     series: Series
@@ -37,7 +37,7 @@ class HistoricalPath(PriceProcess):
         if not isinstance(self.series, Series):
             raise BadArgument(f"'{self.series}' is not a series", "Series.read(path) makes one of a file")
         if self.fill not in ("error", "hold", "linear"):
-            raise BadArgument(f"fill '{self.fill}' is nothing known", "choose 'error', 'hold' or 'linear'")
+            raise BadArgument(f"unknown fill '{self.fill}'", "choose 'error', 'hold' or 'linear'")
         if finite("max_gap", self.max_gap) < 1:
             raise BadArgument(
                 f"max_gap '{self.max_gap}' is less than 1", "it is a multiple of the usual spacing: 3, say"
@@ -45,7 +45,7 @@ class HistoricalPath(PriceProcess):
         self._begin()
 
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
-        """The series at the steps, whatever the shocks."""
+        """Return the series at the steps; the shocks are ignored."""
         del rng
         times, prices = self.series.times, self.series.prices
         begin = self._begin()
@@ -82,13 +82,13 @@ class HistoricalPath(PriceProcess):
             raise BadArgument(f"begin '{self.begin}' is no time", "write it as 2023-03-11T07:00:00Z") from None
         if not times[0] <= begin < times[-1]:
             raise BadSeries(
-                f"'{file}' knows nothing of {say_time(begin)}",
+                f"'{file}' has no price at {say_time(begin)}",
                 f"begin between {say_time(times[0])} and {say_time(times[-1])}",
             )
         return begin
 
     def _gaps(self, first: int, end: float) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-        """Where, from the price `first` on and before `end`, it takes too long until the next one."""
+        """Return where, from the price `first` up to `end`, the next price is too far away."""
         series = self.series
         waits = np.diff(series.times)
         usual = series.usual_spacing

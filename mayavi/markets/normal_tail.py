@@ -1,6 +1,6 @@
-"""How likely a standard normal is to exceed a number, and the number it exceeds with a given chance.
+"""Upper tail and upper quantile of the standard normal distribution.
 
-Additions, multiplications and divisions alone, so that results are the same on every machine.
+Uses only additions, multiplications and divisions, so results are the same on every machine.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from mayavi.numerics import portable
 
 _DENSITY_AT_ZERO = 0.3989422804014327  # 1 / √(2π)
 _TERMS = 50
-_FAR = 3.0  # beyond, the continued fraction is exact to the last digits; below, the series is
+_FAR = 3.0  # the continued fraction is accurate above, the series below
 
 
 def upper_tail(x: ArrayLike) -> Floats:
-    """The chance that a standard normal is greater than each of `x`, to about 14 digits."""
+    """Return the probability that a standard normal exceeds each of `x`, to about 14 digits."""
     shape = np.shape(x)
     values = np.atleast_1d(np.asarray(x, dtype=np.float64))
     if (values > _FAR).all():
@@ -32,7 +32,7 @@ def upper_tail(x: ArrayLike) -> Floats:
 
 
 def _far_tail(values: Floats) -> Floats:
-    """The density over a continued fraction."""
+    """Density over a continued fraction."""
     fraction = values.copy()
     for term in range(_TERMS, 0, -1):
         np.divide(float(term), fraction, out=fraction)
@@ -42,7 +42,7 @@ def _far_tail(values: Floats) -> Floats:
 
 
 def _near_tail(values: Floats) -> Floats:
-    """A half less the density times a series."""
+    """One half minus the density times a series."""
     square = values * values
     term, total = values.copy(), values.copy()
     for odd in range(3, 2 * _TERMS, 2):
@@ -59,13 +59,13 @@ def _density(values: Floats) -> Floats:
 
 
 @lru_cache(maxsize=256)
-def upper_quantile(chance: float) -> float:
-    """The number that a standard normal exceeds with `chance`, from 1e-12 to a half."""
-    if not 1e-12 <= chance <= 0.5:
-        raise BadArgument(f"the chance '{chance}' is out of range", "from 1e-12 to a half")
+def upper_quantile(probability: float) -> float:
+    """Return the number a standard normal exceeds with the given probability, from 1e-12 to a half."""
+    if not 1e-12 <= probability <= 0.5:
+        raise BadArgument(f"the probability '{probability}' is out of range", "from 1e-12 to a half")
     low, high = 0.0, 7.2
     while True:
         middle = 0.5 * (low + high)
         if middle in (low, high):
             return middle
-        low, high = (middle, high) if float(upper_tail(middle)) > chance else (low, middle)
+        low, high = (middle, high) if float(upper_tail(middle)) > probability else (low, middle)

@@ -1,4 +1,4 @@
-"""The prices of a whole run: one path a symbol, as floats and as the integers a feed would say."""
+"""Price paths of a run: one per symbol, as floats and as a feed's integers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mayavi.numerics.parameters import above_zero, whole
 from mayavi.numerics.streams import stream
 
 E8 = 10**8
-_CLEAR = 2.0**39  # below, the last place of a product is a ten-thousandth or less
+_CLEAR = 2.0**39  # below, the last place of a product is at most a ten-thousandth
 
 
 class PricePaths(Mapping[str, Floats]):
-    """Symbol → prices in dollars at step 0, 1, … `steps`. The arrays cannot be written to.
+    """Symbol → prices in USD at step 0, 1, … `steps`. The arrays are read-only.
 
-    `usd_e8` gives the exact integer with eight decimals that a feed posts.
+    `usd_e8` gives the exact integer with 8 decimals that a feed posts.
     """
 
     def __init__(self, paths: Mapping[str, Floats], step_seconds: float) -> None:
@@ -38,8 +38,8 @@ class PricePaths(Mapping[str, Floats]):
             self._check(symbol, path)
         lengths = {symbol: len(path) for symbol, path in self._paths.items()}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{symbol} {length}" for symbol, length in lengths.items())
-            raise BadArgument(f"the paths differ in length: {told}", "every symbol has a price at every step")
+            lengths_text = ", ".join(f"{symbol} {length}" for symbol, length in lengths.items())
+            raise BadArgument(f"the paths differ in length: {lengths_text}", "every symbol has a price at every step")
         self.steps = next(iter(lengths.values())) - 1
 
     @classmethod
@@ -53,10 +53,10 @@ class PricePaths(Mapping[str, Floats]):
         seed: int,
         correlation: Correlation | None = None,
     ) -> Self:
-        """One path for each of `processes`, from the price in `start_usd`.
+        """Draw one path for each of `processes`, from the prices in `start_usd`.
 
-        A symbol's chance follows from `seed` and its name, so another symbol more or less changes no path but
-        those it is correlated with, and their order changes none.
+        A symbol's RNG follows from `seed` and its name, so adding or removing symbols changes no path except those
+        correlated with them, and their order changes none.
         """
         whole("steps", steps, 1, "a path has at least one step")
         above_zero("step_seconds", step_seconds, "time goes forward")
@@ -66,10 +66,10 @@ class PricePaths(Mapping[str, Floats]):
             for symbol in correlation.symbols:
                 if symbol in processes and not processes[symbol].diffuses:
                     raise BadArgument(
-                        f"{symbol} is correlated, but no chance moves {_named(processes[symbol])}",
+                        f"{symbol} is correlated, but {_type_name(processes[symbol])} has no random shocks",
                         "correlate those that diffuse, such as GeometricBrownianMotion",
                     )
-            shocks = correlation.applied(shocks)
+            shocks = correlation.apply(shocks)
         paths: dict[str, Floats] = {}
         for symbol in streams:
             if symbol not in start_usd:
@@ -79,14 +79,14 @@ class PricePaths(Mapping[str, Floats]):
         return cls(paths, step_seconds)
 
     def usd(self, symbol: str, step: int) -> float:
-        """The price of one whole `symbol` at `step`, in dollars."""
+        """Return the price of one whole `symbol` at `step`, in USD."""
         path = self[symbol]
         if not 0 <= step <= self.steps:
             raise BadArgument(f"there is no step '{step}' in these prices", f"they run from step 0 to {self.steps}")
         return float(path[step])
 
     def usd_e8(self, symbol: str, step: int) -> int:
-        """The same with eight decimals: the float as it stands, rounded once to the nearest integer, halves to even."""
+        """Return the price with 8 decimals: the exact float rounded once, half to even."""
         return to_usd_e8(self.usd(symbol, step))
 
     def __getitem__(self, symbol: str) -> Floats:
@@ -118,7 +118,7 @@ class PricePaths(Mapping[str, Floats]):
 
 
 def to_usd_e8(price_usd: float) -> int:
-    """The integer with eight decimals nearest to the float as it stands: no product is rounded before."""
+    """Return the integer with 8 decimals nearest to the exact float, without intermediate rounding."""
     numerator, denominator = float(price_usd).as_integer_ratio()
     whole_part, rest = divmod(numerator * E8, denominator)
     doubled = 2 * rest
@@ -126,9 +126,9 @@ def to_usd_e8(price_usd: float) -> int:
 
 
 def all_to_usd_e8(prices_usd: Floats) -> NDArray[np.int64]:
-    """`to_usd_e8` of each.
+    """Vectorised `to_usd_e8`.
 
-    A product is off by half a unit of its last place at most, which decides only where it lies near the middle of two.
+    A product is off by at most half a unit in its last place, which matters only near the middle of two integers.
     """
     products = prices_usd * E8
     nearest = np.rint(products)
@@ -140,9 +140,9 @@ def all_to_usd_e8(prices_usd: Floats) -> NDArray[np.int64]:
 
 
 def from_usd_e8(price_usd_e8: int) -> float:
-    """The float nearest to an integer with eight decimals. `to_usd_e8` gives it back, up to 90 million dollars."""
+    """Return the float nearest to an integer with 8 decimals. `to_usd_e8` inverts it up to 90 million dollars."""
     return price_usd_e8 / E8
 
 
-def _named(process: PriceProcess) -> str:
+def _type_name(process: PriceProcess) -> str:
     return type(process).__name__

@@ -1,4 +1,4 @@
-"""What a price process is: from a start, a path of one value a step."""
+"""Interface of price processes."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from mayavi.numerics.parameters import above_zero, whole
 Floats = NDArray[np.float64]
 
 SECONDS_PER_YEAR = 365 * 86_400
-"""Volatilities, drifts and rates are per year of 365 days, as lending protocols count."""
+"""Volatilities, drifts and rates are per year of 365 days, as in lending protocols."""
 
 
 class PriceProcess(ABC):
-    """How a price moves. A process holds parameters and nothing else; the same one can draw any number of paths.
+    """Price process. Stateless: holds only parameters, so it can draw any number of paths.
 
-    A subclass says `driven`, and `diffuses` where standard normal shocks move it.
+    A subclass implements `driven`, and `diffuses` if standard normal shocks move it.
     """
 
     @property
     def diffuses(self) -> bool:
-        """Whether the shocks matter: only then can it be correlated with another."""
+        """Whether the shocks matter; only then can it be correlated with another process."""
         return False
 
     def path(self, start: float, steps: int, step_seconds: float, rng: np.random.Generator) -> Floats:
-        """`steps` + 1 prices, the first being `start`; `rng` is the only source of chance, and moves on.
+        """Draw `steps` + 1 prices, the first being `start`; `rng` is the only source of randomness and advances.
 
         A longer path from a generator in the same state begins with the shorter one.
         """
@@ -38,7 +38,8 @@ class PriceProcess(ABC):
 
     @abstractmethod
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
-        """The path along given standard normal `shocks`, one a step; further chance, such as jumps, comes from `rng`.
+        """Return the path driven by standard normal `shocks`, one per step; other randomness, such as jumps, uses
+        `rng`.
 
-        Correlated processes get correlated shocks here.
+        Correlated processes receive correlated shocks.
         """

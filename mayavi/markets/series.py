@@ -1,4 +1,4 @@
-"""A historical series of prices, read from a file and checked row by row before anything is made of it."""
+"""Historical price series, read from a file and checked row by row."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, BadSeries
-from mayavi.markets.moments import say_time, to_seconds
 from mayavi.markets.process import SECONDS_PER_YEAR, Floats
 from mayavi.markets.table_file import Table, parse_table, read_table
+from mayavi.markets.timestamps import say_time, to_seconds
 from mayavi.numerics import portable
 from mayavi.numerics.parameters import whole
 
@@ -24,9 +24,9 @@ Order = Literal["ascending", "descending", "either"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """Prices at moments, in order of time: `times` in seconds since 1970, each later than the one before.
+    """Prices at strictly increasing Unix times.
 
-    `places` says where in `file` each stood, so that what is wrong with it can be found.
+    `places` holds the row of each price in `file`, for error messages.
     """
 
     file: str
@@ -47,11 +47,11 @@ class Series:
         skip_blank: bool = False,
         keep_last: bool = False,
     ) -> Self:
-        """The series in a CSV, Parquet or JSON file, whose columns are found by name unless given.
+        """Read a CSV, Parquet or JSON file; columns are found by name unless given.
 
-        `order="descending"` is for files from new to old, "either" takes the order it finds. `decimals` is for integers
-        with so many decimals, as feeds answer. `skip_blank` leaves out rows without a price, `keep_last` all but the
-        last of those at one moment. Whatever else is wrong is a `BadSeries`, with the line.
+        `order="descending"` is for files from new to old, "either" accepts both. `decimals` is for fixed-point integers
+        such as feed answers. `skip_blank` drops rows without a price, `keep_last` all but the last of those at one
+        time. Raises `BadSeries`, with the line, for anything else that is wrong.
         """
         table = read_table(Path(path), time_column, price_column)
         return cls.of_table(table, order, decimals, skip_blank, keep_last)
@@ -69,7 +69,7 @@ class Series:
         skip_blank: bool = False,
         keep_last: bool = False,
     ) -> Self:
-        """The same of CSV or JSON text; errors call it `name`."""
+        """Parse CSV or JSON text as `read` does; errors call it `name`."""
         table = parse_table(text, name, time_column, price_column)
         return cls.of_table(table, order, decimals, skip_blank, keep_last)
 
@@ -83,9 +83,9 @@ class Series:
         keep_last: bool = False,
         any_sign: bool = False,
     ) -> Self:
-        """The same of rows that were read before; `any_sign` is for rates, which may be zero or negative."""
+        """Build from rows already read; `any_sign` is for rates, which may be zero or negative."""
         if order not in ("ascending", "descending", "either"):
-            raise BadArgument(f"order '{order}' is nothing known", "choose 'ascending', 'descending' or 'either'")
+            raise BadArgument(f"unknown order '{order}'", "choose 'ascending', 'descending' or 'either'")
         if decimals is not None:
             whole("decimals", decimals, 0, "Chainlink's answers in dollars have 8")
         if decimals is None and table.price_column.strip().casefold() == "answer":
@@ -97,9 +97,9 @@ class Series:
 
     @classmethod
     def chainlink(cls, path: str | PathLike[str], *, decimals: int = 8) -> Self:
-        """A file of a Chainlink feed's rounds, from new to old, as `getRoundData` answers.
+        """Read a file of a Chainlink feed's rounds, from new to old, as `getRoundData` returns them.
 
-        Rounds without an answer (time and answer zero) are left out; of two rounds at one time the later stands.
+        Rounds without an answer (time and answer zero) are dropped; of two rounds at one time the later one is kept.
         """
         table = read_table(Path(path), None, "answer")
         rows = [row for row in table.rows if not (str(row[1]).strip() == "0" and str(row[2]).strip() == "0")]
@@ -143,18 +143,18 @@ class Series:
         if (steps <= 0).all() and (steps < 0).any():
             runs, hint = ("old to new", "ascending") if backwards else ("new to old", "descending")
             raise BadSeries(f"'{self.file}' runs from {runs}", f"say order='{hint}'")
-        # the place to look at is the one that comes later in the file
+        # report the row that comes later in the file
         at = int(np.flatnonzero(steps <= 0)[-1 if backwards else 0])
         this, before = (at, at + 1) if backwards else (at + 1, at)
         where = f"'{self.file}', {self.place} {self.places[this]}"
-        told = say_time(self.times[this])
+        time = say_time(self.times[this])
         if steps[at] == 0:
             raise BadSeries(
-                f"{where}: {told} is the time of {self.place} {self.places[before]} too",
+                f"{where}: {time} is the time of {self.place} {self.places[before]} too",
                 "remove one of them, or say keep_last=True",
             )
         raise BadSeries(
-            f"{where}: {told} comes after {say_time(self.times[before])} in {self.place} {self.places[before]}",
+            f"{where}: {time} comes after {say_time(self.times[before])} in {self.place} {self.places[before]}",
             f"sort the {self.place}s by time",
         )
 
@@ -163,12 +163,12 @@ class Series:
 
     @property
     def usual_spacing(self) -> float:
-        """Seconds between a price and the next, as a rule: the median."""
+        """Median seconds between prices."""
         return float(np.median(np.diff(self.times)))
 
     @property
     def volatility(self) -> float:
-        """The volatility per year that a geometric Brownian motion needs to move as this series did."""
+        """Yearly volatility of the geometric Brownian motion that fits the series."""
         returns = np.diff(portable.log(self.prices))
         if len(returns) < 2:
             raise BadArgument(f"'{self.file}' has two prices, too few for a volatility", "three are the least")
@@ -188,21 +188,21 @@ def _time(table: Table, place: int, time: object) -> float:
     try:
         return to_seconds(time)
     except (ValueError, OverflowError):
-        told = "there is no time" if time is None or not str(time).strip() else f"'{time}' is no time"
+        problem = "there is no time" if time is None or not str(time).strip() else f"'{time}' is no time"
         raise BadSeries(
-            f"'{table.file}', {table.place} {place}: {told} in column '{table.time_column}'",
+            f"'{table.file}', {table.place} {place}: {problem} in column '{table.time_column}'",
             "write it as 2023-03-11T07:00:00Z, or in seconds since 1970",
         ) from None
 
 
 def _price(table: Table, place: int, price: object, decimals: int | None, any_sign: bool = False) -> float:
-    def refuse(told: str, hint: str) -> NoReturn:
-        raise BadSeries(f"'{table.file}', {table.place} {place}: {told} in column '{table.price_column}'", hint)
+    def refuse(problem: str, hint: str) -> NoReturn:
+        raise BadSeries(f"'{table.file}', {table.place} {place}: {problem} in column '{table.price_column}'", hint)
 
     if _is_blank(price):
         refuse("there is no price", "fill it in, remove the line, or say skip_blank=True")
     if decimals is not None and isinstance(price, float) and price.is_integer():
-        price = int(price)  # as Parquet keeps large integers
+        price = int(price)  # large integers in Parquet
     text = str(price).strip()
     try:
         if isinstance(price, bool) or "_" in text:
@@ -210,7 +210,7 @@ def _price(table: Table, place: int, price: object, decimals: int | None, any_si
         if decimals is None:
             number = float(text)
         elif "." in text or "e" in text.lower():
-            refuse(f"'{text}' is no integer", "leave decimals out where prices are written with a point")
+            refuse(f"'{text}' is not an integer", "leave decimals out where prices are written with a point")
         else:
             number = int(text) / 10**decimals  # rounded once
     except (ValueError, OverflowError):

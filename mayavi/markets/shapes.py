@@ -1,4 +1,4 @@
-"""Prices that move as somebody says: constant, a step, a ramp, waypoints; before and after it any other process."""
+"""Scripted price paths: constant, step, ramp, waypoints; with other processes before and after."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from mayavi.numerics.parameters import above_zero, finite, whole
 
 @dataclass(frozen=True, slots=True)
 class Constant(PriceProcess):
-    """The price stays where it starts."""
+    """Constant price."""
 
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
-        """The start, again and again."""
+        """Return the start price at every step; the shocks are ignored."""
         del step_seconds, rng
         return np.full(len(shocks) + 1, start)
 
 
 @dataclass(frozen=True, slots=True)
 class Step(PriceProcess):
-    """At step `at` the price leaps by `size`, -0.25 being minus 25 %, or `to` a price.
+    """Jump of the price at step `at` by `size` (-0.25 is minus 25 %) or `to` a price.
 
-    Until there it follows `before`, from there `then`. The leap comes on top of what `before` does in that step: the
-    price at `at` is the first after it. At 0, the path does not begin at the start but after the leap.
+    The path follows `before` up to the jump and `then` after it. The jump adds to what `before` does in that step: the
+    price at `at` is the first after it. With `at` 0 the path starts after the jump.
     """
 
     at: int
@@ -43,22 +43,22 @@ class Step(PriceProcess):
 
     @property
     def diffuses(self) -> bool:
-        """Whether what comes before or after does."""
+        """Whether `before` or `then` does."""
         return self.before.diffuses or self.then.diffuses
 
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
-        """The path of `before`, the leap, the path of `then`."""
+        """Return the path of `before`, the jump, then the path of `then`."""
         _check_reached("step", "at", self.at, len(shocks))
         first, second = rng.spawn(2)
         before = self.before.driven(start, shocks[: self.at], step_seconds, first)
-        leapt = _moved(float(before[-1]), self.size, self.to)
-        after = self.then.driven(leapt, shocks[self.at :], step_seconds, second)
+        jumped = _moved(float(before[-1]), self.size, self.to)
+        after = self.then.driven(jumped, shocks[self.at :], step_seconds, second)
         return np.concatenate((before[:-1], after))
 
 
 @dataclass(frozen=True, slots=True)
 class Ramp(PriceProcess):
-    """From step `begin` to step `end` the price moves evenly, by `size` in all or `to` a price; then as `then` says."""
+    """Even move from step `begin` to step `end`, by `size` in total or `to` a price; `then` follows."""
 
     begin: int
     end: int
@@ -79,11 +79,11 @@ class Ramp(PriceProcess):
 
     @property
     def diffuses(self) -> bool:
-        """Whether what comes before or after does."""
+        """Whether `before` or `then` does."""
         return self.before.diffuses or self.then.diffuses
 
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
-        """The path of `before`, the ramp, the path of `then`."""
+        """Return the path of `before`, the ramp, then the path of `then`."""
         _check_reached("ramp", "end", self.end, len(shocks))
         first, second = rng.spawn(2)
         before = self.before.driven(start, shocks[: self.begin], step_seconds, first)
@@ -96,9 +96,9 @@ class Ramp(PriceProcess):
 
 @dataclass(frozen=True, slots=True)
 class Waypoints(PriceProcess):
-    """The price at given steps, as multiples of the start: ((12, 0.9), (24, 0.88)); after the last it stays there.
+    """Prices at given steps as multiples of the start, ((12, 0.9), (24, 0.88)); constant after the last.
 
-    `between` them it holds the last one, or moves evenly with "linear".
+    `between` them the price holds the last one, or moves evenly with "linear".
     """
 
     points: tuple[tuple[int, float], ...]
@@ -117,10 +117,10 @@ class Waypoints(PriceProcess):
                 )
             last = step
         if self.between not in ("hold", "linear"):
-            raise BadArgument(f"between waypoints '{self.between}' is nothing known", "choose 'hold' or 'linear'")
+            raise BadArgument(f"unknown interpolation '{self.between}' between waypoints", "choose 'hold' or 'linear'")
 
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
-        """The waypoints, whatever the shocks."""
+        """Return the waypoint path; the shocks are ignored."""
         del step_seconds, rng
         _check_reached("last waypoint", "step", self.points[-1][0], len(shocks))
         steps = np.array([0, *(step for step, _ in self.points)])

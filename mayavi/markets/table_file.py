@@ -1,4 +1,4 @@
-"""Columns of a file of rows, found by name: CSV, Parquet or JSON. What the values mean is not decided here."""
+"""Read columns by name from CSV, Parquet or JSON files, without interpreting values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = tuple[int, object, object]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of place, time and price as the file holds them; a place is a `line`, a `row` or a `record`, from 1 on."""
+    """Place, time and price of each row; a place is a `line`, `row` or `record`, counted from 1."""
 
     file: str
     place: str
@@ -36,7 +36,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class AllColumns:
-    """Every column of a file, as the file holds it; `places` has the line or row of each value."""
+    """All columns of a file; `places` has the line or row of each value."""
 
     file: str
     place: str
@@ -45,14 +45,14 @@ class AllColumns:
     rows: list[Sequence[object]]
 
     def table(self, time_column: str, price_column: str) -> Table:
-        """Two of the columns."""
+        """Return two of the columns as a table."""
         time, price = self.names.index(time_column), self.names.index(price_column)
         rows = [(place, row[time], row[price]) for place, row in zip(self.places, self.rows, strict=True)]
         return Table(self.file, self.place, time_column, price_column, rows)
 
 
 def read_table(path: Path, time_column: str | None, price_column: str | None) -> Table:
-    """Time and price of every row of the file `path`."""
+    """Read time and price of every row of the file `path`."""
     kind = _kind(path, (".csv", ".parquet", ".json"))
     with _reading(path):
         if kind == ".parquet":
@@ -61,7 +61,7 @@ def read_table(path: Path, time_column: str | None, price_column: str | None) ->
 
 
 def read_all(path: Path) -> AllColumns:
-    """The whole of a CSV or Parquet file."""
+    """Read all columns of a CSV or Parquet file."""
     kind = _kind(path, (".csv", ".parquet"))
     with _reading(path):
         if kind == ".csv":
@@ -81,7 +81,7 @@ def _kind(path: Path, kinds: tuple[str, ...]) -> str:
     kind = path.suffix.lower()
     if kind not in kinds:
         wanted = ", ".join(kinds[:-1]) + f" or {kinds[-1]}"
-        raise BadSeries(f"'{path}' is no file of prices that can be read", f"give a {wanted} file")
+        raise BadSeries(f"'{path}' is not a readable price file", f"give a {wanted} file")
     if path.is_dir():
         raise BadSeries(f"'{path}' is a folder", "give the file of prices in it")
     return kind
@@ -103,7 +103,7 @@ def _reading(path: Path) -> Iterator[None]:
 def parse_table(
     text: str, name: str, time_column: str | None, price_column: str | None, is_json: bool | None = None
 ) -> Table:
-    """The same of CSV or JSON text, which errors call `name`."""
+    """Parse CSV or JSON text; errors call it `name`."""
     if is_json is None:
         is_json = text.lstrip()[:1] in ("[", "{")
     return (_parse_json if is_json else _parse_csv)(text, name, time_column, price_column)
@@ -119,7 +119,7 @@ def _parse_csv(text: str, file: str, time_column: str | None, price_column: str 
 def _split_csv(
     text: str, file: str, check_names: Callable[[list[str]], object] = lambda names: None
 ) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The names of the columns, and the fields of every line with its number; bad names are told before bad lines."""
+    """Return the column names, and the fields of every line with its number; checks names before lines."""
     text = text.removeprefix("\ufeff")
     separator = max(",;\t", key=text.partition("\n")[0].count)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -133,19 +133,19 @@ def _split_csv(
             if len(fields) != len(names):
                 raise BadSeries(
                     f"'{file}', line {lines.line_num}: {len(fields)} fields where the header has {len(names)}",
-                    "the line is cut or has a separator too many: mend or remove it",
+                    "the line is cut or has a separator too many: fix or remove it",
                 )
             numbered.append((lines.line_num, fields))
     except csv.Error as error:
-        raise BadSeries(f"'{file}', line {lines.line_num}: {error}", "mend or remove the line") from None
+        raise BadSeries(f"'{file}', line {lines.line_num}: {error}", "fix or remove the line") from None
     return names, numbered
 
 
 @contextmanager
 def _parquet(path: Path) -> Iterator[DuckDBPyConnection]:
-    import duckdb  # only Parquet pays for it
+    import duckdb  # imported only for Parquet
 
-    path.open("rb").close()  # what is missing is told as it is for other files
+    path.open("rb").close()  # raises the same error for a missing file
     with duckdb.connect() as database:
         try:
             yield database
@@ -155,7 +155,7 @@ def _parquet(path: Path) -> Iterator[DuckDBPyConnection]:
 
 
 def _read_parquet(path: Path, time_column: str | None, price_column: str | None) -> Table:
-    source = [escape(str(path))]  # a name is no pattern
+    source = [escape(str(path))]  # a file name is not a glob pattern
     with _parquet(path) as database:
         described = database.execute("describe select * from read_parquet(?)", source).fetchall()
         names, types = [str(each[0]) for each in described], [str(each[1]) for each in described]
@@ -172,7 +172,7 @@ def _quoted(name: str) -> str:
 
 
 def _seconds(name: str, kind: str) -> str:
-    """The column in SQL, a time as seconds since 1970."""
+    """Return the SQL of a column, a time as Unix seconds."""
     return f"epoch({_quoted(name)})" if kind.startswith(("TIMESTAMP", "DATE")) else _quoted(name)
 
 
@@ -188,7 +188,7 @@ def _parse_json(text: str, file: str, time_column: str | None, price_column: str
         )
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict):
-            raise BadSeries(f"'{file}', record {number}: '{record}' is no record", 'as in {"time": …, "close": …}')
+            raise BadSeries(f"'{file}', record {number}: '{record}' is not a record", 'as in {"time": …, "close": …}')
     names = [str(name) for name in records[0]] if records else []
     at_time, at_price = _columns(file, names, time_column, price_column)
     time, price = names[at_time], names[at_price]

@@ -1,4 +1,4 @@
-"""What an adapter is given, checked before anything is done with it."""
+"""Checks of adapter arguments: forks, contracts, addresses and amounts."""
 
 from __future__ import annotations
 
@@ -26,18 +26,22 @@ def require_fork(fork: object, adapter: str) -> None:
     if not isinstance(fork, Fork):
         name = fork if isinstance(fork, str) else "ethereum"
         raise UsageError(
-            f"{fork!r} is no fork for {adapter} to stand on", f'open one first: `fork = Fork.replica("{name}")`'
+            f"{fork!r} is not a fork, which {adapter} needs", f'open one first: `fork = Fork.replica("{name}")`'
         )
 
 
-def require_contract(fork: Fork, given: AddressLike, what: str, *questions: Callable[[], Any]) -> None:
-    """Raise unless a contract stands at `given` and answers `questions`, which nothing but a `what` does.
+def require_contract(fork: Fork, contract: AddressLike, what: str, *questions: Callable[[], Any]) -> None:
+    """Raise unless `contract` has code and answers `questions`, the views of a `what`.
 
-    State that this world never learned proves nothing, so it is no reason to refuse.
+    Missing state (a recorded world that never read the contract) passes: it proves nothing.
     """
-    name = given if isinstance(given, str) and given[:2] not in ("0x", "0X") else fork.name(fork.address_of(given))
+    name = (
+        contract
+        if isinstance(contract, str) and contract[:2] not in ("0x", "0X")
+        else fork.name(fork.address_of(contract))
+    )
     try:
-        if not fork.code(given):
+        if not fork.code(contract):
             raise NoCode(f"no contract stands at {name}", f"check the address and the chain of the {what}")
         for question in questions:
             question()
@@ -50,7 +54,10 @@ def require_contract(fork: Fork, given: AddressLike, what: str, *questions: Call
 
 
 def address_on(fork: Fork, who: Any) -> bytes:
-    """The address of somebody on `fork`: an address, a name, or an account object, which must be of this very fork."""
+    """Resolve an address, a label or an account object to an address.
+
+    Raises `UsageError` for an account object of another fork.
+    """
     if isinstance(who, str | bytes):
         return fork.address_of(who)
     home = getattr(who, "fork", None) or getattr(getattr(who, "market", None), "fork", None)
@@ -62,16 +69,16 @@ def address_on(fork: Fork, who: Any) -> bytes:
     return fork.address_of(getattr(who, "address", who))
 
 
-def above_zero(amount: int, action: str) -> int:
-    """`amount` as an integer; `ActionRefused` where it is zero."""
+def require_positive(amount: int, action: str) -> int:
+    """Return `amount` as an integer; raise `ActionRefused` if it is zero."""
     number = word(amount)
     if not number:
         raise ActionRefused(f"{action} of 0 does nothing", "give an amount above zero, in smallest units")
     return number
 
 
-def several(things: object, what: str) -> list[Any]:
-    """`things` as a list: of one address or account that was given alone, or of each of many."""
+def as_list(things: object, what: str) -> list[Any]:
+    """Return `things` as a list; a single address or account becomes a list of one."""
     if isinstance(things, str | bytes) or hasattr(things, "address"):
         return [things]
     if not isinstance(things, Iterable):
@@ -79,8 +86,15 @@ def several(things: object, what: str) -> list[Any]:
     return list(things)
 
 
+def amount_list(amounts: object) -> list[int]:
+    """Return `amounts` as a list; raise `BadArgument` for a single amount."""
+    if not isinstance(amounts, Iterable) or isinstance(amounts, str | bytes):
+        raise BadArgument(f"{amounts!r} are not several amounts", "give a list, or ask for one quote")
+    return list(amounts)
+
+
 def chain_name(fork: Fork) -> str:
-    """What people call the chain that `fork` stands on."""
+    """Return the name of the fork's chain, or `chain <id>` if the id is unknown."""
     try:
         return chain(fork.chain_id).name
     except UnknownName:

@@ -1,6 +1,6 @@
-"""What lending protocols say of an account that owes nothing."""
+"""Health factor shared by the lending protocols."""
 
 from __future__ import annotations
 
 NO_DEBT = 2**256 - 1
-"""The health factor of an account without debt, in wad: the largest integer there is."""
+"""Health factor of an account without debt, in wad: the largest uint256."""

@@ -1,24 +1,26 @@
-"""Reverts told again by those who know what was asked for."""
+"""Add the caller's context to a revert reason."""
 
 from __future__ import annotations
 
 from mayavi.errors import CallReverted
 
 
-def told(error: CallReverted, hint: str | None = None, *, what: str | None = None, said: str = "") -> CallReverted:
-    """`error` with another hint and, where `what` is given, with the message `<what> reverted: <reason>`.
+def with_context(
+    error: CallReverted, hint: str | None = None, *, what: str | None = None, meaning: str = ""
+) -> CallReverted:
+    """Return `error` with another hint and, given `what`, the message `<what> reverted: <reason>`.
 
-    `said` is what the reason means, where its own text is but a code.
+    `meaning` spells out a reason that is only a code.
     """
     message = error.message
     if what is not None:
         reason = error.reason.message if error.reason else "no reason given"
-        message = f"{what} reverted: {reason}" + (f", {said}" if said else "")
+        message = f"{what} reverted: {reason}" + (f", {meaning}" if meaning else "")
     return CallReverted(message, hint or error.hint, reason=error.reason, output=error.output, gas_used=error.gas_used)
 
 
-def text_of(error: CallReverted) -> str:
-    """The reason a contract gave: its text, the name of its error, or nothing."""
+def reason_text(error: CallReverted) -> str:
+    """Return the revert text, the name of the custom error, or an empty string."""
     if error.reason is None:
         return ""
     if error.reason.name == "Error" and error.reason.args:

@@ -1,4 +1,4 @@
-"""ERC-20 tokens as every adapter uses them: amounts that are checked before they are spent, approvals of exact size."""
+"""ERC-20 tokens: reads, checked transfers and approvals of exact size."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _DECIMALS = bytes.fromhex("313ce567")  # decimals()
 
 
 class Erc20:
-    """A token on a fork: a name of `fork.labels` or an address. Amounts are integers in its smallest unit.
+    """ERC-20 token on a fork, by label or address. Amounts are integers in its smallest unit.
 
-    Tokens that return nothing are as good as those that return true; one that returns false is an error. What an
-    account lacks is an `InsufficientBalance` or `InsufficientAllowance`: how much is there, and how much was needed.
+    Tokens that return nothing on success are accepted; a returned false is an error. `InsufficientBalance` and
+    `InsufficientAllowance` say how much there is and how much was needed.
     """
 
     def __init__(self, fork: Fork, token: AddressLike) -> None:
@@ -55,37 +55,37 @@ class Erc20:
 
     @cached_property
     def contract(self) -> Contract:
-        """The token as a contract."""
+        """ERC-20 contract of the token."""
         return self.fork.contract(self.address, _interface())
 
     @cached_property
     def symbol(self) -> str:
-        """Its name in `fork.labels`, else the symbol it gives itself, else its address."""
+        """Label of the token in `fork.labels`, else its own symbol, else its address."""
         name = self.fork.name(self.address)
         return name if not name.startswith("0x") else self._own_symbol() or name
 
     @cached_property
     def decimals(self) -> int:
-        """How many decimal places its smallest unit has."""
+        """Number of decimal places."""
         return self._read(_DECIMALS, "decimals")
 
     @property
     def total_supply(self) -> int:
-        """All of it that exists."""
+        """Total supply."""
         return self._read(_TOTAL_SUPPLY, "totalSupply")
 
     def balance_of(self, holder: AddressLike) -> int:
-        """What `holder` has."""
+        """Balance of `holder`."""
         place = self.fork.address_of(holder)
         return self._read(_BALANCE_OF + place, "balanceOf", place)
 
     def allowance(self, owner: AddressLike, spender: AddressLike) -> int:
-        """What `spender` may take from `owner`."""
+        """Amount that `spender` may take from `owner`."""
         places = self.fork.address_of(owner), self.fork.address_of(spender)
         return self._read(_ALLOWANCE + places[0] + _PADDING + places[1], "allowance", *places)
 
     def text(self, amount: int) -> str:
-        """`amount` for people: `1,700.25 USDC`."""
+        """Format `amount` with the symbol: `1,700.25 USDC`."""
         return f"{format_units(amount, self.decimals)} {self.symbol}"
 
     def require(self, holder: AddressLike, amount: int) -> None:
@@ -95,7 +95,7 @@ class Erc20:
             raise InsufficientBalance(
                 f"{self.fork.name(self.fork.address_of(holder))} has {self.text(balance)}, but {self.text(amount)}"
                 " are needed",
-                f"`fork.deal({self._spelled()}, holder, {amount})` gives an account exactly so much",
+                f"`fork.deal({self._literal()}, holder, {amount})` gives an account exactly so much",
             )
 
     def require_allowance(self, owner: AddressLike, spender: AddressLike, amount: int) -> None:
@@ -109,9 +109,9 @@ class Erc20:
             )
 
     def approve(self, spender: AddressLike, amount: int, *, sender: AddressLike) -> None:
-        """Let `spender` take exactly `amount` from `sender`; nothing is sent where that is so already.
+        """Set the allowance of `spender` to exactly `amount`; send nothing if it is that already.
 
-        An allowance that is not zero is taken back first, which USDT and a few others ask for.
+        A non-zero allowance is reset to zero first, as USDT and a few others require.
         """
         place, amount = self.fork.address_of(spender), word(amount)
         current = self.allowance(sender, place)
@@ -122,19 +122,19 @@ class Erc20:
         self._sent(self.contract.approve(place, amount, sender=sender), "approve")
 
     def transfer(self, receiver: AddressLike, amount: int, *, sender: AddressLike) -> Receipt:
-        """Send `amount` from `sender` to `receiver`."""
+        """Transfer `amount` from `sender` to `receiver`."""
         self.require(sender, word(amount))
         return self._sent(self.contract.transfer(self.fork.address_of(receiver), amount, sender=sender), "transfer")
 
     def transfer_from(self, owner: AddressLike, receiver: AddressLike, amount: int, *, sender: AddressLike) -> Receipt:
-        """Let `sender` send `amount` from `owner`, who must have allowed it, to `receiver`."""
+        """Transfer `amount` from `owner` to `receiver`, spending the allowance of `sender`."""
         self.require(owner, word(amount))
         self.require_allowance(owner, sender, amount)
         places = self.fork.address_of(owner), self.fork.address_of(receiver)
         return self._sent(self.contract.transferFrom(*places, amount, sender=sender), "transferFrom")
 
     def _read(self, data: bytes, name: str, *arguments: bytes) -> int:
-        """A number the token tells. Balances are read more often than anything else: past the contract object."""
+        """Read one number. Bypasses the contract object, because balances are the most frequent read."""
         try:
             output = self.fork.call(self.address, data)
         except CallReverted:
@@ -142,15 +142,15 @@ class Erc20:
         number = int.from_bytes(output)
         if len(output) == 32 and (number < 256 or name != "decimals"):
             return number
-        told: int = self.contract[name](*arguments)  # which says what is wrong
-        return told
+        result: int = self.contract[name](*arguments)  # raises a detailed error
+        return result
 
     def _sent(self, receipt: Receipt, function: str) -> Receipt:
         if receipt.output and not any(receipt.output):
             raise ActionRefused(f"{function} of {self.symbol} returned false", "the token refuses without a reason")
         return receipt
 
-    def _spelled(self) -> str:
+    def _literal(self) -> str:
         return f'"{self.symbol}"' if self.symbol in self.fork.labels else f'"{checksum(self.address)}"'
 
     def _own_symbol(self) -> str:
@@ -174,8 +174,8 @@ def require_balance(fork: Fork, token: AddressLike, holder: AddressLike, amount:
 
 
 @contextmanager
-def undone_on_failure(fork: Fork) -> Iterator[None]:
-    """Whatever fails inside leaves the fork exactly as it was before, nonces and approvals included."""
+def atomic(fork: Fork) -> Iterator[None]:
+    """Context manager that restores the fork, nonces and approvals included, if its body fails."""
     moment = fork.snapshot()
     try:
         yield
@@ -188,14 +188,14 @@ def undone_on_failure(fork: Fork) -> Iterator[None]:
 
 @contextmanager
 def spending(fork: Fork, token: AddressLike, spender: AddressLike, amount: int, sender: AddressLike) -> Iterator[Erc20]:
-    """Inside, `spender` may take `amount` of `token` from `sender`.
+    """Context manager in which `spender` may take `amount` of `token` from `sender`.
 
-    The balance is checked first. Where the allowance does not reach, exactly `amount` is approved, and what is left of
-    it at the end is taken back. Whatever fails inside leaves everything as it was, approvals and nonces included.
+    Checks the balance first. An allowance that is too small is raised to exactly `amount`; what is left of it is
+    revoked at the end. If the body fails, the fork is restored, approvals and nonces included.
     """
     asset = Erc20(fork, token)
     asset.require(sender, word(amount))
-    with undone_on_failure(fork):
+    with atomic(fork):
         approved = asset.allowance(sender, spender) < amount
         if approved:
             asset.approve(spender, amount, sender=sender)

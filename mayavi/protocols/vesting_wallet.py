@@ -1,4 +1,4 @@
-"""OpenZeppelin's VestingWallet: tokens that become its beneficiary's little by little, or all at once."""
+"""OpenZeppelin's VestingWallet: tokens released linearly or at a cliff."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mayavi.errors import ActionRefused
 from mayavi.evm.address import AddressLike, checksum
 from mayavi.evm.arguments import u64
-from mayavi.protocols.tokens import Erc20, undone_on_failure
+from mayavi.protocols.tokens import Erc20, atomic
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -24,11 +24,11 @@ _ABI = [
 
 
 class VestingWallet:
-    """A wallet by its address; `VestingWallet.place` puts one on a fork.
+    """VestingWallet by address; `VestingWallet.place` deploys one on a fork.
 
-    From `start`, over `duration` seconds, what it was given vests in a straight line. Whatever it receives later vests
-    as if it had been there from the beginning. A cliff is a duration of one second that ends at the cliff: with a
-    duration of zero the contract divides by it in the very second of the start, and answers nothing then.
+    Its balance vests linearly from `start` over `duration` seconds; tokens received later vest as if they had been
+    there from the start. A cliff is a duration of one second that ends at the cliff: with a duration of zero the
+    contract divides by zero in the second of the start.
     """
 
     def __init__(self, fork: Fork, wallet: AddressLike) -> None:
@@ -40,7 +40,7 @@ class VestingWallet:
     def place(
         cls, fork: Fork, at: AddressLike, *, beneficiary: AddressLike, start: int, duration: int
     ) -> VestingWallet:
-        """Put a wallet at `at`, which must be free: times are seconds, `start` since 1970."""
+        """Deploy a wallet at the unused address `at`; `start` is a Unix time, `duration` in seconds."""
         from mayavi.worlds.artifacts import ArtifactStore
 
         arguments = fork.address_of(beneficiary), u64(start, "start"), u64(duration, "duration")
@@ -49,40 +49,40 @@ class VestingWallet:
 
     @property
     def beneficiary(self) -> bytes:
-        """Who gets what is released."""
+        """Receiver of released tokens."""
         address: bytes = self.contract.beneficiary()
         return address
 
     @property
     def start(self) -> int:
-        """When vesting begins, in seconds since 1970."""
+        """Start of vesting, a Unix time."""
         return int(self.contract.start())
 
     @property
     def duration(self) -> int:
-        """How many seconds it takes."""
+        """Length of vesting in seconds."""
         return int(self.contract.duration())
 
     def vested(self, token: AddressLike, timestamp: int | None = None) -> int:
-        """What has vested of `token` until `timestamp`, or now, whether released or not."""
+        """Amount of `token` vested by `timestamp` (default: now), released or not."""
         when = self.fork.timestamp if timestamp is None else u64(timestamp, "timestamp")
         return int(self.contract.vestedAmount(self.fork.address_of(token), when))
 
     def released(self, token: AddressLike) -> int:
-        """What was released of `token` so far."""
+        """Amount of `token` released so far."""
         return int(self.contract.released(self.fork.address_of(token)))
 
     def releasable(self, token: AddressLike) -> int:
-        """What has vested of `token` and was not released yet."""
+        """Amount of `token` vested and not yet released."""
         return int(self.contract.releasable(self.fork.address_of(token)))
 
     def release(self, token: AddressLike, *, sender: AddressLike | None = None) -> int:
-        """Send what is releasable to the beneficiary, and give how much it was. Anybody may."""
+        """Release the releasable amount to the beneficiary and return it. Any account may call it."""
         place, amount = self.fork.address_of(token), self.releasable(token)
         if not amount:
             name = Erc20(self.fork, place).symbol
             raise ActionRefused(f"no {name} is releasable from {checksum(self.address)}", "`vested` tells when some is")
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             self.contract.release(place, sender=self.beneficiary if sender is None else self.fork.address_of(sender))
         return amount
 

@@ -1,1 +1,1 @@
-"""History run again on our EVM, and compared with what the chain says happened."""
+"""Replay of recorded chain history, compared with the chain's own results."""

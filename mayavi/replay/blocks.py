@@ -1,4 +1,4 @@
-"""`mayavi validate blocks`: real mainnet blocks, executed again, compared bit for bit."""
+"""`mayavi validate blocks`: execute real mainnet blocks and compare bit for bit."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from mayavi.evm.state import Block
 from mayavi.replay.case import (
     CaseError,
     ExpectedReceipt,
-    Stated,
+    JsonFields,
     block_numbers,
     read_block,
     read_bytecodes,
+    read_json_fields,
     read_pre_state,
     read_receipts,
-    read_stated,
 )
 
 MAINNET = 1
 BEFORE_STATUS = ("frontier", "homestead", "tangerine", "spurious_dragon")
 """Hard forks before Byzantium gave receipts a status."""
 WITH_REQUESTS = ("prague", "osaka", "amsterdam")
-"""Hard forks whose blocks end with calls that collect requests (EIP-7002, EIP-7251)."""
+"""Hard forks whose blocks end with system calls that collect requests (EIP-7002, EIP-7251)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not as the chain has it. `transaction` is None for a property of the whole block."""
+    """Difference from the chain. `transaction` is None for a property of the whole block."""
 
     field: str
     expected: str
@@ -44,13 +44,13 @@ class Difference:
         return f"{where}: {self.field}: expected {self.expected}, got {self.got}"
 
     def to_json(self) -> dict[str, Any]:
-        """The difference as plain data."""
+        """Return the difference as JSON data."""
         return {name: getattr(self, name) for name in ("transaction", "transaction_hash", "field", "expected", "got")}
 
 
 @dataclass(slots=True)
 class BlockReport:
-    """What came out of one block."""
+    """Result of one block."""
 
     number: int
     hardfork: str = "?"
@@ -65,11 +65,11 @@ class BlockReport:
 
     @property
     def exact(self) -> bool:
-        """Whether every transaction and the whole block are as the chain has them."""
+        """Whether every transaction and the whole block match the chain."""
         return self.first_difference is None
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain data."""
+        """Return the report as JSON data."""
         difference = self.first_difference.to_json() if self.first_difference else None
         return {
             "block": self.number,
@@ -85,17 +85,17 @@ class BlockReport:
 
 @dataclass(slots=True)
 class Report:
-    """What came out of all blocks."""
+    """Results of all blocks."""
 
     blocks: list[BlockReport]
 
     @property
     def exact(self) -> bool:
-        """Whether nothing differs anywhere."""
+        """Whether every block matches."""
         return all(block.exact for block in self.blocks)
 
     def to_json(self) -> dict[str, Any]:
-        """The totals and every block as plain data."""
+        """Return totals and blocks as JSON data."""
         return {
             "blocks": len(self.blocks),
             "exact_blocks": sum(block.exact for block in self.blocks),
@@ -112,13 +112,13 @@ class Report:
 
 
 Progress = Callable[[BlockReport, int, int], None]
-"""Called after each block with its report, how many are done, and how many there are."""
+"""Callback after each block: its report, blocks done, blocks in total."""
 
 
 def validate(directory: str | Path, *, only: list[int] | None = None, progress: Progress | None = None) -> Report:
-    """Execute every block case in `directory` and compare what comes out with what the chain says.
+    """Execute every block case in `directory` and compare the results with the chain's.
 
-    A case that cannot be read counts as a block that differs; only a folder without cases is an error.
+    An unreadable case counts as a block that differs; only a folder without cases is an error.
     """
     folder = Path(directory)
     numbers = block_numbers(folder)
@@ -127,7 +127,7 @@ def validate(directory: str | Path, *, only: list[int] | None = None, progress: 
         if absent:
             raise UsageError(f"block {absent[0]} has no case in '{folder}'", f"there are {numbers[0]} to {numbers[-1]}")
         numbers = only
-    # Damaged code makes every block that may use it unprovable, so it is not read block by block.
+    # Read once: damaged code invalidates every block that may use it.
     try:
         codes, damage = read_bytecodes(folder), None
     except MayaviError as error:
@@ -153,7 +153,7 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
     report.transactions = len(block)
     report.parse_seconds, report.recover_seconds = block.parse_seconds, block.recover_seconds
     report.hardfork = hardfork_at(MAINNET, block.number, block.timestamp)
-    stated = read_stated(folder, report.number)
+    json_fields = read_json_fields(folder, report.number)
     expected = read_receipts(folder, report.number)
     claims = block.claims()
     evm = read_pre_state(folder, report.number, MAINNET, report.hardfork, codes)
@@ -162,16 +162,16 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
     except ValueError as error:
         raise CaseError(str(error)) from error
     report.gas_used, report.seconds = result["gas_used"], result["seconds"]
-    report.notes = _notes(result, block, stated, expected, report.hardfork)
+    report.notes = _notes(result, block, json_fields, expected, report.hardfork)
 
-    wrong = _transaction_differences(result, claims, stated, expected)
+    wrong = _transaction_differences(result, claims, json_fields, expected)
     whole = _block_differences(result, claims)
     if report.hardfork in BEFORE_STATUS:
-        # Receipts of that age hold the state root after each transaction, which a partial pre-state cannot give.
+        # Early receipts hold intermediate state roots, which a partial pre-state cannot reproduce.
         whole = [difference for difference in whole if difference.field != "receipts root"]
         report.notes.append("receipts root: not checkable before Byzantium")
     if expected is None:
-        # Without receipts of its own the block's root vouches for all of its transactions, or for none.
+        # Without receipts, the block's receipts root confirms all transactions or none.
         report.exact_transactions = 0 if whole or wrong else report.transactions
     else:
         report.exact_transactions = report.transactions - len(wrong)
@@ -180,9 +180,9 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
 
 
 def _transaction_differences(
-    result: dict[str, Any], claims: dict[str, Any], stated: Stated, expected: list[ExpectedReceipt] | None
+    result: dict[str, Any], claims: dict[str, Any], json_fields: JsonFields, expected: list[ExpectedReceipt] | None
 ) -> dict[int, Difference]:
-    """The first difference of each transaction that has one: who it is, then whether it ran, then what it left."""
+    """Return the first difference of each transaction: sender first, then status, then effects."""
     hashes = ["0x" + each.hex() for each in claims["transaction_hashes"]]
     receipts = result["receipts"]
     differences: dict[int, Difference] = {}
@@ -195,7 +195,7 @@ def _transaction_differences(
         if "0x" + want.hex() != hashes[index]:
             differs(index, "hash", "0x" + want.hex(), hashes[index])
     for index, signer in claims["forged"]:
-        differs(index, "from", stated.senders[index], f"0x{signer.hex()} by its signature")
+        differs(index, "from", json_fields.senders[index], f"0x{signer.hex()} by its signature")
     if result["failure"]:
         index, why = result["failure"]
         differs(index, "execution", "a valid transaction", why)
@@ -228,7 +228,7 @@ def _receipt_difference(want: ExpectedReceipt, got: tuple[bool, int, list[Any]])
 
 
 def _block_differences(result: dict[str, Any], claims: dict[str, Any]) -> list[Difference]:
-    """What of the whole block is not as its header says, most telling first."""
+    """Return the block's differences from its header, most informative first."""
     pairs = [
         ("gas used", claims["gas_used"], result["gas_used"]),
         ("logs bloom", claims["logs_bloom"], result["logs_bloom"]),
@@ -241,18 +241,18 @@ def _block_differences(result: dict[str, Any], claims: dict[str, Any]) -> list[D
 
 
 def _notes(
-    result: dict[str, Any], block: Block, stated: Stated, expected: list[ExpectedReceipt] | None, hardfork: str
+    result: dict[str, Any], block: Block, json_fields: JsonFields, expected: list[ExpectedReceipt] | None, hardfork: str
 ) -> list[str]:
-    """What was left out, or vouched for by something else, in one short line each."""
+    """Return notes on checks that were skipped or replaced by another check."""
     notes = [
         f"{name}: {'applied' if done else 'contract not in the pre-state'}" for name, done in result["system_calls"]
     ]
     if hardfork in WITH_REQUESTS:
         notes.append("EIP-7002 and EIP-7251 requests at the end of the block: not run")
-    if stated.withdrawals:
+    if json_fields.withdrawals:
         applied = result["withdrawals_applied"]
         why = "a transaction failed" if result["failure"] else "accounts not in the pre-state"
-        left_out = stated.withdrawals - applied
+        left_out = json_fields.withdrawals - applied
         notes.append(f"withdrawals: {applied} applied" + (f", {left_out} not ({why})" if left_out else ""))
     if expected is None and len(block):
         notes.append("no receipts beside the block: its receipts root vouches for them")

@@ -1,9 +1,9 @@
-"""A block case on disk: a real block, the state it ran on, and the receipts it left.
+"""Block case on disk: a real block, its pre-state and its receipts.
 
 `DIR/<number>/block.json.gz` is the answer to `eth_getBlockByNumber` with full transactions, `pre_state.json.gz` maps
 address → balance, nonce, code_hash, storage at the parent block, `block_hashes.json` holds what BLOCKHASH needs.
-`DIR/bytecodes.json.gz` maps code hash → code; `DIR/receipts/<number>.json.gz`, where there, lists per transaction
-hash, status, gasUsed and logs. Everything that can be checked by hash is.
+`DIR/bytecodes.json.gz` maps code hash → code; the optional `DIR/receipts/<number>.json.gz` lists per transaction hash,
+status, gasUsed and logs. Everything with a hash is checked against it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.answers import BadValue, data, fields, hash32, quantity
 from mayavi.evm.state import Block, Evm, open_evm
 
-_LOG_BYTES = 1 << 26  # more than the gas of a block pays for
+_LOG_BYTES = 1 << 26  # more than fits into the gas of a block
 
 
 class CaseError(MayaviError):
-    """A case whose files cannot be read or contradict themselves."""
+    """Case with unreadable or contradictory files."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedReceipt:
-    """What the chain says of one transaction."""
+    """Receipt of one transaction on the real chain."""
 
     hash: bytes
     success: bool | None
@@ -39,7 +39,7 @@ class ExpectedReceipt:
 
 
 def block_numbers(directory: Path) -> list[int]:
-    """The numbers of the blocks that have a case in `directory`, in order."""
+    """Return the numbers of the block cases in `directory`, sorted."""
     if not directory.is_dir():
         raise UsageError(f"'{directory}' is not a folder", "give the folder that holds one sub-folder per block")
     numbers = sorted(int(entry.name) for entry in directory.iterdir() if entry.name.isdecimal() and entry.is_dir())
@@ -56,7 +56,7 @@ def block_numbers(directory: Path) -> list[int]:
 
 
 def read_block(directory: Path, number: int) -> Block:
-    """The block itself, its signatures recovered."""
+    """Read the block and recover its signatures."""
     path = directory / str(number) / "block.json.gz"
     try:
         block = Block.from_json(_content(path))
@@ -68,26 +68,26 @@ def read_block(directory: Path, number: int) -> Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
-    """What the block's JSON says of itself beside what the kernel reads from it."""
+class JsonFields:
+    """Claims of the block's JSON beyond what the kernel reads from it."""
 
     withdrawals: int
     senders: tuple[str, ...]
 
 
-def read_stated(directory: Path, number: int) -> Stated:
-    """The number of withdrawals and each transaction's `from`."""
+def read_json_fields(directory: Path, number: int) -> JsonFields:
+    """Read the number of withdrawals and each transaction's `from`."""
     path = directory / str(number) / "block.json.gz"
     block = _object(_json(path), path)
     try:
         senders = tuple(str(transaction["from"]) for transaction in block["transactions"])
-        return Stated(len(block.get("withdrawals") or ()), senders)
+        return JsonFields(len(block.get("withdrawals") or ()), senders)
     except (KeyError, TypeError, ValueError) as error:
         raise CaseError(f"'{path}': {error}") from error
 
 
 def read_bytecodes(directory: Path) -> dict[str, bytes]:
-    """All code by its hash, each checked against it."""
+    """Read all code by its hash, and check each hash."""
     path = directory / "bytecodes.json.gz"
     codes = {"0x" + keccak256(b"").hex(): b""}
     for text, code in _object(_json(path), path).items():
@@ -103,10 +103,9 @@ def read_bytecodes(directory: Path) -> dict[str, bytes]:
 
 
 def read_pre_state(directory: Path, number: int, chain_id: int, hardfork: str, codes: dict[str, bytes]) -> Evm:
-    """An EVM that knows the state before the block, and only that.
+    """Return an EVM with exactly the state before the block.
 
-    An account that the file does not list did not exist; a slot that it does not list, of an account that it does, is
-    unknown and an error when it is read.
+    An unlisted account did not exist; an unlisted slot of a listed account is unknown, and reading it is an error.
     """
     path = directory / str(number) / "pre_state.json.gz"
     evm = open_evm(chain_id, hardfork)
@@ -136,7 +135,7 @@ def read_pre_state(directory: Path, number: int, chain_id: int, hardfork: str, c
 
 
 def read_receipts(directory: Path, number: int) -> list[ExpectedReceipt] | None:
-    """The receipts the chain pins, or None where the case has only the block's root of them."""
+    """Read the chain's receipts, or None if the case has only the block's receipts root."""
     path = directory / "receipts" / f"{number}.json.gz"
     if not path.exists():
         return None
@@ -166,7 +165,7 @@ def _receipt(entry: dict[str, Any]) -> ExpectedReceipt:
 
 
 def _number(value: object, bits: int) -> int:
-    """A JSON number or hex text."""
+    """Parse a JSON number or hex text."""
     if type(value) is not int:
         return quantity(value, bits)
     if value < 0 or value >> bits:

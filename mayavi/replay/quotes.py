@@ -1,8 +1,8 @@
-"""Quotes recorded on chain, asked again of pools rebuilt offline: every answer must be the chain's, to the last unit.
+"""Replay quotes recorded on chain against pools rebuilt offline; answers must match to the last unit.
 
-A folder holds JSON files of two kinds. A pool: what it held at a block (`tick_data` makes it Uniswap V3,
-`a_coefficient` Curve). Quotes: `entries` maps `pool|function|SOLD->BOUGHT|amount` to `{"value": answer}`, a null value
-where the chain reverted. They belong together by pool address and block.
+A folder holds JSON files of two kinds. A pool: its state at a block (`tick_data` makes it Uniswap V3, `a_coefficient`
+Curve). Quotes: `entries` maps `pool|function|SOLD->BOUGHT|amount` to `{"value": answer}`, a null value if the chain
+reverted. They are matched by pool address and block.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from mayavi.replay.case import CaseError
 from mayavi.replay.recorded_pool import Recorded, rebuild_curve_pool, rebuild_uniswap_pool
 
 LOWEST_ROOT, HIGHEST_ROOT = 4295128740, 1461446703485210103287273052203988822378723970341
-"""The outermost prices a swap may be limited to: with them a pool asked for too much answers for what it has."""
+"""Outermost price limits of a swap: with them a pool asked for too much answers for what it has."""
 
 Ask = Callable[[str, str, str, int], int]
-"""The answer of a pool to (function, sold, bought, amount)."""
+"""Function that asks a pool for (function, sold, bought, amount)."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuoteDifference:
-    """A quote that came out otherwise; None stands for a revert."""
+    """Quote that differs; None stands for a revert."""
 
     quote: str
     expected: int | None
@@ -43,7 +43,7 @@ class QuoteDifference:
 
 @dataclass(frozen=True, slots=True)
 class PoolReport:
-    """One pool at one block. `problem` says why its quotes could not be asked at all."""
+    """Report of one pool at one block. `problem` says why its quotes could not be asked."""
 
     pool: str
     name: str
@@ -56,23 +56,23 @@ class PoolReport:
 
     @property
     def exact(self) -> bool:
-        """Whether every quote came out as on chain."""
+        """Whether every quote matches the chain."""
         return self.problem is None and self.quotes == self.exact_quotes
 
 
 @dataclass(frozen=True, slots=True)
 class QuotesReport:
-    """All pools of a folder."""
+    """Reports of all pools of a folder."""
 
     pools: tuple[PoolReport, ...]
 
     @property
     def exact(self) -> bool:
-        """Whether every quote of every pool came out as on chain."""
+        """Whether every quote of every pool matches the chain."""
         return all(pool.exact for pool in self.pools)
 
     def to_json(self) -> dict[str, Any]:
-        """For programs; amounts are text."""
+        """Return the report as JSON data; amounts are text."""
         return {
             "pools": len(self.pools),
             "exact_pools": sum(pool.exact for pool in self.pools),
@@ -102,7 +102,7 @@ def _report(recorded: Recorded, address: str, block: int, entries: dict[str, int
     protocol = "Uniswap V3" if "tick_data" in recorded else "Curve"
     name = str(recorded.get("name", address))
     try:
-        ask = _asks_uniswap(recorded) if "tick_data" in recorded else _asks_curve(recorded)
+        ask = _uniswap_quoter(recorded) if "tick_data" in recorded else _curve_quoter(recorded)
     except (BadValue, MayaviError, KeyError, TypeError, ValueError) as error:
         problem = f"the pool cannot be rebuilt: {f'{error.args[0]!r} is missing' if type(error) is KeyError else error}"
         return PoolReport(address, name, protocol, block, len(entries), 0, None, problem)
@@ -122,7 +122,7 @@ def _report(recorded: Recorded, address: str, block: int, entries: dict[str, int
     return PoolReport(address, name, protocol, block, len(entries), len(entries) - len(differences), first)
 
 
-def _asks_uniswap(recorded: Recorded) -> Ask:
+def _uniswap_quoter(recorded: Recorded) -> Ask:
     uniswap: UniswapV3 = rebuild_uniswap_pool(recorded)
     fee, token0 = recorded["scalars"]["fee"], recorded["token0"]["symbol"]
 
@@ -138,7 +138,7 @@ def _asks_uniswap(recorded: Recorded) -> Ask:
     return ask
 
 
-def _asks_curve(recorded: Recorded) -> Ask:
+def _curve_quoter(recorded: Recorded) -> Ask:
     pool: CurveStableSwap = rebuild_curve_pool(recorded)
 
     def ask(function: str, sold: str, bought: str, amount: int) -> int:

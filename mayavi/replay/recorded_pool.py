@@ -1,6 +1,6 @@
-"""A pool as it stood on chain, rebuilt offline: Uniswap V3 from its tick map on Uniswap's own code, Curve on ours.
+"""Rebuild a recorded pool offline: Uniswap V3 from its ticks on Uniswap's own code, Curve on ours.
 
-Each stands at its real address on a chain with nothing else, over tokens of ours at the addresses of the real ones.
+Each pool is at its real address on an otherwise empty chain, with replacement tokens at the real tokens' addresses.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from mayavi.worlds.tables.curve import CurvePool
 
 Recorded = Mapping[str, Any]
 
-# How a Uniswap V3 pool lays out its storage: slots of the liquidity and of two mappings, the bit that marks a tick.
+# Storage layout of a Uniswap V3 pool: slots of liquidity and two mappings, and the bit of an initialised tick.
 _LIQUIDITY, _TICKS, _BITMAP, _INITIALISED = 4, 5, 6, 248
 _STABLESWAP_COINS = (2, 3)
 
 
 def rebuild_uniswap_pool(recorded: Recorded) -> UniswapV3:
-    """Uniswap on an empty chain with the pool `recorded` describes: `scalars`, `tick_data`, `token0`, `token1`."""
+    """Rebuild the Uniswap V3 pool of `recorded`: `scalars`, `tick_data`, `token0`, `token1`."""
     tokens = [recorded["token0"], recorded["token1"]]
     fork, deployment = _chain_with(recorded, tokens)
     scalars, symbols = recorded["scalars"], [token["symbol"] for token in tokens]
@@ -57,7 +57,7 @@ def rebuild_uniswap_pool(recorded: Recorded) -> UniswapV3:
 
 
 def rebuild_curve_pool(recorded: Recorded) -> CurveStableSwap:
-    """A StableSwap pool with the recorded `tokens`, `balances`, `a_coefficient` and fees."""
+    """Rebuild a StableSwap pool from the recorded `tokens`, `balances`, `a_coefficient` and fees."""
     tokens = recorded["tokens"]
     if len(tokens) not in _STABLESWAP_COINS:
         raise BadValue(f"a pool of {len(tokens)} coins; there is code for two and for three")
@@ -65,12 +65,12 @@ def rebuild_curve_pool(recorded: Recorded) -> CurveStableSwap:
     pool = CurvePool(
         name="recorded",
         address=recorded["address"],
-        lp_token=checksum(named_account("shares")),  # no quote depends on where it stands
+        lp_token=checksum(named_account("shares")),  # quotes do not depend on its address
         lp_name="shares",
         lp_symbol="LP",
         owner=checksum(MARKET),
         coins=tuple(token["symbol"] for token in tokens),
-        balances=(),  # in smallest units below
+        balances=(),  # converted to smallest units below
         a=recorded["a_coefficient"],
         fee_e10=recorded["fee"],
         admin_fee_e10=recorded["admin_fee"],

@@ -20,7 +20,7 @@ __all__ = ["describe_world", "open_world", "world_names"]
 
 
 def world_names() -> list[str]:
-    """The chains there is a replica of."""
+    """Return the chains that have a replica."""
     from mayavi.worlds.tables.chain import chain_names
 
     return chain_names()
@@ -33,10 +33,10 @@ def open_world(
     cache_dir: Path | None = None,
     rebuild: bool = False,
 ) -> Fork:
-    """The replica of `chain`: from its snapshot in the cache, or built and cached when there is none (or on `rebuild`).
+    """Open the replica of `chain` from its cached snapshot, or build and cache it (always on `rebuild`).
 
-    `progress(what, done, total)` is called while it is built. An unknown chain is an `UnknownName` with the nearest
-    names, missing contract packages are a `SetupError`.
+    `progress(what, done, total)` is called while it is built. Raises `UnknownName` with the nearest names for an
+    unknown chain, `SetupError` if contract packages are missing.
     """
     from mayavi.worlds.cache import open_replica
 
@@ -44,7 +44,7 @@ def open_world(
 
 
 def describe_world(chain: str) -> WorldDescription:
-    """What stands on the replica of `chain`, where its facts come from and where it differs from the real chain."""
+    """Describe the contracts of a replica, the sources of its facts and its differences from the real chain."""
     from mayavi.worlds.description import describe
 
     return describe(chain)

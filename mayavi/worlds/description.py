@@ -1,4 +1,4 @@
-"""What a replica is and is not: the content of `mayavi world list` and `mayavi world info`."""
+"""Contents and limits of a replica, for `mayavi world list` and `mayavi world info`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mayavi.worlds.tables.chain import Aave, Block, Difference, Source, load_tab
 
 @dataclass(frozen=True, slots=True)
 class WorldDescription:
-    """A replica in words. `snapshot` is its cached file, None when it is not built yet."""
+    """Description of a replica. `snapshot` is its cached file, None if not built yet."""
 
     chain: str
     title: str
@@ -27,7 +27,7 @@ class WorldDescription:
 
 
 def describe(chain: str) -> WorldDescription:
-    """The description of the replica of `chain`; nothing is built for it."""
+    """Describe the replica of `chain` without building it."""
     table = load_table(chain)
     pools = ", ".join(f"{pool.base}/{pool.quote} {pool.fee / 10_000:g} %" for pool in table.uniswap.pools)
     contents = (
@@ -70,28 +70,27 @@ _EVERYWHERE = (
     ),
     Difference(
         "token balances",
-        "nobody holds anything but the replica's own account 'Mayavi.Market' and the contracts it used",
+        "only the replica's own account 'Mayavi.Market' and the contracts it used hold tokens",
     ),
     Difference(
         "price feeds",
-        "one contract of ours in the place of Chainlink's proxy and aggregator; its owner 'Mayavi.Deployer' posts "
-        "answers. Price adapters multiply their base feed by a ratio that the owner sets, instead of asking the token "
-        "for it",
+        "one contract of ours replaces Chainlink's proxy and aggregator; its owner 'Mayavi.Deployer' posts answers. "
+        "Price adapters multiply their base feed by a ratio set by the owner, instead of reading it from the token",
     ),
     Difference(
         "Aave code",
         "@aave/core-v3 1.19.3, pool revision 1; the real chain had been upgraded within version 3.0 by then. Libraries "
-        "stand at other addresses. No incentives controller, gateway, adapters or UI helpers; administrator and "
+        "have other addresses. No incentives controller, gateway, adapters or UI helpers; administrator and "
         "treasury are addresses without code",
     ),
     Difference(
         "Aave positions",
-        "one account stands for everybody: half of each supply cap is supplied; 90 % of optimal usage on Ethereum and "
+        "one account holds all positions: half of each supply cap is supplied; 90 % of optimal usage on Ethereum and "
         "60 % elsewhere is borrowed, or 90 % of the borrow cap where that is less. These amounts are assumptions",
     ),
     Difference(
         "Uniswap liquidity",
-        "assumed values locked, in bands around the price (the table lists them); one account owns all positions, "
+        "assumed value locked, in bands around the price (the table lists them); one account owns all positions, "
         "whose numbers start at 1. No past observations, so no time-weighted price until the pool has been used",
     ),
     Difference(
@@ -101,5 +100,7 @@ _EVERYWHERE = (
         "blocks",
         "base fee and coinbase are not the real block's; block hashes are made up, the same in every run",
     ),
-    Difference("everything else", "no other contract or account of the real chain is there; their addresses are empty"),
+    Difference(
+        "everything else", "other contracts and accounts of the real chain are absent; their addresses are empty"
+    ),
 )

@@ -1,4 +1,4 @@
-"""The names of a chain's contracts, from its table alone: a fork of the real chain has the same names as a replica."""
+"""Labels of a chain's contracts, from its table alone: shared by replicas and real forks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _AAVE = {
 
 
 def chain_labels(table: ChainTable) -> dict[str, str]:
-    """Every name a user of `table`'s chain may say, with its checksummed address, sorted."""
+    """Return every label of the table's chain with its checksummed address, sorted."""
     found = {symbol: token.address for symbol, token in table.tokens.items()}
     found |= {feed_label(name, feed): feed.address for name, feed in table.feeds.items()}
     for prefix, market in table.lending_markets.items():
@@ -60,7 +60,7 @@ def _lending_labels(prefix: str, market: Aave) -> dict[str, str]:
 
 
 def labels_of(chain_id: int) -> dict[str, str]:
-    """The names on the chain with that id; none where no table is of that chain."""
+    """Return the labels of the chain with that id; empty if there is no table for it."""
     for name in chain_names():
         table = load_table(name)
         if table.chain_id == chain_id:

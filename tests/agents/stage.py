@@ -1,4 +1,4 @@
-"""Where agents are tested: real replicas, the real world and scheduler, and rows that are easy to ask."""
+"""Test stage for agents: real replicas, world and scheduler, and rows that are easy to query."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def _replica(chain: str) -> Fork:
 
 
 def replica(chain: str = "ethereum") -> Fork:
-    """A replica of the test's own."""
+    """Return an independent replica."""
     return _replica(chain).copy()
 
 
 class Stage:
-    """Agents on a fork, in one block a step."""
+    """Agents on a fork, one block per step."""
 
     def __init__(
         self, fork: Fork, agents: Sequence[Agent], *, seed: int = 7, prices: PricePaths | None = None, **options: Any
@@ -54,11 +54,11 @@ class Stage:
         self.scheduler.begin()
 
     def step(self) -> list[ActionRow]:
-        """One step."""
+        """Run one step."""
         return self.scheduler.tick()[0]
 
     def after(self, by: str) -> list[ActionRow]:
-        """One step after the price of ether has moved `by` a fraction."""
+        """Run one step after moving the price of ether by a fraction."""
         PriceFeed(self.fork, ETH_FEED).move_by(by)
         return self.scheduler.tick()[0]
 
@@ -67,13 +67,13 @@ class Stage:
 
 
 def of(rows: Sequence[ActionRow], agent: str) -> ActionRow:
-    """The only row of an agent."""
+    """Return the only row of an agent."""
     (row,) = [row for row in rows if row.agent == agent]
     return row
 
 
 def details(row: ActionRow) -> dict[str, Any]:
-    """What is told of an action; integers as integers."""
+    """Return the details of an action, integers as integers."""
     facts = json.loads(row.details)
     return {
         key: int(value) if isinstance(value, str) and value.removeprefix("-").isdigit() else value

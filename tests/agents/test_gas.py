@@ -1,4 +1,4 @@
-"""What gas costs an agent: in the coin of its chain, at the price the chain's own feed tells."""
+"""Cost of gas: in the chain's coin, at the price of the chain's own feed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All of them in one run: the order they are listed in changes nothing, threads change nothing, the seed does."""
+"""All agents in one run: listing order and threads change nothing, the seed does."""
 
 from __future__ import annotations
 

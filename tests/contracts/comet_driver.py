@@ -1,4 +1,4 @@
-"""Random life of a market: who does what, with amounts near every edge there is."""
+"""Random operations on a Comet market, with amounts near every edge."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.contracts.comet_pair import MAX, Pair
 
 USERS = tuple(named_account(name) for name in ("alice", "bob", "carol", "dave", "erin"))
 LENDER, FRUGAL = USERS[0], USERS[4]
-"""The lender keeps the market liquid; the frugal one has little and approves little."""
+"""The lender keeps the market liquid; the frugal user has little and approves little."""
 NOWHERE = bytes(20)
 STRANGER = named_account("stranger")
 
 ABSORB_DEBT = keccak_text("AbsorbDebt(address,address,uint256,uint256)")
 HOUR, DAY = 3_600, 86_400
 PRICE_UNITS = (1, 60, 60_000, 3_000, 8, 15)
-"""Prices of the base and the five collaterals at first, in dollars."""
+"""Initial prices of the base and the five collaterals, in USD."""
 PRICES = tuple(units * 10**8 for units in PRICE_UNITS)
 
 WEIGHTS = {
@@ -49,22 +49,22 @@ WEIGHTS = {
     "initialize": 1,
     "look": 4,
 }
-"""The kinds of operation and how often each is done."""
+"""Kinds of operation and their weights."""
 
 
 class Driver:
-    """Drives a pair of markets; the counters say what came of it."""
+    """Driver of a pair of markets; its counters record the outcomes."""
 
     def __init__(self, pair: Pair, seed: int) -> None:
         self.pair, self.random, self.parameters = pair, Random(seed), pair.parameters
         self.counts: Counter[tuple[str, str]] = Counter()
-        """How often each kind of operation succeeded and reverted."""
+        """Successes and reverts per kind of operation."""
         self.errors: Counter[bytes] = Counter()
-        """The selectors that began revert data."""
+        """Selectors of revert data."""
         self.events: Counter[bytes] = Counter()
-        """The first topics of what was logged."""
+        """First topics of the logs."""
         self.absorbed: Counter[int] = Counter()
-        """How many accounts each absorption took over that took over any."""
+        """Number of accounts per successful absorption."""
         self.micro = pair.ask("baseScale()(uint256)") // 10**6
         """A millionth of one unit of the base."""
         self.prices = list(PRICES)
@@ -72,7 +72,7 @@ class Driver:
         self.collaterals = tuple(asset.address for asset in self.parameters.assets)
 
     def run(self, operations: int, *, full_every: int = 50) -> None:
-        """That many operations, each compared; everything is compared now and then and at the end."""
+        """Run operations and compare each; compare everything now and then and at the end."""
         self._furnish()
         kinds, weights = list(WEIGHTS), list(WEIGHTS.values())
         for number in range(operations):
@@ -112,10 +112,10 @@ class Driver:
         if which == 0:
             self._set_price(0, self.random.choice((at_first, at_first, at_first * 101 // 100, at_first * 90 // 100)))
         else:
-            chance = self.random.random()
-            if chance < 0.04:
+            draw = self.random.random()
+            if draw < 0.04:
                 self.pair.set_price(self.feeds[which], self.random.choice((0, -1, 1, 2**62)))
-            elif chance < 0.4:
+            elif draw < 0.4:
                 self._set_price(which, at_first)
             else:
                 self._set_price(which, self.prices[which] * self.random.randint(60, 130) // 100)
@@ -133,10 +133,10 @@ class Driver:
         return self.random.choice((*USERS, *USERS, *USERS, NOWHERE, MARKET, STRANGER))
 
     def _asset(self, *, base: float = 0.5) -> bytes:
-        chance = self.random.random()
-        if chance < base:
+        draw = self.random.random()
+        if draw < base:
             return self.parameters.base_token
-        return self.random.choice(self.collaterals) if chance < 0.98 else STRANGER
+        return self.random.choice(self.collaterals) if draw < 0.98 else STRANGER
 
     def _amount(self, asset: bytes, account: bytes) -> int:
         near = [self._plain_amount(asset)] * 4 + self._edges(asset, account)
@@ -170,7 +170,7 @@ class Driver:
         return edges
 
     def _capacity(self, account: bytes) -> int:
-        """What the account's collateral allows it to owe, in units of the base."""
+        """Return the debt that the account's collateral allows, in units of the base."""
         worth = 0
         for which, asset in enumerate(self.parameters.assets):
             held = self.pair.ask("collateralBalanceOf(address,address)(uint128)", account, asset.address)
@@ -270,7 +270,7 @@ class Driver:
         self._act(kind, "approve(address,uint256)", self._user(), amount, sender=self._user())
 
     def _ripe(self) -> list[bytes]:
-        """Those who can be absorbed: often there are none until some have borrowed all they may, and prices fall."""
+        """Return the accounts that can be absorbed: often none until some borrow their limit and prices fall."""
         ripe = self._liquidatable()
         if len(ripe) < 2 and self.random.random() < 0.6:
             self._stretch(self.random.randint(1, 3))
@@ -282,7 +282,7 @@ class Driver:
         return [user for user in USERS if self.pair.ask("isLiquidatable(address)(bool)", user)]
 
     def _stretch(self, count: int) -> None:
-        """Some borrow all that collateral new and old allows, as far as the market has it."""
+        """Let some users borrow up to the limit of their collateral, as far as the market has cash."""
         base = self.parameters.base_token
         for user in self.random.sample(USERS[1:], count):
             asset = self.random.choice(self.collaterals)
@@ -342,7 +342,7 @@ class Driver:
         self._act(kind, "transfer(address,uint256)", MARKET, amount, sender=LENDER, to=asset)
 
     def _fill_reserves(self, kind: str) -> None:
-        """Reserves at their target, or one unit short of it, decide whether collateral is for sale."""
+        """Set reserves to their target or one unit short of it: that decides whether collateral is for sale."""
         missing = self.parameters.target_reserves - (self.pair.ask("getReserves()(int256)") or 0)
         if missing > 0:
             amount, base = missing - self.random.randrange(2), self.parameters.base_token

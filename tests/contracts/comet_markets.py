@@ -1,7 +1,7 @@
-"""The cUSDCv3 market twice: with the implementation that ran on mainnet, and with ours; all around them alike.
+"""The cUSDCv3 market twice, with mainnet's implementation and with ours, in otherwise equal worlds.
 
-Each market has a world of its own, with our tokens and price feeds at the addresses baked into the real code and the
-market itself at the real proxy's address, so that outputs and logs can be compared byte for byte.
+Each market has its own world, with our tokens and price feeds at the addresses baked into the real code and the market
+at the real proxy's address, so that outputs and logs can be compared byte for byte.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def function(text: str) -> Function:
 
 @cache
 def calldata(text: str, *arguments: Any) -> bytes:
-    """Calldata of a function with arguments that can be hashed."""
+    """Encode a call with hashable arguments."""
     return function(text).encode(*arguments)
 
 
 class Outcome(NamedTuple):
-    """What one transaction or call did: all that must be the same in both worlds."""
+    """Observable result of a transaction or call, equal in both worlds."""
 
     result: str
     output: bytes
@@ -64,7 +64,7 @@ class Asset(NamedTuple):
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a market is created with, in the order of its configuration."""
+    """Constructor parameters of a market, in the order of its configuration."""
 
     governor: bytes
     pause_guardian: bytes
@@ -90,7 +90,7 @@ class Parameters:
 
     @property
     def configuration(self) -> tuple[object, ...]:
-        """The constructor's argument."""
+        """Constructor argument."""
         return tuple(self.__dict__.values())
 
     def but(self, **changes: Any) -> Parameters:
@@ -98,7 +98,7 @@ class Parameters:
 
 
 class Market:
-    """A market in its world."""
+    """Market in its own world."""
 
     def __init__(self, fork: Fork) -> None:
         self.fork = fork
@@ -121,7 +121,7 @@ class Market:
 
 
 def real_code(cases: Path) -> tuple[bytes, bytes]:
-    """Implementation and extension as block 19932703 found them."""
+    """Return implementation and extension as of block 19932703."""
     blocks = cases / "mainnet" / "blocks"
     accounts = json.loads(gzip.decompress((blocks / str(BLOCK) / "pre_state.json.gz").read_bytes()))
     codes = json.loads(gzip.decompress((blocks / "bytecodes.json.gz").read_bytes()))
@@ -133,7 +133,7 @@ def real_code(cases: Path) -> tuple[bytes, bytes]:
 
 
 def with_immutables(code: tuple[bytes, bytes], values: Mapping[int, int]) -> tuple[bytes, bytes]:
-    """The real code as it would be with other parameters: Solidity bakes each in behind a PUSH32 of its value."""
+    """Return the real code with other parameters: Solidity inlines each immutable as a PUSH32."""
     implementation, extension = code
     places = {
         old: [match.start() + 1 for match in re.finditer(re.escape(_push(old)), implementation, re.DOTALL)]
@@ -152,7 +152,7 @@ def _push(value: int) -> bytes:
 
 
 def real_parameters(code: tuple[bytes, bytes]) -> Parameters:
-    """The parameters baked into the real code, asked from it."""
+    """Read the parameters baked into the real code."""
     market = Market(_bare_world(code))
 
     def addresses(*names: str) -> list[bytes]:
@@ -185,7 +185,7 @@ def real_parameters(code: tuple[bytes, bytes]) -> Parameters:
 
 
 def real_market(code: tuple[bytes, bytes], parameters: Parameters, prices: Sequence[int]) -> Market:
-    """The market as it ran on mainnet, at its first second."""
+    """Return mainnet's market in its first second."""
     fork = _bare_world(code)
     market = Market(fork)
     _furnish(fork, parameters, market.view("decimals()(uint8)"), prices)
@@ -196,7 +196,7 @@ def real_market(code: tuple[bytes, bytes], parameters: Parameters, prices: Seque
 def our_market(
     parameters: Parameters, prices: Sequence[int], *, base_decimals: int = 6, names: Sequence[str], **options: Any
 ) -> Market:
-    """Our market with these parameters, at its first second."""
+    """Return our market with these parameters, in its first second."""
     fork = _empty_world()
     _furnish(fork, parameters, base_decimals, prices, **options)
     fork.create_at(MARKET, _artifacts().get("Comet").initcode([parameters.configuration, *names]), DEPLOYER)

@@ -1,4 +1,4 @@
-"""Two markets moved in step and compared after every step."""
+"""Two markets driven in lockstep and compared after every step."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ FLAGS = ("isSupplyPaused", "isTransferPaused", "isWithdrawPaused", "isAbsorbPaus
 
 
 class DisagreementError(AssertionError):
-    """The markets differ; the message says in what, and what led there last."""
+    """Difference between the markets; the message names it and the last operations."""
 
 
 class Pair:
-    """The real market and ours. Every act and every look is done on both, and must come out alike, byte for byte."""
+    """The real market and ours. Every transaction and view runs on both and must agree byte for byte."""
 
     def __init__(
         self,
@@ -41,9 +41,9 @@ class Pair:
         constants: bool = True,
         base_fee: int = 0,
     ) -> None:
-        """Without `constants` the views of what never changes are left out: behaviour alone must tell.
+        """Without `constants`, views of immutable values are skipped: only behaviour counts.
 
-        With a `base_fee` the one figure that follows from gas, `approxSpend` of `liquidatorPoints`, is left out.
+        With a `base_fee`, the only gas-dependent figure, `approxSpend` of `liquidatorPoints`, is skipped.
         """
         self.real, self.ours, self.parameters, self.accounts = real, ours, parameters, tuple(accounts)
         self.constants, self.base_fee = constants, base_fee
@@ -62,7 +62,7 @@ class Pair:
         return real
 
     def look(self, text: str, *arguments: Any, to: bytes = MARKET) -> Outcome:
-        """Ask the same in both worlds."""
+        """Call the same view in both worlds."""
         return self._look(text, function(text).encode(*arguments), arguments, to)
 
     def _look(self, text: str, data: bytes, arguments: Any, to: bytes = MARKET) -> Outcome:
@@ -73,7 +73,7 @@ class Pair:
         return real
 
     def ask(self, text: str, *arguments: Any, to: bytes = MARKET) -> Any:
-        """What the real market, or a token in its world, says, for choosing what to do next; None where it refuses."""
+        """Call a view of the real market or a token in its world, to choose the next operation; None if it reverts."""
         outcome = self.real.look(calldata(text, *arguments), to)
         return function(text).decode(outcome.output) if outcome.result == "success" else None
 
@@ -89,14 +89,14 @@ class Pair:
 
     @contextmanager
     def episode(self) -> Iterator[None]:
-        """What is done inside is undone at the end."""
+        """Context manager that undoes its body."""
         with self.real.fork.snapshot(), self.ours.fork.snapshot():
             yield
 
     # -- comparing ----------------------------------------------------------------------------------------------------
 
     def compare_touched(self, accounts: Iterable[bytes]) -> None:
-        """Totals, reserves and flags, and all there is to know of some accounts."""
+        """Compare totals, reserves, flags and the full state of some accounts."""
         for name in (*TOTALS, *FLAGS):
             self._compare(f"{name}()")
         for token in self.tokens:
@@ -111,7 +111,7 @@ class Pair:
             self._compare_points(account)
 
     def compare_everything(self) -> None:
-        """Every view of the market for every account and asset."""
+        """Compare every view of the market for every account and asset."""
         self.compare_touched((*self.accounts, MARKET))
         if self.constants:
             for name in CONSTANTS:

@@ -1,7 +1,7 @@
-"""StableSwap in Python integers, for any number of coins: a second, independent statement of what a pool does.
+"""StableSwap in Python integers for any number of coins: an independent model of a pool.
 
-It knows no EVM. The three-coin model is first held against the 3pool's own bytecode, then the two-coin model, which is
-the same code, stands in for the bytecode of a two-coin pool of that family, which is not among the recorded blocks.
+It uses no EVM. The three-coin model is verified against the 3pool's bytecode; the two-coin model is the same code and
+replaces the bytecode of a two-coin pool of that family, which the recorded blocks lack.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ ONE, FEE_UNIT = 10**18, 10**10
 
 
 class RefusedError(Exception):
-    """The pool would revert."""
+    """Operation that the pool would revert."""
 
 
 class Word(int):
-    """A 256-bit word: arithmetic that leaves the range is refused, as the EVM's checked arithmetic does."""
+    """256-bit word with the EVM's checked arithmetic."""
 
     def __add__(self, other: int) -> Word:
         return _word(int(self) + int(other))
@@ -47,7 +47,7 @@ def _require(condition: bool) -> None:
 
 
 def invariant(amounts: Sequence[int], amp: int) -> Word:
-    """D of normalised `amounts`."""
+    """Return the invariant D of normalised `amounts`."""
     n, total = len(amounts), sum(map(Word, amounts), Word(0))
     if total == 0:
         return Word(0)
@@ -63,7 +63,7 @@ def invariant(amounts: Sequence[int], amp: int) -> Word:
 
 
 def amount_of(k: int, amounts: Sequence[int], d: Word, amp: int) -> Word:
-    """The amount of coin `k` at invariant `d`, given all others."""
+    """Return the amount of coin `k` at invariant `d`, given all others."""
     n = len(amounts)
     ann, others, c = Word(amp) * n, Word(0), d
     for amount in (amount for i, amount in enumerate(amounts) if i != k):
@@ -78,7 +78,7 @@ def amount_of(k: int, amounts: Sequence[int], d: Word, amp: int) -> Word:
 
 @dataclass
 class Coin:
-    """A token: its holders, and the fee that it takes on transfers."""
+    """Token with holders and a transfer fee."""
 
     decimals: int
     collector: str = ""
@@ -87,7 +87,7 @@ class Coin:
     held: dict[str, int] = field(default_factory=dict)
 
     def move(self, sender: str, receiver: str, amount: int) -> None:
-        """Transfer, or refuse."""
+        """Transfer, or raise."""
         fee = min(Word(amount) * self.fee_bps // 10_000, self.max_fee) if self.fee_bps else 0
         _require(self.held.get(sender, 0) >= amount)
         for holder, change in ((sender, -amount), (receiver, amount - fee), (self.collector, fee)):
@@ -96,7 +96,7 @@ class Coin:
 
 @dataclass
 class StableSwapModel:
-    """A pool with the functions of the contract. What they return is the event they emit."""
+    """Pool with the functions of the contract. They return the event they emit."""
 
     coins: list[Coin]
     owner: str
@@ -120,7 +120,7 @@ class StableSwapModel:
     # -- views --------------------------------------------------------------------------------------------------------
 
     def A(self) -> int:  # noqa: N802
-        """A at this moment."""
+        """Current A."""
         if self.now >= self.future_time:
             return self.future_a
         step = abs(self.future_a - self.initial_a) * (self.now - self.initial_time)
@@ -128,33 +128,33 @@ class StableSwapModel:
         return self.initial_a + (step if self.future_a > self.initial_a else -step)
 
     def get_virtual_price(self) -> int:
-        """D of one share."""
+        """D per LP token."""
         return invariant(self._normal(self.balances), self.A()) * ONE // self.supply
 
     def get_dy(self, i: int, j: int, dx: int) -> int:
-        """What `dx` of coin `i` buys."""
+        """Quote `dx` of coin `i` in coin `j`."""
         self._check_pair(i, j)
         dy = self._bought(i, j, Word(dx) * self._rate(i) // ONE) * ONE // self._rate(j)
         return dy - dy * self.fee // FEE_UNIT
 
     def get_dy_underlying(self, i: int, j: int, dx: int) -> int:
-        """The same, but for the size at which it overflows."""
+        """Like `get_dy`, except for where it overflows."""
         self._check_pair(i, j)
         dy = self._bought(i, j, Word(dx) * (self._rate(i) // ONE)) // (self._rate(j) // ONE)
         return dy - dy * self.fee // FEE_UNIT
 
     def calc_token_amount(self, amounts: Sequence[int], deposit: bool) -> int:
-        """The shares that `amounts` are worth, without fees."""
+        """Return the LP tokens for `amounts`, without fees."""
         new = [Word(b) + a if deposit else Word(b) - a for b, a in zip(self.balances, amounts, strict=True)]
         before, after = (invariant(self._normal(each), self.A()) for each in (self.balances, new))
         return (after - before if deposit else before - after) * self.supply // before
 
     def calc_withdraw_one_coin(self, shares: int, i: int) -> int:
-        """What `shares` give in coin `i` alone."""
+        """Return the amount of coin `i` for `shares`."""
         return self._one_coin(shares, i)[0]
 
     def admin_balances(self, i: int) -> int:
-        """What the pool holds beyond its balances."""
+        """Return what the pool holds beyond its balances."""
         return Word(self.coins[i].held.get("pool", 0)) - self.balances[i]
 
     # -- trading ------------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class StableSwapModel:
         return "TokenExchange", user, i, dx, j, dy
 
     def add_liquidity(self, user: str, amounts: Sequence[int], min_shares: int) -> tuple[object, ...]:
-        """Put `amounts` in for shares."""
+        """Deposit `amounts` for LP tokens."""
         _require(not self.killed)
         old, amp = list(self.balances), self.A()
         before = invariant(self._normal(old), amp) if self.supply else Word(0)
@@ -193,7 +193,7 @@ class StableSwapModel:
         return "AddLiquidity", user, tuple(amounts), tuple(fees), after, self.supply
 
     def remove_liquidity(self, user: str, shares: int, min_amounts: Sequence[int]) -> tuple[object, ...]:
-        """Take every coin in proportion."""
+        """Withdraw every coin in proportion."""
         amounts = [Word(balance) * shares // self.supply for balance in self.balances]
         _require(all(amount >= least for amount, least in zip(amounts, min_amounts, strict=True)))
         for i, amount in enumerate(amounts):
@@ -203,7 +203,7 @@ class StableSwapModel:
         return "RemoveLiquidity", user, tuple(amounts), (0,) * len(amounts), self.supply
 
     def remove_liquidity_imbalance(self, user: str, amounts: Sequence[int], max_shares: int) -> tuple[object, ...]:
-        """Take exactly `amounts`."""
+        """Withdraw exactly `amounts`."""
         _require(not self.killed and self.supply > 0)
         old, amp = list(self.balances), self.A()
         new = [Word(balance) - amount for balance, amount in zip(old, amounts, strict=True)]
@@ -218,7 +218,7 @@ class StableSwapModel:
         return "RemoveLiquidityImbalance", user, tuple(amounts), tuple(fees), after, self.supply
 
     def remove_liquidity_one_coin(self, user: str, shares: int, i: int, least: int) -> tuple[object, ...]:
-        """Take one coin for `shares`."""
+        """Withdraw one coin for `shares`."""
         _require(not self.killed)
         dy, fee = self._one_coin(shares, i)
         _require(dy >= least)
@@ -230,7 +230,7 @@ class StableSwapModel:
     # -- administration -----------------------------------------------------------------------------------------------
 
     def ramp_A(self, user: str, future_a: int, future_time: int) -> tuple[object, ...]:  # noqa: N802
-        """Begin to move A."""
+        """Start a ramp of A."""
         _require(user == self.owner)
         _require(self.now >= self.initial_time + DAY and future_time >= self.now + DAY)
         current = self.A()
@@ -240,7 +240,7 @@ class StableSwapModel:
         return "RampA", current, future_a, self.now, future_time
 
     def stop_ramp_A(self, user: str) -> tuple[object, ...]:  # noqa: N802
-        """Let A stand where it is."""
+        """Stop the ramp of A."""
         _require(user == self.owner)
         self.initial_a = self.future_a = self.A()
         self.initial_time = self.future_time = self.now
@@ -254,13 +254,13 @@ class StableSwapModel:
         return "CommitNewFee", self.fee_deadline, fee, admin_fee
 
     def apply_new_fee(self, user: str) -> tuple[object, ...]:
-        """Let announced fees hold."""
+        """Apply announced fees."""
         _require(user == self.owner and self.fee_deadline != 0 and self.now >= self.fee_deadline)
         self.fee_deadline, self.fee, self.admin_fee = 0, self.future_fee, self.future_admin_fee
         return "NewFee", self.fee, self.admin_fee
 
     def revert_new_parameters(self, user: str) -> None:
-        """Take announced fees back."""
+        """Revoke announced fees."""
         _require(user == self.owner)
         self.fee_deadline = 0
 
@@ -271,30 +271,30 @@ class StableSwapModel:
         return "CommitNewAdmin", self.owner_deadline, owner
 
     def apply_transfer_ownership(self, user: str) -> tuple[object, ...]:
-        """Let the announced owner own."""
+        """Apply the announced owner."""
         _require(user == self.owner and self.owner_deadline != 0 and self.now >= self.owner_deadline)
         self.owner_deadline, self.owner = 0, self.future_owner
         return "NewAdmin", self.owner
 
     def revert_transfer_ownership(self, user: str) -> None:
-        """Take the announced owner back."""
+        """Revoke the announced owner."""
         _require(user == self.owner)
         self.owner_deadline = 0
 
     def withdraw_admin_fees(self, user: str) -> None:
-        """The owner takes what is beyond the balances."""
+        """Pay the owner what exceeds the balances."""
         _require(user == self.owner)
         for i, coin in enumerate(self.coins):
             if amount := self.admin_balances(i):
                 coin.move("pool", user, amount)
 
     def donate_admin_fees(self, user: str) -> None:
-        """The shares get what is beyond the balances."""
+        """Add what exceeds the balances to the balances."""
         _require(user == self.owner)
         self.balances = [coin.held.get("pool", 0) for coin in self.coins]
 
     def kill_me(self, user: str) -> None:
-        """Allow nothing but balanced withdrawal."""
+        """Allow only balanced withdrawals."""
         _require(user == self.owner and self.now < self.kill_deadline)
         self.killed = True
 
@@ -355,7 +355,7 @@ class StableSwapModel:
 
 
 def attempt(model: StableSwapModel, act: Callable[[], object]) -> object | None:
-    """What `act` gives, or None where it is refused; then `model` is as it was, as after a revert."""
+    """Return the result of `act`, or None if it reverts, with `model` restored."""
     from copy import deepcopy
 
     before = deepcopy(model.__dict__)

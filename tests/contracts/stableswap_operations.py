@@ -1,4 +1,4 @@
-"""Random operations on a pool, heavy on edges, and the comparison of pools that go through them side by side."""
+"""Random operations on pools, heavy on edge cases, and their side-by-side comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.contracts.stableswap_pools import USERS, EvmPool, ModelPool, Operatio
 
 DAY = 86_400
 EPISODE = 125
-"""Operations on one pool, before the next one with other parameters begins: a drained pool stays drained."""
+"""Operations per pool before the next one with other parameters: a drained pool stays drained."""
 
 TRADES = (
     "exchange",
@@ -43,7 +43,7 @@ _HUGE = (2**255, 2**256 - 1, 2**128, 2**256 // 10**30, 2**256 // 10**30 + 1, 2**
 
 
 def random_situation(random: Random, decimals: tuple[int, ...], *, measured: bool) -> Situation:
-    """Parameters from all over the range a pool may have."""
+    """Draw parameters from the whole allowed range."""
     return Situation(
         decimals=decimals,
         amp=random.choice([1, 2, 10, 85, 100, 2000, 5000, random.randint(1, 10**6 - 1)]),
@@ -55,7 +55,7 @@ def random_situation(random: Random, decimals: tuple[int, ...], *, measured: boo
 
 
 class Operations:
-    """A stream of operations, each chosen by what `pool`, the reference, looks like at that moment."""
+    """Stream of operations, each chosen from the current state of the reference `pool`."""
 
     def __init__(self, random: Random, pool: EvmPool, situation: Situation) -> None:
         self.random, self.pool, self.situation = random, pool, situation
@@ -64,14 +64,14 @@ class Operations:
         self.seen: dict[str, Any] = {}
 
     def opening(self) -> list[Operation]:
-        """Tokens for everybody and a first deposit, not always a balanced one."""
+        """Fund all users and make a first deposit, not always balanced."""
         units = [self.scale * 10**decimals for decimals in self.situation.decimals]
         holdings = [Operation("hold", user, (i, 10 * unit)) for user in USERS for i, unit in enumerate(units)]
         amounts = tuple(max(1, int(unit * self.random.choice([1, 1, 0.3, 0.01]))) for unit in units)
         return [*holdings, Operation("add_liquidity", "alice", (amounts, 0))]
 
     def next(self) -> Operation:
-        """The next one."""
+        """Draw the next operation."""
         self.seen = self.pool.observe()
         weights = dict(_WEIGHTS)
         if self.killed:
@@ -81,7 +81,7 @@ class Operations:
         return chosen
 
     def questions(self) -> list[tuple[Any, ...]]:
-        """Views with arguments of all sizes."""
+        """Draw views with arguments of all sizes."""
         i, j = self._pair()
         amounts = tuple(self._of_pool(k) for k in range(self.pool.n))
         shares = self._edge(self._see("supply"))
@@ -138,7 +138,7 @@ class Operations:
     def _limited(
         self, name: str, user: str, args: tuple[Any, ...], result: Callable[[Any], int], *, worse: int, ease: int
     ) -> Operation:
-        """With a limit that is no limit, exactly met, or missed by one."""
+        """Add a limit that is loose, exactly met, or missed by one."""
         done = self.pool.dry_run(Operation(name, user, (*args, ease)))
         limit = ease
         if done.success and self.random.random() < 0.6:
@@ -190,7 +190,7 @@ class Operations:
     # -- choices ------------------------------------------------------------------------------------------------------
 
     def _edge(self, natural: int) -> int:
-        """An amount: mostly a part of `natural`, often an edge."""
+        """Draw an amount: mostly a part of `natural`, often an edge case."""
         kind = self.random.random()
         if kind < 0.55:
             return int(natural * 10 ** self.random.uniform(-4, 0)) if natural < 10**60 else natural
@@ -237,14 +237,14 @@ class Operations:
 
 
 class DifferenceError(AssertionError):
-    """Two pools that should be the same are not."""
+    """Difference between pools that should be equal."""
 
 
 Pool = EvmPool | ModelPool
 
 
 def compare(operation: Operation, reference: EvmPool, others: Sequence[Pool]) -> bool:
-    """Apply `operation` to all pools; whether it went through. `DifferenceError` where one answers otherwise."""
+    """Apply `operation` to all pools; return whether it succeeded. Raises `DifferenceError` if one differs."""
     expected = reference.apply(operation)
     seen = reference.observe()
     for other in others:
@@ -260,7 +260,7 @@ def compare(operation: Operation, reference: EvmPool, others: Sequence[Pool]) ->
 
 
 def compare_answers(question: tuple[Any, ...], reference: EvmPool, others: Sequence[Pool]) -> None:
-    """Ask all pools the same; `DifferenceError` where one answers otherwise."""
+    """Call a view on all pools; raise `DifferenceError` if one differs."""
     expected = reference.ask(*question)
     for other in others:
         _same(question, other, "answer", expected, other.ask(*question))
@@ -279,7 +279,7 @@ def run_episodes(
     *,
     measured: Callable[[int], bool] = lambda _: True,
 ) -> Counter[tuple[str, bool]]:
-    """`count` operations in episodes; how often each kind went through and how often not."""
+    """Run `count` operations in episodes; return successes and failures per kind."""
     random = Random(seed)
     tally: Counter[tuple[str, bool]] = Counter()
     for episode in range(-(-count // EPISODE)):

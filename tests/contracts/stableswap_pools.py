@@ -1,6 +1,6 @@
-"""Pools to compare: the 3pool's own bytecode, our contracts and the Python model, all in the same situation.
+"""Pools to compare in one situation: the 3pool's bytecode, our contracts and the Python model.
 
-Every one offers `apply` (act, and say what happened), `ask` (a view) and `observe` (everything there is to see).
+Each has `apply` (act and report), `ask` (a view) and `observe` (the whole visible state).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FOREVER = 2**256 - 1
 
 @dataclass(frozen=True)
 class Situation:
-    """What a pool starts from. The last coin is USDT itself, with its fee on transfers; `measured` says who knows."""
+    """Initial state of a pool. The last coin is USDT with its transfer fee; `measured` names pools aware of it."""
 
     decimals: tuple[int, ...] = (18, 6, 6)
     amp: int = 2000
@@ -51,7 +51,7 @@ class Situation:
 
 
 class Operation(NamedTuple):
-    """Something somebody does: a function of the pool, or `wait`, `hold` (tokens appear) or `tether_fee`."""
+    """Operation of a user: a pool function, or `wait`, `hold` (mint tokens) or `tether_fee`."""
 
     name: str
     user: str
@@ -59,9 +59,9 @@ class Operation(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of an operation: whether it went through, and the pool's event.
+    """Result of an operation: success, and the pool's event.
 
-    `logs` are all of them, undecoded, and `output` is what the transaction returned: None where no contract did it.
+    `logs` are all raw logs, and `output` is the transaction's return data: None for the model.
     """
 
     success: bool
@@ -71,7 +71,7 @@ class Outcome(NamedTuple):
 
 
 class EvmPool:
-    """A pool of contracts on a fork of its own."""
+    """Pool of contracts on its own fork."""
 
     def __init__(self, situation: Situation, codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
         self.n = situation.n
@@ -113,7 +113,7 @@ class EvmPool:
         return views
 
     def apply(self, operation: Operation) -> Outcome:
-        """Do it."""
+        """Execute the operation."""
         name, user, args = operation
         if name == "wait":
             self.fork.mine(1, seconds=args[0])
@@ -128,23 +128,23 @@ class EvmPool:
         return Outcome(receipt.success, self._event(receipt.logs), receipt.logs, receipt.output)
 
     def calldata(self, operation: Operation) -> bytes:
-        """What calls the pool to do it."""
+        """Encode the operation."""
         args = (ACCOUNTS.get(arg, arg) if isinstance(arg, str) else arg for arg in operation.args)
         return self._functions[operation.name].encode(*args)
 
     def ask(self, name: str, *args: Any) -> int | None:
-        """What a view says, None where it reverts."""
+        """Call a view; None if it reverts."""
         return self._read(POOL, self.calldata(Operation(name, "", args)))
 
     def observe(self) -> dict[str, Any]:
-        """Everything there is to see."""
+        """Return the whole visible state."""
         seen: dict[str, Any] = {name: self._read(to, data) for name, to, data in self._views}
         for name in ("owner", "future_owner"):
             seen[name] = NAMES[seen[name].to_bytes(20, "big")]
         return seen
 
     def dry_run(self, operation: Operation) -> Outcome:
-        """What would come of it."""
+        """Return the result without keeping it."""
         with self.fork.snapshot():
             return self.apply(operation)
 
@@ -171,7 +171,7 @@ def _plain(value: Any) -> Any:
 
 
 class RealPool(EvmPool):
-    """The code of the 3pool as it stands on mainnet, its storage written as Vyper 0.2 lays it out."""
+    """The 3pool's mainnet code, with its storage laid out as by Vyper 0.2."""
 
     def __init__(self, situation: Situation, codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
         super().__init__(situation, codes, artifacts)
@@ -200,7 +200,7 @@ def install_tripool(
     amp: int,
     kill_deadline: int = 0,
 ) -> None:
-    """Put the 3pool's own code at its address and write every slot it reads."""
+    """Place the 3pool's code at its address and write every slot it reads."""
     fork.set_code(POOL, code)
     fields = [*fees, owner, lp_token, amp, amp, 0, 0, *[0] * 6, kill_deadline]
     slots: dict[int, int | bytes] = dict(enumerate(fields, start=2))
@@ -248,7 +248,7 @@ class ModelPool:
         self.model.coins[-1].collector = "tether"
 
     def apply(self, operation: Operation) -> Outcome:
-        """Do it."""
+        """Execute the operation."""
         name, user, args = operation
         model = self.model
         if name == "wait":
@@ -266,14 +266,14 @@ class ModelPool:
         return Outcome(True, ())
 
     def ask(self, name: str, *args: Any) -> int | None:
-        """What a view says, None where it refuses."""
+        """Call a view; None if it reverts."""
         try:
             return int(getattr(self.model, name)(*args))
         except RefusedError:
             return None
 
     def observe(self) -> dict[str, Any]:
-        """Everything there is to see."""
+        """Return the whole visible state."""
         model = self.model
         seen = {
             "A": model.A(),
@@ -306,9 +306,9 @@ def _array_slot(slot: int) -> int:
 
 
 class RealTwoCoinPool(EvmPool):
-    """The code behind crvUSD/USDC: a later two-coin pool, itself its LP token, with half of the fees for the owner.
+    """Code behind crvUSD/USDC: a later two-coin pool that is its own LP token, with half of the fees for the owner.
 
-    Its A has two digits more inside and its events and return values differ, but while A stands still it computes the
+    Its A has two more internal digits and its events and return values differ, but while A is constant it computes the
     same amounts. It measures no coin.
     """
 
@@ -335,5 +335,5 @@ class RealTwoCoinPool(EvmPool):
         self._views = [(name, POOL if to == LP_TOKEN else to, data) for name, to, data in views]
 
     def observe(self) -> dict[str, Any]:
-        """What both families show."""
+        """Return the state visible in both families."""
         return {name: self._read(to, data) for name, to, data in self._views}

@@ -1,4 +1,4 @@
-"""Our Comet does what the cUSDCv3 implementation of mainnet does: outputs, events, errors and books, byte for byte."""
+"""Our Comet matches mainnet's cUSDCv3 implementation byte for byte: outputs, events, errors and state."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OTHER_IMMUTABLES = {
     10**8: 10**17,  # least debt
     20 * 10**12: 5_000 * 10**18,  # target of reserves
 }
-"""What an 18-decimals market has in place of what cUSDCv3 has."""
+"""Immutables of an 18-decimals market in place of cUSDCv3's."""
 
 EVENTS = (
     "Supply(address,address,uint256)",
@@ -103,7 +103,7 @@ def make_pair(code: Code, parameters: Parameters) -> MakePair:
 
 
 class Tally:
-    """What came of many lives of a market."""
+    """Outcomes of many random runs."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -171,7 +171,7 @@ def test_a_market_of_eighteen_decimals_agrees(code: Code) -> None:
 
 
 def test_with_a_base_fee_only_the_cost_of_absorbing_differs(make_pair: MakePair) -> None:
-    """`approxSpend` is gas times the base fee: each has spent something where the other has, but not the same."""
+    """`approxSpend` is gas times the base fee: non-zero in both worlds, but not equal."""
     tally = Tally()
     pair = make_pair(base_fee=10**10)
     for seed in (3, 4, 5):
@@ -181,7 +181,7 @@ def test_with_a_base_fee_only_the_cost_of_absorbing_differs(make_pair: MakePair)
 
 @pytest.mark.parametrize("beyond", [-1, 0, 1])
 def test_rewards_begin_at_exactly_their_least_total(make_pair: MakePair, parameters: Parameters, beyond: int) -> None:
-    """Lenders and borrowers each at the edge; in the first second a principal is the amount itself."""
+    """Lenders and borrowers each at the edge; in the first second a principal equals its amount."""
     pair = make_pair()
     lender, borrower, whale, *_ = USERS
     collateral, total = parameters.assets[2].address, parameters.min_for_rewards + beyond
@@ -198,7 +198,7 @@ def test_rewards_begin_at_exactly_their_least_total(make_pair: MakePair, paramet
 
 
 def rewarded(pair: Pair) -> tuple[bool, bool]:
-    """Whether an hour earns lenders and borrowers anything."""
+    """Whether an hour earns rewards for lenders and for borrowers."""
     pair.pass_time(3_600)
     pair.send("accrueAccount(address)", BOB, sender=BOB)
     pair.compare_everything()

@@ -1,4 +1,4 @@
-"""A Comet market is created with what it is told, and refuses what no market can work with."""
+"""A Comet market is created with its configuration, and rejects impossible ones."""
 
 from __future__ import annotations
 

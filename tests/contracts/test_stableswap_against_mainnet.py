@@ -1,7 +1,7 @@
-"""Our StableSwap contracts against the bytecode of Curve's 3pool, a later two-coin pool, and a model in Python.
+"""Our StableSwap contracts against Curve's 3pool, a later two-coin pool, and a Python model.
 
-The 3pool is taken from recorded mainnet blocks and put beside ours, on the same tokens (USDT with its real code, which
-can charge for transfers). Whatever is done to one is done to the others; all must agree on everything visible.
+The 3pool comes from recorded mainnet blocks and runs beside ours on the same tokens (USDT with its real code, which can
+charge for transfers). Every operation runs on all pools, which must agree on everything visible.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ def test_three_coins_are_the_3pool_in_300_operations(codes: dict[str, bytes], ar
 
 @pytest.mark.slow
 def test_three_coins_are_the_3pool_in_5000_operations(codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
-    """Return values, balances, shares, events, virtual price, administration, and whether it reverts."""
+    """Return values, balances, LP tokens, events, virtual price, administration and reverts."""
     tally = three_coins(5_000, codes, artifacts)
     assert tally.total() == 5_000
     assert_every_kind_was_tried(tally)
 
 
 def test_two_coins_are_the_model_in_300_operations(codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
-    """The model stands in for bytecode there is none of; with three coins it is proven against the 3pool above."""
+    """The model replaces missing bytecode; with three coins it is verified against the 3pool above."""
     assert two_coins(300, codes, artifacts).total() == 300
 
 
@@ -166,7 +166,7 @@ def test_the_chains_own_quotes_are_exact(
 
 
 def pool_holding(pool: EvmPool, balances: Sequence[int]) -> EvmPool:
-    """`pool` after a first deposit of exactly `balances` by alice."""
+    """Return `pool` after a first deposit of exactly `balances` by alice."""
     for i, amount in enumerate(balances):
         pool.apply(Operation("hold", "alice", (i, amount)))
     assert pool.apply(Operation("add_liquidity", "alice", (tuple(balances), 0))).success
@@ -179,7 +179,7 @@ def pool_holding(pool: EvmPool, balances: Sequence[int]) -> EvmPool:
 def test_two_coins_agree_with_a_later_two_coin_pool_to_the_last_digits(
     codes: dict[str, bytes], artifacts: ArtifactStore
 ) -> None:
-    """The pool behind crvUSD/USDC rounds D elsewhere on its way, so a few units in the last place may differ."""
+    """The pool behind crvUSD/USDC rounds D at another place, so the last digits may differ."""
     situation = Situation(decimals=TWO, amp=500, measured=False)
     balances = (17_267_000 * 10**18, 3_792_000 * 10**6)
     ours, real = (pool_holding(kind(situation, codes, artifacts), balances) for kind in (OurPool, RealTwoCoinPool))
@@ -209,7 +209,7 @@ def test_two_coins_agree_with_a_later_two_coin_pool_to_the_last_digits(
 
 @pytest.fixture
 def pair(codes: dict[str, bytes], artifacts: ArtifactStore) -> tuple[EvmPool, EvmPool]:
-    """The 3pool and ours, each with a million of every coin."""
+    """Return the 3pool and ours, each with a million of every coin."""
     balances = [10**6 * 10**decimals for decimals in THREE]
     real, ours = (pool_holding(kind(Situation(), codes, artifacts), balances) for kind in (RealPool, OurPool))
     for user in ("bob", "owner"):
@@ -261,7 +261,7 @@ TRADES: dict[str, Operation] = {
 
 @pytest.mark.parametrize("outer", TRADES.values(), ids=TRADES)
 def test_a_coin_that_calls_back_finds_every_trade_locked(pair: tuple[EvmPool, EvmPool], outer: Operation) -> None:
-    """Coin 0 is replaced by one that trades with the pool while it is being moved, and that holds shares for it."""
+    """Coin 0 is replaced by one that trades with the pool during transfers, and holds LP tokens for it."""
     for pool in pair:
         pool.fork.deal(LP_TOKEN, pool.coins[0], 10**19)
     assert came_back(pair, outer, Operation("get_virtual_price", "", ())) == [True, True]
@@ -270,7 +270,7 @@ def test_a_coin_that_calls_back_finds_every_trade_locked(pair: tuple[EvmPool, Ev
 
 
 def came_back(pair: tuple[EvmPool, EvmPool], outer: Operation, inner: Operation) -> list[bool]:
-    """Whether what coin 0 did in the middle of `outer` went through, in each pool; `outer` itself must."""
+    """Whether coin 0's call within `outer` succeeded, in each pool; `outer` itself must."""
     found = []
     for pool in pair:
         with pool.fork.snapshot():
@@ -285,7 +285,7 @@ def came_back(pair: tuple[EvmPool, EvmPool], outer: Operation, inner: Operation)
 
 
 def calling_back(data: bytes) -> bytes:
-    """A token that agrees to everything and the first time calls its caller; slot 1 says whether that went through."""
+    """Return a token that accepts everything and calls its caller once; slot 1 records the success."""
     words = [data[at : at + 32].ljust(32, b"\0") for at in range(0, len(data), 32)]
     written = " ".join(f"0x{word.hex()} {32 * index} MSTORE" for index, word in enumerate(words))
     call = f"1 0 SSTORE {written} 0 0 {len(data)} 0 0 CALLER GAS CALL 1 SSTORE"

@@ -1,4 +1,4 @@
-"""Many series at once give what one step after the other gives."""
+"""Vectorised series equal the step-by-step recursion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prices that move together as much as one says."""
+"""Correlated prices."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_complete_correlation_is_the_same_move_or_its_mirror() -> None:
 
 
 def test_three_that_determine_each_other_are_allowed() -> None:
-    """A matrix of rank one, at the very edge of what can be."""
+    """A matrix of rank one, at the edge of positive semidefinite."""
     returns = returns_of(draw(Correlation({("A", "B"): 1.0, ("A", "C"): -1.0, ("B", "C"): -1.0}), "A", "B", "C"))
     assert np.corrcoef(returns) == pytest.approx(np.array([[1, 1, -1], [1, 1, -1], [-1, -1, 1]]), abs=1e-9)
 
@@ -79,21 +79,21 @@ def test_the_order_of_the_pairs_changes_nothing() -> None:
     assert one == other
     assert hash(one) == hash(other)
     shocks = shocks_of("WETH", "WBTC", "LINK")
-    for symbol, joint in one.applied(shocks).items():
-        assert joint.tobytes() == other.applied(shocks)[symbol].tobytes()
+    for symbol, joint in one.apply(shocks).items():
+        assert joint.tobytes() == other.apply(shocks)[symbol].tobytes()
 
 
 def test_whoever_is_not_named_keeps_its_shocks() -> None:
     shocks = shocks_of("WETH", "WBTC", "USDC")
-    joint = Correlation({("WETH", "WBTC"): 0.8}).applied(shocks)
+    joint = Correlation({("WETH", "WBTC"): 0.8}).apply(shocks)
     assert joint["USDC"] is shocks["USDC"]
     assert set(joint) == set(shocks)
 
 
 def test_two_groups_do_not_touch_each_other() -> None:
     shocks = shocks_of("A", "B", "C", "D")
-    alone = Correlation({("A", "C"): 0.5}).applied(shocks)
-    both = Correlation({("A", "C"): 0.5, ("B", "D"): 0.9}).applied(shocks)
+    alone = Correlation({("A", "C"): 0.5}).apply(shocks)
+    both = Correlation({("A", "C"): 0.5, ("B", "D"): 0.9}).apply(shocks)
     assert alone["C"].tobytes() == both["C"].tobytes()
 
 
@@ -104,7 +104,7 @@ def test_the_matrix_cannot_be_changed() -> None:
 
 def test_no_pairs_are_no_correlation() -> None:
     shocks = shocks_of("A")
-    assert Correlation({}).applied(shocks)["A"] is shocks["A"]
+    assert Correlation({}).apply(shocks)["A"] is shocks["A"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Processes in continuous time do what theory says. Bounds are four standard errors of what is estimated."""
+"""Continuous-time processes match theory. Bounds are four standard errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def final_prices(process, paths: int, steps: int, step_seconds: float, start: fl
 
 
 def distance_from_normal(values) -> float:
-    """Kolmogorov's, times √n: above 1.95 once in a thousand, if the values are standard normal."""
+    """Kolmogorov distance times √n: above 1.95 once in a thousand for standard normals."""
     ordered = np.sort(values)
     n = len(ordered)
     expected = np.array([(1 + math.erf(value / math.sqrt(2))) / 2 for value in ordered])

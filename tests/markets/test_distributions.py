@@ -1,4 +1,4 @@
-"""What populations are drawn from has the shape it should, and each member is the same however many there are."""
+"""Distributions have the right shape, and members do not depend on the population's size."""
 
 from __future__ import annotations
 
@@ -152,17 +152,17 @@ def test_every_distribution_has_a_name() -> None:
         (lambda: Uniform(math.nan, 1.05), BadArgument, "low 'nan' is not a finite number"),
         (lambda: Normal(2.0, -1.0), BadArgument, "deviation '-1.0' is negative"),
         (lambda: Normal(2.0, 0.1, low=5, high=3), BadArgument, "low '5' is above high '3'"),
-        (lambda: Normal(2.0, 0.1, low=5.0), BadArgument, "hardly a value is within the bounds of Normal"),
-        (lambda: Normal(2.0, 0.0, low=5.0), BadArgument, "hardly a value is within the bounds of Normal"),
+        (lambda: Normal(2.0, 0.1, low=5.0), BadArgument, "almost no value is within the bounds of Normal"),
+        (lambda: Normal(2.0, 0.0, low=5.0), BadArgument, "almost no value is within the bounds of Normal"),
         (lambda: LogNormal(0.0, 1.0), BadArgument, "median '0.0' is not above zero"),
         (lambda: LogNormal(1.0, -1.0), BadArgument, "sigma '-1.0' is negative"),
-        (lambda: LogNormal(1.0, 0.1, high=0.1), BadArgument, "hardly a value is within the bounds of LogNormal"),
+        (lambda: LogNormal(1.0, 0.1, high=0.1), BadArgument, "almost no value is within the bounds of LogNormal"),
         (lambda: LogNormal(1.0, 0.1, high=0.0), BadArgument, "high '0.0' is not above zero"),
         (lambda: LogNormal(1.0, 0.1, low=3.0, high=2.0), BadArgument, "low '3.0' is above high '2.0'"),
         (lambda: Pareto(0.0, 1.0), BadArgument, "minimum '0.0' is not above zero"),
         (lambda: Pareto(1.0, 0.0), BadArgument, "alpha '0.0' is not above zero"),
         (lambda: Pareto(1.0, 1.0, high=0.5), BadArgument, "low '1.0' is above high '0.5'"),
-        (lambda: Pareto(1.0, 1.0, high=1.0), BadArgument, "hardly a value is below the bound '1.0'"),
+        (lambda: Pareto(1.0, 1.0, high=1.0), BadArgument, "almost no value is below the bound '1.0'"),
         (lambda: Choice(()), BadArgument, "there is nothing to choose from"),
         (lambda: Choice((1, 2), (1,)), BadArgument, "2 options have 1 weights"),
         (lambda: Choice((1, 2), (1, -1)), BadArgument, "weight of 2 '-1' is negative"),

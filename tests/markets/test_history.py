@@ -1,4 +1,4 @@
-"""Paths out of the past: the last known price at every step, and no silent gap."""
+"""Historical paths: the last known price at every step, and no silent gap."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def hourly(tmp_path: Path) -> Series:
 
 @pytest.fixture
 def gappy(tmp_path: Path) -> Series:
-    """Hourly, and nothing between the third hour and the ninth."""
+    """Hourly prices with a gap between the third and the ninth hour."""
     return series_of(tmp_path, *((hour * HOUR, 100.0 + hour) for hour in (0, 1, 2, 3, 9, 10, 11, 12)))
 
 
@@ -123,7 +123,7 @@ def test_a_series_that_ends_too_early_says_how_many_steps_fit(hourly: Series) ->
 
 @pytest.mark.parametrize("begin", [-1, 9 * HOUR, "2023-03-11"])
 def test_a_beginning_outside_of_the_series_is_refused(hourly: Series, begin) -> None:
-    with pytest.raises(BadSeries, match="knows nothing of") as caught:
+    with pytest.raises(BadSeries, match="has no price at") as caught:
         HistoricalPath(hourly, begin=begin)
     assert caught.value.hint == "begin between 1970-01-01 00:00:00 UTC and 1970-01-01 09:00:00 UTC"
 
@@ -132,7 +132,7 @@ def test_a_beginning_outside_of_the_series_is_refused(hourly: Series, begin) -> 
     ("options", "words"),
     [
         ({"begin": "soon"}, "begin 'soon' is no time"),
-        ({"fill": "guess"}, "fill 'guess' is nothing known"),
+        ({"fill": "guess"}, "unknown fill 'guess'"),
         ({"max_gap": 0.5}, "max_gap '0.5' is less than 1"),
         ({"max_gap": float("nan")}, "max_gap 'nan' is not a finite number"),
     ],

@@ -1,4 +1,4 @@
-"""The chance of a normal to be beyond a number, against the error function of the C library."""
+"""Normal tail probabilities against the C library's error function."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_one_gives_the_bits_of_many() -> None:
     assert [float(upper_tail(each)) for each in x] == upper_tail(x).tolist()
 
 
-@pytest.mark.parametrize("chance", [1e-9, 1e-4, 0.01, 0.3, 0.5])
-def test_the_quantile_is_its_inverse(chance: float) -> None:
-    assert upper_quantile(chance) == pytest.approx(-NormalDist().inv_cdf(chance), abs=1e-9)
+@pytest.mark.parametrize("probability", [1e-9, 1e-4, 0.01, 0.3, 0.5])
+def test_the_quantile_is_its_inverse(probability: float) -> None:
+    assert upper_quantile(probability) == pytest.approx(-NormalDist().inv_cdf(probability), abs=1e-9)
 
 
 def test_a_chance_out_of_range_is_refused() -> None:
-    with pytest.raises(BadArgument, match=r"the chance '0\.7' is out of range"):
+    with pytest.raises(BadArgument, match=r"the probability '0\.7' is out of range"):
         upper_quantile(0.7)
 
 

@@ -1,4 +1,4 @@
-"""The prices of a run: reproducible, one stream a symbol, exact integers."""
+"""Prices of a run: reproducible, one stream per symbol, exact integers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_run_in_another_process_has_the_same_prices() -> None:
 
 
 def test_prices_of_a_seed_are_these_integers() -> None:
-    """A change here changes every stored run: it needs a reason and a word in the changelog."""
+    """A change here changes every stored run: it needs a reason and a changelog entry."""
     prices = draw(correlation=Correlation({("WETH", "WBTC"): 0.8}))
     assert [prices.usd_e8(symbol, 48) for symbol in prices] == [
         100_000_000,
@@ -217,7 +217,7 @@ def test_a_step_outside_is_refused(step: int) -> None:
         (
             {"correlation": Correlation({("WETH", "DAI"): 0.5})},
             BadArgument,
-            "DAI is correlated, but no chance moves Constant",
+            "DAI is correlated, but Constant has no random shocks",
         ),
         ({"correlation": Correlation({("WETH", "LINK"): 0.5})}, UnknownName, "unknown symbol of a correlation 'LINK'"),
     ],

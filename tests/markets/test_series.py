@@ -1,4 +1,4 @@
-"""Files of prices: what is read, and what is refused in which words."""
+"""Price files: accepted content, and error messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from mayavi.errors import BadArgument, BadSeries, UsageError
 from mayavi.markets import Series
-from mayavi.markets.moments import say_duration, say_time, to_seconds
+from mayavi.markets.timestamps import say_duration, say_time, to_seconds
 
 GOOD = "time,open,close\n2023-03-11 00:00:00,9,1.0\n2023-03-11 01:00:00,9,0.97\n2023-03-11 02:00:00,9,0.95\n"
 
@@ -252,9 +252,9 @@ BAD = {
     "an overflow": (lines("0,1", "60,1e999"), "'FILE', line 3: the price is '1e999'", "remove the line"),
     "a negative price": (lines("0,1", "60,-2"), "'FILE', line 3: the price '-2' is not above zero", "remove the line"),
     "zero": (lines("0,1", "60,0.0"), "'FILE', line 3: the price '0.0' is not above zero", "remove the line"),
-    "a short line": (lines("0,1", "60"), "'FILE', line 3: 1 fields where the header has 2", "mend or remove it"),
-    "a long line": (lines("0,1", "60,1,5"), "'FILE', line 3: 3 fields where the header has 2", "mend or remove it"),
-    "an open quote": (lines("0,1", '60,"1'), "'FILE', line 3: unexpected end of data", "mend or remove the line"),
+    "a short line": (lines("0,1", "60"), "'FILE', line 3: 1 fields where the header has 2", "fix or remove it"),
+    "a long line": (lines("0,1", "60,1,5"), "'FILE', line 3: 3 fields where the header has 2", "fix or remove it"),
+    "an open quote": (lines("0,1", '60,"1'), "'FILE', line 3: unexpected end of data", "fix or remove the line"),
     "another encoding": (
         "time,close\n0,1 €\n".encode("latin-1", "replace") + b"\xff\n",
         "'FILE' is not UTF-8 text",
@@ -295,7 +295,7 @@ def test_an_ascending_file_is_not_taken_for_a_descending_one(file) -> None:
 
 
 def test_prices_with_a_point_are_no_answers_of_a_feed(file) -> None:
-    with pytest.raises(BadSeries, match=r"line 2: '1\.0' is no integer") as caught:
+    with pytest.raises(BadSeries, match=r"line 2: '1\.0' is not an integer") as caught:
         Series.read(file(GOOD), decimals=8)
     assert "leave decimals out" in caught.value.hint
 
@@ -326,7 +326,7 @@ def test_folders_and_unknown_formats_are_refused(tmp_path: Path, file) -> None:
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(BadSeries, match="is a folder"):
         Series.read(tmp_path / "folder.csv")
-    with pytest.raises(BadSeries, match="is no file of prices that can be read") as caught:
+    with pytest.raises(BadSeries, match="is not a readable price file") as caught:
         Series.read(file(GOOD, "prices.xlsx"))
     assert caught.value.hint == "give a .csv, .parquet or .json file"
 
@@ -342,7 +342,7 @@ def test_a_file_that_cannot_be_opened_says_why(file) -> None:
         ("{", "is not JSON"),
         ('{"a": 1}', "holds no list of records"),
         ("[]", "is empty"),
-        ("[1, 2]", "record 1: '1' is no record"),
+        ("[1, 2]", "record 1: '1' is not a record"),
         ('[{"time": 0, "close": 1}, {"time": 60}]', "record 2: there is no price in column 'close'"),
         ('[{"time": 0, "close": 1}, {"time": 60, "close": NaN}]', "record 2: the price is 'nan'"),
         (
@@ -392,7 +392,7 @@ def test_options_that_mean_nothing_are_refused(file, options) -> None:
     assert caught.value.hint
 
 
-# -- what a series tells ----------------------------------------------------------------------------------------------
+# -- statistics of a series -------------------------------------------------------------------------------------------
 
 
 def test_the_volatility_of_a_series_is_per_year(file) -> None:

@@ -1,4 +1,4 @@
-"""Prices that move as somebody says."""
+"""Scripted price paths."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_longer_path_begins_as_the_shorter(process) -> None:
         (lambda: Waypoints(((2, 0.9), (1, 0.8))), BadArgument, "the waypoint at step 1 follows that at step 2"),
         (lambda: Waypoints(((2, 0.9), (2, 0.8))), BadArgument, "the waypoint at step 2 follows that at step 2"),
         (lambda: Waypoints(((1, -0.9),)), BadArgument, "multiple of a waypoint '-0.9' is not above zero"),
-        (lambda: Waypoints(((1, 0.9),), "spline"), BadArgument, "between waypoints 'spline' is nothing known"),
+        (lambda: Waypoints(((1, 0.9),), "spline"), BadArgument, "unknown interpolation 'spline' between waypoints"),
     ],
 )
 def test_shapes_that_make_no_sense_are_refused(make, error, words: str) -> None:

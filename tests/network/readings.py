@@ -1,7 +1,7 @@
-"""The read-only part of the adapters, as functions of a fork: what each protocol says, with what must hold of it.
+"""Read-only part of the adapters, as functions of a fork, with invariants of the results.
 
-They run against a real provider (`tests/network`, where `MAYAVI_RPC_URL` names one) and, so that they are run at all,
-against a node on loopback that holds the replica (`tests/node`), whose answers must equal the replica's own.
+They run against a real provider (`tests/network`, where `MAYAVI_RPC_URL` names one) and against a local node that holds
+the replica (`tests/node`), whose answers must equal the replica's.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from mayavi.protocols import AaveV3, CompoundV3, CurveStableSwap, PriceFeed, Spa
 
 Reading = Callable[[Fork], list[object]]
 SOMEBODY = ("0x00000000000000000000000000000000000a11ce", "AaveV3.Treasury", "UniswapV3.Factory")
-"""Accounts every chain can be asked about, whether or not they have a position."""
+"""Accounts that exist on every chain, with or without a position."""
 
 
 def aave(fork: Fork) -> list[object]:
-    """Reserves with their rates, prices and configuration; accounts one by one and in a batch."""
+    """Read reserves with rates, prices and configuration; accounts one by one and in a batch."""
     return _lender(AaveV3(fork), fork, {"WETH", "USDC", "WBTC", "DAI"})
 
 
 def spark(fork: Fork) -> list[object]:
-    """The same of SparkLend."""
+    """Read SparkLend as `aave` does."""
     return _lender(SparkLend(fork), fork, {"WETH", "DAI", "wstETH"})
 
 
@@ -41,7 +41,7 @@ def _lender(market: AaveV3, fork: Fork, expected: set[str]) -> list[object]:
 
 
 def compound(fork: Fork) -> list[object]:
-    """The USDC market: base, collateral, rates, totals, accounts."""
+    """Read the USDC market: base, collateral, rates, totals, accounts."""
     comet = CompoundV3(fork)
     rates, totals = comet.rates(), comet.totals()
     assert comet.base.symbol == "USDC"
@@ -56,7 +56,7 @@ def compound(fork: Fork) -> list[object]:
 
 
 def curve(fork: Fork) -> list[object]:
-    """The 3pool: balances, parameters, quotes in all directions."""
+    """Read the 3pool: balances, parameters, quotes in all directions."""
     pool = CurveStableSwap(fork, "Curve.3pool")
     assert pool.symbols == ("DAI", "USDC", "USDT")
     assert pool.virtual_price >= 1
@@ -70,7 +70,7 @@ def curve(fork: Fork) -> list[object]:
 
 
 def uniswap(fork: Fork) -> list[object]:
-    """A pool's state, and quotes that move its price the way they should."""
+    """Read a pool's state, and quotes that move its price in the right direction."""
     uni = UniswapV3(fork)
     pool = uni.pool("WETH", "USDC", 500)
     small, large = uni.quote_exact_inputs(("WETH", 500, "USDC"), [10**18, 100 * 10**18])
@@ -79,7 +79,7 @@ def uniswap(fork: Fork) -> list[object]:
 
 
 def feed(fork: Fork) -> list[object]:
-    """Chainlink's price of ether."""
+    """Read Chainlink's price of ether."""
     ether = PriceFeed(fork, "Chainlink.ETH/USD")
     assert ether.decimals == 8
     assert 10 < ether.price < 100_000

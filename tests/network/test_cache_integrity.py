@@ -1,4 +1,4 @@
-"""The triples of tests/evm/storage_triples.py are what Ethereum says. Needs MAYAVI_RPC_URL, a node of mainnet."""
+"""The triples of tests/evm/storage_triples.py match Ethereum. Needs MAYAVI_RPC_URL, a mainnet node."""
 
 from __future__ import annotations
 

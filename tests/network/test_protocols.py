@@ -1,4 +1,4 @@
-"""What the adapters read of Ethereum itself: needs `MAYAVI_RPC_URL` (any plan will do; nothing is ever sent to it)."""
+"""Adapters on Ethereum itself: needs `MAYAVI_RPC_URL` (any plan; nothing is ever sent to it)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALICE = "0x00000000000000000000000000000000000a11ce"
 
 @pytest.fixture(scope="module")
 def ethereum(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fork]:
-    """The newest block; the fork is ours to act on, the chain behind it is only read."""
+    """Fork of the newest block; the chain behind it is only read."""
     if not os.environ.get("MAYAVI_RPC_URL", "").strip():
         pytest.skip("MAYAVI_RPC_URL is not set: it names the node that this test reads")
     with closing(Fork.from_rpc(chain="ethereum", cache_dir=tmp_path_factory.mktemp("cache"))) as fork:

@@ -1,4 +1,4 @@
-"""A fork of a real chain over a real provider: needs `MAYAVI_RPC_URL` (an Ethereum node; any plan will do)."""
+"""Fork of a real chain over a real provider: needs `MAYAVI_RPC_URL` (an Ethereum node; any plan)."""
 
 from __future__ import annotations
 

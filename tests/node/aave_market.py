@@ -1,4 +1,4 @@
-"""Aave V3 on a real node, deployed by the code that builds the replica; the acts and reads to compare a fork by."""
+"""Aave V3 on a real node, deployed by the replica's code, with transactions and reads to compare a fork by."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _RESERVE_DATA = (
 
 @dataclass(frozen=True)
 class Act:
-    """A transaction: `seconds` after the block before it, `sender` calls `to`."""
+    """Transaction: `seconds` after the previous block, `sender` calls `to`."""
 
     seconds: int
     sender: bytes
@@ -43,7 +43,7 @@ class Act:
 
 @dataclass(frozen=True)
 class AaveMarket:
-    """A market with deposits, where Alice has ether and no position yet. It stood so after block `block`."""
+    """Market with deposits at block `block`, where Alice has ether and no position yet."""
 
     node: Hardhat
     labels: dict[str, bytes]
@@ -56,7 +56,9 @@ class AaveMarket:
         return Act(seconds, sender, self.labels[to], Function.parse(function).encode(*values), value)
 
     def borrowing(self) -> list[Act]:
-        """Alice wraps ether, supplies it, borrows, waits, repays a part and takes some collateral back."""
+        """Return transactions: Alice wraps ether, supplies, borrows, waits, repays a part and withdraws some
+        collateral.
+        """
         return [
             self.act(12, "WETH", "deposit()", value=10 * ETHER),
             self.act(12, "WETH", "approve(address,uint256)", "AaveV3.Pool", 2**256 - 1),
@@ -69,7 +71,7 @@ class AaveMarket:
         ]
 
     def reads(self) -> dict[str, tuple[bytes, bytes]]:
-        """Everything a user could ask about the market and Alice: name, contract and calldata."""
+        """Return all reads of the market and Alice: name, contract and calldata."""
         found: dict[str, tuple[bytes, bytes]] = {}
 
         def read(to: str, function: str, *arguments: object) -> None:
@@ -96,7 +98,7 @@ class AaveMarket:
 
 
 def deploy_market(node: Hardhat) -> AaveMarket:
-    """Deploy tokens, feeds and Aave on `node` and let the market account supply all three assets."""
+    """Deploy tokens, feeds and Aave on `node`, and supply all three assets from the market account."""
     table = load_table("ethereum")
     deployment = Deployment(node, real_addresses=False)
     for account in (deployment.deployer, MARKET, ADMIN, ALICE):
@@ -116,7 +118,7 @@ def deploy_market(node: Hardhat) -> AaveMarket:
 
 
 def act_on_node(node: Hardhat, acts: list[Act]) -> list[tuple[int, list[Any]]]:
-    """Gas used and logs of each act, executed on the node in a block of its own."""
+    """Return gas used and logs of each transaction, executed on the node in its own block."""
     outcomes = []
     for act in acts:
         node.rpc("evm_setNextBlockTimestamp", hex(int(node.head["timestamp"], 16) + act.seconds))
@@ -127,7 +129,7 @@ def act_on_node(node: Hardhat, acts: list[Act]) -> list[tuple[int, list[Any]]]:
 
 
 def act_on_fork(fork: Fork, acts: list[Act]) -> list[tuple[int, list[Any]]]:
-    """Gas used and logs of each act, executed on the fork in a block of its own."""
+    """Return gas used and logs of each transaction, executed on the fork in its own block."""
     outcomes = []
     for act in acts:
         fork.mine(1, seconds=act.seconds)

@@ -1,4 +1,4 @@
-"""One real node a test session, Aave on it, and a proxy in front of it."""
+"""One real node per test session, Aave on it, and a proxy in front of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def deployed_market(hardhat: Hardhat) -> AaveMarket:
 
 @pytest.fixture
 def market(deployed_market: AaveMarket) -> Iterator[AaveMarket]:
-    """The market as it was deployed: whatever a test does to the node is undone."""
+    """The market as deployed: changes of a test to the node are undone."""
     moment = deployed_market.node.rpc("evm_snapshot")
     yield deployed_market
     assert deployed_market.node.rpc("evm_revert", moment) is True

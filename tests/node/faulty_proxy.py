@@ -13,7 +13,7 @@ from tests.node.hardhat import Hardhat
 
 
 class FaultyProxy(FaultyServer):
-    """Everything is answered by the node behind it; faults change the answer on its way."""
+    """Proxy that forwards to the node; faults change the answers."""
 
     def __init__(self, node: Hardhat) -> None:
         self.node = node

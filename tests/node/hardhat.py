@@ -1,4 +1,4 @@
-"""A real node for tests: `hardhat node` from the contract packages, in a process of its own on loopback."""
+"""Real node for tests: `hardhat node` from the contract packages, in its own process on loopback."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ module.exports = { networks: { hardhat: {
 
 
 class NodeError(Exception):
-    """The node answered with a JSON-RPC error."""
+    """JSON-RPC error of the node."""
 
 
 class Hardhat:
-    """A running node. Fees are zero, so that balances tell of nothing but the transactions' own effects."""
+    """Running node. Fees are zero, so balances change only by the transactions' effects."""
 
     def __init__(self, process: subprocess.Popen[bytes], url: str, log: Path) -> None:
         self.process, self.url, self.log = process, url, log
@@ -52,10 +52,10 @@ class Hardhat:
         first_timestamp: int | None = None,
         same_timestamp: bool = False,
     ) -> Hardhat:
-        """Start a node that keeps everything it writes in `folder`; `skip_or_fail` where hardhat is not installed.
+        """Start a node that writes only into `folder`; `skip_or_fail` if hardhat is not installed.
 
-        `port` 0 is any that is free. Its first block is of `first_timestamp`, or of now. With `same_timestamp` a
-        block may have the time of the one before it.
+        `port` 0 is any free one. The first block has the time `first_timestamp`, or now. With `same_timestamp`
+        consecutive blocks may have equal times.
         """
         program = contracts_root() / "node_modules" / ".bin" / "hardhat"
         if not program.exists():
@@ -86,12 +86,12 @@ class Hardhat:
         pytest.fail(f"hardhat did not start within {_START_S} s; it said:\n{log.read_text(errors='replace')[-4000:]}")
 
     def stop(self) -> None:
-        """End the process that `start` started."""
+        """Stop the node's process."""
         self._connection.close()
         _end(self.process)
 
     def rpc(self, method: str, *params: Any) -> Any:
-        """The result of one call; `NodeError` when the node refuses."""
+        """Return the result of one call; raise `NodeError` if the node refuses."""
         question = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
         answer = self.post(json.dumps(question).encode())
         if "error" in answer:
@@ -99,7 +99,7 @@ class Hardhat:
         return answer["result"]
 
     def post(self, body: bytes) -> Any:
-        """The JSON the node answers to a raw body."""
+        """Return the node's JSON answer to a raw body."""
         try:
             return self._posted(body)
         except (http.client.RemoteDisconnected, ConnectionError):
@@ -112,14 +112,14 @@ class Hardhat:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """Port it listens on."""
         port = urlsplit(self.url).port
         assert port is not None
         return port
 
     @property
     def head(self) -> dict[str, Any]:
-        """The newest block."""
+        """Newest block."""
         block: dict[str, Any] = self.rpc("eth_getBlockByNumber", "latest", False)
         return block
 
@@ -134,7 +134,7 @@ class Hardhat:
         return bytes.fromhex(result[2:])
 
     def send(self, to: bytes | None, data: bytes, /, *, sender: bytes, value: int = 0) -> dict[str, Any]:
-        """The receipt of a transaction from any account; raises when it fails."""
+        """Send a transaction from any account and return the receipt; raise if it fails."""
         self.rpc("hardhat_impersonateAccount", _hex(sender))
         transaction = {"from": _hex(sender), "data": _hex(data), "value": hex(value), "gas": hex(16_000_000)}
         if to is not None:

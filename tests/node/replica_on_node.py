@@ -1,7 +1,6 @@
-"""A replica on a real node: every account, code and slot of a fork is written into hardhat, at the same addresses.
+"""Replica on a real node: every account, code and slot of a fork is written into hardhat.
 
-What a test then reads over JSON-RPC comes from a node that Mayavi did not write, under the chain id and at the block
-numbers of the real chain.
+Reads over JSON-RPC then come from an independent node, under the chain id and at the block numbers of the real chain.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _PER_REQUEST = 500
 
 
 def put_on_node(node: Hardhat, fork: Fork) -> int:
-    """Write what `fork` holds into `node` and mine up to its block and time; gives the number of the last block."""
+    """Write the state of `fork` into `node` and mine up to its block and time; returns the last block number."""
     world = WorldContents.of(fork.freeze().dump())
     questions: list[tuple[str, list[str]]] = []
     for address, account in world.accounts.items():

@@ -1,8 +1,8 @@
-"""The fork cache says what the node says: slot by slot against direct reads of a real node.
+"""The fork cache matches the node: slot by slot against direct reads of a real node.
 
-To add a check append a `NodeTriple` to `TRIPLES`. A contract is a label of the market in `tests/node/aave_market.py`;
-an expected value is an integer, a label (its address) or None (whatever the node says). Facts of Ethereum itself
-belong into `tests/evm/storage_triples.py`.
+To add a check, append a `NodeTriple` to `TRIPLES`. A contract is a label of the market in `tests/node/aave_market.py`;
+an expected value is an integer, a label (its address) or None (whatever the node returns). Facts of Ethereum itself
+belong in `tests/evm/storage_triples.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.node
 
 
 class NodeTriple(NamedTuple):
-    """What slot `slot` of `contract` must hold."""
+    """Expected value of slot `slot` of `contract`."""
 
     contract: str
     slot: int
@@ -30,12 +30,12 @@ class NodeTriple(NamedTuple):
 
 
 def mapping_slot(position: int, key: bytes) -> int:
-    """Where Solidity keeps `key`'s value of the mapping at `position`."""
+    """Return Solidity's slot of `key` in the mapping at `position`."""
     return int.from_bytes(keccak256(key.rjust(32, b"\0") + position.to_bytes(32, "big")), "big")
 
 
 def short_string(text: str) -> int:
-    """How Solidity stores a string of at most 31 bytes."""
+    """Return Solidity's storage word of a string of at most 31 bytes."""
     return int.from_bytes(text.encode().ljust(31, b"\0") + bytes([2 * len(text)]), "big")
 
 

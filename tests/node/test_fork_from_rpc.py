@@ -1,6 +1,6 @@
-"""A fork of a real node: every read equals the node's own, the node notices nothing, and a bad line does no harm.
+"""Fork of a real node: reads equal the node's, the node is never changed, and faults do no harm.
 
-The node is `hardhat node`; Aave V3 is deployed on it from the npm artifacts by the code that builds the replica.
+The node is `hardhat node`; Aave V3 is deployed on it from the npm artifacts by the replica's code.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OpenFork = Callable[..., Fork]
 
 @pytest.fixture
 def open_fork(proxy: FaultyProxy, market: AaveMarket, tmp_path: Path) -> Iterator[OpenFork]:
-    """Open forks at the market's block through the proxy, all with one cache; retries wait on a clock of the test."""
+    """Open forks at the market's block through the proxy, with one cache; retries use a test clock."""
     clients: list[RpcClient] = []
 
     def open_at_block(
@@ -67,7 +67,7 @@ def readings_of_node(node: Hardhat, market: AaveMarket) -> dict[str, str]:
 
 
 def live_on(market: AaveMarket) -> None:
-    """Let the chain move on after the market's block, by what would change every answer."""
+    """Advance the chain after the market's block in ways that would change every answer."""
     act_on_node(
         market.node,
         [
@@ -222,7 +222,7 @@ def test_faults_that_last_are_clear_errors(
 
 
 def lie(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Fault:
-    """Change every block that is sent."""
+    """Change every block sent."""
 
     def change_blocks(answers: list[dict[str, Any]]) -> list[Any]:
         for answer in answers:
@@ -253,7 +253,7 @@ def test_a_lie_about_the_block_is_found_at_opening(
 def test_a_node_whose_block_changes_under_the_fork_is_found(
     market: AaveMarket, open_fork: OpenFork, proxy: FaultyProxy
 ) -> None:
-    """The chain is rolled back and another block takes the number the fork is pinned to."""
+    """The chain is rolled back and another block takes the fork's block number."""
     node = market.node
     moment = node.rpc("evm_snapshot")
     live_on(market)
@@ -294,7 +294,7 @@ def test_a_node_of_another_chain_is_refused(open_fork: OpenFork) -> None:
 
 
 def test_nodes_under_other_rules_have_headers_that_hash_and_say_which(tmp_path: Path) -> None:
-    """Cancun and Prague add header fields; a node of another chain id shows that none is assumed."""
+    """Cancun and Prague add header fields; another chain id shows that none is assumed."""
     for hardfork in ("london", "cancun", "prague"):
         folder = tmp_path / hardfork
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""The adapters through a node that Mayavi did not write: everything they read is what they read of the replica."""
+"""Adapters through an independent node read the same values as from the replica."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def replica() -> Fork:
 
 @pytest.fixture(scope="module")
 def node(replica: Fork, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hardhat]:
-    """A node of chain 1 that holds the replica, at its block and time."""
+    """Node of chain 1 that holds the replica, at its block and time."""
     first = replica.timestamp - replica.block_number - 60
     running = Hardhat.start(tmp_path_factory.mktemp("ethereum"), chain_id=1, first_timestamp=first)
     try:

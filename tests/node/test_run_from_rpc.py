@@ -1,4 +1,4 @@
-"""`--source rpc`: a scenario on a world that is read from a node gives the rows it gives on the replica."""
+"""`--source rpc`: a scenario on a node's world gives the replica's rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a second opening of the same block asks of a real node: nothing, or on a development chain one question.
+"""Reopening a block sends no request to a real node, or one on a development chain.
 
-On chain 1 the hash of a block 64 deep is known for good. Development nodes are restarted and reverted, so what is kept
-of theirs is checked once before it is used.
+On chain 1 the hash of a block 64 deep is final. Development nodes are restarted and reverted, so their cached data is
+verified once before use.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def running(folder: Path, **options: Any) -> Iterator[Hardhat]:
 
 
 def session(fork: Fork, market: AaveMarket) -> tuple[Any, ...]:
-    """Everything a user reads, then transactions, then everything again."""
+    """Run all reads, then transactions, then all reads again."""
 
     def readings() -> list[str]:
         return [fork.call(to, data).hex() for to, data in market.reads().values()]

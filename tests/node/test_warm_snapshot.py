@@ -1,4 +1,4 @@
-"""Training without a node: what `mayavi snapshot warm` writes is all that an environment reads, and plays the same."""
+"""Training without a node: the file of `mayavi snapshot warm` holds all an environment reads."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ EPISODES = list(range(1000, 1006))
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hardhat]:
-    """A node that Mayavi did not write, with the replica of Ethereum on it."""
+    """Independent node with the replica of Ethereum."""
     running = started(tmp_path_factory.mktemp("node"), Fork.replica("ethereum"))
     yield running
     running.stop()
 
 
 def started(folder: Path, world: Fork) -> Hardhat:
-    """A node with `world` on it."""
+    """Return a node with `world` on it."""
     first = world.timestamp - world.block_number - 100_000
     running = Hardhat.start(folder, chain_id=1, first_timestamp=first)
     put_on_node(running, world)
@@ -51,14 +51,14 @@ def test_rewards_on_the_snapshot_are_those_on_the_fork(
     options = ("--env", name, "--rollouts", "6", "--output", str(file), "--rpc-url", node.url, "--json")
     done = run_mayavi("snapshot", "warm", *options, env={"MAYAVI_CACHE_DIR": str(tmp_path / "cache")})
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["passes"] > 1
-    assert told["facts"] > 50
-    assert told["requests"] < told["facts"]  # asked in batches
+    report = json.loads(done.stdout)
+    assert report["passes"] > 1
+    assert report["facts"] > 50
+    assert report["requests"] < report["facts"]  # asked in batches
     assert node.url not in done.stdout
 
     monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path / "cold"))
-    live = make_rows(name, 3, world=WorldSource.of("rpc", rpc_url=node.url, block=told["block"]), split="test")
+    live = make_rows(name, 3, world=WorldSource.of("rpc", rpc_url=node.url, block=report["block"]), split="test")
     offline = make_rows(name, 3, source=f"snapshot:{file}", split="test")
     replica = make_rows(name, 3, split="test")
     played = [play(env, Chance(3), EPISODES) for env in (live, offline, replica)]
@@ -87,11 +87,11 @@ def test_training_on_the_snapshot_is_training_on_the_fork_and_asks_nobody(
 ) -> None:
     file = tmp_path / "aave.snapshot"
     monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path / "cache"))
-    told = warm("aave", WorldSource.of("rpc", rpc_url=node.url), file, rollouts=6)
+    report = warm("aave", WorldSource.of("rpc", rpc_url=node.url), file, rollouts=6)
     settings = {"env": "aave", "framework": "sb3", "timesteps": 96, "num_envs": 4, "rollout_steps": 12}
     settings |= {"minibatch_size": 48, "epochs": 2, "seed": 5}
     monkeypatch.setenv("MAYAVI_RPC_URL", node.url)
-    live = train(TrainConfig.of(settings, {"source": "rpc", "block": told.block}), models=tmp_path / "live")
+    live = train(TrainConfig.of(settings, {"source": "rpc", "block": report.block}), models=tmp_path / "live")
     monkeypatch.setenv("MAYAVI_RPC_URL", "http://127.0.0.1:9")  # nobody listens there
     monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path / "empty"))
     offline = train(TrainConfig.of(settings, {"source": f"snapshot:{file}"}), models=tmp_path / "offline")
@@ -105,7 +105,7 @@ def test_training_on_the_snapshot_is_training_on_the_fork_and_asks_nobody(
 def test_prices_are_posted_where_the_feed_listens_to_its_own_oracles_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a real chain: the feed of WETH hands every question on to an aggregator that nobody here can report to."""
+    """As on a real chain: WETH's feed forwards every call to an aggregator that tests cannot report to."""
     world = Fork.replica("ethereum").copy()
     feed = world.address_of(AaveV3(world).oracle.getSourceOfAsset(world.address_of("WETH")))
     aggregator = bytes.fromhex("a99e" * 10)

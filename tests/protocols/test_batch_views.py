@@ -1,4 +1,4 @@
-"""Batches of views on the protocols' own bytecode: every account's answer is the one of a call of its own."""
+"""Batched views on the protocols' bytecode equal single calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BORROWERS = 260
 
 @pytest.fixture(scope="module")
 def fork() -> Fork:
-    """The Ethereum replica with borrowers of every kind; some of them are under water."""
+    """Ethereum replica with borrowers of every kind, some undercollateralised."""
     fork = Fork.replica("ethereum")
     market, rng = AaveV3(fork), random.Random(20)
     isolated, lent_to_isolated = an_isolated_asset(market), an_asset_for_isolation(market)
@@ -65,7 +65,7 @@ def borrowers() -> list[bytes]:
 
 
 def accounts() -> list[bytes]:
-    """The borrowers, mixed with accounts that hold nothing, and some that are contracts."""
+    """Borrowers, mixed with empty accounts and contracts."""
     rng = random.Random(21)
     strangers = [rng.randbytes(20) for _ in range(60)]
     mixed = [*borrowers(), *strangers, ZERO_ADDRESS, b"\xff" * 20, bytes(19) + b"\1"]

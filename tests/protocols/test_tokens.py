@@ -1,4 +1,4 @@
-"""Tokens as the adapters use them: checked before they are spent, approved exactly, undone when something fails."""
+"""Tokens: checked before spending, approved exactly, restored on failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenZeppelin's VestingWallet from its npm artifact: what vests, when, and to whom it goes."""
+"""OpenZeppelin's VestingWallet from its npm artifact: amounts, times and beneficiary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real mainnet blocks come out bit for bit, and a wrong byte in a case does not."""
+"""Real mainnet blocks replay bit for bit, and a damaged case does not."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mayavi.errors import UsageError
 from mayavi.replay.blocks import Report, validate
 
 SMALL = 19_934_116
-"""A Cancun block of 58 transactions, a blob among them."""
+"""Cancun block of 58 transactions, including a blob transaction."""
 
 
 SOUND = 19_932_703
-"""Another one, which stays as it is."""
+"""Another block, left undamaged."""
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def blocks(cases: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def bytecodes(blocks: Path) -> bytes:
-    """The file of all code, less what the two blocks do not use."""
+    """Return the bytecode file, reduced to what the two blocks use."""
     used = {
         account.get("code_hash")
         for number in (SMALL, SOUND)
@@ -41,7 +41,7 @@ def bytecodes(blocks: Path) -> bytes:
 
 @pytest.fixture
 def case(blocks: Path, bytecodes: bytes, tmp_path: Path) -> Path:
-    """A private copy of one case, to damage."""
+    """Private copy of one case, to damage."""
     copy_files(blocks / str(SMALL), tmp_path / str(SMALL))
     (tmp_path / "receipts").mkdir()
     (tmp_path / f"receipts/{SMALL}.json.gz").write_bytes((blocks / f"receipts/{SMALL}.json.gz").read_bytes())
@@ -50,7 +50,7 @@ def case(blocks: Path, bytecodes: bytes, tmp_path: Path) -> Path:
 
 
 def copy_files(source: Path, target: Path) -> None:
-    """A copy that may be written, whatever the original's permissions."""
+    """Copy to writable files, whatever the original's permissions."""
     target.mkdir()
     for file in source.iterdir():
         (target / file.name).write_bytes(file.read_bytes())
@@ -241,7 +241,7 @@ PARTS = {
                                   "1/logs/0/topics", "1/logs/0/topics/0", "1/logs/0/data"],
 }  # fmt: skip
 MAY_PASS = ("*/code_hash", "1/status")
-"""Where null is right: an account without code, a receipt from before there was a status."""
+"""Places where null is valid: an account without code, a receipt without a status."""
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["one each", "all"])
@@ -263,7 +263,7 @@ def test_values_of_the_wrong_type_are_differences_of_their_block_and_not_crashes
 
 
 def replaced(content: Any, place: list[str], value: Any) -> Any:
-    """`content` with `value` at `place`; "*" is the first key under which the rest of the place exists."""
+    """Return `content` with `value` at `place`; "*" is the first key under which the rest of the place exists."""
     if not place:
         return value
     first, rest = place[0], place[1:]

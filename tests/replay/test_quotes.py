@@ -1,4 +1,4 @@
-"""Quotes of the chain, asked again of rebuilt pools; and what happens when a file of them is wrong."""
+"""Recorded quotes against rebuilt pools, and errors of malformed files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANSWERS = {CURVE: "curve_tripool_get_dy.json", UNISWAP: "uniswap_v3_wbtc_weth_qu
 
 @pytest.fixture
 def folder(cases: Path, tmp_path: Path) -> Path:
-    """The recorded files, to be changed."""
+    """Writable copy of the recorded files."""
     for path in (cases / "mainnet" / "quotes").glob("*.json"):
         shutil.copyfile(path, tmp_path / path.name)
     return tmp_path

@@ -1,4 +1,4 @@
-"""The Ethereum replica, built once a session; every test gets a copy of its own."""
+"""Ethereum replica, built once per session; every test gets its own copy."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def fork(built: Fork) -> Fork:
 
 @pytest.fixture
 def contract(fork: Fork, artifacts: ArtifactStore) -> ContractOf:
-    """`contract(label, artifact)`: what stands at a label, with the interface of a compiled contract."""
+    """`contract(label, artifact)`: the contract at a label, with a compiled contract's interface."""
     return lambda label, artifact: fork.contract(label, artifacts.get(artifact).abi)

@@ -1,4 +1,4 @@
-"""The type of the fixture `contract`."""
+"""Type of the fixture `contract`."""
 
 from __future__ import annotations
 

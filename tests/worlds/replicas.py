@@ -1,4 +1,4 @@
-"""Replicas of any chain, each built once a session, and their markets that run Aave's code."""
+"""Replicas of any chain, each built once per session, and their markets of Aave's code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def artifact_store() -> ArtifactStore:
 
 @cache
 def built_replica(chain: str) -> Fork:
-    """The replica as it was built; whoever changes anything takes a copy."""
+    """Return the replica as built; copy it before changing anything."""
     return build_replica(load_table(chain), artifact_store())
 
 

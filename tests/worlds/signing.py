@@ -1,4 +1,4 @@
-"""ECDSA over secp256k1, small and slow: enough to sign a permit in a test."""
+"""Minimal ECDSA over secp256k1, to sign a permit in a test."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Point = tuple[int, int]
 
 
 def address_of_key(key: int) -> bytes:
-    """The address whose owner has the private key `key`."""
+    """Return the address of the private key `key`."""
     x, y = _multiply(key, G)
     return keccak256(x.to_bytes(32, "big") + y.to_bytes(32, "big"))[-20:]
 
 
 def sign(digest: bytes, key: int) -> tuple[int, bytes, bytes]:
-    """(v, r, s) of `digest`, in the lower half of s. The nonce is derived from key and digest."""
+    """Return (v, r, s) of `digest` with a low s. The nonce is derived from key and digest."""
     nonce = int.from_bytes(keccak256(key.to_bytes(32, "big") + digest), "big") % N
     x, y = _multiply(nonce, G)
     r = x % N

@@ -1,4 +1,4 @@
-"""Borrowing works on the replica as it does on mainnet, and the account that stands for everybody stays solvent."""
+"""Borrowing works on the replica as on mainnet, and the background account stays solvent."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_gho_can_be_borrowed_at_its_constant_rate(fork: Fork, contract: Contract
 
 
 class TestOnAChainWithoutChosenAddresses:
-    """The same market by ordinary creation, as on a node: two reserves, nobody else in it."""
+    """The same market by ordinary creation, as on a node: two reserves, no other users."""
 
     @pytest.fixture
     def deployment(self, table: ChainTable, artifacts: ArtifactStore) -> Deployment:

@@ -1,4 +1,4 @@
-"""Every contract a user addresses stands where it stands on mainnet, with code."""
+"""Every contract a user addresses is at its mainnet address, with code."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ def test_router_and_pools_are_mainnets_own_bytecode_to_the_byte(fork: Fork, case
 
 def test_a_contract_that_lands_elsewhere_is_refused(fork: Fork) -> None:
     deployment = Deployment(fork)
-    with pytest.raises(ReplicaMismatchError, match=r"AaveV3\.Pool came to stand at"):
+    with pytest.raises(ReplicaMismatchError, match=r"AaveV3\.Pool is at"):
         deployment.label("AaveV3.Pool", bytes(19) + b"\1", expected=MAINNET["AaveV3.Pool"])

@@ -1,4 +1,4 @@
-"""The six replicas: each its own chain, all by one builder, all with what a first example needs."""
+"""The six replicas: each its own chain, one builder, all with what a first example needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled contracts are found, linked and completed with their arguments, or the error says what to run."""
+"""Compiled contracts are found, linked and given their arguments, or the error names the command to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A replica is the same world each time, however it comes about, and a broken cache never breaks it."""
+"""A replica is the same world however it is opened, and a broken cache never breaks it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compound V3 on the replicas: every market at its real address, every parameter as the table has it."""
+"""Compound V3 on the replicas: every market at its real address, with the table's parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curve on the Ethereum replica: pools at their addresses, with their parameters, filled as the table says."""
+"""Curve on the Ethereum replica: pools at their addresses, with the table's parameters and balances."""
 
 from __future__ import annotations
 

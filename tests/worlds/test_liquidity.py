@@ -1,4 +1,4 @@
-"""Profiles become positions: around the price, of the value asked for, the same on every machine."""
+"""Profiles become positions: around the price, of the requested value, the same on every machine."""
 
 from __future__ import annotations
 

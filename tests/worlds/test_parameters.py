@@ -1,4 +1,4 @@
-"""What the market says of itself is what the table says, and the table what Aave's configuration says."""
+"""The market's parameters equal the table's, and the table's equal Aave's configuration."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_reserves_are_listed_in_the_order_of_mainnet(contract: ContractOf, t
 
 
 def contract_on(chain: str) -> ContractOf:
-    """Reads the replica of `chain` as it was built."""
+    """Read the replica of `chain` as built."""
     return lambda label, artifact: built_replica(chain).contract(label, artifact_store().get(artifact).abi)
 
 

@@ -1,4 +1,4 @@
-"""Feeds answer as Chainlink's do, Aave's oracle reads them, and adapters follow their base."""
+"""Feeds answer like Chainlink's, Aave's oracle reads them, and adapters follow their base."""
 
 from __future__ import annotations
 

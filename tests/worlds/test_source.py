@@ -1,4 +1,4 @@
-"""Where a run's world comes from, and what cannot be meant."""
+"""World sources, and contradictory options."""
 
 from __future__ import annotations
 

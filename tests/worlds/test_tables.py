@@ -1,4 +1,4 @@
-"""The committed tables are those the generator wrote, and hold what is known of each chain from elsewhere."""
+"""The committed tables equal the generator's output and independently known facts."""
 
 from __future__ import annotations
 

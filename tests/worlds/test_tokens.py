@@ -1,4 +1,4 @@
-"""Our tokens behave as ERC-20 says, with permit, and USDT's returns nothing."""
+"""Our tokens follow ERC-20 with permit, and USDT's return nothing."""
 
 from __future__ import annotations
 

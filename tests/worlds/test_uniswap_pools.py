@@ -1,4 +1,4 @@
-"""Pools trade around the price of January 2024, as deep as assumed, through Uniswap's own periphery."""
+"""Pools trade around the price of January 2024, at the assumed depth, through Uniswap's periphery."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLAUSIBLE = {"WETH/USDC": 2_563, "WBTC/WETH": 16.70, "DAI/USDC": 1.0, "wstETH/WE
 
 
 def mid_price(contract: ContractOf, fork: Fork, table: ChainTable, pool: Pool) -> float:
-    """How many quote one base costs, in whole tokens."""
+    """Return the price of one whole base in whole quote."""
     live = contract(f"UniswapV3.{pool.name}", "UniswapV3Pool")
     raw = (live.slot0().sqrtPriceX96 / 2**96) ** 2
     if live.token0() != fork.address_of(pool.base):

@@ -1,4 +1,4 @@
-"""Aave V3 and SparkLend as a `LendingMarket`: liquidated by paying a debt, up to the close factor, for collateral."""
+"""Aave V3 and SparkLend as a `LendingMarket`: a liquidator repays debt, up to the close factor, for collateral."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from mayavi.agents.lending.market import Health, Healths, Prize, Taken
+from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.errors import BadArgument
 from mayavi.evm.units import RAY
 from mayavi.protocols.aave.market import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD, AaveV3, AccountData
 from mayavi.protocols.aave.reserve import Configuration
-from mayavi.protocols.aave.reverts import prices_explained
-from mayavi.protocols.tokens import Erc20, undone_on_failure
+from mayavi.protocols.aave.reverts import explain_missing_prices
+from mayavi.protocols.tokens import Erc20, atomic
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import Contract
@@ -24,7 +24,7 @@ _ALL_BPS = 10_000
 
 
 class AaveLendingAccount:
-    """An `AaveAccount`, or one on Spark, as a `LendingAccount`."""
+    """`LendingAccount` of an `AaveAccount`, on Aave or Spark."""
 
     def __init__(self, lending: AaveLending, address: bytes) -> None:
         self.account: AaveAccount = lending.market.account(address)
@@ -32,11 +32,11 @@ class AaveLendingAccount:
         self._asset = lending.asset
 
     def supply(self, asset: str, amount: int) -> Receipt:
-        """Put up `amount` as collateral."""
+        """Supply `amount` as collateral."""
         return self.account.supply(asset, amount)
 
     def withdraw(self, asset: str, amount: int | None = None) -> Receipt:
-        """Take collateral back: `amount`, or all."""
+        """Withdraw `amount` of collateral, or all."""
         return self.account.withdraw(asset, amount)
 
     def borrow(self, asset: str, amount: int) -> Receipt:
@@ -44,24 +44,24 @@ class AaveLendingAccount:
         return self.account.borrow(asset, amount)
 
     def repay(self, asset: str, amount: int | None = None) -> Receipt:
-        """Pay back `amount` of the debt, or all of it."""
+        """Repay `amount` of the debt, or all of it."""
         return self.account.repay(asset, amount)
 
     def supplied(self, asset: str) -> int:
-        """How much of `asset` it has put up."""
+        """Return the supplied amount of `asset`."""
         return self._asset(asset).a_token.balance_of(self.address)
 
     def debt(self, asset: str) -> int:
-        """How much of `asset` it owes."""
+        """Return the debt in `asset`."""
         return self._asset(asset).debt_token.balance_of(self.address)
 
     def health(self) -> Health:
-        """How it stands."""
+        """Return the account's health."""
         return _health(self.account.data())
 
 
 class Asset(NamedTuple):
-    """What never changes of a reserve."""
+    """Immutable data of a reserve."""
 
     address: bytes
     id: int
@@ -71,9 +71,9 @@ class Asset(NamedTuple):
 
 
 class AaveLending:
-    """An Aave V3 market, or SparkLend, for agents. Its prizes are the pool's own arithmetic, to the unit.
+    """Aave V3 market or SparkLend, for agents. Liquidation quotes use the pool's own arithmetic, to the unit.
 
-    What never changes in a run, such as the addresses of tokens and of the oracle, is read once.
+    Data that never changes in a run, such as addresses of tokens and of the oracle, is read once.
     """
 
     def __init__(self, market: AaveV3) -> None:
@@ -84,11 +84,11 @@ class AaveLending:
 
     @property
     def fork(self) -> Fork:
-        """The chain it is on."""
+        """Chain of the market."""
         return self.market.fork
 
     def asset(self, symbol: str) -> Asset:
-        """What never changes of the reserve of `symbol`."""
+        """Return the immutable data of the reserve of `symbol`."""
         found = self._assets.get(symbol)
         if found is None:
             address = self.market.address_of(symbol)
@@ -99,18 +99,18 @@ class AaveLending:
         return found
 
     def account(self, address: bytes) -> AaveLendingAccount:
-        """The account at `address`."""
+        """Return the account at `address`."""
         return AaveLendingAccount(self, address)
 
     def healths(self, addresses: Sequence[bytes]) -> Healths:
-        """How many accounts stand, read at once."""
+        """Return the health of many accounts in one read."""
         data = self.market.account_data(addresses)
         return Healths(data.health_factor_wad, lambda row: _health(data[row]))
 
     def price_e8(self, asset: str) -> int:
-        """What one whole `asset` is worth, in dollars."""
+        """Return the price of one whole `asset` in USD, with 8 decimals."""
         address = self.asset(asset).address
-        with prices_explained(self.market, address):
+        with explain_missing_prices(self.market, address):
             price: int = self._oracle.getAssetPrice(address)
         return price
 
@@ -119,23 +119,23 @@ class AaveLending:
         return self.market.oracle
 
     def decimals(self, asset: str) -> int:
-        """Decimal places of the smallest unit of `asset`."""
+        """Return the decimal places of `asset`."""
         return self.asset(asset).decimals
 
     def loan_of(self, asset: str, value_e8: int) -> int:
-        """The largest loan valued at no more than `value_e8`: debts are kept in shares, which round to the nearest."""
+        """Return the largest loan worth at most `value_e8`; debts are stored in scaled shares, rounded half up."""
         unit, price = int(10 ** self.decimals(asset)), self.price_e8(asset)
         most = ((value_e8 + 1) * unit - 1) // price
         index: int = self.market.pool.getReserveNormalizedVariableDebt(self.asset(asset).address)
         amount = most
-        while amount > 0 and _owed(amount, index) > most:
+        while amount > 0 and _debt_after_borrow(amount, index) > most:
             amount -= 1
         return amount
 
     def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
-        """Put up collateral for many accounts out of the balance of `payer`."""
+        """Supply collateral for many accounts from the balance of `payer`."""
         token, pool = self.market.token(asset), self.market.pool
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             token.require(payer, sum(amounts))
             token.approve(pool.address, sum(amounts), sender=payer)
             for amount, holder in zip(amounts, holders, strict=True):
@@ -143,18 +143,18 @@ class AaveLending:
 
     # -- liquidation --------------------------------------------------------------------------------------------------
 
-    def prizes(
+    def quote_liquidations(
         self,
         borrowers: Sequence[bytes],
         health_factors_wad: Sequence[int],
         collaterals: Sequence[str],
         debts: Sequence[str],
         funds: dict[str, int] | None = None,
-    ) -> list[Prize]:
-        """The most that liquidations of each of `borrowers` may take now: half of a debt, all of it below 0.95."""
+    ) -> list[LiquidationQuote]:
+        """Return the largest liquidations of `borrowers` possible now: half of a debt, all of it below 0.95."""
         if not borrowers:
             return []
-        sides = {asset: _Side.of(self, asset) for asset in sorted({*collaterals, *debts})}
+        sides = {asset: _AssetState.of(self, asset) for asset in sorted({*collaterals, *debts})}
         flags = self._column(self.market.pool, "getUserConfiguration", borrowers)
         modes = self._column(self.market.pool, "getUserEMode", borrowers)
         bonuses = {mode: self._mode_bonuses(mode) for mode in set(modes) if mode}
@@ -171,16 +171,16 @@ class AaveLending:
                     if not most or not held or not flags[row] >> 2 * side.id + 1 & 1:
                         continue
                     bonus = bonuses.get(modes[row], {}).get(side.address, side.bonus_bps)
-                    cover, seized = _seized(most, held, sides[debt], side, bonus)
+                    cover, seized = _liquidation_amounts(most, held, sides[debt], side, bonus)
                     if cover and seized:
-                        found.append(Prize(borrower, collateral, debt, cover, cover, seized, most))
+                        found.append(LiquidationQuote(borrower, collateral, debt, cover, cover, seized, most))
         return found
 
-    def liquidate(self, liquidator: bytes, prize: Prize) -> Taken:
-        """Repay what `prize` says of the borrower's debt, and take the collateral for it."""
+    def liquidate(self, liquidator: bytes, quote: LiquidationQuote) -> LiquidationResult:
+        """Repay the quoted part of the borrower's debt and take the collateral."""
         account = self.market.account(liquidator)
-        done = account.liquidate(prize.borrower, prize.collateral, prize.debt, prize.asks)
-        return Taken(done.covered, done.covered, done.seized)
+        done = account.liquidate(quote.borrower, quote.collateral, quote.debt, quote.asks)
+        return LiquidationResult(done.covered, done.covered, done.seized)
 
     def _balances(self, token: Erc20, holders: Sequence[bytes]) -> list[int]:
         return self._column(token.contract, "balanceOf", holders)
@@ -194,8 +194,8 @@ class AaveLending:
         return dict.fromkeys(self.market.emode_collateral(mode), bonus)
 
 
-class _Side(NamedTuple):
-    """What a liquidation needs to know of an asset now."""
+class _AssetState(NamedTuple):
+    """Current data of an asset needed for a liquidation."""
 
     address: bytes
     id: int
@@ -205,7 +205,7 @@ class _Side(NamedTuple):
     fee_bps: int
 
     @classmethod
-    def of(cls, lending: AaveLending, symbol: str) -> _Side:
+    def of(cls, lending: AaveLending, symbol: str) -> _AssetState:
         asset = lending.asset(symbol)
         terms = Configuration.of(lending.market.reserve_data(asset.address).configuration)
         return cls(
@@ -218,42 +218,44 @@ class _Side(NamedTuple):
         )
 
 
-def _seized(cover: int, held: int, debt: _Side, collateral: _Side, bonus_bps: int) -> tuple[int, int]:
-    """What is repaid and what the liquidator gets, as the pool computes it; percentages round to the nearest."""
+def _liquidation_amounts(
+    cover: int, held: int, debt: _AssetState, collateral: _AssetState, bonus_bps: int
+) -> tuple[int, int]:
+    """Return the debt repaid and the collateral received, in the pool's arithmetic; percentages round half up."""
     if not bonus_bps:
         return 0, 0
-    wanted = _percent(debt.price * cover * collateral.unit // (collateral.price * debt.unit), bonus_bps)
+    wanted = _percent_mul(debt.price * cover * collateral.unit // (collateral.price * debt.unit), bonus_bps)
     if wanted > held:
         wanted = held
-        cover = _per_percent(collateral.price * held * debt.unit // (debt.price * collateral.unit), bonus_bps)
-    fee = _percent(wanted - _per_percent(wanted, bonus_bps), collateral.fee_bps)
+        cover = _percent_div(collateral.price * held * debt.unit // (debt.price * collateral.unit), bonus_bps)
+    fee = _percent_mul(wanted - _percent_div(wanted, bonus_bps), collateral.fee_bps)
     return cover, wanted - fee
 
 
-def _percent(value: int, bps: int) -> int:
+def _percent_mul(value: int, bps: int) -> int:
     return (value * bps + _ALL_BPS // 2) // _ALL_BPS
 
 
-def _per_percent(value: int, bps: int) -> int:
+def _percent_div(value: int, bps: int) -> int:
     return (value * _ALL_BPS + bps // 2) // bps
 
 
-def _owed(amount: int, index_ray: int) -> int:
-    """What a loan of `amount` is right after it: shares at this index, and back."""
+def _debt_after_borrow(amount: int, index_ray: int) -> int:
+    """Return a loan's debt right after borrowing: converted to scaled shares at this index, and back."""
     shares = (amount * RAY + index_ray // 2) // index_ray
     return (shares * index_ray + RAY // 2) // RAY
 
 
 def _health(data: AccountData) -> Health:
     collateral, ltv_bps = data.collateral_usd_e8, data.ltv_bps
-    # The pool asks for collateral of debt / ltv, rounded to the nearest: the largest debt that passes.
+    # The pool requires collateral of debt / ltv, rounded half up: this is the largest debt that passes.
     most = max(0, (collateral + 1) * ltv_bps - 1 - ltv_bps // 2) // _ALL_BPS
-    limit = _percent(collateral, data.liquidation_threshold_bps)
+    limit = _percent_mul(collateral, data.liquidation_threshold_bps)
     return Health(collateral, data.debt_usd_e8, limit, most, limit, data.health_factor_wad)
 
 
 def require_aave(market: object, what: str) -> AaveLending:
-    """`market`, which must run Aave's code; `BadArgument` with what asked for it otherwise."""
+    """Return `market` if it runs Aave's code; raise `BadArgument` naming `what` otherwise."""
     if not isinstance(market, AaveLending):
         name = getattr(market, "name", market)
         raise BadArgument(f"{what} is taken from Aave, and {name} is none", "use AaveV3 or Spark, or leave it away")

@@ -1,7 +1,7 @@
-"""How borrowers behave: what one does at a health factor, and at a fall of its collateral's price.
+"""Borrower behaviours: reactions to a health factor and to a fall of the collateral's price.
 
-A behaviour is a small value without state, so one of them serves a whole population. `bounds` says beyond what it may
-act at all, which a population compares for all its members at once; `decide` is asked only then.
+A behaviour is stateless, so one instance serves a whole population. `bounds` says outside of what it may act at all,
+which a population checks for all members at once; `decide` is called only then.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from mayavi.evm.units import WAD, format_units
 from mayavi.protocols.health import NO_DEBT
 
 NEVER_ABOVE = 2**64 - 1
-"""The upper bound of who never acts on a high health factor; those of all without debt are not above it either."""
+"""Upper bound that no health factor exceeds, not even without debt."""
 NEVER_DROPS = 2 * MILLION
-"""The bound of who does not watch the price."""
+"""Bound that no fall of the price reaches."""
 
 
 class Bounds(NamedTuple):
-    """A behaviour acts only below `low_wad`, above `high_wad` or after a fall of the price by `drop_ppm` or more."""
+    """Thresholds: acts only below `low_wad`, above `high_wad` or after a fall of the price by `drop_ppm` or more."""
 
     low_wad: int = 0
     high_wad: int = NEVER_ABOVE
@@ -29,48 +29,48 @@ class Bounds(NamedTuple):
 
 
 class Move(NamedTuple):
-    """What a borrower wants: `repay` or `borrow` until the health factor is `target_wad`, or `exit` altogether.
+    """Decision of a borrower: `repay` or `borrow` until the health factor is `target_wad`, or `exit` entirely.
 
-    `sells_collateral` allows to sell collateral where cash does not reach; after an exit it means to sell what is left.
+    `sells_collateral` allows selling collateral if cash is short; after an exit it means selling what is left.
     """
 
     kind: Literal["repay", "borrow", "exit"]
-    why: str
+    reason: str
     target_wad: int = 0
     sells_collateral: bool = False
 
 
 class Behaviour(Protocol):
-    """How somebody with debt acts. `target_wad` is the health factor it opened with."""
+    """Behaviour of a borrower. `target_wad` is the health factor at opening."""
 
     def bounds(self, target_wad: int) -> Bounds:
-        """Between these it does nothing."""
+        """Return the thresholds within which it does nothing."""
 
     def decide(self, health_factor_wad: int, drop_ppm: int, target_wad: int) -> Move | None:
-        """What it does at this health factor and after this fall of the price since it opened; None is nothing."""
+        """Return the reaction to this health factor and this fall of the price since opening; None is no action."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passive:
-    """Never does anything: opens a position and forgets it."""
+    """Never acts after opening the position."""
 
     def bounds(self, target_wad: int) -> Bounds:
-        """Nothing makes it act."""
+        """Return thresholds that are never reached."""
         del target_wad
         return Bounds()
 
     def decide(self, health_factor_wad: int, drop_ppm: int, target_wad: int) -> Move | None:
-        """Nothing."""
+        """Return None."""
         del health_factor_wad, drop_ppm, target_wad
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class KeepsBand:
-    """Repays below `low` and borrows above `high`, both times back to the health factor it opened with.
+    """Repays below `low` and borrows above `high`, back to the health factor at opening.
 
-    Where that lies outside the band the nearer edge is what it goes back to. `deleverages`: where cash does not reach
-    it sells collateral. With `around` the edges count in shares of the health factor it opened with: 0.9 and 1.2.
+    If that is outside the band, the nearer edge is the target. `deleverages`: sells collateral if cash is short. With
+    `around` the edges are relative to the health factor at opening: 0.9 and 1.2.
     """
 
     low: Number
@@ -89,29 +89,31 @@ class KeepsBand:
         object.__setattr__(self, "high_wad", high)
 
     def bounds(self, target_wad: int) -> Bounds:
-        """The edges of the band."""
+        """Return the edges of the band."""
         scale = target_wad if self.around else WAD
         high = NEVER_ABOVE if self.high is None else min(self.high_wad * scale // WAD, NEVER_ABOVE)
         return Bounds(self.low_wad * scale // WAD, high)
 
     def decide(self, health_factor_wad: int, drop_ppm: int, target_wad: int) -> Move | None:
-        """Back to the target where the health factor has left the band."""
+        """Return to the target if the health factor has left the band."""
         del drop_ppm
         low, high, _ = self.bounds(target_wad)
         goal = min(max(target_wad, low), high)
         if health_factor_wad < low:
-            why = f"health factor {shown(health_factor_wad)} is below {shown(low)}"
-            return Move("repay", why, goal, self.deleverages)
+            reason = f"health factor {format_health(health_factor_wad)} is below {format_health(low)}"
+            return Move("repay", reason, goal, self.deleverages)
         if high < health_factor_wad < NO_DEBT:
-            return Move("borrow", f"health factor {shown(health_factor_wad)} is above {shown(high)}", goal)
+            return Move(
+                "borrow", f"health factor {format_health(health_factor_wad)} is above {format_health(high)}", goal
+            )
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class Panics:
-    """Repays everything and leaves, below a health factor or after a fall of the collateral's price since it opened.
+    """Repays everything and exits below a health factor, or after a fall of the collateral's price since opening.
 
-    Before that it does what `otherwise` does. With `sells` what it gets back is sold at once, for what it borrowed.
+    Until then it follows `otherwise`. With `sells` the withdrawn collateral is sold at once for the borrowed asset.
     """
 
     below: Number | None = None
@@ -131,21 +133,21 @@ class Panics:
         object.__setattr__(self, "drop_ppm", drop)
 
     def bounds(self, target_wad: int) -> Bounds:
-        """Whatever comes first, panic or what it does otherwise."""
+        """Return the tighter thresholds of the panic and of `otherwise`."""
         calm = self.otherwise.bounds(target_wad)
         return Bounds(max(self.below_wad, calm.low_wad), calm.high_wad, min(self.drop_ppm, calm.drop_ppm))
 
     def decide(self, health_factor_wad: int, drop_ppm: int, target_wad: int) -> Move | None:
-        """Out, if it is bad enough; else what it does otherwise."""
+        """Exit if a threshold is reached, else follow `otherwise`."""
         if health_factor_wad < self.below_wad:
-            why = f"health factor {shown(health_factor_wad)} is below {shown(self.below_wad)}: panic"
-            return Move("exit", why, sells_collateral=self.sells)
+            reason = f"health factor {format_health(health_factor_wad)} is below {format_health(self.below_wad)}: panic"
+            return Move("exit", reason, sells_collateral=self.sells)
         if drop_ppm >= self.drop_ppm and health_factor_wad != NO_DEBT:
-            why = f"the price fell by {drop_ppm / 10_000:.2f} % since it opened: panic"
-            return Move("exit", why, sells_collateral=self.sells)
+            reason = f"the price fell by {drop_ppm / 10_000:.2f} % since it opened: panic"
+            return Move("exit", reason, sells_collateral=self.sells)
         return self.otherwise.decide(health_factor_wad, drop_ppm, target_wad)
 
 
-def shown(health_factor_wad: int) -> str:
-    """A health factor for people, to four places."""
+def format_health(health_factor_wad: int) -> str:
+    """Format a health factor to four places."""
     return "∞" if health_factor_wad == NO_DEBT else format_units(health_factor_wad, 18, 4)

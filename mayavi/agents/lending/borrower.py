@@ -1,11 +1,11 @@
-"""A borrower: it opens a loan at a health factor and then behaves."""
+"""Borrower that opens a loan at a health factor and then follows a behaviour."""
 
 from __future__ import annotations
 
 from mayavi.agents.base import Agent, StepResult, World
-from mayavi.agents.lending.behaviours import Behaviour, KeepsBand, shown
+from mayavi.agents.lending.behaviours import Behaviour, KeepsBand, format_health
 from mayavi.agents.lending.loan import Loan
-from mayavi.agents.lending.market import watched
+from mayavi.agents.lending.market import read_healths
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad
 from mayavi.agents.trading.exchange import UniswapExchange
 from mayavi.errors import BadArgument
@@ -15,16 +15,16 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.route import RouteLike
 
 OUTSIDE = "outside"
-"""Who gets what borrowers spend: the rest of the world, an account that never acts."""
+"""Name of the passive account that receives what borrowers spend."""
 
 
 class BorrowerAgent(Agent):
-    """Puts up `collateral_amount` of `collateral`, borrows `debt` to `target` and then does what `behaviour` says.
+    """Borrower of `debt` against `collateral_amount` of `collateral`, opened at the health factor `target`.
 
-    In `prepare` it opens the loan: of the debt it takes `cash_share` stays at hand, the rest is spent, and `cash` comes
-    on top. By default it keeps its health factor between nine tenths and five fourths of the target: below it repays,
-    with cash first and then by selling collateral over `route`; above it borrows more. `KeepsBand`, `Panics` and
-    `Passive` are behaviours to choose from. `market` is `AaveV3`, `Spark` or a Compound market.
+    `prepare` opens the loan: `cash_share` of the debt stays as cash, the rest is spent, and `cash` is added on top. By
+    default it keeps its health factor between nine tenths and five fourths of the target: below, it repays with cash
+    first and then by selling collateral over `route`; above, it borrows more. Other behaviours are `KeepsBand`,
+    `Panics` and `Passive`. `market` is `AaveV3`, `Spark` or a Compound market.
 
         BorrowerAgent("alice", collateral="WETH", collateral_amount=10**18, debt="USDC", target=1.5,
                       behaviour=KeepsBand(1.3, 2), route=("WETH", "USDC", 500))
@@ -58,7 +58,7 @@ class BorrowerAgent(Agent):
 
     @property
     def accounts(self) -> tuple[str, ...]:
-        """The name it acts under."""
+        """Name of its account."""
         return (self.name,)
 
     def prepare(self, world: World) -> None:
@@ -72,32 +72,32 @@ class BorrowerAgent(Agent):
         self.opening_price_e8 = self.loan.lending.price_e8(self.collateral)
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Look at the health factor and the price, and act on them."""
+        """Read health factor and price, and follow the behaviour."""
         del step_idx
         lending = self.loan.lending
-        health = watched(world, lending, (self.address,))[0]
+        health = read_healths(world, lending, (self.address,))[0]
         factor = health.health_factor_wad
         if factor == NO_DEBT:
             return self.rests("no debt")
         drop = drop_ppm(world, self.loan, self.opening_price_e8)
         move = self.behaviour.decide(factor, drop, self.target_wad)
         if move is None:
-            return self.rests(f"health factor {shown(factor)} is as it should be")
+            return self.rests(f"health factor {format_health(factor)} is as it should be")
         intent = self.loan.intent(self.name, self.address, move, health)
         if intent is None:
-            return self.rests(f"{move.why}, and there is nothing to do it with")
-        return StepResult((intent,), move.why)
+            return self.rests(f"{move.reason}, and there is nothing to do it with")
+        return StepResult((intent,), move.reason)
 
 
 def drop_ppm(world: World, loan: Loan, opening_price_e8: int) -> int:
-    """By how many millionths the price of the collateral, as the market sees it, has fallen since the opening."""
+    """Return the fall of the collateral's price, as the lending market sees it, since opening, in millionths."""
     lending = loan.lending
     price = world.observe(("price", lending.name, loan.collateral), lambda: lending.price_e8(loan.collateral))
     return max(0, (opening_price_e8 - price) * MILLION // opening_price_e8)
 
 
 def spend(world: World, debt: str, holders: list[bytes], loans: list[int], cash_ppm: int, cash: int = 0) -> None:
-    """Leave each holder `cash_ppm` millionths of its loan; what it spends goes to `OUTSIDE`. `cash` comes on top."""
+    """Send the holders' loans to `OUTSIDE`, except `cash_ppm` millionths, and add `cash` to each."""
     token, outside = Erc20(world.fork, debt), world.address(OUTSIDE)
     for holder, loan in zip(holders, loans, strict=True):
         spent = loan - loan * cash_ppm // MILLION

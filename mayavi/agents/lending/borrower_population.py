@@ -1,4 +1,4 @@
-"""Many borrowers as one agent: drawn from distributions, looked at in one read, each acting for itself."""
+"""Population of borrowers in one agent: drawn from distributions, read at once, acting individually."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mayavi.agents.base import Agent, StepResult, World
 from mayavi.agents.lending.behaviours import Behaviour, Passive
 from mayavi.agents.lending.borrower import drop_ppm, spend
 from mayavi.agents.lending.loan import Loan
-from mayavi.agents.lending.market import watched
+from mayavi.agents.lending.market import read_healths
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad, units_of
 from mayavi.agents.trading.exchange import UniswapExchange
 from mayavi.errors import BadArgument
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 class BorrowerPopulation(Agent):
-    """`members` borrowers of `debt` against `collateral`; member `i` acts as the account `<name>-<i>`.
+    """Population of `members` borrowers; member `i` acts as the account `<name>-<i>`.
 
-    `collateral_amount`, in whole tokens, and `target`, the health factor each opens with, are distributions or plain
-    numbers; `behaviours` are pairs of a behaviour and its weight. Each of the three has a random stream of its own,
-    that of `<name>.collateral`, `<name>.target` and `<name>.behaviour`: member `i` is the same however many there are.
-    A health factor the market does not lend at becomes the lowest it does lend at.
+    `collateral_amount`, in whole tokens, and `target`, the health factor at opening, are distributions or plain
+    numbers; `behaviours` are pairs of a behaviour and its weight. Each has its own random stream, `<name>.collateral`,
+    `<name>.target` and `<name>.behaviour`, so member `i` does not depend on the number of members. A target below the
+    lowest health factor the market lends at is raised to it.
 
-    A step reads all members at once, compares them with the bounds of their behaviours, and asks only those beyond: one
-    intent for each member that acts. The rest is as in `BorrowerAgent`, which is one of them alone.
+    A step reads all members at once, compares them with the bounds of their behaviours, and asks only those outside:
+    one intent per acting member. Everything else is as in `BorrowerAgent`.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class BorrowerPopulation(Agent):
     ) -> None:
         super().__init__(name)
         if type(members) is not int or members < 1:
-            raise BadArgument(f"a population of {members!r} has nobody in it", "give a whole number above zero")
+            raise BadArgument(f"a population cannot have {members!r} members", "give a whole number above zero")
         if not behaviours:
             raise BadArgument("a population without behaviours does nothing", "Passive() is one")
         self.members = members
@@ -62,10 +62,10 @@ class BorrowerPopulation(Agent):
 
     @property
     def accounts(self) -> tuple[str, ...]:
-        """The names its members act under."""
+        """Names of the members' accounts."""
         return tuple(f"{self.name}-{member}" for member in range(self.members))
 
-    # -- before the first step ----------------------------------------------------------------------------------------
+    # -- preparation --------------------------------------------------------------------------------------------------
 
     def prepare(self, world: World) -> None:
         """Draw the members and open their loans."""
@@ -74,9 +74,9 @@ class BorrowerPopulation(Agent):
         self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
         lending = self.loan.lending
         decimals = lending.decimals(self.collateral)
-        self.amounts = [units_of(float(each), decimals) for each in self._drawn(world, "collateral")]
-        self.targets_wad = [as_wad(float(each)) for each in self._drawn(world, "target")]
-        self.behaviour_of = [int(each) for each in self._drawn(world, "behaviour")]
+        self.amounts = [units_of(float(each), decimals) for each in self._draw(world, "collateral")]
+        self.targets_wad = [as_wad(float(each)) for each in self._draw(world, "target")]
+        self.behaviour_of = [int(each) for each in self._draw(world, "behaviour")]
         holders = list(self.addresses)
         self.loans = self.loan.open_many(holders, self.amounts, self.targets_wad, payer=world.address(self.name))
         if self.cash_ppm < MILLION:
@@ -88,7 +88,7 @@ class BorrowerPopulation(Agent):
         self._high: NDArray[np.uint64] = np.array([each.high_wad for each in bounds], dtype=np.uint64)
         self._drop: NDArray[np.int64] = np.array([each.drop_ppm for each in bounds], dtype=np.int64)
 
-    def _drawn(self, world: World, what: str) -> NDArray[np.float64]:
+    def _draw(self, world: World, what: str) -> NDArray[np.float64]:
         source = {"collateral": self.collateral_amount, "target": self.target, "behaviour": self._lots}[what]
         drawn = source.sample(self.members, world.rng(f"{self.name}.{what}"))
         least = {"behaviour": 0.0, "collateral": np.nextafter(0.0, 1.0), "target": np.nextafter(1.0, 2.0)}[what]
@@ -106,12 +106,12 @@ class BorrowerPopulation(Agent):
             )
         return drawn
 
-    # -- step by step -------------------------------------------------------------------------------------------------
+    # -- steps --------------------------------------------------------------------------------------------------------
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Look at all members, and let those act whose health factor or price is beyond their bounds."""
+        """Read all members and collect the intents of those outside their bounds."""
         del step_idx
-        healths = watched(world, self.loan.lending, self.addresses)
+        healths = read_healths(world, self.loan.lending, self.addresses)
         drop = drop_ppm(world, self.loan, self.opening_price_e8)
         beyond = (healths.factors < self._low) | (healths.factors > self._high) | (drop >= self._drop)
         intents = []

@@ -1,17 +1,17 @@
-"""A Compound V3 market as a `LendingMarket`: who is liquidatable is absorbed, and the collateral is bought from it."""
+"""Compound V3 market as a `LendingMarket`: a liquidator absorbs the account and buys its collateral."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mayavi.agents.lending.market import Health, Healths, Prize, Taken
+from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.errors import BadArgument
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import WAD
 from mayavi.protocols.compound.market import INDEX_SCALE, PREFIX, CollateralAsset, CompoundV3
 from mayavi.protocols.health import NO_DEBT
-from mayavi.protocols.tokens import Erc20, undone_on_failure
+from mayavi.protocols.tokens import Erc20, atomic
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class CompoundLendingAccount:
-    """A `CompoundV3Account` as a `LendingAccount`: only the base token can be borrowed."""
+    """`LendingAccount` of a `CompoundV3Account`; only the base token can be borrowed."""
 
     def __init__(self, account: CompoundV3Account) -> None:
         self.account = account
         self.address = account.address
 
     def supply(self, asset: str, amount: int) -> Receipt:
-        """Put up `amount` as collateral."""
+        """Supply `amount` as collateral."""
         return self.account.supply(asset, amount)
 
     def withdraw(self, asset: str, amount: int | None = None) -> Receipt:
-        """Take collateral back: `amount`, or all."""
+        """Withdraw `amount` of collateral, or all."""
         return self.account.withdraw(asset, amount)
 
     def borrow(self, asset: str, amount: int) -> Receipt:
@@ -40,25 +40,25 @@ class CompoundLendingAccount:
         return self.account.borrow(amount)
 
     def repay(self, asset: str, amount: int | None = None) -> Receipt:
-        """Pay back `amount` of the debt, or all of it."""
+        """Repay `amount` of the debt, or all of it."""
         _require_base(self.account.market, asset)
         return self.account.repay(amount)
 
     def supplied(self, asset: str) -> int:
-        """How much of `asset` it has put up."""
+        """Return the collateral in `asset`."""
         return self.account.collateral(asset)
 
     def debt(self, asset: str) -> int:
-        """How much it owes; nothing but the base token is ever owed."""
+        """Return the debt; zero for all but the base token."""
         return self.account.debt if self.account.market.is_base(asset) else 0
 
     def health(self) -> Health:
-        """How it stands."""
+        """Return the account's health."""
         return _health(self.account.data())
 
 
 class CompoundLending:
-    """A Compound V3 market for agents."""
+    """Compound V3 market, for agents."""
 
     def __init__(self, market: CompoundV3) -> None:
         self.market = market
@@ -67,32 +67,32 @@ class CompoundLending:
 
     @property
     def fork(self) -> Fork:
-        """The chain it is on."""
+        """Chain of the market."""
         return self.market.fork
 
     def account(self, address: bytes) -> CompoundLendingAccount:
-        """The account at `address`."""
+        """Return the account at `address`."""
         return CompoundLendingAccount(self.market.account(address))
 
     def healths(self, addresses: Sequence[bytes]) -> Healths:
-        """How many accounts stand, read at once."""
+        """Return the health of many accounts in one read."""
         data = self.market.account_data(addresses)
         pairs = zip(data.liquidation_limit_e8.ints(), data.debt_value_e8.ints(), strict=True)
         factors = Words.of([limit * WAD // debt if debt else NO_DEBT for limit, debt in pairs])
         return Healths(factors, lambda row: _health(data[row]))
 
     def price_e8(self, asset: str) -> int:
-        """What one whole `asset` is worth, in the market's `quote`."""
+        """Return the price of one whole `asset`, in the market's `quote`."""
         return self.market.price_e8(asset)
 
     def decimals(self, asset: str) -> int:
-        """Decimal places of the smallest unit of `asset`."""
+        """Return the decimal places of `asset`."""
         return self.market.base.decimals if self.market.is_base(asset) else self.market.asset(asset).decimals
 
     def loan_of(self, asset: str, value_e8: int) -> int:
-        """The largest loan valued at no more than `value_e8`: its principal is rounded up, as the market does.
+        """Return the largest loan worth at most `value_e8`; its principal is rounded up, as the market does.
 
-        Zero where that is below the market's minimum.
+        Zero if that is below the market's minimum.
         """
         _require_base(self.market, asset)
         most = ((value_e8 + 1) * int(self.market.contract.baseScale()) - 1) // self.market.price_e8()
@@ -102,9 +102,9 @@ class CompoundLending:
         return amount if amount >= self.market.minimum_borrow else 0
 
     def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
-        """Put up collateral for many accounts out of the balance of `payer`."""
+        """Supply collateral for many accounts from the balance of `payer`."""
         token, comet = Erc20(self.fork, self.market.asset(asset).address), self.market.contract
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             token.require(payer, sum(amounts))
             token.approve(comet.address, sum(amounts), sender=payer)
             for amount, holder in zip(amounts, holders, strict=True):
@@ -112,19 +112,19 @@ class CompoundLending:
 
     # -- liquidation --------------------------------------------------------------------------------------------------
 
-    def prizes(
+    def quote_liquidations(
         self,
         borrowers: Sequence[bytes],
         health_factors_wad: Sequence[int],
         collaterals: Sequence[str],
         debts: Sequence[str],
         funds: dict[str, int] | None = None,
-    ) -> list[Prize]:
-        """What absorbing each of `borrowers` and buying one of its assets would do now.
+    ) -> list[LiquidationQuote]:
+        """Quote absorbing each of `borrowers` and buying one of its assets now.
 
-        While the market has the reserves it wants it sells nothing: an absorption is then all there is.
+        While the market's reserves are at their target it sells nothing, and only the absorption is left.
         """
-        del health_factors_wad, debts  # who is absorbed is absorbed whole, and only the base token is owed
+        del health_factors_wad, debts  # absorption is total, and only the base token is owed
         if not borrowers:
             return []
         base = self.market.base.symbol
@@ -137,26 +137,28 @@ class CompoundLending:
             held, price = data.collateral[symbol].ints(), self._discounted_e8(asset)
             for borrower, amount, owed in zip(borrowers, held, debt, strict=True):
                 if amount and owed:
-                    pays, seized = self._bought(asset, price, amount, most) if selling else (0, 0)
-                    found.append(Prize(borrower, symbol, base, owed, pays, seized, owed))
+                    pays, seized = self._purchase_amounts(asset, price, amount, most) if selling else (0, 0)
+                    found.append(LiquidationQuote(borrower, symbol, base, owed, pays, seized, owed))
         return found
 
-    def liquidate(self, liquidator: bytes, prize: Prize) -> Taken:
-        """Absorb the borrower and buy, at the market's discount, what `prize` says of its collateral."""
-        market, asset = self.market, self.market.asset(prize.collateral)
-        with undone_on_failure(self.fork):
-            covered = market.account(prize.borrower).debt
-            market.absorb(prize.borrower, sender=liquidator)
-            pays, there = prize.pays, market.collateral_reserves(prize.collateral)
-            if pays and market.quote_collateral(prize.collateral, pays) > there:
-                pays, _ = self._bought(asset, self._discounted_e8(asset), there, pays)
+    def liquidate(self, liquidator: bytes, quote: LiquidationQuote) -> LiquidationResult:
+        """Absorb the borrower and buy the quoted collateral at the market's discount."""
+        market, asset = self.market, self.market.asset(quote.collateral)
+        with atomic(self.fork):
+            covered = market.account(quote.borrower).debt
+            market.absorb(quote.borrower, sender=liquidator)
+            pays, there = quote.pays, market.collateral_reserves(quote.collateral)
+            if pays and market.quote_collateral(quote.collateral, pays) > there:
+                pays, _ = self._purchase_amounts(asset, self._discounted_e8(asset), there, pays)
             if not pays or market.reserves >= market.target_reserves:
-                return Taken(covered, 0, 0)
-            bought = market.buy_collateral(prize.collateral, pays, sender=liquidator)
-        return Taken(covered, pays, bought.amount)
+                return LiquidationResult(covered, 0, 0)
+            bought = market.buy_collateral(quote.collateral, pays, sender=liquidator)
+        return LiquidationResult(covered, pays, bought.amount)
 
-    def _bought(self, asset: CollateralAsset, price_e8: int, amount: int, funds: int | None) -> tuple[int, int]:
-        """What to pay for `amount`, or for as much as `funds` buy, and what that buys: as the market computes it."""
+    def _purchase_amounts(
+        self, asset: CollateralAsset, price_e8: int, amount: int, funds: int | None
+    ) -> tuple[int, int]:
+        """Return the cost of `amount`, or of as much as `funds` buy, and what it buys, in the market's arithmetic."""
         base_price, base_unit, unit = self.market.price_e8(), 10**self.market.base.decimals, 10**asset.decimals
         pays = amount * price_e8 * base_unit // (base_price * unit)
         pays = pays if funds is None else min(pays, funds)

@@ -1,11 +1,11 @@
-"""Somebody who multiplies a stablecoin on Aave through Curve, and runs when it loses its peg."""
+"""Leveraged stablecoin borrower on Aave and Curve that exits when the peg breaks."""
 
 from __future__ import annotations
 
 from mayavi.agents.base import Agent, StepResult, World
-from mayavi.agents.lending.behaviours import Move, shown
+from mayavi.agents.lending.behaviours import Move, format_health
 from mayavi.agents.lending.loan import Loan
-from mayavi.agents.lending.market import watched
+from mayavi.agents.lending.market import read_healths
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad
 from mayavi.agents.trading.exchange import CurveExchange
 from mayavi.errors import BadArgument
@@ -13,17 +13,17 @@ from mayavi.protocols.health import NO_DEBT
 
 
 class CurveBorrowerAgent(Agent):
-    """Loops one stablecoin against another: supply, borrow the other, exchange it on Curve, supply again.
+    """Leveraged borrower of one stablecoin against another, looped through Curve.
 
-    In `prepare` it puts up `amount` of `collateral` and then, `loops` times, borrows `debt` down to the health factor
-    `target`, exchanges it on `pool` for more collateral, and puts that up too. Its bet is that both coins stay at par:
-    it earns the difference of their rates on a multiple of its money.
+    `prepare` supplies `amount` of `collateral` and then, `loops` times, borrows `debt` down to the health factor
+    `target`, exchanges it on `pool` for more collateral and supplies that. It bets that both coins stay at par, and
+    earns the difference of their rates on a multiple of its capital.
 
-    Each step it asks the pool what one whole `collateral` brings in `debt`, fee included. When that has fallen below
-    one by `depeg` or more, it unwinds: withdraws what it may, exchanges it on the same pool, repays, and so on until no
-    debt is left, then takes the rest back. That is what makes a depeg worse for those who come later: everybody sells
-    the weak coin into the same pool. Where the coin brings less than `floor` it is too late, and it holds. Before a
-    depeg it repays in the same way when its health factor falls below `low`.
+    Each step it quotes one whole `collateral` in `debt` on the pool, fee included. If that is below one by `depeg` or
+    more, it unwinds: withdraws what it may, exchanges it on the same pool, repays, and repeats until no debt is left,
+    then withdraws the rest. Such exits deepen a depeg, because all of them sell the weak coin into one pool. If the
+    coin brings less than `floor` it is too late, and it holds. Before a depeg it repays in the same way if its health
+    factor falls below `low`.
 
         CurveBorrowerAgent("looper", collateral="USDC", amount=10**12, debt="DAI", pool="Curve.3pool", target=1.1)
     """
@@ -54,7 +54,7 @@ class CurveBorrowerAgent(Agent):
 
     @property
     def accounts(self) -> tuple[str, ...]:
-        """The name it acts under."""
+        """Name of its account."""
         return (self.name,)
 
     def prepare(self, world: World) -> None:
@@ -76,22 +76,26 @@ class CurveBorrowerAgent(Agent):
             account.supply(self.collateral, way_in.sell(amount, sender=self.address).amount_out)
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Look at the peg and the health factor; unwind, repay or rest."""
+        """Read the peg and the health factor; unwind, repay or do nothing."""
         del step_idx
-        health = watched(world, self.loan.lending, (self.address,))[0]
+        health = read_healths(world, self.loan.lending, (self.address,))[0]
         factor = health.health_factor_wad
         if factor == NO_DEBT:
             return self.rests("it is out")
         peg = world.observe(("peg", self.way_out), self.way_out.peg_ppm)
-        told = f"one {self.collateral} brings {peg / MILLION:.6f} {self.debt}"
+        peg_note = f"one {self.collateral} brings {peg / MILLION:.6f} {self.debt}"
         if peg < self.floor_ppm:
-            return self.rests(f"{told}: it is too late")
+            return self.rests(f"{peg_note}: it is too late")
         if peg <= MILLION - self.depeg_ppm:
-            move = Move("exit", f"{told}: the peg is lost")
+            move = Move("exit", f"{peg_note}: the peg is lost")
         elif factor < self.low_wad:
-            why = f"health factor {shown(factor)} is below {shown(self.low_wad)}"
-            move = Move("repay", why, self.target_wad, sells_collateral=True)
+            reason = f"health factor {format_health(factor)} is below {format_health(self.low_wad)}"
+            move = Move("repay", reason, self.target_wad, sells_collateral=True)
         else:
-            return self.rests(f"{told}, health factor {shown(factor)}")
+            return self.rests(f"{peg_note}, health factor {format_health(factor)}")
         intent = self.loan.intent(self.name, self.address, move, health, peg_ppm=peg)
-        return self.rests(f"{move.why}, and nothing can be done") if intent is None else StepResult((intent,), move.why)
+        return (
+            self.rests(f"{move.reason}, and nothing can be done")
+            if intent is None
+            else StepResult((intent,), move.reason)
+        )

@@ -1,6 +1,6 @@
 """One loan against one collateral: opening it at a health factor, and the intents that change it.
 
-What a borrower and every member of a population have in common. All amounts are exact integers in smallest units.
+Shared by single borrowers and populations. All amounts are exact integers in smallest units.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mayavi.agents.base import Details, Intent
-from mayavi.agents.lending.behaviours import Move, shown
+from mayavi.agents.lending.behaviours import Move, format_health
 from mayavi.agents.lending.market import Health, LendingAccount, LendingMarket, lending_market
 from mayavi.agents.trading.exchange import Exchange
 from mayavi.errors import ActionRefused, BadArgument, ExecutionError
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
-from mayavi.protocols.tokens import Erc20, undone_on_failure
+from mayavi.protocols.tokens import Erc20, atomic
 
 ROUNDS = 24
-"""So often in one bundle is collateral withdrawn, sold and the debt repaid, as each repayment frees more collateral."""
+"""Most rounds of withdrawing, selling and repaying in one bundle; each repayment frees more collateral."""
 
-_LEAST_PPM = 1_001_000  # the health factor that a withdrawal before a sale leaves: interest runs, and sales may fail
+_LEAST_PPM = 1_001_000  # health factor left by a withdrawal before a sale: a margin for interest and failed sales
 _MILLION = 10**6
 
 
 @dataclass(frozen=True)
 class Loan:
-    """A kind of position: `debt` borrowed against `collateral` on a market.
+    """Kind of position: `debt` borrowed against `collateral` on a market.
 
-    `exchange` buys the collateral for the debt asset; it is needed where collateral is to be sold.
+    `exchange` trades collateral for the debt asset; needed only if collateral is sold.
     """
 
     fork: Fork
@@ -38,9 +38,9 @@ class Loan:
     exchange: Exchange | None = None
     lending: LendingMarket = field(init=False, repr=False, compare=False)
     at_limit: dict[bytes, int] = field(init=False, repr=False, compare=False, default_factory=dict)
-    """Who was to open below the lowest health factor the market lends at, and that one, with 18 decimals."""
+    """Holders whose target was below the lowest health factor the market lends at, and that factor in wad."""
     stuck: set[bytes] = field(init=False, repr=False, compare=False, default_factory=set)
-    """Who tried to pay back with no cash and no collateral to be had, and waits until there is some."""
+    """Holders whose repayment failed for lack of cash and collateral; skipped until they have some."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lending", lending_market(self.fork, self.market))
@@ -50,11 +50,11 @@ class Loan:
     def open_many(
         self, holders: Sequence[bytes], amounts: Sequence[int], targets_wad: Sequence[int], payer: bytes
     ) -> list[int]:
-        """Open a position for each holder with so much collateral and, as far as integers allow, that health factor.
+        """Open a position for each holder with the given collateral and, as far as integers allow, health factor.
 
-        The debt is the largest that leaves the health factor at the target or above; where the market does not lend so
-        much, it is the most that it lends (`at_limit` tells of whom), and nothing where that is below the least it
-        lends. `payer` is dealt the collateral and puts it up for all. Gives the debts.
+        The debt is the largest that keeps the health factor at the target or above; if the market does not lend that
+        much, the most it lends (`at_limit` records the holder), and nothing if that is below the market's minimum.
+        `payer` is given the collateral and supplies it for all. Returns the debts.
         """
         if any(amount <= 0 for amount in amounts):
             raise BadArgument(f"a position with no {self.collateral} is none", "give an amount above zero")
@@ -76,19 +76,19 @@ class Loan:
                 self.lending.account(holder).borrow(self.debt, sizes[value])
         return loans
 
-    # -- acting -------------------------------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------------------------------
 
     def intent(self, account: str, address: bytes, move: Move, health: Health, **facts: int) -> Intent | None:
-        """What carries out `move` for an account that stands as `health` says; None where there is nothing to do.
+        """Return the intent that carries out `move` for an account with this `health`; None if there is nothing to do.
 
-        A position without collateral is left alone: there is nothing to save. One that can neither pay nor sell is
-        tried once, so that the reason stands in the record, and again when it can. `facts` are kept with the action.
+        A position without collateral is left alone. One that can neither pay nor sell is tried once, so that the reason
+        is recorded, and again when it can. `facts` are recorded with the action.
         """
         if not health.debt_value_e8 or not health.collateral_value_e8:
             return None
         details: dict[str, int | str | bool | None] = {
             "health_factor_wad": health.health_factor_wad,
-            "why": move.why,
+            "why": move.reason,
             "collateral": self.collateral,
             "debt": self.debt,
             **facts,
@@ -122,28 +122,28 @@ class Loan:
         return Intent("deleverage", lambda: self._deleverage(holder, move.target_wad), details, account)
 
     def cash(self, address: bytes) -> int:
-        """What `address` holds of the debt asset."""
+        """Return the balance of the debt asset."""
         return Erc20(self.fork, self.debt).balance_of(address)
 
-    # -- carried out --------------------------------------------------------------------------------------------------
+    # -- execution ----------------------------------------------------------------------------------------------------
 
     def _borrow(self, account: LendingAccount, amount: int) -> Details:
         account.borrow(self.debt, amount)
-        return self._after(account, borrowed=amount)
+        return self._with_health(account, borrowed=amount)
 
     def _repay(self, account: LendingAccount, amount: int) -> Details:
         owed = account.debt(self.debt)
         account.repay(self.debt, min(amount, owed) if amount < owed else None)
-        return self._after(account, repaid=min(amount, owed))
+        return self._with_health(account, repaid=min(amount, owed))
 
     def _deleverage(self, account: LendingAccount, target_wad: int) -> Details:
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             repaid, sold = self._pay_down(account, target_wad)
-        return self._after(account, repaid=repaid, sold=sold)
+        return self._with_health(account, repaid=repaid, sold=sold)
 
     def _exit(self, account: LendingAccount, sells: bool) -> Details:
-        """Repay everything, with cash and then by selling collateral; take back the rest, and sell it if asked to."""
-        with undone_on_failure(self.fork):
+        """Repay everything with cash, then by selling collateral; withdraw the rest, and sell it if `sells`."""
+        with atomic(self.fork):
             repaid, sold = self._pay_down(account, None)
             withdrawn = received = 0
             if not account.debt(self.debt):
@@ -153,13 +153,14 @@ class Loan:
                     sale = self.exchange.sell(withdrawn, sender=account.address)
                     sold, received = sold + sale.amount_in, sale.amount_out
             left = account.debt(self.debt)
-        return self._after(account, repaid=repaid, sold=sold, received=received, withdrawn=withdrawn, debt_left=left)
+        return self._with_health(
+            account, repaid=repaid, sold=sold, received=received, withdrawn=withdrawn, debt_left=left
+        )
 
     def _pay_down(self, account: LendingAccount, target_wad: int | None) -> tuple[int, int]:
-        """Repay with cash, then with the proceeds of collateral, round by round, until the target or no debt at all.
+        """Repay with cash, then with the proceeds of collateral, in rounds, until the target or no debt.
 
-        Gives what was repaid and how much collateral was sold. Where it gets stuck it stops, and fails if nothing was
-        repaid at all.
+        Returns the debt repaid and the collateral sold. Stops when stuck, and fails if nothing was repaid.
         """
         repaid = sold = 0
         for _ in range(ROUNDS):
@@ -181,7 +182,7 @@ class Loan:
                     break
                 raise
             try:
-                with undone_on_failure(self.fork):
+                with atomic(self.fork):
                     account.withdraw(self.collateral, amount)
                     sale = exchange.sell(amount, sender=account.address)
             except ExecutionError:
@@ -195,20 +196,20 @@ class Loan:
         if target_wad is None:
             return owed
         excess_e8 = health.debt_value_e8 - health.debt_value_at(target_wad)
-        # A sale at the pool's price misses the target by a little: what is within a ten-thousandth counts as there.
+        # A sale at the pool's price slightly misses the target: within a ten-thousandth counts as reached.
         if excess_e8 <= health.debt_value_e8 // 10_000:
             return 0
         return min(owed, self._units_of(excess_e8))
 
     def _units_of(self, value_e8: int) -> int:
-        """So much of the debt asset as is worth `value_e8` at least."""
+        """Return the smallest amount of the debt asset worth at least `value_e8`."""
         unit, price = int(10 ** self.lending.decimals(self.debt)), self.lending.price_e8(self.debt)
         return -(-value_e8 * unit // price)
 
     def _to_sell(
         self, account: LendingAccount, health: Health, target_wad: int | None, missing: int
     ) -> tuple[Exchange, int]:
-        """How much collateral to sell now, and where: what is needed, at most what may be withdrawn."""
+        """Return the exchange and the collateral to sell now: what is needed, at most what may be withdrawn."""
         if self.exchange is None:
             raise ActionRefused(
                 f"{missing} {self.debt} are missing to repay, and there is nowhere to sell {self.collateral}",
@@ -224,24 +225,27 @@ class Loan:
             # Selling lowers the collateral too: x = missing / (1 − threshold / target), in terms of the pool's price.
             share = health.limit_e8 * WAD // health.collateral_value_e8
             if share >= target_wad:
-                raise ActionRefused(f"no sale of {self.collateral} leads to a health factor of {shown(target_wad)}")
+                raise ActionRefused(
+                    f"no sale of {self.collateral} leads to a health factor of {format_health(target_wad)}"
+                )
             needed = needed * target_wad // (target_wad - share)
         amount = min(needed, free)
         if not amount:
+            factor = format_health(health.health_factor_wad)
             raise ActionRefused(
-                f"no {self.collateral} can be withdrawn at a health factor of {shown(health.health_factor_wad)}",
+                f"no {self.collateral} can be withdrawn at a health factor of {factor}",
                 "above one, what is not needed for the debt can be sold",
             )
         return self.exchange, amount
 
     def _sellable_e8(self, health: Health) -> int:
-        """The value of the collateral that may be withdrawn and sold while the debt is what it is."""
+        """Return the value of collateral that may be withdrawn and sold with the debt unchanged."""
         limit = health.withdraw_limit_e8
         if self.exchange is None or not limit:
             return 0
-        # Each unit of collateral counts with its share of the limit; what is above the debt is free.
+        # Each unit of collateral adds its share of the limit; the limit above the debt is free.
         kept_e8 = health.debt_value_e8 * _LEAST_PPM // _MILLION
         return max(0, limit - kept_e8) * health.collateral_value_e8 // limit
 
-    def _after(self, account: LendingAccount, **facts: int) -> Details:
+    def _with_health(self, account: LendingAccount, **facts: int) -> Details:
         return {**facts, "health_factor_after_wad": account.health().health_factor_wad}

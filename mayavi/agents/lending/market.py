@@ -1,8 +1,8 @@
-"""Lending markets as agents see them: Aave V3, SparkLend and Compound V3 behind one face.
+"""Common interface of lending markets for agents: Aave V3, SparkLend and Compound V3.
 
-An agent that borrows or liquidates is written once, against `LendingMarket` and `LendingAccount`; what differs between
-the protocols is in `aave_lending.py` and `compound_lending.py`. Values have eight decimals and are counted in what the
-market counts in, which is dollars but for Compound's markets of WETH.
+Borrowers and liquidators are written against `LendingMarket` and `LendingAccount`; the differences between protocols
+are in `aave.py` and `compound.py`. Values have 8 decimals, in the market's quote currency: USD, but ETH for Compound's
+WETH markets.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _LARGEST = np.uint64(2**64 - 1)
 
 
 class Health(NamedTuple):
-    """How an account stands. Below a health factor of one it can be liquidated; `NO_DEBT` where it owes nothing."""
+    """Health of an account. It can be liquidated below a health factor of one; `NO_DEBT` without debt."""
 
     collateral_value_e8: int
     debt_value_e8: int
     limit_e8: int
-    """The debt's value at which the health factor is one."""
+    """Value of debt at which the health factor is one."""
     borrow_limit_e8: int
-    """The debt's value up to which it may borrow."""
+    """Value of debt up to which the account may borrow."""
     withdraw_limit_e8: int
-    """The debt's value up to which it may withdraw collateral."""
+    """Value of debt up to which the account may withdraw collateral."""
     health_factor_wad: int
 
     @property
@@ -45,21 +45,21 @@ class Health(NamedTuple):
         return self.health_factor_wad < WAD
 
     def debt_value_at(self, target_wad: int) -> int:
-        """The largest debt value that leaves a health factor of `target_wad` with this collateral."""
+        """Return the largest debt value with a health factor of at least `target_wad`."""
         return self.limit_e8 * WAD // target_wad
 
 
 class Healths:
-    """Many accounts at once, one row each: `healths[row]` is the `Health` of one.
+    """Health of many accounts: `healths[row]` is the `Health` of one.
 
-    A row is worked out when it is asked for; what is compared for all of them is there as arrays.
+    Rows are computed on access; values compared for all accounts are arrays.
     """
 
     def __init__(self, health_factor_wad: Words, row: Callable[[int], Health]) -> None:
         self.health_factor_wad = health_factor_wad
         """Exact: `.ints()`, `[row]`."""
         self.factors: NDArray[np.uint64] = _saturated(health_factor_wad)
-        """The same as 64-bit integers: exact up to a health factor of 18, above that 2**64 - 1."""
+        """Health factors as uint64: exact up to 18, above that 2**64 - 1."""
         self.liquidatable: NDArray[np.bool_] = self.factors < np.uint64(WAD)
         self._row = row
 
@@ -70,11 +70,11 @@ class Healths:
         return self._row(row)
 
 
-class Prize(NamedTuple):
-    """What a liquidation would do now, in smallest units.
+class LiquidationQuote(NamedTuple):
+    """Quote of a liquidation at the current state, in smallest units.
 
-    `cover` is how much debt disappears, `pays` what the liquidator gives for it and `seized` what it gets. On Aave the
-    liquidator pays the debt itself; on Compound the market takes the debt over, and sells the collateral for `pays`.
+    `cover` is the debt removed, `pays` the liquidator's payment and `seized` the collateral received. On Aave the
+    liquidator repays the debt; on Compound the market takes the debt over and sells the collateral for `pays`.
     """
 
     borrower: bytes
@@ -84,11 +84,11 @@ class Prize(NamedTuple):
     pays: int
     seized: int
     asks: int
-    """What to ask the market for: more than `cover` where the collateral does not suffice, and all of it is wanted."""
+    """Amount to request: more than `cover` if the collateral is insufficient and all of it is wanted."""
 
 
-class Taken(NamedTuple):
-    """What a liquidation did: as in `Prize`, and how often the account was liquidated for it."""
+class LiquidationResult(NamedTuple):
+    """Result of liquidations of an account, with the fields of its quote and their number."""
 
     covered: int
     paid: int
@@ -97,94 +97,94 @@ class Taken(NamedTuple):
 
 
 class LendingAccount(Protocol):
-    """An account on a market. Actions approve what they need and leave everything as it was when they fail."""
+    """Account on a lending market. Actions approve what they need; a failed one leaves the fork unchanged."""
 
     @property
     def address(self) -> bytes:
-        """Where it is."""
+        """Address of the account."""
 
     def supply(self, asset: str, amount: int) -> Receipt:
-        """Put up `amount` of its balance as collateral."""
+        """Supply `amount` of its balance as collateral."""
 
     def withdraw(self, asset: str, amount: int | None = None) -> Receipt:
-        """Take collateral back: `amount`, or all."""
+        """Withdraw `amount` of collateral, or all."""
 
     def borrow(self, asset: str, amount: int) -> Receipt:
         """Borrow `amount`."""
 
     def repay(self, asset: str, amount: int | None = None) -> Receipt:
-        """Pay back `amount` of the debt, or all of it."""
+        """Repay `amount` of the debt, or all of it."""
 
     def supplied(self, asset: str) -> int:
-        """How much of `asset` it has put up."""
+        """Return the collateral in `asset`."""
 
     def debt(self, asset: str) -> int:
-        """How much of `asset` it owes, interest up to now included."""
+        """Return the debt in `asset`, with interest up to now."""
 
     def health(self) -> Health:
-        """How it stands."""
+        """Return the account's health."""
 
 
 class LendingMarket(Protocol):
-    """A market that lends against collateral; `lending_market(fork, name)` opens one."""
+    """Market that lends against collateral; `lending_market(fork, name)` opens one."""
 
     @property
     def fork(self) -> Fork:
-        """The chain it is on."""
+        """Chain of the market."""
 
     @property
     def name(self) -> str:
-        """`AaveV3`, `Spark`, `CompoundV3.cUSDCv3` …"""
+        """Name: `AaveV3`, `Spark`, `CompoundV3.cUSDCv3` …"""
 
     @property
     def quote(self) -> str:
-        """What values are counted in: `USD` or `ETH`."""
+        """Currency of values: `USD` or `ETH`."""
 
     def account(self, address: bytes) -> LendingAccount:
-        """The account at `address`."""
+        """Return the account at `address`."""
 
     def healths(self, addresses: Sequence[bytes]) -> Healths:
-        """How many accounts stand, read at once."""
+        """Return the health of many accounts in one read."""
 
     def price_e8(self, asset: str) -> int:
-        """What one whole `asset` is worth to the market."""
+        """Return the market's price of one whole `asset`."""
 
     def decimals(self, asset: str) -> int:
-        """Decimal places of the smallest unit of `asset`."""
+        """Return the decimal places of `asset`."""
 
     def loan_of(self, asset: str, value_e8: int) -> int:
-        """The largest loan of `asset` that the market, with its own rounding, values at no more than `value_e8`.
+        """Return the largest loan of `asset` that the market, with its own rounding, values at most at `value_e8`.
 
-        Zero where that is below the smallest debt the market allows.
+        Zero if that is below the smallest debt the market allows.
         """
 
     def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
-        """Put up collateral for many accounts out of the balance of `payer`, which approves the sum once."""
+        """Supply collateral for many accounts from the balance of `payer`, which approves the sum once."""
 
-    def prizes(
+    def quote_liquidations(
         self,
         borrowers: Sequence[bytes],
         health_factors_wad: Sequence[int],
         collaterals: Sequence[str],
         debts: Sequence[str],
         funds: dict[str, int] | None = None,
-    ) -> list[Prize]:
-        """What liquidating each of `borrowers` would do now: one prize for each pair of assets they have.
+    ) -> list[LiquidationQuote]:
+        """Quote the liquidation of each of `borrowers` now, one quote per pair of assets they have.
 
-        A prize is the largest the market allows, and that `funds`, by debt asset, can pay for.
+        Each quote is the largest that the market allows and `funds`, by debt asset, can pay for.
         """
 
-    def liquidate(self, liquidator: bytes, prize: Prize) -> Taken:
-        """Liquidate as `prize` says. Fails with the market's reason where somebody was faster."""
+    def liquidate(self, liquidator: bytes, quote: LiquidationQuote) -> LiquidationResult:
+        """Liquidate as quoted. Fails with the market's reason if another liquidator was faster."""
 
 
 _ALIASES = {"aave": "AaveV3", "spark": "Spark", "compound": "CompoundV3.cUSDCv3"}
 
 
 def lending_market(fork: Fork, name: str) -> LendingMarket:
-    """The market of that name: `AaveV3`, `Spark`, or a Compound market such as `cUSDCv3`.
+    """Open a market by name: `AaveV3`, `Spark`, or a Compound market such as `cUSDCv3`.
 
-    `aave`, `spark` and `compound` will do too. A name that is none is an `UnknownName` with the nearest.
+    `aave`, `spark` and `compound` are accepted too. Raises `UnknownName` with the nearest names.
     """
     from mayavi.agents.lending.aave import AaveLending
     from mayavi.agents.lending.compound import CompoundLending
@@ -204,12 +204,12 @@ def lending_market(fork: Fork, name: str) -> LendingMarket:
     raise UnknownName.of("lending market", name, known, f"this chain has {', '.join(known)}")
 
 
-def watched(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> Healths:
-    """How `addresses` stand, read once a block for all who ask for the same accounts."""
+def read_healths(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> Healths:
+    """Return the health of `addresses`, read once per block and shared between agents."""
     return world.observe(("healths", market.name, addresses), lambda: market.healths(addresses))
 
 
 def _saturated(words: Words) -> NDArray[np.uint64]:
-    """Words as 64-bit integers, those that do not fit as the largest there is."""
+    """Convert to uint64; values that do not fit become the maximum."""
     limbs = words.limbs()
     return np.where(limbs[:, :3].any(axis=1), _LARGEST, limbs[:, 3])

@@ -1,4 +1,4 @@
-"""A borrower whose loan begins on the record: it supplies and borrows in its first step, for everybody to see."""
+"""Borrower whose loan is opened by a recorded action in its first step."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mayavi.protocols.tokens import Erc20
 
 
 class OpeningBorrower(BorrowerAgent):
-    """A `BorrowerAgent` that borrows a fixed `debt_amount`, and opens its loan in step 0 instead of before it.
+    """`BorrowerAgent` with a fixed `debt_amount` that opens its loan in step 0 instead of before it.
 
-    `prepare` gives it the collateral and nothing else. In step 0 it supplies and borrows, both or neither, and
-    spends all but `cash_share` of the debt. Where the market refuses it tries again in the next step.
-    From step 1 on it behaves as any borrower; the health factor it opened with is its target.
+    `prepare` only gives it the collateral. In step 0 it supplies and borrows, both or neither, and spends all but
+    `cash_share` of the debt. If the market refuses, it tries again in the next step. From step 1 on it behaves like any
+    borrower; the health factor at opening is its target.
     """
 
     def __init__(self, name: str, *, debt_amount: int, **options: object) -> None:
@@ -24,7 +24,7 @@ class OpeningBorrower(BorrowerAgent):
         self.opened = False
 
     def prepare(self, world: World) -> None:
-        """Hold the collateral."""
+        """Take the collateral."""
         self.address = world.address(self.name)
         exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
         self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
@@ -34,7 +34,7 @@ class OpeningBorrower(BorrowerAgent):
         self.opening_price_e8 = self.loan.lending.price_e8(self.collateral)
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Open the loan, then behave."""
+        """Open the loan, then follow the behaviour."""
         if self.opened:
             return super().step(world, step_idx)
         wanted: Details = {

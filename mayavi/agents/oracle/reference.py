@@ -1,4 +1,4 @@
-"""Where an agent looks up what a token is really worth."""
+"""Reference prices of tokens for agents."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ _E8 = 10**8
 
 
 class ReferencePrices(Protocol):
-    """Prices to go by."""
+    """Source of reference prices."""
 
     def usd_e8(self, world: World, token: str) -> int:
-        """What one whole `token` is worth in dollars, with eight decimals."""
+        """Return the price of one whole `token` in USD, with 8 decimals."""
 
 
 @dataclass(frozen=True)
 class OutsidePrices:
-    """The prices of the run's processes. `symbols` says under which a token is found; by default its own."""
+    """Reference prices from the run's price processes. `symbols` maps tokens to their process; default: the token."""
 
     symbols: Mapping[str, str] = field(default_factory=dict)
 
     def usd_e8(self, world: World, token: str) -> int:
-        """The price of the outside market at this step."""
+        """Return the outside price at this step."""
         return to_usd_e8(world.price_usd(self.symbols.get(token, token)))
 
 
 @dataclass(frozen=True)
 class FeedPrices:
-    """What price feeds on the chain say: `feeds` maps a token to the name of its feed."""
+    """Reference prices from on-chain feeds: `feeds` maps a token to its feed."""
 
     feeds: Mapping[str, str]
 
     def usd_e8(self, world: World, token: str) -> int:
-        """What the feed answers in this block."""
+        """Return the feed's answer in this block."""
         if token not in self.feeds:
             raise UnknownName.of("price", token, self.feeds, f"there are feeds for {', '.join(self.feeds)}")
 

@@ -1,4 +1,4 @@
-"""Shocks to a price feed: at once, little by little, or along a path."""
+"""Shocks to price feeds: sudden, gradual, or along a path."""
 
 from __future__ import annotations
 
@@ -8,57 +8,57 @@ from fractions import Fraction
 from typing import Protocol
 
 from mayavi.agents.base import Agent, Details, Intent, StepResult, World
-from mayavi.agents.quantities import Number, exactly
+from mayavi.agents.quantities import Number, to_fraction
 from mayavi.errors import BadArgument
 from mayavi.protocols.chainlink.price_feed import PriceFeed
 
 
 class Shock(Protocol):
-    """What becomes of a price."""
+    """Shape of a price shock."""
 
     def share(self, step: int) -> Fraction | None:
-        """The price at `step` as a share of the one before the shock; None before it begins."""
+        """Return the price at `step` as a share of that before the shock; None before it begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepShock:
-    """By `by`, such as -0.3 for minus 30 %, all at once at step `at`."""
+    """Sudden shock by `by`, such as -0.3 for minus 30 %, at step `at`."""
 
     at: int
     by: Number
 
     def __post_init__(self) -> None:
-        _checked(self.by, self.at)
+        _check_shock(self.by, self.at)
 
     def share(self, step: int) -> Fraction | None:
-        """All of it from `at` on."""
-        return 1 + exactly(self.by) if step >= self.at else None
+        """Return the full shock from `at` on."""
+        return 1 + to_fraction(self.by) if step >= self.at else None
 
 
 @dataclass(frozen=True, slots=True)
 class RampShock:
-    """In a straight line from step `start`, where the price is still what it was, to `by` at step `end`."""
+    """Linear shock from step `start`, where the price is unchanged, to `by` at step `end`."""
 
     start: int
     end: int
     by: Number
 
     def __post_init__(self) -> None:
-        _checked(self.by, self.start)
+        _check_shock(self.by, self.start)
         if self.end <= self.start:
             raise BadArgument(f"a ramp from step {self.start} to {self.end} has no length", "give a later end")
 
     def share(self, step: int) -> Fraction | None:
-        """So much of it as the steps since `start` are of the whole way."""
+        """Return the share interpolated between `start` and `end`."""
         if step < self.start:
             return None
         passed = Fraction(min(step, self.end) - self.start, self.end - self.start)
-        return 1 + exactly(self.by) * passed
+        return 1 + to_fraction(self.by) * passed
 
 
 @dataclass(frozen=True, slots=True)
 class PathShock:
-    """One share of the price before it for each step from `start` on, such as 0.97, 0.90, 0.95; the last one stays."""
+    """Shock along shares of the original price, one per step from `start`, such as 0.97, 0.90; the last stays."""
 
     shares: Sequence[Number]
     start: int = 0
@@ -67,21 +67,21 @@ class PathShock:
         if not self.shares:
             raise BadArgument("a path without prices leads nowhere", "give a share for each step, such as [0.97, 0.9]")
         for share in self.shares:
-            _checked(exactly(share, "a share of a price") - 1, self.start)
+            _check_shock(to_fraction(share, "a share of a price") - 1, self.start)
 
     def share(self, step: int) -> Fraction | None:
-        """The share of this step."""
+        """Return the share of this step."""
         if step < self.start:
             return None
-        return exactly(self.shares[min(step - self.start, len(self.shares) - 1)])
+        return to_fraction(self.shares[min(step - self.start, len(self.shares) - 1)])
 
 
 class OracleShockAgent(Agent):
-    """Moves `feeds` as `shock` says: `StepShock`, `RampShock` or `PathShock`.
+    """Agent that moves `feeds` by a `StepShock`, `RampShock` or `PathShock`.
 
-    Each feed is moved from what it answers when the shock begins, rounded down to its own decimals, and only when its
-    answer changes. What follows a feed, such as the adapter of a staked token, follows it here too. A feed that another
-    agent posts prices to as well shows whatever was posted last.
+    Each feed moves relative to its answer when the shock begins, rounded down to its decimals, and only if its answer
+    changes. Feeds derived from it, such as the adapter of a staked token, follow. If another agent posts to a feed too,
+    the last post wins.
 
         OracleShockAgent("crash", feeds=["Chainlink.ETH/USD"], shock=StepShock(at=5, by=-0.3))
     """
@@ -98,7 +98,7 @@ class OracleShockAgent(Agent):
         self._before: dict[str, int] = {}
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Move what has to be moved at this step."""
+        """Move the feeds that change at this step."""
         del world
         share = self.shock.share(step_idx)
         if share is None:
@@ -109,12 +109,12 @@ class OracleShockAgent(Agent):
             before = self._before.setdefault(feed.name, now)
             wanted = before * share.numerator // share.denominator
             if wanted != now:
-                intents.append(posting("shock_price", feed, now, wanted))
+                intents.append(post_intent("shock_price", feed, now, wanted))
         return StepResult(tuple(intents), f"{float(share):.6g} of the price before")
 
 
-def posting(kind: str, feed: PriceFeed, now: int, answer: int, **more: str) -> Intent:
-    """What makes `feed` answer `answer` instead of `now`."""
+def post_intent(kind: str, feed: PriceFeed, now: int, answer: int, **more: str) -> Intent:
+    """Return the intent that moves `feed` from `now` to `answer`."""
 
     def run() -> Details:
         return {"round": feed.move(answer).round_id}
@@ -123,8 +123,8 @@ def posting(kind: str, feed: PriceFeed, now: int, answer: int, **more: str) -> I
     return Intent(kind, run, facts)
 
 
-def _checked(by: Number, step: int) -> None:
-    if exactly(by, "a fraction of a price") <= -1:
+def _check_shock(by: Number, step: int) -> None:
+    if to_fraction(by, "a fraction of a price") <= -1:
         raise BadArgument(f"a shock of {by} leaves no price", "-0.3 is minus 30 %, and more than -1 it cannot be")
     if step < 0:
         raise BadArgument(f"step {step} is before the first", "steps count from 0")

@@ -1,1 +1,1 @@
-"""Agents that trade: arbitrageurs, holders, sellers of vested tokens, noise and recorded trades."""
+"""Trading agents: arbitrageurs, holders, sellers of vested tokens, noise and recorded trades."""

@@ -1,4 +1,4 @@
-"""Somebody who keeps a pool near the price elsewhere, because it pays."""
+"""Arbitrageur between a Uniswap V3 pool and the outside price."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MORE_THAN_ANY_POOL_HAS = 2**127
 
 
 class Trade(NamedTuple):
-    """A trade that would pay: `amount_in` of one token for `amount_out` of the other, up to a price."""
+    """Profitable trade: `amount_in` of one token for `amount_out` of the other, up to a price limit."""
 
     token_in: str
     token_out: str
@@ -32,14 +32,14 @@ class Trade(NamedTuple):
 
 
 class ArbitrageurAgent(Agent):
-    """Trades on a Uniswap V3 pool whenever its price is so far from the reference that it pays after fee and gas.
+    """Arbitrageur between a Uniswap V3 pool and a reference price, if it pays after fee and gas.
 
-    It buys what is cheap in the pool, up to a square root price limit. By default it stops where the next unit would
-    cost more, fee included, than it is worth: that brings the most, and leaves the pool off by its fee at most. With
-    `to="reference"` it goes on to the reference price itself, if the whole of it pays.
+    It buys the cheap token of the pool, up to a square root price limit. By default it stops where the next unit would
+    cost more, fee included, than it is worth: that maximises profit and leaves the pool off by at most its fee. With
+    `to="reference"` it continues to the reference price itself, if the whole trade pays.
 
-    It trades out of what it holds: `capital`, by token. It does not move money between markets, so one that runs out of
-    a token stops trading that way. Prices are those of the run's processes, or of feeds with `FeedPrices`.
+    It trades from its `capital`, by token, and does not rebalance: without a token left it stops trading that way.
+    Reference prices are those of the run's processes, or of feeds with `FeedPrices`.
 
         ArbitrageurAgent("arb", pool=("WETH", "USDC", 500), capital={"WETH": 10**21, "USDC": 10**12},
                          reference=FeedPrices({"WETH": "Chainlink.ETH/USD", "USDC": "Chainlink.USDC/USD"}))
@@ -71,7 +71,7 @@ class ArbitrageurAgent(Agent):
             world.fork.deal(token, self.address, amount)
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Compare the pool with the reference, and trade if it pays."""
+        """Compare the pool with the reference price, and trade if it pays."""
         del step_idx
         prices = {token: self.reference.usd_e8(world, token) for token in self.tokens}
         found = self._trade(world, prices)
@@ -88,21 +88,21 @@ class ArbitrageurAgent(Agent):
         }
         return self.does(
             "arbitrage",
-            lambda: self._carry_out(world, found, prices),
+            lambda: self._execute(world, found, prices),
             details=details,
             priority_fee_wei=self.priority_fee_wei,
             note=f"{found.token_out} is cheap",
         )
 
     def _trade(self, world: World, prices: dict[str, int]) -> Trade | str:
-        """The trade that pays, or why there is none."""
+        """Return the profitable trade, or the reason why there is none."""
         pool, root = self.pool, self.pool.sqrt_price_x96
         names = {world.fork.address_of(token): token for token in self.tokens}
         zero, one = names[pool.token0.address], names[pool.token1.address]
         fair = Fraction(prices[zero], prices[one])
         units = pool.token0.decimals, pool.token1.decimals
         kept = Fraction(_FEE_UNIT - self.fee, _FEE_UNIT)
-        # Where a unit more costs what it is worth: below the fair price when buying token0, above it when selling.
+        # Marginal price equals fair price net of fee: below it when buying token0, above it when selling.
         lowest, highest = (sqrt_price_x96(price, *units, token0=True) for price in (fair * kept, fair / kept))
         exact = sqrt_price_x96(fair, *units, token0=True)
         if lowest <= root <= highest:
@@ -129,8 +129,8 @@ class ArbitrageurAgent(Agent):
         unit_in, unit_out = (10 ** Erc20(world.fork, token).decimals for token in (token_in, token_out))
         return int(amount_out * prices[token_out] // unit_out - -(-amount_in * prices[token_in] // unit_in))
 
-    def _carry_out(self, world: World, trade: Trade, prices: dict[str, int]) -> Details:
-        # Whoever was faster has moved the price: the limit stops where it no longer pays, or refuses altogether.
+    def _execute(self, world: World, trade: Trade, prices: dict[str, int]) -> Details:
+        # Earlier trades may have moved the price: the limit stops the swap where it no longer pays, or reverts it.
         swap = UniswapV3(world.fork).swap_exact_input(
             (trade.token_in, trade.token_out, self.fee),
             trade.amount_in,

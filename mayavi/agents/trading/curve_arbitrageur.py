@@ -1,4 +1,4 @@
-"""Somebody who keeps a Curve pool near the prices elsewhere, because it pays."""
+"""Arbitrageur between a Curve pool and the outside prices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mayavi.protocols.tokens import Erc20
 
 _POINTS = 24
 _ROUNDS = 3
-_GAS = 250_000  # an exchange and two approvals, what it reckons with
+_GAS = 250_000  # estimate: an exchange and two approvals
 
 
 class _Trade(NamedTuple):
@@ -26,11 +26,11 @@ class _Trade(NamedTuple):
 
 
 class CurveArbitrageur(Agent):
-    """Exchanges on a Curve pool whichever two coins bring the most at the prices of `reference`, after fee and gas.
+    """Arbitrageur on a Curve pool that exchanges the most profitable pair of coins, after fee and gas.
 
-    What an amount gains rises to a peak and falls again; the peak is found by asking the pool for a row of amounts, and
-    again between the neighbours of the best. It trades out of `capital`, by coin in smallest units, and moves nothing
-    between markets.
+    The profit rises with the amount to a peak and falls again; the peak is found by quoting a row of amounts, then
+    again between the neighbours of the best. It trades from `capital`, by coin in smallest units, and does not
+    rebalance. Prices are those of `reference`.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class CurveArbitrageur(Agent):
             world.fork.deal(coin, self.address, amount)
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Find what pays most, and want it."""
+        """Find the most profitable exchange and return its intent."""
         del step_idx
         prices = {coin: self.reference.usd_e8(world, coin) for coin in self.coins}
         gas = gas_value_e8(world, _GAS, priority_fee_wei=self.priority_fee_wei)
@@ -76,7 +76,7 @@ class CurveArbitrageur(Agent):
         }
         return self.does(
             "arbitrage",
-            lambda: self._carry_out(chosen, prices),
+            lambda: self._execute(chosen, prices),
             details=details,
             priority_fee_wei=self.priority_fee_wei,
             note=f"{chosen.coin_out} is cheap",
@@ -98,15 +98,15 @@ class CurveArbitrageur(Agent):
 
     def _gains(self, coin_in: str, coin_out: str, amounts: list[int], prices: Mapping[str, int]) -> list[int]:
         outs = self.curve.quote_many(coin_in, coin_out, amounts)
-        return [self._gain(coin_in, coin_out, given, got, prices) for given, got in zip(amounts, outs, strict=True)]
+        return [self._gain(coin_in, coin_out, sold, bought, prices) for sold, bought in zip(amounts, outs, strict=True)]
 
-    def _gain(self, coin_in: str, coin_out: str, given: int, got: int, prices: Mapping[str, int]) -> int:
-        return got * prices[coin_out] // self.units[coin_out] - -(-given * prices[coin_in] // self.units[coin_in])
+    def _gain(self, coin_in: str, coin_out: str, sold: int, bought: int, prices: Mapping[str, int]) -> int:
+        return bought * prices[coin_out] // self.units[coin_out] - -(-sold * prices[coin_in] // self.units[coin_in])
 
-    def _carry_out(self, trade: _Trade, prices: Mapping[str, int]) -> Details:
-        """Whoever was faster has left less to gain: it asks again, and does nothing where nothing is left."""
-        got = self.curve.quote(trade.coin_in, trade.coin_out, trade.amount_in)
-        if self._gain(trade.coin_in, trade.coin_out, trade.amount_in, got, prices) <= 0:
+    def _execute(self, trade: _Trade, prices: Mapping[str, int]) -> Details:
+        """Exchange at the current quote; do nothing if others have taken the profit."""
+        bought = self.curve.quote(trade.coin_in, trade.coin_out, trade.amount_in)
+        if self._gain(trade.coin_in, trade.coin_out, trade.amount_in, bought, prices) <= 0:
             raise ActionRefused(f"{trade.coin_out} is no longer cheap on {self.pool}", "somebody was faster")
         done = self.curve.exchange(trade.coin_in, trade.coin_out, trade.amount_in, sender=self.address)
         gain = self._gain(trade.coin_in, trade.coin_out, trade.amount_in, done.received, prices)

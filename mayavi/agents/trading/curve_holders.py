@@ -1,4 +1,4 @@
-"""Holders of a stablecoin who flee through a Curve pool when the outside market no longer pays its peg."""
+"""Stablecoin holders that sell into a Curve pool when the outside price loses its peg."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mayavi.protocols.tokens import Erc20
 
 
 class CurveHolders(Agent):
-    """`members` holders of `coin`; member `i` acts as the account `<name>-<i>`.
+    """Population of `members` holders of `coin`; member `i` acts as the account `<name>-<i>`.
 
     Each holds an amount drawn from `amount`, in whole coins, and sells all of it for `wants` on `pool` in the first
-    step in which the outside price of the coin is below its own threshold, drawn from `flees_below` in dollars. Before
-    it sells it asks the pool: where that pays less than `patience` of the outside price, it waits.
+    step in which the outside price of the coin is below its threshold, drawn from `flees_below` in USD. It waits while
+    the pool quotes less than `patience` of the outside price.
     """
 
     def __init__(
@@ -34,17 +34,17 @@ class CurveHolders(Agent):
     ) -> None:
         super().__init__(name)
         if type(members) is not int or members < 1:
-            raise BadArgument(f"{members!r} holders are nobody", "give a whole number above zero")
+            raise BadArgument(f"the number of holders is {members!r}", "give a whole number above zero")
         self.members, self.pool, self.coin, self.wants = members, pool, coin, wants
         self.amount, self.flees_below, self.patience = amount, flees_below, patience
 
     @property
     def accounts(self) -> tuple[str, ...]:
-        """The names its members act under."""
+        """Names of the members' accounts."""
         return tuple(f"{self.name}-{member}" for member in range(self.members))
 
     def prepare(self, world: World) -> None:
-        """Draw the members, and give them their coins."""
+        """Draw the members and give them their coins."""
         decimals = Erc20(world.fork, self.coin).decimals
         drawn = self.amount.sample(self.members, world.rng(f"{self.name}.amount"))
         self.amounts = [units_of(float(each), decimals) for each in drawn]
@@ -55,7 +55,7 @@ class CurveHolders(Agent):
         self._fled: set[int] = set()
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Let those flee for whom the price is too low."""
+        """Return the sales of members whose threshold is reached."""
         del step_idx
         price = world.price_usd(self.coin)
         afraid = [at for at in np.flatnonzero(self.thresholds > price).tolist() if at not in self._fled]
@@ -63,7 +63,7 @@ class CurveHolders(Agent):
         afraid = [member for member in afraid if self.amounts[member]]
         if not afraid:
             return self.rests(note)
-        paid = self._paid(world, [self.amounts[member] for member in afraid])
+        paid = self._pool_prices(world, [self.amounts[member] for member in afraid])
         fleeing = [at for at, each in zip(afraid, paid, strict=True) if each >= self.patience * price]
         if not fleeing:
             return self.rests(f"{note}, but the pool pays {max(paid):.4f}")
@@ -74,7 +74,7 @@ class CurveHolders(Agent):
         holder, amount = self.addresses[member], self.amounts[member]
 
         def run() -> Details:
-            (paid,) = self._paid(world, [amount])
+            (paid,) = self._pool_prices(world, [amount])
             if paid < self.patience * price:
                 raise ActionRefused(
                     f"the pool pays {paid:.4f} {self.wants} for {self.coin}, which is at {price:.4f} outside",
@@ -94,8 +94,8 @@ class CurveHolders(Agent):
         }
         return Intent("sell", run, details, self.accounts[member])
 
-    def _paid(self, world: World, amounts: list[int]) -> list[float]:
-        """What the pool pays for a coin when so many are sold, each amount as if it were the only one."""
+    def _pool_prices(self, world: World, amounts: list[int]) -> list[float]:
+        """Return the pool's price per coin for each amount, each quoted alone."""
         units = [int(10 ** Erc20(world.fork, coin).decimals) for coin in (self.coin, self.wants)]
-        brought = CurveStableSwap(world.fork, self.pool).quote_many(self.coin, self.wants, amounts)
-        return [got * units[0] / (sold * units[1]) for sold, got in zip(amounts, brought, strict=True)]
+        outputs = CurveStableSwap(world.fork, self.pool).quote_many(self.coin, self.wants, amounts)
+        return [got * units[0] / (sold * units[1]) for sold, got in zip(amounts, outputs, strict=True)]

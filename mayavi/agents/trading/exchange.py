@@ -1,4 +1,4 @@
-"""Where an agent sells one token for another: a way over Uniswap V3, or a pool of Curve."""
+"""Venues for selling one token for another: a Uniswap V3 route or a Curve pool."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
 from mayavi.protocols.uniswap.route import RouteLike
 
-_CURVE_MARGIN_PPM = 1_000_100  # Curve tells what an amount brings, not what brings an amount: a little more, to be sure
+_CURVE_MARGIN_PPM = 1_000_100  # Curve quotes only exact input: add a margin
 
 
-class Sold(NamedTuple):
-    """What a sale took and gave."""
+class Sale(NamedTuple):
+    """Amounts of a sale."""
 
     amount_in: int
     amount_out: int
 
 
 class Exchange(Protocol):
-    """A place that buys one token for another. Amounts are in smallest units."""
+    """Venue that trades one token for another. Amounts are in smallest units."""
 
     def needed_for(self, amount_out: int) -> int:
-        """How much has to be sold to get `amount_out`, or a little more."""
+        """Return how much to sell for at least `amount_out`."""
 
-    def sell(self, amount_in: int, *, sender: bytes) -> Sold:
+    def sell(self, amount_in: int, *, sender: bytes) -> Sale:
         """Sell `amount_in`."""
 
 
 @dataclass(frozen=True, slots=True)
 class UniswapExchange:
-    """A route over Uniswap V3."""
+    """Route over Uniswap V3."""
 
     fork: Fork
     route: RouteLike
 
     def needed_for(self, amount_out: int) -> int:
-        """As the quoter says, exactly."""
+        """Return the quoter's exact amount."""
         return UniswapV3(self.fork).quote_exact_output(self.route, amount_out).amount_in
 
-    def sell(self, amount_in: int, *, sender: bytes) -> Sold:
+    def sell(self, amount_in: int, *, sender: bytes) -> Sale:
         """Sell `amount_in` over the route."""
         swap = UniswapV3(self.fork).swap_exact_input(self.route, amount_in, sender=sender)
-        return Sold(swap.amount_in, swap.amount_out)
+        return Sale(swap.amount_in, swap.amount_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +61,17 @@ class CurveExchange:
 
     @property
     def curve(self) -> CurveStableSwap:
-        """The pool."""
+        """Curve pool."""
         return CurveStableSwap(self.fork, self.pool)
 
     def peg_ppm(self) -> int:
-        """What one whole coin brings of the other, fee included, in millionths."""
+        """Return the quote of one whole coin in the other, fee included, in millionths."""
         curve = self.curve
         units = [10 ** curve.coins[curve.index(coin)].decimals for coin in (self.coin_in, self.coin_out)]
         return curve.quote(self.coin_in, self.coin_out, units[0]) * MILLION // int(units[1])
 
     def needed_for(self, amount_out: int) -> int:
-        """By the price that about so much gets: a hundredth of a percent more than that."""
+        """Return the amount at the price of about that size, plus a hundredth of a percent."""
         peg = self.peg_ppm()
         if not peg:
             raise ActionRefused(f"{self.coin_in} brings nothing on {self.pool}")
@@ -81,7 +81,7 @@ class CurveExchange:
         needed: int = -(-about * amount_out * _CURVE_MARGIN_PPM // (brings * MILLION))
         return needed
 
-    def sell(self, amount_in: int, *, sender: bytes) -> Sold:
+    def sell(self, amount_in: int, *, sender: bytes) -> Sale:
         """Exchange `amount_in` on the pool."""
         done = self.curve.exchange(self.coin_in, self.coin_out, amount_in, sender=sender)
-        return Sold(amount_in, done.received)
+        return Sale(amount_in, done.received)

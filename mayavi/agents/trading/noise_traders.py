@@ -1,9 +1,9 @@
-"""Everybody else in a pool: small buys and sells at random, for no reason an agent could see."""
+"""Noise traders: small random buys and sells on a pool."""
 
 from __future__ import annotations
 
 from mayavi.agents.base import Agent, Details, Intent, StepResult, World
-from mayavi.agents.quantities import Number, exactly
+from mayavi.agents.quantities import Number, to_fraction
 from mayavi.agents.trading.recorded_trades import Funds
 from mayavi.errors import ActionRefused, BadArgument
 from mayavi.markets.distributions import Distribution
@@ -12,10 +12,10 @@ from mayavi.protocols.uniswap.market import UniswapV3
 
 
 class NoiseTraders(Agent):
-    """On average `trades_a_step` trades a step on one pool, each of a size in quote tokens drawn from `size`.
+    """Noise traders with `trades_a_step` trades on average, each of a size in quote tokens drawn from `size`.
 
-    `buys` is the share of them that are purchases; a half leaves the price where it is, on average. A sale is of as
-    many tokens as the pool's price makes of its size. `capital`, by token in smallest units, is what they start with.
+    `buys` is the share of purchases; one half leaves the price unchanged on average. The size of a sale is converted to
+    tokens at the pool's price. `capital`, by token in smallest units, is their initial balance.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class NoiseTraders(Agent):
             raise BadArgument(f"{trades_a_step} trades a step are fewer than none", "give a number from zero on")
         self.token, self.quote, self.fee = pool
         self.trades_a_step, self.size = trades_a_step, size
-        self.buys = exactly(buys, "a share of purchases")
+        self.buys = to_fraction(buys, "a share of purchases")
         self.capital = dict(capital)
         self._give = give
 
@@ -70,7 +70,7 @@ class NoiseTraders(Agent):
         return Intent("trade", run, {"token_in": sold, "token_out": bought, "value": value})
 
     def _tokens_worth(self, world: World, value: int) -> int:
-        """So many tokens as cost `value` quote tokens at the pool's price, in smallest units, rounded down."""
+        """Return the tokens worth `value` quote tokens at the pool's price, in smallest units, rounded down."""
         pool = UniswapV3(world.fork).pool(self.token, self.quote, self.fee)
         square = pool.sqrt_price_x96**2
         if pool.token0.address == Erc20(world.fork, self.token).address:

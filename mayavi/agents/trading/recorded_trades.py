@@ -1,4 +1,4 @@
-"""Trades as they were recorded, made again: each by its own account, at its own time, in the order of the record."""
+"""Replay of recorded trades: each by its own account, at its own time, in order."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
 
 Funds = Callable[[str, bytes, int], None]
-"""Gives an account so much more of a token: `give(symbol, holder, amount)`."""
+"""Function that funds an account with a token: `give(symbol, holder, amount)`."""
 
 
 class RecordedTrade(NamedTuple):
-    """A purchase for `amount` of the quote token, or a sale of `amount` of the token, in smallest units."""
+    """Purchase for `amount` of the quote token, or sale of `amount` of the token, in smallest units."""
 
     step: int
     side: Literal["buy", "sell"]
     account: str
     amount: int
     recorded_out: int | None = None
-    """What it gave on the record, where that is known."""
+    """Recorded output, if known."""
 
 
 class RecordedTradesAgent(Agent):
-    """Buys and sells on one pool of Uniswap V3 as a record says.
+    """Trader that replays a record of purchases and sales on one Uniswap V3 pool.
 
-    Buyers are given what they spend before the first step. A seller sells what it has bought, and in `holdings` what it
-    has from elsewhere; on a market that goes another way than the record it may hold less than it wants to sell, and
-    then sells all it has. Trades of one step are made in the order of the record under every ordering but
-    `priority_fee`, as they are one agent's: each is an intent of its own account, `fifo` keeps them in line.
+    Buyers receive what they spend before the first step. Sellers sell what they bought, plus their `holdings` from
+    elsewhere; if the replay deviates from the record, a seller may hold less than recorded and then sells all it has.
+    Trades of one step keep the order of the record under every ordering except `priority_fee`: each is an intent of its
+    own account, and `fifo` keeps them in line.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class RecordedTradesAgent(Agent):
             self._by_step.setdefault(trade.step, []).append(trade)
 
     def account(self, trader: str) -> str:
-        """The name that a trader of the record acts under."""
+        """Return the account name of a recorded trader."""
         return f"{self.name}-{trader}"
 
     def prepare(self, world: World) -> None:
-        """Give every buyer what it will spend, and every early holder what it has."""
+        """Fund every buyer and every early holder."""
         spent: dict[str, int] = {}
         for trade in self.trades:
             spent.setdefault(trade.account, 0)
@@ -71,7 +71,7 @@ class RecordedTradesAgent(Agent):
             self._give(self.token, holder, self.holdings.get(trader, 0))
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """The trades of this step."""
+        """Return the trades of this step."""
         due = self._by_step.get(step_idx, [])
         if not due:
             return self.rests("the record has no trade here")

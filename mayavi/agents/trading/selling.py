@@ -1,4 +1,4 @@
-"""How somebody sells what it got over time: at once, in equal parts, or only at a good price."""
+"""Sale plans: at once, in equal parts, above a price, or a share only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import TYPE_CHECKING, Protocol
 
-from mayavi.agents.quantities import Number, exactly
+from mayavi.agents.quantities import MILLION, Number, as_ppm, to_fraction
 from mayavi.errors import ActionRefused, BadArgument
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Tranche:
-    """Something to sell that came at step `since`."""
+    """Amount to sell, received at step `since`."""
 
     amount: int
     since: int
@@ -29,70 +29,88 @@ class Tranche:
 
     @property
     def left(self) -> int:
-        """What has not been sold."""
+        """Unsold amount."""
         return self.amount - self.sold
 
 
 class SalePlan(Protocol):
-    """When to sell what. Plans have no state, so one may serve many."""
+    """Schedule of sales. Stateless, so one plan may serve many agents."""
 
     @property
     def least_price(self) -> Fraction | None:
-        """The price, in whole tokens of what it is sold for, below which nothing is sold; None for any price."""
+        """Lowest price to sell at, in whole tokens received per token; None for any price."""
 
     def due(self, tranche: Tranche, step: int) -> int:
-        """How much of `tranche` is to be sold at `step`."""
+        """Return how much of `tranche` to sell at `step`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SellsAtOnce:
-    """Everything, as soon as it is there."""
+    """Sale of everything at once."""
 
     least_price: Fraction | None = None
 
     def due(self, tranche: Tranche, step: int) -> int:
-        """All that is left."""
+        """Return everything unsold."""
         del step
         return tranche.left
 
 
 @dataclass(frozen=True, slots=True)
 class SellsOverSteps:
-    """Each tranche in `steps` equal parts, one a step (TWAP); what could not be sold in time is added to the next."""
+    """Sale of each tranche in `steps` equal parts, one per step (TWAP); unsold parts are added to the next."""
 
     steps: int
     least_price: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.steps < 1:
-            raise BadArgument(f"{self.steps} steps are no time to sell in", "give at least 1")
+            raise BadArgument(f"a sale over {self.steps} steps is not possible", "give at least 1")
 
     def due(self, tranche: Tranche, step: int) -> int:
-        """What should have been sold by the end of `step`, less what was: parts differ by one unit at most."""
+        """Return the target by the end of `step`, minus what was sold; parts differ by at most one unit."""
         passed = min(step - tranche.since + 1, self.steps)
         return tranche.amount * passed // self.steps - tranche.sold
 
 
 class SellsAbove:
-    """Everything, but never below `price`, in whole tokens of what it is sold for.
+    """Sale of everything, never below `price`, in whole tokens received per token.
 
-    Through one pool the sale stops where the pool's price has come down to it; over several, all is sold while the
-    quoter's average price is not below it.
+    Through one pool the sale stops when the pool's price reaches it; over several, everything is sold while the quoted
+    average price is not below it.
     """
 
     def __init__(self, price: Number) -> None:
-        self.least_price: Fraction | None = exactly(price, "a price")
+        self.least_price: Fraction | None = to_fraction(price, "a price")
         if self.least_price <= 0:
-            raise BadArgument(f"a price of {price} is no threshold", "give one above zero")
+            raise BadArgument(f"a price threshold of {price} is not above zero", "give a price above zero")
 
     def due(self, tranche: Tranche, step: int) -> int:
-        """All that is left."""
+        """Return everything unsold."""
         del step
         return tranche.left
 
 
+@dataclass(frozen=True, slots=True)
+class SellsShare:
+    """Sale of only `share` of each tranche, rounded down, by another plan."""
+
+    plan: SalePlan
+    share: Number
+
+    @property
+    def least_price(self) -> Fraction | None:
+        """Lowest price of the plan."""
+        return self.plan.least_price
+
+    def due(self, tranche: Tranche, step: int) -> int:
+        """Return what the plan would sell of that share."""
+        part = tranche.amount * as_ppm(self.share) // MILLION
+        return self.plan.due(Tranche(part, tranche.since, tranche.sold), step)
+
+
 def price_is_met(fork: Fork, route: RouteLike, amount: int, least: Fraction | None) -> bool:
-    """Whether something can be sold at `least` or above now."""
+    """Whether some amount can be sold at `least` or above now."""
     if least is None:
         return True
     way = Route.of(fork, route)
@@ -107,7 +125,7 @@ def price_is_met(fork: Fork, route: RouteLike, amount: int, least: Fraction | No
 def sell(
     fork: Fork, route: RouteLike, amount: int, *, sender: bytes, least: Fraction | None = None
 ) -> dict[str, int | str | bool | None]:
-    """Sell up to `amount` over `route`: what was sold and received, and a pool's price before and after."""
+    """Sell up to `amount` over `route`; return amounts sold and received, and a pool's price before and after."""
     way, uniswap = Route.of(fork, route), UniswapV3(fork)
     if not way.single:
         bound = 0
@@ -136,7 +154,7 @@ def sell(
 
 
 def sqrt_price_x96(price: Fraction, decimals_in: int, decimals_out: int, *, token0: bool) -> int:
-    """The square root price of a pool where one whole token costs `price` whole others; `token0`: it is token0."""
+    """Return the square root price at which one whole token costs `price` others; `token0`: the token is token0."""
     above, below = price.numerator * 10**decimals_out, price.denominator * 10**decimals_in
     above, below = (above, below) if token0 else (below, above)
     return isqrt((above << 192) // below)

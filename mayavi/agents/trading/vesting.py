@@ -1,4 +1,4 @@
-"""Somebody whose tokens vest, and who sells them."""
+"""Recipient of vesting tokens that sells them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mayavi.protocols.vesting_wallet import VestingWallet
 
 
 class VestingRecipientAgent(Agent):
-    """Has `amount` of `token` in a VestingWallet of OpenZeppelin, releases what has vested, and sells it over `route`.
+    """Recipient of `amount` of `token` in an OpenZeppelin VestingWallet, released and sold over `route`.
 
-    In `prepare` the wallet is put on the chain with the tokens in it. Vesting begins `start_seconds` after that and
-    takes `duration_seconds`; a duration of zero is a cliff: everything at once. Each step it releases what it can, and
-    sells what `plan` says: `SellsAtOnce`, `SellsOverSteps(k)` or `SellsAbove(price)`.
+    `prepare` deploys the wallet with the tokens in it. Vesting begins `start_seconds` later and takes
+    `duration_seconds`; a duration of zero is a cliff. Each step it releases what has vested and sells what `plan` says:
+    `SellsAtOnce`, `SellsOverSteps(k)` or `SellsAbove(price)`.
 
         VestingRecipientAgent("team", token="WBTC", amount=100 * 10**8, route=("WBTC", "WETH", 3000),
                               start_seconds=3_600, plan=SellsOverSteps(12))
@@ -43,26 +43,26 @@ class VestingRecipientAgent(Agent):
         self.start_seconds, self.duration_seconds = start_seconds, duration_seconds
         self.plan: SalePlan = SellsAtOnce() if plan is None else plan
         self.tranches: list[Tranche] = []
-        """What was released, step by step, and how much of each was sold."""
+        """Released tranches, one per step, and how much of each was sold."""
 
     @property
     def accounts(self) -> tuple[str, ...]:
-        """The names under which it holds something: its own and its wallet's."""
+        """Names of its accounts: its own and its wallet's."""
         return self.name, f"{self.name}.wallet"
 
     def prepare(self, world: World) -> None:
-        """Put the wallet on the chain, with the tokens in it."""
+        """Deploy the wallet with the tokens in it."""
         fork = world.fork
         self.address, place = (world.address(account) for account in self.accounts)
         start, duration = fork.timestamp + self.start_seconds, self.duration_seconds
-        if not duration:  # all at once at `start`: a wallet with no duration at all cannot be asked in that second
+        if not duration:  # cliff at `start`: a zero duration would divide by zero in that second
             start, duration = start - 1, 1
         self.wallet = VestingWallet.place(fork, place, beneficiary=self.address, start=start, duration=duration)
         fork.deal(self.token, place, self.amount)
         self.tranches = []
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Release what has vested, and sell what is due."""
+        """Release vested tokens and sell what is due."""
         fork, intents = world.fork, []
         releasable = self.wallet.releasable(self.token)
         if releasable:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mayavi.markets.moments import say_time
+from mayavi.markets.timestamps import say_time
 from mayavi.portfolio.backtest.backtest import BOUND, Backtest, Paired, Portfolio, episode_results
 from mayavi.portfolio.backtest.episodes import Curves
 from mayavi.portfolio.env.markets import SharedMarket

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mayavi.errors import MayaviError, UsageError
 from mayavi.gym_env.configuration import configured
 from mayavi.gym_env.rows import Observations, RowsEnv
-from mayavi.markets.moments import say_time
+from mayavi.markets.timestamps import say_time
 from mayavi.portfolio.env.config import RWAConfig
 from mayavi.portfolio.env.env import RWAYieldEnv
 from mayavi.portfolio.env.markets import SharedMarket, known_until

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mayavi.errors import BadArgument, MayaviError, UsageError
 from mayavi.gym_env.rendering import MODES
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
-from mayavi.markets.moments import say_time
+from mayavi.markets.timestamps import say_time
 from mayavi.portfolio.capped_simplex import check_bounds, project, project_columns
 from mayavi.portfolio.env.config import LOOKBACK, RWAConfig
 from mayavi.portfolio.env.markets import SharedMarket, known_until, open_markets

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mayavi.errors import BadArgument, BadSeries, UnknownKey
-from mayavi.markets.moments import say_time, to_seconds
 from mayavi.markets.process import Floats
+from mayavi.markets.timestamps import say_time, to_seconds
 
 ASSETS = ("usdy", "meth", "mi4")
 """What can be held: tokenised treasury bills, liquid-staked ETH, an index of BTC, ETH, SOL and dollars."""

@@ -14,10 +14,10 @@ import numpy as np
 
 from mayavi.errors import BadArgument, BadSeries, UnknownKey, did_you_mean
 from mayavi.markets.autoregression import autoregress, kept_of_half_life
-from mayavi.markets.moments import say_duration, say_time, to_seconds
 from mayavi.markets.process import Floats
 from mayavi.markets.series import Series
 from mayavi.markets.table_file import TIME_NAMES, Table, read_all, read_table
+from mayavi.markets.timestamps import say_duration, say_time, to_seconds
 from mayavi.numerics import portable
 from mayavi.portfolio.market.data import ABOVE_ZERO, COLUMNS, HOUR_SECONDS, HOURS_PER_YEAR, PLACE, PRICES, RWAMarket
 from mayavi.portfolio.market.derived import btc_dominance, mi4_apy, utilised

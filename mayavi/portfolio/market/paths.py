@@ -158,7 +158,7 @@ class PathMaker:
 
     def _prices(self, hourly: dict[str, Floats], eth_vol: Floats, btc_vol: Floats, column: dict[str, Floats]) -> None:
         m = self.model
-        joint = self.correlation.applied({name: hourly[name] for name in PRICES})
+        joint = self.correlation.apply({name: hourly[name] for name in PRICES})
         jump = event_sizes(hourly["jump"], self.jump_up_bound, m.jump_least, m.jump_up_mean)
         jump -= event_sizes(-hourly["jump"], self.jump_down_bound, m.jump_least, m.jump_down_mean)
         when = np.nonzero(jump)

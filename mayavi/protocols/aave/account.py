@@ -1,8 +1,8 @@
-"""Aave V3, an account: what it can do on a market, what it holds and owes, and where it would be liquidated.
+"""Account on an Aave V3 market: actions, balances, debts and liquidation prices.
 
-Each action approves by itself what it needs, checks the balance first, and returns the receipt or what came of it. One
-that fails raises an `ExecutionError` and leaves everything as it was, approvals and nonce included: `ActionRefused`
-where there is nothing to do, `CallReverted` with Aave's reason, `InsufficientBalance` where nothing else is amiss.
+Each action approves what it needs, checks the balance first, and returns a receipt or a result. An action that fails
+raises an `ExecutionError` and leaves the fork unchanged, approvals and nonce included: `ActionRefused` if there is
+nothing to do, `CallReverted` with Aave's reason, `InsufficientBalance` if only the balance is missing.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.protocols.aave.flash_loan import FlashLoan, take_flash_loan
 from mayavi.protocols.aave.market import AaveV3, AccountData
 from mayavi.protocols.aave.reserve import Configuration, fraction
-from mayavi.protocols.aave.reverts import explained, prices_explained, rehearsed
-from mayavi.protocols.aave.risk import Holding, liquidation_price, rule_of
-from mayavi.protocols.arguments import above_zero, address_on
+from mayavi.protocols.aave.reverts import explain, explain_missing_prices, simulate_funded
+from mayavi.protocols.aave.risk import Holding, health_rule, liquidation_price
+from mayavi.protocols.arguments import address_on, require_positive
 from mayavi.protocols.health import NO_DEBT
-from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+from mayavi.protocols.tokens import Erc20, atomic, spending
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
 
 EVERYTHING = 2**256 - 1
-"""The amount that stands for all there is, as on chain. The actions take it, and None means the same."""
+"""Amount that means "all of it", as on chain. Actions accept it, and None means the same."""
 
 _VARIABLE_RATE = 2
 _A_TOKEN = [
@@ -37,7 +37,7 @@ _A_TOKEN = [
 
 
 class AssetPosition(NamedTuple):
-    """What an account has in one reserve. Values are at the prices the pool uses for this account, rounded down."""
+    """Supply and debt of an account in one reserve. Values use the pool's prices for the account, rounded down."""
 
     symbol: str
     supplied: int
@@ -52,7 +52,7 @@ class AssetPosition(NamedTuple):
 
 
 class Position(NamedTuple):
-    """All an account has on a market: a line for each reserve it supplied or borrowed, and the pool's totals."""
+    """Position of an account on a market: one line per reserve in use, and the pool's totals."""
 
     assets: tuple[AssetPosition, ...]
     totals: AccountData
@@ -60,7 +60,7 @@ class Position(NamedTuple):
 
 
 class Liquidation(NamedTuple):
-    """What a liquidation did, in smallest units: debt repaid, collateral the liquidator got, the treasury's share."""
+    """Result of a liquidation, in smallest units: debt repaid, collateral received, treasury's share."""
 
     receipt: Receipt
     covered: int
@@ -69,7 +69,7 @@ class Liquidation(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """What is read of an account in one reserve."""
+    """Raw data of an account in one reserve."""
 
     token: Erc20
     supplied: int
@@ -80,41 +80,41 @@ class _Line(NamedTuple):
 
 
 class AaveAccount:
-    """An account on an Aave V3 market; `market.account(address)` makes one. Amounts are in smallest units.
+    """Account on an Aave V3 market, made by `market.account(address)`. Amounts are in smallest units.
 
-    Two are equal where market, address and fork are the same; a copy of a fork is another fork.
+    Accounts are equal if market, address and fork are equal; a copy of a fork is another fork.
     """
 
     def __init__(self, market: AaveV3, address: AddressLike) -> None:
         self.market = market
         self.address = market.fork.address_of(address)
 
-    # -- acting -------------------------------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------------------------------
 
     def supply(self, asset: AddressLike, amount: int) -> Receipt:
         """Supply `amount` of `asset` from the account's balance; it becomes collateral where Aave allows."""
-        token, amount = self.market.address_of(asset), above_zero(amount, "a supply")
+        token, amount = self.market.address_of(asset), require_positive(amount, "a supply")
         return self._pay(token, amount, lambda: self._send("supply", token, amount, self.address, 0))
 
     def withdraw(self, asset: AddressLike, amount: int | None = None) -> Receipt:
-        """Take `amount` of `asset` back, or all that was supplied with its interest."""
+        """Withdraw `amount` of `asset`, or all of it with interest."""
         token = self.market.address_of(asset)
-        units = EVERYTHING if amount is None else above_zero(amount, "a withdrawal")
+        units = EVERYTHING if amount is None else require_positive(amount, "a withdrawal")
         if not self.supplied(token):
             raise ActionRefused(f"{self._name} has supplied no {self._symbol(token)}: there is nothing to withdraw")
-        with undone_on_failure(self._fork):
+        with atomic(self._fork):
             return self._send("withdraw", token, units, self.address)
 
     def borrow(self, asset: AddressLike, amount: int) -> Receipt:
         """Borrow `amount` of `asset` at the variable rate."""
-        token, amount = self.market.address_of(asset), above_zero(amount, "a loan")
-        with undone_on_failure(self._fork):
+        token, amount = self.market.address_of(asset), require_positive(amount, "a loan")
+        with atomic(self._fork):
             return self._send("borrow", token, amount, _VARIABLE_RATE, 0, self.address)
 
     def repay(self, asset: AddressLike, amount: int | None = None) -> Receipt:
-        """Pay `amount` of the debt in `asset` back, or all of it, which leaves none. More than is owed is not taken."""
+        """Repay `amount` of the debt in `asset`, or all of it. At most the debt is taken."""
         token = self.market.address_of(asset)
-        units = EVERYTHING if amount is None else above_zero(amount, "a repayment")
+        units = EVERYTHING if amount is None else require_positive(amount, "a repayment")
         owed = self.debt(token)
         if not owed:
             raise ActionRefused(f"{self._name} owes no {self._symbol(token)}: there is nothing to repay")
@@ -123,13 +123,13 @@ class AaveAccount:
         )
 
     def set_collateral(self, asset: AddressLike, use: bool = True) -> Receipt:
-        """Use what was supplied of `asset` as collateral, or no longer."""
-        with undone_on_failure(self._fork):
+        """Enable or disable the supplied `asset` as collateral."""
+        with atomic(self._fork):
             return self._send("setUserUseReserveAsCollateral", self.market.address_of(asset), use)
 
     def set_emode(self, category: int) -> Receipt:
-        """Choose an efficiency mode; 0 leaves it."""
-        with undone_on_failure(self._fork):
+        """Enter an efficiency mode; 0 leaves it."""
+        with atomic(self._fork):
             return self._send("setUserEMode", category)
 
     def liquidate(
@@ -141,17 +141,17 @@ class AaveAccount:
         *,
         receive_a_token: bool = False,
     ) -> Liquidation:
-        """Repay a debt of `borrower` and take collateral for it, worth more by the liquidation bonus.
+        """Repay a debt of `borrower` and receive collateral worth more by the liquidation bonus.
 
-        `cover` is the most to repay; without it as much as the pool allows and this account can pay. The collateral
-        comes as the asset itself, or stays supplied and comes as aToken. An account object must be of this very fork.
+        `cover` is the most to repay (default: as much as the pool allows and this account can pay). The collateral
+        arrives as the asset itself, or as aToken. An account object must belong to the same fork.
         """
         other = self.market.account(address_on(self._fork, borrower))
         seized_token, repaid_token = self.market.address_of(collateral), self.market.address_of(debt)
         owed = other.debt(repaid_token)
-        # With nothing at all to pay with, the whole debt is asked for, and the error says what is missing.
+        # Without any balance, ask for the whole debt: the error then says what is missing.
         affordable = Erc20(self._fork, repaid_token).balance_of(self.address) or owed
-        most = min(owed, affordable if cover is None else above_zero(cover, "a liquidation"))
+        most = min(owed, affordable if cover is None else require_positive(cover, "a liquidation"))
         sent = seized_token, repaid_token, other.address, most or EVERYTHING, receive_a_token
 
         def act() -> Receipt:
@@ -170,57 +170,59 @@ class AaveAccount:
         *,
         sweep: Sequence[AddressLike] = (),
     ) -> FlashLoan:
-        """Borrow `amount` of `asset` without collateral for the length of one transaction.
+        """Borrow `amount` of `asset` without collateral within one transaction.
 
-        A small contract of ours, `flash_borrower(fork)`, takes the loan, makes `calls` (pairs of target and calldata)
-        while it holds the tokens, and pays back. The calls have to leave at least the loan itself there; of the
-        premium, what they did not earn is taken from this account. What is left of `asset` and of the tokens in `sweep`
-        is sent to it.
+        The helper contract `flash_borrower(fork)` takes the loan, makes `calls` (pairs of target and calldata) while it
+        holds the tokens, and repays. The calls must leave at least the loan; the part of the premium they did not earn
+        is taken from this account. What is left of `asset` and of the tokens in `sweep` is sent to it.
         """
         return take_flash_loan(self, asset, amount, calls, sweep)
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------------
 
     def data(self) -> AccountData:
-        """Collateral, debt and health, all reserves together, at the oracle's prices."""
-        with prices_explained(self.market, self.address):
+        """Return total collateral, debt and health factor, at the oracle's prices."""
+        with explain_missing_prices(self.market, self.address):
             return AccountData(*self.market.pool.getUserAccountData(self.address))
 
     @property
     def health_factor(self) -> Decimal:
-        """Below 1 anybody may liquidate. Infinite without debt; `data().health_factor_wad` is the pool's integer."""
+        """Health factor: below 1 the account can be liquidated, infinite without debt.
+
+        `data().health_factor_wad` is the pool's integer.
+        """
         wad = self.data().health_factor_wad
         return Decimal("Infinity") if wad == NO_DEBT else fraction(wad, 18)
 
     @property
     def liquidatable(self) -> bool:
-        """Whether anybody may liquidate: the health factor is below 1."""
+        """Whether the health factor is below 1."""
         return self.data().liquidatable
 
     @property
     def emode(self) -> int:
-        """The efficiency mode the account has chosen; 0 is none."""
+        """Efficiency mode of the account; 0 is none."""
         category: int = self.market.pool.getUserEMode(self.address)
         return category
 
     def supplied(self, asset: AddressLike) -> int:
-        """What it has supplied of `asset`, interest up to now included."""
+        """Return the supplied amount of `asset`, with interest up to now."""
         return self.market.a_token(asset).balance_of(self.address)
 
     def debt(self, asset: AddressLike) -> int:
-        """What it owes of `asset` at the variable rate, interest up to now included."""
+        """Return the variable-rate debt in `asset`, with interest up to now."""
         return self.market.variable_debt_token(asset).balance_of(self.address)
 
     def balance(self, asset: AddressLike) -> int:
-        """What it holds of `asset` outside the market."""
+        """Return the wallet balance of `asset`."""
         return self.market.token(asset).balance_of(self.address)
 
     def position(self) -> Position:
-        """Every reserve the account has something in, with the price at which it would be liquidated."""
-        with prices_explained(self.market, self.address):
+        """Return every reserve in use, with its liquidation price."""
+        with explain_missing_prices(self.market, self.address):
             lines, totals, emode = self._lines(), self.data(), self.emode
         holdings = [line.holding for line in lines]
-        rule = rule_of(holdings, totals.health_factor_wad)
+        rule = health_rule(holdings, totals.health_factor_wad)
         assets = tuple(
             AssetPosition(
                 symbol=line.token.symbol,
@@ -231,7 +233,9 @@ class AaveAccount:
                 debt_usd_e8=line.debt * line.holding.price // line.holding.unit,
                 price_usd_e8=line.holding.price,
                 liquidation_threshold_bps=line.holding.liquidation_threshold_bps,
-                liquidation_price_usd_e8=liquidation_price(holdings, index, rule) if _matters(line) else None,
+                liquidation_price_usd_e8=liquidation_price(holdings, index, rule)
+                if _has_liquidation_price(line)
+                else None,
                 decimals=line.token.decimals,
             )
             for index, line in enumerate(lines)
@@ -239,22 +243,22 @@ class AaveAccount:
         return Position(assets, totals, emode)
 
     def liquidation_price_usd_e8(self, asset: AddressLike) -> int | None:
-        """The price of the collateral `asset`, in US dollars with eight decimals, where liquidation begins.
+        """Return the price of the collateral `asset` at which liquidation begins, in USD with 8 decimals.
 
-        At it the health factor is below 1, one higher it is not, if every other price stays. None where no price of
-        `asset` makes that difference: no debt, not used as collateral, or the rest is enough or too little in any case.
+        At this price the health factor is below 1 and one unit above it is not, all other prices unchanged. None if no
+        price of `asset` makes that difference: no debt, not used as collateral, or the rest decides alone.
         """
         address = self.market.address_of(asset)
-        with prices_explained(self.market, self.address):
+        with explain_missing_prices(self.market, self.address):
             lines = self._lines()
         index = _index(lines, address)
-        if index is None or not _matters(lines[index]):
+        if index is None or not _has_liquidation_price(lines[index]):
             return None
         holdings = [line.holding for line in lines]
-        return liquidation_price(holdings, index, rule_of(holdings, self.data().health_factor_wad))
+        return liquidation_price(holdings, index, health_rule(holdings, self.data().health_factor_wad))
 
     def _holdings(self, asset: AddressLike) -> tuple[list[Holding], int | None]:
-        """What health is computed from, and where in it `asset` is; None where the account has nothing there."""
+        """Return the inputs of the health factor and the index of `asset` in them, None without a position there."""
         lines, address = self._lines(), self.market.address_of(asset)
         return [line.holding for line in lines], _index(lines, address)
 
@@ -276,7 +280,7 @@ class AaveAccount:
             configuration = Configuration.of(data.configuration)
             threshold, own_price, price = configuration.liquidation_threshold_bps, True, oracle.getAssetPrice(address)
             if mode and address in in_mode:
-                # Where the asset names its mode (up to V3.1), what is no collateral by itself is none inside either.
+                # Up to V3.1 an asset that is no collateral outside its eMode is none inside either.
                 if threshold or configuration.emode != category:
                     threshold = mode.liquidation_threshold_bps
                 if mode.price_source:
@@ -286,7 +290,7 @@ class AaveAccount:
             lines.append(_Line(Erc20(self._fork, address), supplied, debt, used, holding, own_price))
         return lines
 
-    # -- sending ------------------------------------------------------------------------------------------------------
+    # -- transactions -------------------------------------------------------------------------------------------------
 
     @property
     def _fork(self) -> Fork:
@@ -303,16 +307,16 @@ class AaveAccount:
         try:
             receipt: Receipt = self.market.pool[function](*arguments, sender=self.address)
         except CallReverted as error:
-            raise explained(self, error, function, arguments) from None
+            raise explain(self, error, function, arguments) from None
         return receipt
 
     def _pay(
         self, token: bytes, amount: int, act: Callable[[], Receipt], taken: Callable[[Receipt], int] | None = None
     ) -> Receipt:
-        """`act` with `amount` of `token` approved; `taken` says how much of it was needed, where that may be less."""
+        """Run `act` with `amount` of `token` approved; `taken` computes how much of it was needed, if less."""
         asset, pool = Erc20(self._fork, token), self.market.pool.address
         if asset.balance_of(self.address) < amount:
-            done = rehearsed(asset, self.address, pool, amount, act)
+            done = simulate_funded(asset, self.address, pool, amount, act)
             amount = taken(done) if done and taken else amount
         with spending(self._fork, token, pool, amount, self.address):
             return act()
@@ -346,5 +350,5 @@ def _index(lines: Sequence[_Line], asset: bytes) -> int | None:
     return next((at for at, line in enumerate(lines) if line.token.address == asset), None)
 
 
-def _matters(line: _Line) -> bool:
+def _has_liquidation_price(line: _Line) -> bool:
     return line.used_as_collateral and line.own_price and line.supplied > 0

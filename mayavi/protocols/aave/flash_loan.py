@@ -1,4 +1,4 @@
-"""Flash loans of Aave V3, taken by a small contract that makes the caller's calls while it holds the tokens."""
+"""Aave V3 flash loans, taken by a helper contract that makes the caller's calls."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from mayavi.evm.abi.contract import Contract
 from mayavi.evm.address import AddressLike, checksum
 from mayavi.evm.arguments import octets
 from mayavi.evm.hashing import keccak_text
-from mayavi.protocols.aave.reverts import explained, no_cash, rehearsed, retold
-from mayavi.protocols.arguments import above_zero
-from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+from mayavi.protocols.aave.reverts import explain, insufficient_liquidity, simulate_funded, with_reason
+from mayavi.protocols.arguments import require_positive
+from mayavi.protocols.tokens import Erc20, atomic, spending
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mayavi.protocols.aave.account import AaveAccount
 
 Call = tuple[AddressLike, bytes]
-"""A call during a flash loan: its target and its calldata."""
+"""Call during a flash loan: target and calldata."""
 
 MOST_CALLS, LONGEST_CALLDATA = 16, 1_024
 
@@ -35,14 +35,14 @@ _FORM = 'calls are pairs of target and calldata: `[("USDC", token.approve.encode
 
 
 class FlashLoan(NamedTuple):
-    """A flash loan that was paid back, and what it cost."""
+    """Repaid flash loan and its cost."""
 
     receipt: Receipt
     premium: int
 
 
 def flash_borrower(fork: Fork) -> bytes:
-    """The contract that takes flash loans and makes their calls; put on the fork when it is first asked for."""
+    """Return the helper contract that takes flash loans, deployed on first use."""
     if not fork.code(_PLACE):
         from mayavi.worlds.artifacts import ArtifactStore
 
@@ -53,12 +53,12 @@ def flash_borrower(fork: Fork) -> bytes:
 def take_flash_loan(
     account: AaveAccount, asset: AddressLike, amount: int, calls: Sequence[Call], sweep: Sequence[AddressLike]
 ) -> FlashLoan:
-    """See `AaveAccount.flash_loan`."""
+    """Implementation of `AaveAccount.flash_loan`."""
     market, fork, sender = account.market, account.market.fork, account.address
-    token, amount = market.token(asset), above_zero(amount, "a flash loan")
+    token, amount = market.token(asset), require_positive(amount, "a flash loan")
     made, tokens = _calls(fork, calls), _tokens(fork, sweep)
     premium = (amount * market.flash_loan_premiums.total_bps + 5_000) // 10_000
-    with undone_on_failure(fork):
+    with atomic(fork):
         borrower = Contract(flash_borrower(fork), _BORROWER, fork, name="the flash borrower")
         arguments = market.pool.address, token.address, amount, made, tokens
 
@@ -67,13 +67,13 @@ def take_flash_loan(
                 receipt: Receipt = borrower.run(*arguments, sender=sender)
             except CallReverted as error:
                 calldata = borrower.run.encode(*arguments)
-                raise _told(account, error, token, amount, premium, made, calldata) from None
+                raise _explain(account, error, token, amount, premium, made, calldata) from None
             return receipt
 
         # Calls may earn the premium, so an account without it may still succeed.
         offered = premium if not made else min(premium, token.balance_of(sender))
         if token.balance_of(sender) < offered:
-            rehearsed(token, sender, borrower.address, offered, act)
+            simulate_funded(token, sender, borrower.address, offered, act)
         allowed = spending(fork, token.address, borrower.address, offered, sender) if offered else nullcontext()
         with allowed:
             receipt = act()
@@ -82,7 +82,7 @@ def take_flash_loan(
 
 
 def _calls(fork: Fork, calls: Any) -> list[tuple[bytes, bytes]]:
-    """Targets and calldata; a target without code would take any call for a success, so it is refused."""
+    """Resolve targets; refuse targets without code, to which any call would succeed."""
     if isinstance(calls, str | bytes) or not isinstance(calls, Sequence):
         raise BadArgument(f"the calls of a flash loan are {calls!r}, not a list of calls", _FORM)
     made = []
@@ -106,11 +106,11 @@ def _calls(fork: Fork, calls: Any) -> list[tuple[bytes, bytes]]:
 
 def _tokens(fork: Fork, sweep: Any) -> list[bytes]:
     if isinstance(sweep, str | bytes):
-        raise BadArgument(f"one token to sweep was given, {sweep!r}, where many may be", f"give a list: [{sweep!r}]")
+        raise BadArgument(f"sweep is the single token {sweep!r}, not a list", f"give a list: [{sweep!r}]")
     return [fork.address_of(each) for each in sweep]
 
 
-def _told(
+def _explain(
     account: AaveAccount,
     error: CallReverted,
     token: Erc20,
@@ -119,24 +119,24 @@ def _told(
     made: list[tuple[bytes, bytes]],
     calldata: bytes,
 ) -> CallReverted:
-    """`error` with what failed: a call and which, or the way back because of what the calls left."""
+    """Return `error` with the failing call, or with what the calls left short of the repayment."""
     fork = account.market.fork
     frames = fork.trace(_PLACE, calldata, sender=account.address).walk()
     inside = next((each for each in frames if each.to == _PLACE and each.input[:4] == _EXECUTE_OPERATION), None)
-    if inside is None:  # the pool did not even lend
-        lacking = no_cash(account.market, token.address, amount)
-        return retold(error, *lacking) if lacking else explained(account, error, "flashLoanSimple", ())
-    done = [each for each in inside.calls if each.kind == "CALL"]  # the rest are reads, and copies of memory
+    if inside is None:  # the pool did not lend
+        cause = insufficient_liquidity(account.market, token.address, amount)
+        return with_reason(error, *cause) if cause else explain(account, error, "flashLoanSimple", ())
+    done = [each for each in inside.calls if each.kind == "CALL"]  # skip reads and memory copies
     last = done[-1] if done else None
     if last is None or last.success:
         return error
     if len(done) <= len(made):
         where = f"call {len(done)} of {len(made)}, to {fork.name(last.to)}, failed"
-        return retold(error, f"{where}: {last.revert_reason or last.result}", error.hint)
+        return with_reason(error, f"{where}: {last.revert_reason or last.result}", error.hint)
     if last.to != token.address or last.input[:4] != _TRANSFER_FROM:
         return error
     missing, owned = int.from_bytes(last.input[68:100]), token.balance_of(account.address)
-    return retold(
+    return with_reason(
         error,
         f"the calls left {token.text(amount + premium - missing)} to pay back {token.text(amount)} and the premium of"
         f" {token.text(premium)}: {token.text(missing)} are missing",

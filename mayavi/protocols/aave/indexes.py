@@ -1,7 +1,7 @@
-"""Aave V3 read from its storage: what balances are multiplied with, worked out from the slots the pool's views read.
+"""Aave V3 interest indexes inside a kernel program, computed from storage.
 
-A view of the pool costs as much as many a transaction. What it computes is a few multiplications of what lies in three
-slots of a reserve, so a program does them itself, rounding as Aave's library does: halves up.
+A view of the pool costs as much gas as many transactions. Its result is a few multiplications of three storage slots of
+the reserve, so a program computes them itself, rounding half up like Aave's library.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mayavi.evm.units import RAY
 from mayavi.protocols.aave.market import AaveV3
 
 _RESERVES = 52
-"""The pool's slot of the mapping from assets to reserves."""
+"""Storage slot of the pool's mapping from asset to reserve."""
 _LOW = 0, 128  # the lower half of a word, and the upper
 _HIGH = 128, 128
 _UPDATED = 128, 40
@@ -24,14 +24,14 @@ _YEAR_S = 365 * 86_400
 
 
 class Index(NamedTuple):
-    """What shares are multiplied with at a time to get a balance, and the rate at which it grows, both in ray."""
+    """Index that turns scaled shares into a balance, and its rate of growth, both in ray."""
 
     index_ray: Word
     rate_ray: Word
 
 
 class AaveIndexes:
-    """The indexes of one reserve; `StateError` where this market keeps them in another way than version 3.0."""
+    """Indexes of one reserve. Raises `StateError` if the market's storage layout is not that of version 3.0."""
 
     def __init__(self, market: AaveV3, asset: bytes) -> None:
         self._pool = market.pool.address
@@ -39,14 +39,14 @@ class AaveIndexes:
         self._check(market, asset)
 
     def income(self, program: Program, now: Word) -> Index:
-        """That of what was supplied: interest since the last change is simple."""
+        """Liquidity index of suppliers: simple interest since the last update."""
         word, elapsed = program.load(self._pool, self._place + 1), self._elapsed(program, now)
         rate = program.bits(word, *_HIGH)
         growth = program.add(RAY, program.divide(program.multiply(rate, elapsed), _YEAR_S))
         return Index(ray_multiplied(program, growth, program.bits(word, *_LOW)), rate)
 
     def debt(self, program: Program, now: Word) -> Index:
-        """That of what was borrowed at the variable rate: compounded, by three terms of the binomial series."""
+        """Variable borrow index: compound interest by three terms of the binomial series."""
         word, elapsed = program.load(self._pool, self._place + 2), self._elapsed(program, now)
         rate = program.bits(word, *_HIGH)
         pairs = program.multiply(elapsed, program.subtract(elapsed, 1))
@@ -62,7 +62,7 @@ class AaveIndexes:
         return program.subtract(now, program.bits(program.load(self._pool, self._place + 3), *_UPDATED))
 
     def _check(self, market: AaveV3, asset: bytes) -> None:
-        """Whether what is worked out is what the pool says, a month from now."""
+        """Compare the computed indexes with the pool's views one month ahead."""
         twin = market.fork.copy()
         twin.mine(1, _YEAR_S // 12)
         program = Program()
@@ -73,32 +73,32 @@ class AaveIndexes:
         ):
             program.output(name, word)
         seen = Fleet(twin, 1).run(program, threads=1)
-        told = AaveV3(twin, self._pool).reserve(asset)
+        reserve = AaveV3(twin, self._pool).reserve(asset)
         expected = {
-            "income": told.normalised_income_ray,
-            "supply_rate": told.supply_rate_ray,
-            "debt": told.normalised_variable_debt_ray,
-            "borrow_rate": told.variable_borrow_rate_ray,
+            "income": reserve.normalised_income_ray,
+            "supply_rate": reserve.supply_rate_ray,
+            "debt": reserve.normalised_variable_debt_ray,
+            "borrow_rate": reserve.variable_borrow_rate_ray,
         }
         if {name: words[0] for name, words in seen.items()} != expected:
             raise StateError(
-                "this world's Aave keeps its reserves in another way than version 3.0",
+                "this world's Aave does not have the storage layout of version 3.0",
                 "take the replica, or a block before the market was upgraded",
             )
 
 
 class Shares:
-    """The balance of one holder of an aToken or a debt token, which is kept in shares of an index."""
+    """Balance of one holder of an aToken or debt token, stored in scaled shares."""
 
     def __init__(self, market: AaveV3, token: bytes, holder: bytes) -> None:
         query = selector_of("scaledBalanceOf(address)") + holder.rjust(32, b"\0")
         self._place = slot_behind(market.fork, token, query)
 
     def balance(self, program: Program, index: Index) -> Word:
-        """The balance at `index`."""
+        """Return the balance at `index`."""
         return ray_multiplied(program, program.bits(program.load(*self._place), *_LOW), index.index_ray)
 
 
 def ray_multiplied(program: Program, a: Word, b: Word) -> Word:
-    """`a * b` in 27 decimals, rounded to the nearest."""
+    """Return `a * b` in ray, rounded half up."""
     return program.divide(program.add(program.multiply(a, b), RAY // 2), RAY)

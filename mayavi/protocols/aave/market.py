@@ -1,4 +1,4 @@
-"""Aave V3, the market: its reserves, rates, prices and parameters, and the accounts on it.
+"""Aave V3 market: reserves, rates, prices, parameters and accounts.
 
     market = AaveV3(fork)
     alice = market.account("0x00000000000000000000000000000000000a11ce")
@@ -6,7 +6,7 @@
     alice.borrow("USDC", 1_000 * 10**6)
     print(alice.health_factor, market.reserve("USDC").variable_borrow_rate)
 
-It asks for nothing that V3.0 or a later version lacks, so the same code reads a replica and a fork of today's chain.
+Only functions common to V3.0 and later are called, so the same code reads a replica and a fork of today's chain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mayavi.errors import BadArgument, CallReverted, ExecutionError, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.evm.units import WAD
 from mayavi.protocols.aave.reserve import Configuration, EMode, Reserve
-from mayavi.protocols.aave.reverts import prices_explained
+from mayavi.protocols.aave.reverts import explain_missing_prices
 from mayavi.protocols.arguments import address_on, require_contract, require_fork
 from mayavi.protocols.tokens import Erc20
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from mayavi.protocols.aave.account import AaveAccount
 
 CLOSE_FACTOR_BPS = 5_000
-"""A liquidation may repay so much of a debt …"""
+"""Share of a debt that one liquidation may repay; a constant of the pool's code since V3.0."""
 FULL_CLOSE_BELOW_WAD = 95 * 10**16
-"""… and all of it where the health factor is below this. Constants of the pool's code, as of V3.0."""
+"""Health factor below which a liquidation may repay all of a debt."""
 
 _POOL = [
     "supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode)",
@@ -73,12 +73,12 @@ _ORACLE = [
     "getAssetPrice(address asset) view returns (uint256)",
     "getSourceOfAsset(address asset) view returns (address)",
 ]
-_A_TOKEN = slice(8 * 32, 9 * 32)  # where `getReserveData` gives the address of the aToken
-_EMPTY_EMODES = 8  # so many unused numbers in a row, and the list of categories is taken to be at its end
+_A_TOKEN = slice(8 * 32, 9 * 32)  # position of the aToken in the output of `getReserveData`
+_EMPTY_EMODES = 8  # unused numbers in a row that end the search for categories
 
 
 class AccountData(NamedTuple):
-    """An account as the pool sees it. Without debt the health factor is 2**256 - 1."""
+    """Totals of an account as the pool computes them. Without debt the health factor is 2**256 - 1."""
 
     collateral_usd_e8: int
     debt_usd_e8: int
@@ -95,7 +95,7 @@ class AccountData(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AccountsData:
-    """Many accounts as the pool sees them, one row each. A column is exact: `.ints()`, `.float64(scale)` for plots."""
+    """Totals of many accounts, one row each. Columns are exact: `.ints()`, or `.float64(scale)` for plots."""
 
     collateral_usd_e8: Words
     debt_usd_e8: Words
@@ -117,9 +117,9 @@ class AccountsData:
 
 
 class FlashLoanPremiums(NamedTuple):
-    """What a flash loan costs, in basis points of the loan, and how much of that is the treasury's.
+    """Cost of a flash loan in basis points of the loan, and the treasury's share of it.
 
-    `protocol_bps` are basis points of the premium, not of the loan; the suppliers get the rest.
+    `protocol_bps` are basis points of the premium, not of the loan; suppliers receive the rest.
     """
 
     total_bps: int
@@ -127,14 +127,14 @@ class FlashLoanPremiums(NamedTuple):
 
 
 class AaveV3:
-    """The Aave V3 market of the chain that `fork` stands on, or the one behind another `pool`.
+    """Aave V3 market of the fork's chain, or the one behind another `pool`.
 
-    Assets are symbols or addresses; one that is no reserve of this market is an `UnknownName` with the nearest that
-    are. The adapter holds nothing but the fork: what it tells was read when it was asked.
+    Assets are symbols or addresses; an asset that is no reserve raises `UnknownName` with the nearest names. The
+    adapter keeps no state but the fork: every value is read when asked for.
     """
 
     prefix: ClassVar[str] = "AaveV3"
-    """What the names of this market's contracts in `fork.labels` begin with."""
+    """Prefix of this market's contract names in `fork.labels`."""
     title: ClassVar[str] = "Aave V3"
 
     def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
@@ -148,11 +148,14 @@ class AaveV3:
         self.fork = fork
         self.pool: Contract = fork.contract(place, _POOL)
         self._oracle: Contract | None = None
-        own = self.pool.ADDRESSES_PROVIDER, self.pool.FLASHLOAN_PREMIUM_TOTAL  # V2 lacks the one, an oracle the other
+        own = (
+            self.pool.ADDRESSES_PROVIDER,
+            self.pool.FLASHLOAN_PREMIUM_TOTAL,
+        )  # V2 lacks the first, an oracle the second
         require_contract(fork, place, f"pool of {self.title}", *own)
 
     def account(self, address: AddressLike) -> AaveAccount:
-        """The account at `address`, to act with and to look at. It needs no registration."""
+        """Return the account at `address`. It needs no registration."""
         from mayavi.protocols.aave.account import AaveAccount
 
         return AaveAccount(self, address)
@@ -160,65 +163,65 @@ class AaveV3:
     # -- reserves -----------------------------------------------------------------------------------------------------
 
     def reserves(self) -> list[Reserve]:
-        """Every reserve, in the order of their listing."""
+        """Return every reserve, in listing order."""
         oracle, listed = self.oracle, self.pool.getReservesList()
-        with prices_explained(self):
+        with explain_missing_prices(self):
             return [self._reserve(address, self.reserve_data(address), oracle) for address in listed]
 
     def reserve(self, asset: AddressLike) -> Reserve:
-        """The reserve of `asset` as it stands now."""
+        """Return the current state of the reserve of `asset`."""
         address = self.address_of(asset)
-        with prices_explained(self, address):
+        with explain_missing_prices(self, address):
             return self._reserve(address, self.reserve_data(address), self.oracle)
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The symbols of all reserves."""
+        """Symbols of all reserves."""
         return tuple(Erc20(self.fork, address).symbol for address in self.pool.getReservesList())
 
     def address_of(self, asset: AddressLike) -> bytes:
-        """The address of an asset that is a reserve here; any other is an `UnknownName` with the nearest."""
+        """Return the address of a reserve asset; raise `UnknownName` with the nearest names for any other."""
         if not isinstance(asset, str) or asset[:2] in ("0x", "0X") or asset in self.fork.labels:
             address = self.fork.address_of(asset)
             if self._is_reserve(address):
                 return address
         listed: list[bytes] = self.pool.getReservesList()
         symbols = {Erc20(self.fork, address).symbol: address for address in listed}
-        if isinstance(asset, str) and asset in symbols:  # listed after our table of names was made
+        if isinstance(asset, str) and asset in symbols:  # listed after the table of labels was made
             return symbols[asset]
         name = asset if isinstance(asset, str) else self.fork.name(asset)
         raise UnknownName.of(f"asset of {self.title}", name, symbols, f"there are: {', '.join(symbols)}")
 
     def token(self, asset: AddressLike) -> Erc20:
-        """The asset itself."""
+        """Return the underlying token of `asset`."""
         return Erc20(self.fork, self.address_of(asset))
 
     def a_token(self, asset: AddressLike) -> Erc20:
-        """The token that stands for what was supplied of `asset`."""
+        """Return the aToken of `asset`, the receipt for supplied tokens."""
         return Erc20(self.fork, self.reserve_data(self.address_of(asset)).aToken)
 
     def variable_debt_token(self, asset: AddressLike) -> Erc20:
-        """The token that stands for what was borrowed of `asset` at the variable rate."""
+        """Return the variable debt token of `asset`."""
         return Erc20(self.fork, self.reserve_data(self.address_of(asset)).variableDebtToken)
 
     def _is_reserve(self, address: bytes) -> bool:
-        # The aToken's word alone: everything else that `getReserveData` gives need not be decoded for it.
+        # Read only the aToken's word: decoding all of `getReserveData` is slow.
         try:
             output = self.fork.call(self.pool.address, self.pool.getReserveData.encode(address))
         except CallReverted:
-            self.reserve_data(address)  # which says why
+            self.reserve_data(address)  # raises a detailed error
             raise
         return any(output[_A_TOKEN])
 
     def reserve_data(self, address: bytes) -> Any:
-        """What the pool itself keeps of a reserve, in one call; all zero where there is none."""
+        """Return the pool's own record of a reserve in one call; all zero if there is none."""
         return self.pool.getReserveData(address)
 
     # -- prices and parameters ----------------------------------------------------------------------------------------
 
     @property
     def oracle(self) -> Contract:
-        """The oracle the pool works with now."""
+        """Current price oracle of the pool."""
         place: bytes = self._provider.getPriceOracle()
         if self._oracle is None or self._oracle.address != place:
             self._oracle = self.fork.contract(place, _ORACLE)
@@ -226,23 +229,23 @@ class AaveV3:
 
     @cached_property
     def _provider(self) -> Contract:
-        """The contract that knows the others; a pool's code holds its address and never another."""
+        """Addresses provider of the pool, an immutable of the pool's code."""
         return self.fork.contract(self.pool.ADDRESSES_PROVIDER(), _PROVIDER)
 
     def price_usd_e8(self, asset: AddressLike) -> int:
-        """The price of one whole `asset` that the pool works with, in US dollars with eight decimals."""
+        """Return the pool's price of one whole `asset`, in USD with 8 decimals."""
         address = self.address_of(asset)
-        with prices_explained(self, address):
+        with explain_missing_prices(self, address):
             price: int = self.oracle.getAssetPrice(address)
         return price
 
     @property
     def flash_loan_premiums(self) -> FlashLoanPremiums:
-        """What a flash loan costs here."""
+        """Premiums of flash loans."""
         return FlashLoanPremiums(self.pool.FLASHLOAN_PREMIUM_TOTAL(), self.pool.FLASHLOAN_PREMIUM_TO_PROTOCOL())
 
     def emode(self, category: int) -> EMode:
-        """The efficiency mode with that number; `UnknownName` where none is configured."""
+        """Return an efficiency mode by number; raise `UnknownName` if it is not configured."""
         found = self._emode(category)
         if found is None:
             known = ", ".join(f"{each.id} ({each.label})" for each in self.emodes()) or "none"
@@ -250,7 +253,7 @@ class AaveV3:
         return found
 
     def emodes(self) -> list[EMode]:
-        """All efficiency modes. Numbers are tried from 1 on, up to eight unused ones in a row."""
+        """Return all efficiency modes. Tries numbers from 1 until eight unused ones in a row."""
         found: list[EMode] = []
         category = empty = 0
         while empty < _EMPTY_EMODES and category < 255:
@@ -261,7 +264,7 @@ class AaveV3:
         return found
 
     def emode_collateral(self, category: int) -> list[bytes]:
-        """Assets that count as collateral of an eMode: up to V3.1 each names its mode, later a mode lists them."""
+        """Return the collateral assets of an eMode. Up to V3.1 each asset names its mode; later a mode lists them."""
         reserves = [(address, self.reserve_data(address)) for address in self.pool.getReservesList()]
         by_asset = [each for each, data in reserves if Configuration.of(data.configuration).emode == category]
         if by_asset:
@@ -269,13 +272,13 @@ class AaveV3:
         try:
             bitmap: int = self.pool.getEModeCategoryCollateralBitmap(category)
         except ExecutionError:
-            return []  # a pool that does not know bitmaps, and no asset is in this category
+            return []  # an older pool without bitmaps and without an asset in this category
         return [address for address, data in reserves if bitmap >> data.id & 1]
 
     # -- many accounts ------------------------------------------------------------------------------------------------
 
     def account_data(self, accounts: Sequence[AddressLike | AaveAccount]) -> AccountsData:
-        """What `AaveAccount.data` gives, for many accounts in one call of the kernel."""
+        """Return `AaveAccount.data` of many accounts in one kernel call."""
         if isinstance(accounts, str | bytes | bytearray) or hasattr(accounts, "address"):
             raise BadArgument(
                 "one account was given where many are read",
@@ -283,7 +286,7 @@ class AaveV3:
             )
         places = [each if type(each) is bytes and len(each) == 20 else address_on(self.fork, each) for each in accounts]
         calldata = self.pool.getUserAccountData.encode(ZERO_ADDRESS)
-        with prices_explained(self):
+        with explain_missing_prices(self):
             columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=len(AccountData._fields))
         return AccountsData(*columns)
 

@@ -1,4 +1,4 @@
-"""A reserve of an Aave V3 market, as it stood when it was read."""
+"""Snapshot of one reserve of an Aave V3 market."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mayavi.evm.units import RAY, from_units
 
 
 def fraction(amount: int, decimals: int) -> Decimal:
-    """`amount` with that many decimals, exactly; zero is a plain 0, which prints so."""
+    """Return `amount` scaled by `decimals`, exactly; zero is a plain 0."""
     return from_units(amount, decimals) if amount else Decimal(0)
 
 
-def _shown(record: Any) -> str:
-    """A record's fields by name, addresses as people read them."""
+def _format_record(record: Any) -> str:
+    """Format a record's fields by name, with checksummed addresses."""
     values = ((field.name, getattr(record, field.name)) for field in fields(record))
     inside = (f"{name}={checksum(value) if isinstance(value, bytes) else repr(value)}" for name, value in values)
     return f"{type(record).__name__}({', '.join(inside)})"
@@ -24,10 +24,10 @@ def _shown(record: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What governance has set for a reserve. Basis points are hundredths of a percent; caps are in smallest units.
+    """Reserve parameters set by governance. Caps are in smallest units; an unset cap or ceiling is None.
 
-    `liquidation_bonus_bps` counts from 100 %: at 10,500 a liquidator gets collateral worth 105 % of the debt repaid. Of
-    the 5 % on top, `liquidation_protocol_fee_bps` goes to the treasury. A cap or ceiling that is not set is None.
+    `liquidation_bonus_bps` counts from 100 %: at 10,500 a liquidator receives collateral worth 105 % of the debt
+    repaid. Of the 5 % bonus, `liquidation_protocol_fee_bps` goes to the treasury.
     """
 
     ltv_bps: int
@@ -47,11 +47,11 @@ class Configuration:
     borrow_cap: int | None
     debt_ceiling_usd_e2: int | None
     emode: int
-    """The eMode category of the asset, 0 for none. Since V3.2 an asset may be in several: see `AaveV3.emode`."""
+    """eMode category of the asset, 0 for none. Since V3.2 an asset may be in several: see `AaveV3.emode`."""
 
     @classmethod
     def of(cls, word: int) -> Configuration:
-        """From the word in which the pool keeps it."""
+        """Decode the pool's configuration word."""
 
         def bits(start: int, length: int = 1) -> int:
             return word >> start & (1 << length) - 1
@@ -80,17 +80,17 @@ class Configuration:
 
     @property
     def isolated(self) -> bool:
-        """Whether the asset, once it is collateral, must be the only one and limits what can be borrowed."""
+        """Whether the asset must be an account's only collateral and limits its debt."""
         return self.debt_ceiling_usd_e2 is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Reserve:
-    """One asset of a market at the moment it was read. Amounts are in the asset's smallest unit, all of them exact.
+    """One reserve of a market when it was read. Amounts are exact, in the asset's smallest unit.
 
-    Rates are yearly and do not compound: `variable_borrow_rate` of `Decimal("0.0315…")` is 3.15 %, `…_rate_ray` the
-    same as the pool keeps it. They are those that run since somebody last touched the reserve. The stored indexes are
-    of that moment, `last_update`; the normalised ones are of now, and are what balances grow by.
+    Rates are yearly and not compounded: `variable_borrow_rate` of `Decimal("0.0315…")` is 3.15 %, `…_rate_ray` the
+    pool's integer. They hold since the last action on the reserve. The stored indexes are as of `last_update`; the
+    normalised ones are as of now, and scale the balances.
     """
 
     symbol: str
@@ -110,13 +110,13 @@ class Reserve:
     normalised_income_ray: int
     normalised_variable_debt_ray: int
     last_update: int
-    """Time of the last change, in seconds since 1970."""
+    """Unix time of the last update."""
     supplied: int
-    """All aTokens, interest up to now included; without what the treasury has not been paid yet."""
+    """Total supply of aTokens with interest up to now; excludes what is still due to the treasury."""
     borrowed: int
-    """All debt, interest up to now included."""
+    """Total debt with interest up to now."""
     available: int
-    """Tokens in the pool: what can be withdrawn or borrowed at most."""
+    """Tokens in the pool: the most that can be withdrawn or borrowed."""
     accrued_to_treasury_scaled: int
     isolated_debt_usd_e2: int
 
@@ -127,32 +127,32 @@ class Reserve:
 
     @property
     def supply_rate(self) -> Decimal:
-        """What suppliers earn, as a fraction a year."""
+        """Rate earned by suppliers, as a fraction per year."""
         return fraction(self.supply_rate_ray, 27)
 
     @property
     def variable_borrow_rate(self) -> Decimal:
-        """What borrowers pay, as a fraction a year."""
+        """Rate paid by borrowers, as a fraction per year."""
         return fraction(self.variable_borrow_rate_ray, 27)
 
     @property
     def utilisation_ray(self) -> int:
-        """The share of the reserve that is lent out: debt over debt plus what is available, rounded down."""
+        """Share of the reserve lent out: debt over debt plus available, rounded down."""
         total = self.borrowed + self.available
         return self.borrowed * RAY // total if total else 0
 
     @property
     def utilisation(self) -> Decimal:
-        """The same as a fraction."""
+        """`utilisation_ray` as a fraction."""
         return fraction(self.utilisation_ray, 27)
 
     def __repr__(self) -> str:
-        return _shown(self)
+        return _format_record(self)
 
 
 @dataclass(frozen=True, slots=True)
 class EMode:
-    """An efficiency mode: for accounts that chose it, its parameters replace those of the assets in it."""
+    """Efficiency mode: its parameters replace those of its assets for accounts that entered it."""
 
     id: int
     label: str
@@ -160,9 +160,9 @@ class EMode:
     liquidation_threshold_bps: int
     liquidation_bonus_bps: int
     price_source: bytes | None
-    """An asset whose price stands for all of the category; None where each has its own, always so since V3.2."""
+    """Asset whose price is used for the whole category; None if each has its own, as always since V3.2."""
     assets: tuple[str, ...]
     """Symbols of the assets that count as its collateral."""
 
     def __repr__(self) -> str:
-        return _shown(self)
+        return _format_record(self)

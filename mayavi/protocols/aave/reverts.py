@@ -1,7 +1,7 @@
-"""Why an Aave pool refuses, told with what the pool and the account have now.
+"""Explain Aave reverts with the current figures of the pool and the account.
 
-The pool gives a code, which stands for several causes or leaves the figures out. They are read after a failure, so an
-action that succeeds pays nothing for them.
+The pool's error code can have several causes and carries no figures. They are read only after a failure, so a
+successful action pays nothing for them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mayavi.errors import CallReverted, ExecutionError, MayaviError, StateError,
 from mayavi.evm.abi.reverts import Reason
 from mayavi.evm.units import format_units, from_units
 from mayavi.protocols.aave.reserve import Configuration, EMode, Reserve
-from mayavi.protocols.aave.risk import rule_of, withdrawable
+from mayavi.protocols.aave.risk import health_rule, withdrawable
 from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, spending
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from mayavi.protocols.aave.account import AaveAccount
     from mayavi.protocols.aave.market import AaveV3
 
-Told = tuple[str, str | None]
-"""What is the matter, and what to do about it."""
+Cause = tuple[str, str | None]
+"""Cause of a revert, and a hint what to do about it."""
 
 
-def explained(account: AaveAccount, error: CallReverted, function: str, arguments: Sequence[Any]) -> CallReverted:
-    """`error` of a function of the pool, with the cause in this very case where it can be told."""
+def explain(account: AaveAccount, error: CallReverted, function: str, arguments: Sequence[Any]) -> CallReverted:
+    """Return `error` of a pool function with the cause in this case, if it can be determined."""
     reason = error.reason
     if not isinstance(reason, Reason):
         return error
@@ -37,19 +37,19 @@ def explained(account: AaveAccount, error: CallReverted, function: str, argument
         if reason.kind not in ("aave", "custom"):
             if reason.kind == "empty":
                 concerned = arguments[2] if function == "liquidationCall" else account.address
-                told = _unpriced(account.market, concerned)
+                cause = _missing_prices(account.market, concerned)
             else:
-                told = _no_cash(account, function, arguments)
-            return retold(error, *told) if told else error
-        why = _CAUSES.get(reason.name.replace("_", "").casefold())
-        told = why(account, function, arguments) if why else None
+                cause = _insufficient_liquidity(account, function, arguments)
+            return with_reason(error, *cause) if cause else error
+        cause_of = _CAUSES.get(reason.name.replace("_", "").casefold())
+        cause = cause_of(account, function, arguments) if cause_of else None
     except MayaviError:
-        return error  # what could not be read explains nothing
-    return retold(error, f"{reason.message.partition(': ')[0]}: {told[0]}", told[1]) if told else error
+        return error  # keep the original error if the figures cannot be read
+    return with_reason(error, f"{reason.message.partition(': ')[0]}: {cause[0]}", cause[1]) if cause else error
 
 
-def retold(error: CallReverted, meaning: str, hint: str | None) -> CallReverted:
-    """`error` with another sentence for its reason."""
+def with_reason(error: CallReverted, meaning: str, hint: str | None) -> CallReverted:
+    """Return `error` with `meaning` as its reason."""
     old = error.reason
     assert isinstance(old, Reason)
     kind = old.kind if old.kind == "custom" else "aave"
@@ -59,25 +59,27 @@ def retold(error: CallReverted, meaning: str, hint: str | None) -> CallReverted:
 
 
 @contextmanager
-def prices_explained(market: AaveV3, concerned: bytes | None = None) -> Iterator[None]:
-    """A read inside that fails for want of a price says of which, instead of «no reason given».
+def explain_missing_prices(market: AaveV3, concerned: bytes | None = None) -> Iterator[None]:
+    """Context manager that names the missing price if a read fails without a reason.
 
-    `concerned` is the asset or the account that is read, where it is one.
+    `concerned` is the asset or account being read, if it is a single one.
     """
     try:
         yield
     except CallReverted as error:
-        told = None if error.output else _unpriced(market, concerned)
-        if not told:
+        cause = None if error.output else _missing_prices(market, concerned)
+        if not cause:
             raise
-        raise retold(error, *told) from None
+        raise with_reason(error, *cause) from None
 
 
-def rehearsed(asset: Erc20, payer: bytes, spender: bytes, amount: int, act: Callable[[], Receipt]) -> Receipt | None:
-    """What `act` would come to if `payer` had `amount` of `asset`; nothing of it stays.
+def simulate_funded(
+    asset: Erc20, payer: bytes, spender: bytes, amount: int, act: Callable[[], Receipt]
+) -> Receipt | None:
+    """Simulate `act` as if `payer` held `amount` of `asset`; the fork is restored afterwards.
 
-    What Aave would refuse in any case is raised: it is the better reason than a balance. None where that cannot be
-    tried, or where the amount is beyond everything.
+    Raises what Aave would refuse regardless of the balance, which is the better reason. None if the simulation is
+    impossible or the amount exceeds every balance.
     """
     try:
         with asset.fork.rehearsal():
@@ -92,11 +94,11 @@ def rehearsed(asset: Erc20, payer: bytes, spender: bytes, amount: int, act: Call
     return None
 
 
-# -- prices and cash --------------------------------------------------------------------------------------------------
+# -- prices and liquidity ---------------------------------------------------------------------------------------------
 
 
-def _unpriced(market: AaveV3, concerned: bytes | None) -> Told | None:
-    """Assets the oracle reverts for, with the feeds it asks: those of `concerned`, else all."""
+def _missing_prices(market: AaveV3, concerned: bytes | None) -> Cause | None:
+    """Find assets whose oracle price reverts, with their feeds: those of `concerned`, else all."""
     oracle, fork, without = market.oracle, market.fork, []
     for address in market.pool.getReservesList():
         try:
@@ -109,21 +111,23 @@ def _unpriced(market: AaveV3, concerned: bytes | None) -> Told | None:
     near = [each for each in without if each == concerned or flags >> 2 * market.reserve_data(each).id & 3]
     feeds = {_symbol(market, each): fork.name(oracle.getSourceOfAsset(each)) for each in near or without}
     return (
-        f"the oracle has no price above zero for {_both([f'{symbol} ({feed})' for symbol, feed in feeds.items()])}",
+        f"the oracle has no price above zero for {_and_list([f'{symbol} ({feed})' for symbol, feed in feeds.items()])}",
         f'`PriceFeed(fork, "{next(iter(feeds.values()))}").set_price(…)` gives one',
     )
 
 
-def _no_cash(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Told | None:
-    """The tokens that were lent out cannot be paid out, which is the token's refusal and not the pool's."""
+def _insufficient_liquidity(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Cause | None:
+    """Cause if the pool lacks the tokens to pay out; the revert then comes from the token, not the pool."""
     if function not in ("borrow", "withdraw"):
         return None
     asset, wanted = arguments[:2]
-    return no_cash(account.market, asset, min(wanted, account.supplied(asset)) if function == "withdraw" else wanted)
+    return insufficient_liquidity(
+        account.market, asset, min(wanted, account.supplied(asset)) if function == "withdraw" else wanted
+    )
 
 
-def no_cash(market: AaveV3, asset: bytes, wanted: int) -> Told | None:
-    """The sentence where the pool has less than `wanted`."""
+def insufficient_liquidity(market: AaveV3, asset: bytes, wanted: int) -> Cause | None:
+    """Cause if the pool holds less than `wanted`."""
     token = Erc20(market.fork, asset)
     there = token.balance_of(market.reserve_data(asset).aToken)
     if there >= wanted:
@@ -131,16 +135,16 @@ def no_cash(market: AaveV3, asset: bytes, wanted: int) -> Told | None:
     return f"the pool has {token.text(there)}, the rest is lent out; {token.text(wanted)} are asked for", "take less"
 
 
-# -- causes behind a code: (account, function of the pool, its arguments) -> sentence and hint ----------------------
+# -- causes of error codes: (account, pool function, arguments) -> cause and hint -------------------------------------
 
 
-def _emode(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Told | None:
+def _emode(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Cause | None:
     market = account.market
     if function == "borrow":
         mode = market.emode(account.emode)
         return (
-            f"{_symbol(market, arguments[0])} is not in eMode {_called(mode)}, which the account has chosen",
-            f"borrow {_either(mode.assets)}, or leave the mode with `set_emode(0)`",
+            f"{_symbol(market, arguments[0])} is not in eMode {_mode_text(mode)}, which the account has chosen",
+            f"borrow {_or_list(mode.assets)}, or leave the mode with `set_emode(0)`",
         )
     if function != "setUserEMode":
         return None
@@ -153,12 +157,12 @@ def _emode(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Tol
     if not outside:
         return None
     return (
-        f"the account owes {_both(outside)}, outside eMode {_called(mode)}",
+        f"the account owes {_and_list(outside)}, outside eMode {_mode_text(mode)}",
         "repay that first, or choose another category",
     )
 
 
-def _mixed_collateral(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told | None:
+def _mixed_collateral(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause | None:
     market = account.market
     symbol, own = _symbol(market, arguments[0]), _configuration(market, arguments[0])
     used = _collateral(account)
@@ -170,13 +174,13 @@ def _mixed_collateral(account: AaveAccount, _: str, arguments: Sequence[Any]) ->
         )
     if own.isolated and used:
         return (
-            f"{symbol} is isolated and has to be the only collateral, but the account uses {_both(used)} too",
+            f"{symbol} is isolated and has to be the only collateral, but the account uses {_and_list(used)} too",
             "use another account for it, or disable the others with `set_collateral(…, False)`",
         )
     return (f"{symbol} has a loan to value of zero, so it cannot become collateral", None) if not own.ltv_bps else None
 
 
-def _not_in_isolation(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told | None:
+def _not_in_isolation(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause | None:
     market = account.market
     isolated = next((name for name, each in _collateral(account).items() if each.isolated), None)
     if not isolated:
@@ -185,23 +189,23 @@ def _not_in_isolation(account: AaveAccount, _: str, arguments: Sequence[Any]) ->
     fitting = [_symbol(market, at) for at, own in reserves if own.borrowable_in_isolation and own.borrowing]
     return (
         f"the account is in isolation mode with {isolated}, where {_symbol(market, arguments[0])} cannot be borrowed",
-        f"borrow {_either(fitting)}" if fitting else None,
+        f"borrow {_or_list(fitting)}" if fitting else None,
     )
 
 
-def _no_collateral(account: AaveAccount, _: str, __: Sequence[Any]) -> Told | None:
+def _no_collateral(account: AaveAccount, _: str, __: Sequence[Any]) -> Cause | None:
     idle = _idle(account)
     if not idle:
         return None
     isolated = [symbol for symbol, own in idle.items() if own.isolated]
-    why = f" ({_both(isolated)}: isolated assets are enabled by hand)" if isolated else ""
+    note = f" ({_and_list(isolated)}: isolated assets are enabled by hand)" if isolated else ""
     return (
-        f"the account has supplied {_both(idle)}, but uses nothing as collateral{why}",
+        f"the account has supplied {_and_list(idle)}, but uses nothing as collateral{note}",
         f'`set_collateral("{next(iter(idle))}")` makes it collateral',
     )
 
 
-def _beyond_borrowing_power(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told | None:
+def _beyond_borrowing_power(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause | None:
     reserve = account.market.reserve(arguments[0])
     power = account.data().available_usd_e8 * 10**reserve.decimals // reserve.price_usd_e8
     idle = "".join(f'; `set_collateral("{symbol}")` would add {symbol}' for symbol in _idle(account))
@@ -211,13 +215,13 @@ def _beyond_borrowing_power(account: AaveAccount, _: str, arguments: Sequence[An
     )
 
 
-def _unhealthy(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Told | None:
+def _unhealthy(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Cause | None:
     if function != "withdraw":
         return None
     holdings, index = account._holdings(arguments[0])
     if index is None:
         return None
-    most = withdrawable(holdings, index, rule_of(holdings, account.data().health_factor_wad))
+    most = withdrawable(holdings, index, health_rule(holdings, account.data().health_factor_wad))
     reserve = account.market.reserve(arguments[0])
     return (
         "the account's health factor would be below 1",
@@ -225,26 +229,29 @@ def _unhealthy(account: AaveAccount, function: str, arguments: Sequence[Any]) ->
     )
 
 
-def _healthy(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told | None:
+def _healthy(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause | None:
     health = account.market.account(arguments[2]).data().health_factor_wad
     now = "no debt" if health == NO_DEBT else f"health factor {from_units(health, 18):.4f}"
     return f"{now}: nothing to liquidate", "its health factor has to fall below 1 first"
 
 
-def _not_its_collateral(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told:
+def _not_its_collateral(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause:
     used = _collateral(account.market.account(arguments[2]))
     return (
         f"the account does not use {_symbol(account.market, arguments[0])} as collateral",
-        f"it uses {_both(used)}" if used else "it has no collateral left: what it owes is bad debt",
+        f"it uses {_and_list(used)}" if used else "it has no collateral left: what it owes is bad debt",
     )
 
 
-def _not_its_debt(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told:
+def _not_its_debt(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause:
     owed = _owed(account.market.account(arguments[2]))
-    return f"the account owes no {_symbol(account.market, arguments[1])}", f"it owes {_both(owed)}" if owed else None
+    return (
+        f"the account owes no {_symbol(account.market, arguments[1])}",
+        f"it owes {_and_list(owed)}" if owed else None,
+    )
 
 
-def _over_borrow_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told:
+def _over_borrow_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause:
     reserve = account.market.reserve(arguments[0])
     room = max(0, (reserve.configuration.borrow_cap or 0) - reserve.borrowed)
     return (
@@ -253,7 +260,7 @@ def _over_borrow_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> 
     )
 
 
-def _over_supply_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told:
+def _over_supply_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause:
     reserve = account.market.reserve(arguments[0])
     accrued = reserve.accrued_to_treasury_scaled * reserve.normalised_income_ray // 10**27
     room = max(0, (reserve.configuration.supply_cap or 0) - reserve.supplied - accrued)
@@ -263,7 +270,7 @@ def _over_supply_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> 
     )
 
 
-def _over_debt_ceiling(account: AaveAccount, _: str, __: Sequence[Any]) -> Told | None:
+def _over_debt_ceiling(account: AaveAccount, _: str, __: Sequence[Any]) -> Cause | None:
     isolated = next((name for name, each in _collateral(account).items() if each.isolated), None)
     if not isolated:
         return None
@@ -275,7 +282,7 @@ def _over_debt_ceiling(account: AaveAccount, _: str, __: Sequence[Any]) -> Told 
     )
 
 
-def _more_than_supplied(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Told:
+def _more_than_supplied(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause:
     token = account.market.token(arguments[0])
     return (
         "the account has supplied less than it wants to withdraw",
@@ -283,7 +290,7 @@ def _more_than_supplied(account: AaveAccount, _: str, arguments: Sequence[Any]) 
     )
 
 
-_CAUSES: dict[str, Callable[[AaveAccount, str, Sequence[Any]], Told | None]] = {
+_CAUSES: dict[str, Callable[[AaveAccount, str, Sequence[Any]], Cause | None]] = {
     "inconsistentemodecategory": _emode,
     "userinisolationmodeorltvzero": _mixed_collateral,
     "assetnotborrowableinisolation": _not_in_isolation,
@@ -300,7 +307,7 @@ _CAUSES: dict[str, Callable[[AaveAccount, str, Sequence[Any]], Told | None]] = {
 }
 
 
-# -- what the sentences are made of -----------------------------------------------------------------------------------
+# -- text fragments ---------------------------------------------------------------------------------------------------
 
 
 def _symbol(market: AaveV3, address: bytes) -> str:
@@ -312,7 +319,7 @@ def _configuration(market: AaveV3, address: bytes) -> Configuration:
 
 
 def _collateral(account: AaveAccount) -> dict[str, Configuration]:
-    """What the account uses as collateral, by symbol."""
+    """Return the account's enabled collateral, by symbol."""
     market = account.market
     flags: int = market.pool.getUserConfiguration(account.address)
     reserves = [(address, market.reserve_data(address)) for address in market.pool.getReservesList()]
@@ -321,7 +328,7 @@ def _collateral(account: AaveAccount) -> dict[str, Configuration]:
 
 
 def _idle(account: AaveAccount) -> dict[str, Configuration]:
-    """What the account has supplied and could use as collateral, but does not."""
+    """Return supplied assets that could be collateral but are not enabled."""
     market, used = account.market, _collateral(account)
     own = {at: _configuration(market, at) for at in market.pool.getReservesList() if account.supplied(at)}
     idle = {_symbol(market, at): each for at, each in own.items() if each.liquidation_threshold_bps and each.ltv_bps}
@@ -340,19 +347,19 @@ def _owed(account: AaveAccount) -> list[str]:
     return [_symbol(market, address) for address, number in reserves if flags >> 2 * number & 1]
 
 
-def _called(mode: EMode) -> str:
+def _mode_text(mode: EMode) -> str:
     return f"{mode.id} ({mode.label})"
 
 
 def _amount(reserve: Reserve, amount: int) -> str:
-    """For people, rounded down to six decimals."""
+    """Format an amount, rounded down to six decimals."""
     unit = int(10 ** max(0, reserve.decimals - 6))
     return f"{format_units(amount // unit * unit, reserve.decimals)} {reserve.symbol}"
 
 
-def _both(names: Sequence[str] | dict[str, Any]) -> str:
+def _and_list(names: Sequence[str] | dict[str, Any]) -> str:
     return " and ".join(filter(None, (", ".join([*names][:-1]), [*names][-1])))
 
 
-def _either(names: Sequence[str]) -> str:
-    return _both(names).replace(" and ", " or ")
+def _or_list(names: Sequence[str]) -> str:
+    return _and_list(names).replace(" and ", " or ")

@@ -1,4 +1,4 @@
-"""What an Aave pool computes from prices, in its own integers: the health factor, and the price that ends it."""
+"""Aave's health factor and liquidation price, in the pool's integer arithmetic."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _HIGHEST_PRICE = 1 << 128
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What an account has in one reserve, as far as its health depends on it. Amounts in smallest units."""
+    """Collateral and debt of an account in one reserve, in smallest units."""
 
     collateral: int
-    """Zero where the asset is not used as collateral."""
+    """Zero if the asset is not enabled as collateral."""
     debt: int
     unit: int
     price: int
@@ -27,7 +27,7 @@ Health = Callable[[Sequence[Holding]], int]
 
 
 def health_by_average(holdings: Sequence[Holding]) -> int:
-    """The health factor in wad as V3.0 computes it: through an average threshold cut to whole basis points."""
+    """Health factor in wad by the V3.0 rule: average threshold truncated to whole basis points."""
     debt = sum(each.debt * each.price // each.unit for each in holdings)
     if debt == 0:
         return NO_DEBT
@@ -43,7 +43,7 @@ def health_by_average(holdings: Sequence[Holding]) -> int:
 
 
 def health_by_sum(holdings: Sequence[Holding]) -> int:
-    """The health factor in wad as V3.5 computes it: no average, and debt rounded up."""
+    """Health factor in wad by the V3.5 rule: no average, and debt rounded up."""
     debt = sum(-(-each.debt * each.price // each.unit) for each in holdings)
     if debt == 0:
         return NO_DEBT
@@ -51,19 +51,19 @@ def health_by_sum(holdings: Sequence[Holding]) -> int:
     return (weighted * WAD + debt // 2) // debt // 10_000
 
 
-def rule_of(holdings: Sequence[Holding], health_factor_wad: int) -> Health:
-    """The rule by which a pool that answers `health_factor_wad` computes: V3.5's where only that one fits."""
+def health_rule(holdings: Sequence[Holding], health_factor_wad: int) -> Health:
+    """Return the rule that yields the pool's `health_factor_wad`: V3.5 only if V3.0 does not fit."""
     if health_by_average(holdings) != health_factor_wad == health_by_sum(holdings):
         return health_by_sum
     return health_by_average
 
 
 def liquidation_price(holdings: Sequence[Holding], index: int, health: Health = health_by_average) -> int | None:
-    """The price of `holdings[index]` where liquidation begins: there health is below 1, one higher it is not.
+    """Find by bisection the highest price of `holdings[index]` at which health is below 1.
 
-    Every other price stays. None where no price makes the difference. It is found by bisection. Health falls with the
-    price, but for one thing: V3.0 cuts the average threshold to whole basis points, so with several kinds of collateral
-    it can step over 1 more than once within a few ten-thousandths of the price.
+    All other prices stay; None if no price makes the difference. Health falls with the price, with one exception: V3.0
+    truncates the average threshold to whole basis points, so with several kinds of collateral it can cross 1 more than
+    once within a few ten-thousandths of the price.
     """
 
     def healthy(price: int) -> bool:
@@ -83,7 +83,7 @@ def liquidation_price(holdings: Sequence[Holding], index: int, health: Health = 
 
 
 def withdrawable(holdings: Sequence[Holding], index: int, health: Health = health_by_average) -> int:
-    """How much of the collateral `holdings[index]` can go before health is below 1, every price as it is."""
+    """Return how much of the collateral `holdings[index]` can be withdrawn before health is below 1."""
 
     def healthy(amount: int) -> bool:
         left = replace(holdings[index], collateral=holdings[index].collateral - amount)

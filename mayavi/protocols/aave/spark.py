@@ -1,4 +1,4 @@
-"""SparkLend: an Aave V3 market with reserves and parameters of its own, so the adapter is Aave's with other names."""
+"""SparkLend: an Aave V3 market with its own reserves and parameters."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from mayavi.protocols.aave.market import AaveV3
 
 
 class SparkAccount(AaveAccount):
-    """An account on SparkLend; `SparkLend(fork).account(address)` makes one. It does all an `AaveAccount` does."""
+    """Account on SparkLend, made by `SparkLend(fork).account(address)`."""
 
 
 class SparkLend(AaveV3):
-    """The SparkLend market of the chain that `fork` stands on; everything else is as in `AaveV3`."""
+    """SparkLend market of the fork's chain; see `AaveV3`."""
 
     prefix: ClassVar[str] = "Spark"
     title: ClassVar[str] = "SparkLend"
 
     def account(self, address: AddressLike) -> SparkAccount:
-        """The account at `address`, to act with and to look at. It needs no registration."""
+        """Return the account at `address`. It needs no registration."""
         return SparkAccount(self, address)

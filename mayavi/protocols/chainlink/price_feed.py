@@ -1,4 +1,4 @@
-"""Chainlink-compatible price feeds: read what they say, and make them say something else."""
+"""Read and move Chainlink-compatible price feeds."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ _FEED = [
     "set_ratio(uint256 ratio)",
 ]
 _RATIO_UNIT = 10**18
-_ANSWER_BITS = 191  # and a sign: what the aggregators keep
+_ANSWER_BITS = 191  # plus a sign: the width aggregators store
 
 
 class PriceFeed:
-    """A feed with Chainlink's interface. `feed` is a name such as `Chainlink.ETH/USD`, or an address.
+    """Price feed with Chainlink's interface, by a label such as `Chainlink.ETH/USD` or an address.
 
-    Answers are integers with the feed's own `decimals`; `price` is the same as a `Decimal` people read.
+    Answers are integers with the feed's `decimals`; `price` is the answer as a `Decimal`.
 
-    A moved price is a new round at the time of the fork's block, and earlier rounds stay as they are. On a replica its
-    owner posts it. On a fork of a real chain it is written into the storage of the aggregator behind Chainlink's proxy,
-    which keeps everything else as it was; no event tells of it. An adapter of a replica, such as `Aave.wstETH/USD`, has
-    no rounds of its own: moving it changes its ratio to the feed it follows, whose time it shows.
+    Moving the price adds a round at the time of the fork's block; earlier rounds stay. On a replica the feed's owner
+    posts it. On a fork of a real chain it is written into the storage of the aggregator behind Chainlink's proxy,
+    without an event. A ratio adapter of a replica, such as `Aave.wstETH/USD`, has no rounds: moving it changes its
+    ratio to its base feed, whose time it reports.
 
         feed = PriceFeed(fork, "Chainlink.ETH/USD")
         feed.move_by(-0.30)
@@ -65,7 +65,7 @@ class PriceFeed:
         require_contract(fork, feed, "price feed", self.contract.latestAnswer)
         self.name = feed if isinstance(feed, str) and not feed.startswith("0x") else fork.name(feed)
 
-    # -- reading ------------------------------------------------------------------------------------------------------
+    # -- reads --------------------------------------------------------------------------------------------------------
 
     @property
     def answer(self) -> int:
@@ -75,40 +75,40 @@ class PriceFeed:
 
     @property
     def decimals(self) -> int:
-        """How many decimals the answers have."""
+        """Number of decimals of the answers."""
         decimals: int = self.contract.decimals()
         return decimals
 
     @property
     def price(self) -> Decimal:
-        """The latest answer as people read it, exactly."""
+        """Latest answer as an exact `Decimal`."""
         answer = self.answer
         return from_units(answer, self.decimals) if answer else Decimal(0)
 
     @property
     def description(self) -> str:
-        """What the feed calls itself, such as `ETH / USD`."""
+        """Description stored in the feed, such as `ETH / USD`."""
         text: str = self.contract.description()
         return text
 
     @property
     def latest_round(self) -> Round:
-        """The latest round whole."""
+        """Latest round."""
         return Round(*self.contract.latestRoundData())
 
     @property
     def updated_at(self) -> int:
-        """When the latest round was given, in seconds since 1970."""
+        """Unix time of the latest round."""
         return self.latest_round.updated_at
 
     def round(self, round_id: SupportsIndex) -> Round:
-        """An earlier round; its number holds the phase of Chainlink's proxy, as `latest_round.round_id` does."""
+        """Return an earlier round; like `latest_round.round_id`, the number includes the proxy's phase."""
         return Round(*self.contract.getRoundData(round_id))
 
-    # -- moving -------------------------------------------------------------------------------------------------------
+    # -- moves --------------------------------------------------------------------------------------------------------
 
     def move(self, answer: SupportsIndex) -> Round:
-        """Make `answer` the latest answer, and give the round that now stands. A failure changes nothing."""
+        """Make `answer` the latest answer and return the new round. A failure changes nothing."""
         wanted = _answer(answer)
         with self.fork.snapshot() as moment:
             if self._view("ratio") is not None:
@@ -124,7 +124,7 @@ class PriceFeed:
         return now
 
     def move_by(self, fraction: float | Amount) -> Round:
-        """Move the answer by a fraction of itself: `-0.30` takes 30 % off. The result is rounded down."""
+        """Move the answer by a fraction of itself: `-0.30` is minus 30 %. Rounds down."""
         share = _fraction(fraction)
         if share < -1:
             raise BadArgument(f"a price cannot fall by more than all of it, as {fraction!r} says", "-0.3 is minus 30 %")
@@ -137,20 +137,20 @@ class PriceFeed:
         return self.move(exact.numerator // exact.denominator)
 
     def set_price(self, price: Amount) -> Round:
-        """Move to a price as people write it, `"1873.41"`; `BadInteger` where it has more decimals than the feed."""
+        """Move to a decimal price such as `"1873.41"`; `BadInteger` if it has more decimals than the feed."""
         return self.move(to_units(price, self.decimals))
 
     def _post(self, aggregator: bytes, answer: int) -> None:
         if self._view("latestRoundData") is None:
             self._refuse()
         latest, now = self.latest_round, self.fork.timestamp
-        if not latest.round_id:  # adapters that compute their price have no rounds
+        if not latest.round_id:  # adapters compute their price and have no rounds
             self._refuse()
         number = latest.round_id + 1
         following = Round(number, answer, now, now, number)
         post_round(self.fork, self.contract.address, aggregator, latest, following)
         if self.latest_round != following:
-            raise StateError(f"{self.name} does not tell the round that was written for it")
+            raise StateError(f"{self.name} does not report the round written for it")
 
     def _refuse(self) -> NoReturn:
         calldata = self.contract.latestAnswer.encode()
@@ -167,11 +167,11 @@ class PriceFeed:
                 f"{self.name} is a ratio of {base.name}, which answers {base.answer}: it cannot answer {answer}",
                 "move the base to a price above zero first",
             )
-        ratio = -(-answer * _RATIO_UNIT // base.answer)  # up: the adapter rounds down
+        ratio = -(-answer * _RATIO_UNIT // base.answer)  # round up, because the adapter rounds down
         self.contract.set_ratio(ratio, sender=self.contract.owner())
 
     def _view(self, name: str) -> Any:
-        """What a function returns, None where the contract does not have it."""
+        """Call a view; None if the contract does not have it."""
         try:
             return self.contract[name].call()
         except (CallReverted, CallHalted, BadCalldata):
@@ -186,7 +186,7 @@ def _answer(value: SupportsIndex) -> int:
         answer = as_integer(value)
     except TypeError:
         raise BadInteger(
-            f"answer {value!r} is not an integer", "`set_price` takes a price as people write it, `move_by` a fraction"
+            f"answer {value!r} is not an integer", "`set_price` takes a decimal price, `move_by` a fraction"
         ) from None
     if not -(1 << _ANSWER_BITS) <= answer < 1 << _ANSWER_BITS:
         raise BadInteger(f"answer {answer} does not fit into the 192 bits of a round")
@@ -194,7 +194,7 @@ def _answer(value: SupportsIndex) -> int:
 
 
 def _fraction(value: float | Amount) -> Fraction:
-    """`value` as its digits say: the float -0.3 is three tenths."""
+    """Convert by decimal digits: the float -0.3 is exactly three tenths."""
     try:
         return Fraction(Decimal(repr(value) if isinstance(value, float) else value))
     except (InvalidOperation, ValueError, OverflowError, TypeError):

@@ -1,4 +1,4 @@
-"""Comet's interface, as far as the adapter uses it."""
+"""The part of Comet's ABI that the adapter uses."""
 
 from __future__ import annotations
 

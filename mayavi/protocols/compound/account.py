@@ -1,8 +1,7 @@
-"""Accounts of a Compound V3 market: what they hold and owe, what they can do, and at which price they are liquidated.
+"""Account of a Compound V3 market: balances, debt, actions and liquidation prices.
 
-Everything is as of this block, interest included: as the market will see it when somebody acts. Comet's own views
-`isLiquidatable` and `isBorrowCollateralized` leave out the interest since the market was last touched; after
-`account.accrue()` they say the same as here.
+All values are as of this block, interest included. Comet's own views `isLiquidatable` and `isBorrowCollateralized` omit
+the interest since the market was last touched; after `account.accrue()` they agree.
 """
 
 from __future__ import annotations
@@ -19,65 +18,65 @@ from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.evm.arguments import word
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import from_units
-from mayavi.protocols.arguments import address_on, several
+from mayavi.protocols.arguments import address_on, as_list
 from mayavi.protocols.compound.market import WAD, Accounts, CollateralAsset, CompoundV3
 from mayavi.protocols.health import NO_DEBT
-from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+from mayavi.protocols.tokens import Erc20, atomic, spending
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mayavi.evm.receipt import Receipt
 
-_EVERYTHING = 2**256 - 1  # Comet's word for «all of the base token that is lent or owed»
+_EVERYTHING = 2**256 - 1  # Comet's amount for all base tokens lent or owed
 
 
 class AccountData(NamedTuple):
-    """An account in figures. Values are in the market's `quote`, with 8 decimals."""
+    """Totals of an account. Values are in the market's `quote`, with 8 decimals."""
 
     base_balance: int
     debt: int
     collateral_value_e8: int
     borrow_limit_e8: int
-    """The value up to which it may borrow: collateral times each asset's borrow collateral factor."""
+    """Most debt the account may take on: collateral times each asset's borrow collateral factor."""
     liquidation_limit_e8: int
-    """The debt's value above which it can be absorbed: collateral times each asset's liquidate collateral factor."""
+    """Debt above which the account can be absorbed: collateral times each liquidate collateral factor."""
     debt_value_e8: int
 
     @property
     def liquidation_ratio_wad(self) -> int:
-        """`liquidation_limit_e8` divided by the debt's value: below one it can be absorbed; `NO_DEBT` without debt."""
+        """`liquidation_limit_e8` over the debt: below one the account can be absorbed; `NO_DEBT` without debt."""
         return self.liquidation_limit_e8 * WAD // self.debt_value_e8 if self.debt_value_e8 else NO_DEBT
 
     @property
     def liquidatable(self) -> bool:
-        """Whether it can be absorbed."""
+        """Whether the account can be absorbed."""
         return self.liquidation_limit_e8 < self.debt_value_e8
 
     @property
     def borrow_collateralized(self) -> bool:
-        """Whether its collateral still allows its debt; if not it can neither borrow nor withdraw collateral."""
+        """Whether the collateral covers the debt; if not, the account can neither borrow nor withdraw collateral."""
         return self.borrow_limit_e8 >= self.debt_value_e8
 
 
 class AssetPosition(NamedTuple):
-    """One asset of an account: collateral, or the base token it has lent or owes."""
+    """One asset of an account: collateral, or base tokens lent or owed."""
 
     symbol: str
     decimals: int
     supplied: int
     debt: int
     value_e8: int
-    """Of what is supplied, or of the debt where there is one."""
+    """Value of the supplied amount, or of the debt."""
     price_e8: int
     liquidate_collateral_factor_wad: int
-    """The share of its value that counts against the debt; zero for the base token."""
+    """Share of the asset's value that counts against the debt; zero for the base token."""
     liquidation_price_e8: int | None
-    """At this price or below the account can be absorbed, all other prices as they are; None where no price does."""
+    """Price at or below which the account can be absorbed, other prices unchanged; None if there is none."""
 
 
 class CompoundPosition(NamedTuple):
-    """An account as a table: the assets it has anything of, and the sums. `quote` is what values are counted in."""
+    """Position of an account: one line per asset in use, and totals. Values are in `quote`."""
 
     market: str
     quote: str
@@ -87,7 +86,7 @@ class CompoundPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AccountArrays:
-    """Many accounts, one row each, in the order they were given. Columns of figures are exact: `.ints()`, `[row]`."""
+    """Many accounts, one row each, in the given order. Columns are exact: `.ints()`, `[row]`."""
 
     base_balance: Words
     debt: Words
@@ -96,7 +95,7 @@ class AccountArrays:
     liquidation_limit_e8: Words
     debt_value_e8: Words
     collateral: dict[str, Words]
-    """How much each account has put up, by the symbol of the asset."""
+    """Collateral of each account, by asset symbol."""
     liquidatable: NDArray[np.bool_]
     borrow_collateralized: NDArray[np.bool_]
 
@@ -108,22 +107,22 @@ class AccountArrays:
 
 
 class CompoundV3Account:
-    """`address` in one Compound V3 market. Actions are sent by it, and leave everything as it was when they fail."""
+    """Account of one Compound V3 market. A failed action leaves the fork unchanged."""
 
     def __init__(self, market: CompoundV3, address: AddressLike) -> None:
         self.market = market
         self.address = address_on(market.fork, address)
 
-    # -- acting -------------------------------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------------------------------
 
     def supply(self, asset: AddressLike, amount: int) -> Receipt:
-        """Put up collateral, or pay in base tokens: they repay what is owed first, the rest is lent."""
+        """Supply collateral or base tokens; base tokens repay debt first, the rest is lent."""
         place = self._address_of(asset)
         self._refuse_zero("a supply", place, word(amount))
         return self._pay(place, amount, amount)
 
     def repay(self, amount: int | None = None) -> Receipt:
-        """Repay `amount` of the debt, or all of it: without an amount, or with more than is owed."""
+        """Repay `amount` of the debt, or all of it without an amount or with more than is owed."""
         debt = self.debt
         if not debt:
             raise ActionRefused(f"{self._name} owes nothing to {self.market.symbol}", "`debt` is what it owes")
@@ -134,58 +133,58 @@ class CompoundV3Account:
         return self._pay(self.market.base.address, amount, amount)
 
     def borrow(self, amount: int) -> Receipt:
-        """Take out `amount` of the base token: what the account has lent itself first, the rest as debt."""
+        """Withdraw `amount` of the base token: lent tokens first, the rest as debt."""
         base = self.market.base
         self._refuse_zero("a loan", base.address, word(amount))
         self._require_cash(base, amount)
-        return self._take(base.address, amount)
+        return self._withdraw(base.address, amount)
 
     def withdraw(self, asset: AddressLike, amount: int | None = None) -> Receipt:
-        """Take back `amount` of collateral or of base tokens lent, or all there is, to the last unit.
+        """Withdraw `amount` of collateral or lent base tokens, or all to the last unit.
 
-        More base tokens than were lent is `borrow`.
+        Withdrawing more base tokens than were lent is `borrow`.
         """
         if self.market.is_base(asset):
             base, lent = self.market.base, self.base_balance
             self._refuse_empty(base, lent, amount)
             self._require(base, lent, 0 if amount is None else amount, "`borrow` takes out more than was lent")
             self._require_cash(base, lent if amount is None else amount)
-            return self._take(base.address, _EVERYTHING if amount is None else amount)
+            return self._withdraw(base.address, _EVERYTHING if amount is None else amount)
         found = self.market.asset(asset)
         token, held = Erc20(self.market.fork, found.address), self._collateral(found)
         self._refuse_empty(token, held, amount)
         self._require(token, held, held if amount is None else amount, "`collaterals()` says what it has put up")
-        return self._take(found.address, held if amount is None else amount)
+        return self._withdraw(found.address, held if amount is None else amount)
 
     def accrue(self) -> Receipt:
-        """Bring the market's indexes up to this block; anybody may, and every other action does so by itself."""
+        """Bring the market's indexes up to this block. Any account may; every other action does it too."""
         receipt: Receipt = self.market.contract.accrueAccount(self.address, sender=self.address)
         return receipt
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------------
 
     @property
     def base_balance(self) -> int:
-        """Base tokens lent, interest up to this block included."""
+        """Base tokens lent, with interest up to this block."""
         return int(self.market.contract.balanceOf(self.address))
 
     @property
     def debt(self) -> int:
-        """Base tokens owed, interest up to this block included."""
+        """Base tokens owed, with interest up to this block."""
         return int(self.market.contract.borrowBalanceOf(self.address))
 
     def collateral(self, asset: AddressLike) -> int:
-        """How much of `asset` it has put up."""
+        """Return the collateral in `asset`."""
         return self._collateral(self.market.asset(asset))
 
     def collaterals(self) -> dict[str, int]:
-        """All it has put up, by symbol; assets of which it has nothing are left out."""
+        """Return all non-zero collateral, by symbol."""
         held = ((asset.symbol, self._collateral(asset)) for asset in self.market.assets)
         return {symbol: amount for symbol, amount in held if amount}
 
     def data(self) -> AccountData:
-        """The account in exact figures."""
-        return self._weighed()[1]
+        """Return the account's totals."""
+        return self._holdings_and_totals()[1]
 
     @property
     def liquidatable(self) -> bool:
@@ -194,35 +193,35 @@ class CompoundV3Account:
 
     @property
     def borrow_collateralized(self) -> bool:
-        """Whether its collateral still allows its debt."""
+        """Whether the collateral covers the debt."""
         return self.data().borrow_collateralized
 
     @property
     def liquidation_ratio_wad(self) -> int:
-        """What the debt could be worth before it can be absorbed, divided by what it is worth."""
+        """Liquidation limit over the value of the debt; see `AccountData`."""
         return self.data().liquidation_ratio_wad
 
     @property
     def health_factor(self) -> Decimal:
-        """`liquidation_ratio_wad` for people: below one it can be absorbed, `Infinity` without debt."""
+        """`liquidation_ratio_wad` as a decimal: below one the account can be absorbed, `Infinity` without debt."""
         ratio = self.liquidation_ratio_wad
         return Decimal("Infinity") if ratio == NO_DEBT else from_units(ratio, 18)
 
     def liquidation_price(self, asset: AddressLike) -> int | None:
-        """The highest price of `asset` at which the account can be absorbed, all other prices as they are.
+        """Return the highest price of `asset` at which the account can be absorbed, other prices unchanged.
 
-        None where no price of it does that: the account owes nothing, has none of the asset, or the rest is enough.
+        None if there is none: no debt, none of the asset, or enough other collateral.
         """
         wanted = self.market.asset(asset)
-        holdings, data = self._weighed()
+        holdings, data = self._holdings_and_totals()
         for holding in holdings:
             if holding.asset.address == wanted.address:
                 return _liquidation_price_e8(holding, data)
         return None
 
     def position(self) -> CompoundPosition:
-        """All of it as a table."""
-        holdings, data = self._weighed()
+        """Return the position as a table."""
+        holdings, data = self._holdings_and_totals()
         base, base_price = self.market.base, self.market.price_e8()
         rows = [
             AssetPosition(
@@ -243,7 +242,7 @@ class CompoundV3Account:
             rows.append(row)
         return CompoundPosition(self.market.symbol, self.market.quote, tuple(rows), data)
 
-    # -- how ----------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     @property
     def _name(self) -> str:
@@ -257,8 +256,8 @@ class CompoundV3Account:
             receipt: Receipt = self.market.contract.supply(token, amount, sender=self.address)
         return receipt
 
-    def _take(self, token: bytes, amount: int) -> Receipt:
-        with undone_on_failure(self.market.fork):
+    def _withdraw(self, token: bytes, amount: int) -> Receipt:
+        with atomic(self.market.fork):
             receipt: Receipt = self.market.contract.withdraw(token, amount, sender=self.address)
         return receipt
 
@@ -289,7 +288,7 @@ class CompoundV3Account:
     def _collateral(self, asset: CollateralAsset) -> int:
         return int(self.market.contract.userCollateral(self.address, asset.address).balance)
 
-    def _weighed(self) -> tuple[list[_Holding], AccountData]:
+    def _holdings_and_totals(self) -> tuple[list[_Holding], AccountData]:
         market = self.market
         held = [(asset, self._collateral(asset)) for asset in market.assets]
         holdings = [
@@ -297,10 +296,10 @@ class CompoundV3Account:
         ]
         debt = self.debt
         debt_value = debt * market.price_e8() // int(market.contract.baseScale()) if debt else 0
-        return holdings, _summed(holdings, self.base_balance, debt, debt_value)
+        return holdings, _totals(holdings, self.base_balance, debt, debt_value)
 
     def __eq__(self, other: object) -> bool:
-        """The same address in the same market of the same fork; a copy of a fork is another one."""
+        """Whether address, market and fork are equal; a copy of a fork is another fork."""
         return isinstance(other, CompoundV3Account) and self._identity == other._identity
 
     def __hash__(self) -> int:
@@ -315,7 +314,7 @@ class CompoundV3Account:
 
 
 class _Holding(NamedTuple):
-    """Some collateral at a price. Each value is rounded down, one after the other, as the contract does."""
+    """Collateral at a price. Each value is rounded down in turn, as the contract does."""
 
     asset: CollateralAsset
     amount: int
@@ -334,7 +333,7 @@ class _Holding(NamedTuple):
         return self.value_e8 * self.asset.liquidate_collateral_factor_wad // WAD
 
 
-def _summed(holdings: list[_Holding], base_balance: int, debt: int, debt_value_e8: int) -> AccountData:
+def _totals(holdings: list[_Holding], base_balance: int, debt: int, debt_value_e8: int) -> AccountData:
     return AccountData(
         base_balance=base_balance,
         debt=debt,
@@ -346,7 +345,7 @@ def _summed(holdings: list[_Holding], base_balance: int, debt: int, debt_value_e
 
 
 def _liquidation_price_e8(holding: _Holding, data: AccountData) -> int | None:
-    """The largest price at which the account's limit is below its debt: both roundings down, undone exactly."""
+    """Return the highest price at which the limit is below the debt, inverting both roundings exactly."""
     others = data.liquidation_limit_e8 - holding.liquidation_limit_e8
     largest_limit = data.debt_value_e8 - 1 - others
     factor = holding.asset.liquidate_collateral_factor_wad
@@ -354,12 +353,12 @@ def _liquidation_price_e8(holding: _Holding, data: AccountData) -> int | None:
         return None
     largest_value = ((largest_limit + 1) * WAD - 1) // factor
     price: int = ((largest_value + 1) * 10**holding.asset.decimals - 1) // holding.amount
-    return price or None  # a feed that answers zero stops the market instead
+    return price or None  # a zero price makes the market revert instead
 
 
 def account_arrays(market: CompoundV3, accounts: Accounts) -> AccountArrays:
-    """See `CompoundV3.account_data`."""
-    places = [address_on(market.fork, each) for each in several(accounts, "the accounts to look at")]
+    """Implementation of `CompoundV3.account_data`."""
+    places = [address_on(market.fork, each) for each in as_list(accounts, "the accounts to look at")]
     comet, assets = market.contract, market.assets
     read = partial(market.fork.call_words, market.address, holes={4: places})
     columns = [read(comet[name].encode(ZERO_ADDRESS), returns=1)[0] for name in ("balanceOf", "borrowBalanceOf")]
@@ -371,7 +370,7 @@ def account_arrays(market: CompoundV3, accounts: Accounts) -> AccountArrays:
     for base_balance, debt, *amounts in zip(*(column.ints() for column in columns), strict=True):
         each = zip(assets, amounts, prices, strict=True)
         holdings = [_Holding(asset, amount, price) for asset, amount, price in each if amount]
-        rows.append(_summed(holdings, base_balance, debt, debt * base_price // base_scale))
+        rows.append(_totals(holdings, base_balance, debt, debt * base_price // base_scale))
     return AccountArrays(
         **{name: Words.of([getattr(row, name) for row in rows]) for name in AccountData._fields},
         collateral={asset.symbol: amounts for asset, amounts in held},

@@ -21,10 +21,10 @@ from mayavi.errors import ActionRefused, CallReverted, UnknownName
 from mayavi.evm.address import AddressLike, checksum
 from mayavi.evm.arguments import word
 from mayavi.evm.units import from_units
-from mayavi.protocols.arguments import address_on, chain_name, require_contract, require_fork, several
+from mayavi.protocols.arguments import address_on, as_list, chain_name, require_contract, require_fork
 from mayavi.protocols.compound.abi import COMET
-from mayavi.protocols.revert_context import text_of, told
-from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+from mayavi.protocols.revert_context import reason_text, with_context
+from mayavi.protocols.tokens import Erc20, atomic, spending
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -38,33 +38,33 @@ YEAR_SECONDS = 31_536_000
 PREFIX = "CompoundV3."
 
 Accounts = AddressLike | Iterable[AddressLike]
-"""One account or several: names, addresses, or account objects of this fork."""
+"""One account or several: labels, addresses, or account objects of this fork."""
 
 
 class CollateralAsset(NamedTuple):
-    """A token the market takes as collateral. `supplied` is what all accounts together have put up."""
+    """Collateral asset of the market. `supplied` is the total of all accounts."""
 
     symbol: str
     address: bytes
     price_feed: bytes
     decimals: int
     borrow_collateral_factor_wad: int
-    """The share of its value that can be borrowed."""
+    """Share of its value that can be borrowed."""
     liquidate_collateral_factor_wad: int
-    """The share of its value that debt may reach before the account can be absorbed."""
+    """Share of its value that debt may reach before the account can be absorbed."""
     liquidation_factor_wad: int
-    """The share of its value that an absorbed account is credited with."""
+    """Share of its value credited to an absorbed account."""
     supply_cap: int
     supplied: int
 
     def value_e8(self, amount: int, price_e8: int) -> int:
-        """What `amount` is worth, rounded as the contract does."""
+        """Return the value of `amount`, rounded as the contract does."""
         scale: int = 10**self.decimals
         return amount * price_e8 // scale
 
 
 class Rates(NamedTuple):
-    """What lending earns and borrowing costs now: exact per second, for people per year (`Decimal`, not compounded)."""
+    """Current rates: exact per second, and per year as `Decimal`, not compounded."""
 
     utilisation_wad: int
     supply_per_second_wad: int
@@ -72,35 +72,35 @@ class Rates(NamedTuple):
 
     @property
     def utilisation(self) -> Decimal:
-        """The share of what is lent that is borrowed."""
+        """Share of lent tokens that is borrowed."""
         return from_units(self.utilisation_wad, 18)
 
     @property
     def supply_rate(self) -> Decimal:
-        """What lenders earn a year."""
+        """Rate earned by lenders, per year."""
         return from_units(self.supply_per_second_wad * YEAR_SECONDS, 18)
 
     @property
     def borrow_rate(self) -> Decimal:
-        """What borrowers pay a year."""
+        """Rate paid by borrowers, per year."""
         return from_units(self.borrow_per_second_wad * YEAR_SECONDS, 18)
 
 
 class Totals(NamedTuple):
-    """All accounts together: `supplied` and `borrowed` with interest up to this block, the rest as last accrued."""
+    """Totals of the market: `supplied` and `borrowed` with interest up to this block, the rest as last accrued."""
 
     supplied: int
     borrowed: int
     supply_principal: int
     borrow_principal: int
     supply_index: int
-    """How many base tokens a principal of 10**15 lent is worth."""
+    """Base tokens that a lent principal of 10**15 is worth."""
     borrow_index: int
     last_accrual: int
 
 
 class Pauses(NamedTuple):
-    """Which actions the market's guardian has stopped."""
+    """Actions paused by the market's guardian."""
 
     supply: bool
     transfer: bool
@@ -110,17 +110,17 @@ class Pauses(NamedTuple):
 
 
 class Purchase(NamedTuple):
-    """Collateral bought from the market: how much it was."""
+    """Collateral bought from the market."""
 
     amount: int
     receipt: Receipt
 
 
 class CompoundV3:
-    """A Compound V3 market of the chain that `fork` stands on: `market` is its symbol or its address.
+    """Compound V3 market on the fork's chain, by symbol or address.
 
-    Keeps no state: everything is read when it is asked for. Assets are the symbols of this market, other names of
-    `fork.labels` or addresses; an asset the market does not have is an `UnknownName`.
+    Keeps no state: every value is read when asked for. Assets are symbols of this market, other labels of the fork, or
+    addresses; an asset the market does not list raises `UnknownName`.
     """
 
     def __init__(self, fork: Fork, market: AddressLike = "cUSDCv3") -> None:
@@ -130,64 +130,64 @@ class CompoundV3:
         self.address = self.contract.address
         require_contract(fork, self.address, "Compound V3 market", self.contract.baseToken, self.contract.numAssets)
 
-    # -- what it is ---------------------------------------------------------------------------------------------------
+    # -- contracts and assets -----------------------------------------------------------------------------------------
 
     @property
     def symbol(self) -> str:
-        """Its name in `fork.labels` without the prefix, else the symbol it gives itself: `cUSDCv3`."""
+        """Label of the market without the prefix, else its own symbol: `cUSDCv3`."""
         name = self.fork.name(self.address)
         return name.removeprefix(PREFIX) if not name.startswith("0x") else str(self.contract.symbol())
 
     @property
     def base(self) -> Erc20:
-        """The token that is lent and borrowed."""
+        """Base token, which is lent and borrowed."""
         return Erc20(self.fork, self.contract.baseToken())
 
     @property
     def minimum_borrow(self) -> int:
-        """The smallest debt an account may have after it borrowed."""
+        """Smallest debt allowed after a borrow."""
         return int(self.contract.baseBorrowMin())
 
     @property
     def quote(self) -> str:
-        """What prices and values are counted in: `ETH` where the base token is WETH at a price of one, else `USD`."""
+        """Currency of prices and values: `ETH` if the base token is WETH at a price of one, else `USD`."""
         return "ETH" if self.base.symbol == "WETH" and self.price_e8() == PRICE_SCALE else "USD"
 
     @property
     def assets(self) -> list[CollateralAsset]:
-        """The collateral this market takes, in its own order."""
+        """Collateral assets, in the market's order."""
         return [self._asset(self.contract.getAssetInfo(number)) for number in range(self.contract.numAssets())]
 
     def asset(self, name: AddressLike) -> CollateralAsset:
-        """One collateral asset; `UnknownName` with the nearest names where the market does not take it."""
+        """Return a collateral asset; raise `UnknownName` with the nearest names if it is not listed."""
         assets = self.assets
-        found: CollateralAsset | None = _named(self.fork, name, {each.address: each for each in assets})
+        found: CollateralAsset | None = _find_asset(self.fork, name, {each.address: each for each in assets})
         if found is not None:
             return found
         known = [each.symbol for each in assets]
         more = f"{self.symbol} takes {', '.join(known)} as collateral and lends {self.base.symbol}"
-        raise UnknownName.of("collateral asset", _spelled(name), known, more)
+        raise UnknownName.of("collateral asset", _literal(name), known, more)
 
     def is_base(self, name: AddressLike) -> bool:
         """Whether `name` is the base token."""
         base = self.base
-        return _named(self.fork, name, {base.address: base}) is not None
+        return _find_asset(self.fork, name, {base.address: base}) is not None
 
-    # -- how it stands ------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------------
 
     def price_e8(self, asset: AddressLike | None = None) -> int:
-        """The price of one whole `asset`, or of the base token, in `quote`."""
+        """Return the price of one whole `asset`, or of the base token, in `quote`."""
         if asset is None or self.is_base(asset):
             return int(self.contract.getPrice(self.contract.baseTokenPriceFeed()))
         return int(self.contract.getPrice(self.asset(asset).price_feed))
 
     def rates(self) -> Rates:
-        """Utilisation, and the rates that follow from it."""
+        """Return utilisation and rates."""
         utilisation = self.contract.getUtilization()
         return Rates(utilisation, self.contract.getSupplyRate(utilisation), self.contract.getBorrowRate(utilisation))
 
     def totals(self) -> Totals:
-        """What is lent and borrowed, and the indexes."""
+        """Return lent and borrowed totals and the indexes."""
         basic = self.contract.totalsBasic()
         return Totals(
             supplied=self.contract.totalSupply(),
@@ -201,21 +201,21 @@ class CompoundV3:
 
     @property
     def reserves(self) -> int:
-        """Base tokens that belong to the market itself; negative where debts have gone bad."""
+        """Base tokens owned by the market itself; negative after bad debt."""
         return int(self.contract.getReserves())
 
     @property
     def target_reserves(self) -> int:
-        """The reserves at which it stops selling the collateral it has absorbed."""
+        """Reserves at which the market stops selling absorbed collateral."""
         return int(self.contract.targetReserves())
 
     def collateral_reserves(self, asset: AddressLike) -> int:
-        """Absorbed collateral that is for sale."""
+        """Return the absorbed collateral for sale."""
         return int(self.contract.getCollateralReserves(self.asset(asset).address))
 
     @property
     def pauses(self) -> Pauses:
-        """Which actions are stopped."""
+        """Paused actions."""
         comet = self.contract
         return Pauses(
             comet.isSupplyPaused(),
@@ -228,13 +228,13 @@ class CompoundV3:
     # -- accounts -----------------------------------------------------------------------------------------------------
 
     def account(self, address: AddressLike) -> CompoundV3Account:
-        """An account of this market, to act for and to look at."""
+        """Return an account of this market."""
         from mayavi.protocols.compound.account import CompoundV3Account
 
         return CompoundV3Account(self, address)
 
     def account_data(self, accounts: Accounts) -> AccountArrays:
-        """What many accounts hold and owe, and whether they can be absorbed, as arrays in the order of `accounts`."""
+        """Return balances, debts and liquidatability of many accounts as arrays, in the given order."""
         from mayavi.protocols.compound.account import account_arrays
 
         return account_arrays(self, accounts)
@@ -242,25 +242,27 @@ class CompoundV3:
     # -- liquidation --------------------------------------------------------------------------------------------------
 
     def absorb(self, accounts: Accounts, *, sender: AddressLike) -> Receipt:
-        """Let `sender` liquidate one account or several, all or none: the market takes over collateral and debt.
+        """Liquidate one account or several, all or none: the market takes over collateral and debt.
 
-        An account that is not `liquidatable` makes it revert with NotLiquidatable.
+        Reverts with NotLiquidatable if an account is not `liquidatable`.
         """
-        places = [address_on(self.fork, each) for each in several(accounts, "the accounts to absorb")]
+        places = [address_on(self.fork, each) for each in as_list(accounts, "the accounts to absorb")]
         if not places:
             raise ActionRefused("there is no account to absorb", "give one, or a list of them")
         absorber = address_on(self.fork, sender)
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             try:
                 receipt: Receipt = self.contract.absorb(absorber, places, sender=absorber)
             except CallReverted as error:
                 healthy = [self.fork.name(place) for place in places if not self.account(place).liquidatable]
-                hint = f"not liquidatable now: {', '.join(healthy)}" if text_of(error) == "NotLiquidatable" else None
-                raise told(error, hint) from None
+                hint = (
+                    f"not liquidatable now: {', '.join(healthy)}" if reason_text(error) == "NotLiquidatable" else None
+                )
+                raise with_context(error, hint) from None
         return receipt
 
     def quote_collateral(self, asset: AddressLike, base_amount: int) -> int:
-        """How much of absorbed `asset` the market gives for `base_amount`, whether or not it has so much."""
+        """Return how much absorbed `asset` the market would give for `base_amount`, in stock or not."""
         return int(self.contract.quoteCollateral(self.asset(asset).address, word(base_amount)))
 
     def buy_collateral(
@@ -272,9 +274,9 @@ class CompoundV3:
         sender: AddressLike,
         recipient: AddressLike | None = None,
     ) -> Purchase:
-        """Pay `base_amount` for absorbed `asset`, at least `min_amount` of it, which goes to `recipient` or `sender`.
+        """Buy at least `min_amount` of absorbed `asset` for `base_amount`, sent to `recipient` (default: `sender`).
 
-        Reverts with NotForSale while reserves are at their target, with InsufficientReserves where the market has less.
+        Reverts with NotForSale while reserves are at their target, with InsufficientReserves if the stock is too small.
         """
         found, buyer = self.asset(asset), address_on(self.fork, sender)
         if not word(base_amount):
@@ -290,22 +292,26 @@ class CompoundV3:
                 buy = self.contract.buyCollateral
                 receipt = buy(found.address, word(min_amount), base_amount, receiver, sender=buyer)
             except CallReverted as error:
-                raise self._selling(error, found, base_amount, min_amount) from None
+                raise self._explain_purchase(error, found, base_amount, min_amount) from None
         return Purchase(self.contract.events(receipt, "BuyCollateral")[0].args.collateralAmount, receipt)
 
-    def _selling(self, error: CallReverted, asset: CollateralAsset, base_amount: int, min_amount: int) -> CallReverted:
-        """Why collateral is not sold, with the figures that decide it."""
-        token, base, name, hint = Erc20(self.fork, asset.address), self.base, text_of(error), None
+    def _explain_purchase(
+        self, error: CallReverted, asset: CollateralAsset, base_amount: int, min_amount: int
+    ) -> CallReverted:
+        """Explain a failed purchase with the figures that decide it."""
+        token, base, name, hint = Erc20(self.fork, asset.address), self.base, reason_text(error), None
         if name == "NotForSale":
             hint = (
                 f"it sells only while its reserves, {base.text(self.reserves)}, are below their target,"
                 f" {base.text(self.target_reserves)}"
             )
         elif name in {"TooMuchSlippage", "InsufficientReserves"}:
-            given, there = self.quote_collateral(asset.address, base_amount), self.collateral_reserves(asset.address)
-            hint = f"it gives {token.text(given)} for that now, has {token.text(there)}"
+            offered, there = self.quote_collateral(asset.address, base_amount), self.collateral_reserves(asset.address)
+            hint = f"it gives {token.text(offered)} for that now, has {token.text(there)}"
             hint += f", and {token.text(min_amount)} were the least to take"
-        return told(error, hint, what=f"a purchase of {asset.symbol} for {base.text(base_amount)} from {self.symbol}")
+        return with_context(
+            error, hint, what=f"a purchase of {asset.symbol} for {base.text(base_amount)} from {self.symbol}"
+        )
 
     def _asset(self, info: Any) -> CollateralAsset:
         return CollateralAsset(
@@ -325,7 +331,7 @@ class CompoundV3:
 
 
 def markets_of(fork: Fork) -> list[str]:
-    """The markets that have a name on `fork`: `cUSDCv3` …"""
+    """Return the symbols of the labelled markets on `fork`: `cUSDCv3` …"""
     names = (label.removeprefix(PREFIX) for label in fork.labels if label.startswith(PREFIX))
     return [name for name in names if "." not in name]
 
@@ -347,8 +353,8 @@ def _known_markets(fork: Fork) -> str:
     return f"Compound markets here: {known}" if known else 'give the address of one: CompoundV3(fork, "0x…")'
 
 
-def _named(fork: Fork, name: AddressLike, candidates: dict[bytes, Any]) -> Any:
-    """The candidate of that symbol or address, if any: a token's own symbol counts where it has no label."""
+def _find_asset(fork: Fork, name: AddressLike, candidates: dict[bytes, Any]) -> Any:
+    """Return the candidate with that symbol or address, if any; unlabelled tokens go by their own symbol."""
     for candidate in candidates.values():
         if candidate.symbol == name:
             return candidate
@@ -358,5 +364,5 @@ def _named(fork: Fork, name: AddressLike, candidates: dict[bytes, Any]) -> Any:
     return found
 
 
-def _spelled(name: AddressLike) -> str:
+def _literal(name: AddressLike) -> str:
     return name if isinstance(name, str) else checksum(getattr(name, "address", name))

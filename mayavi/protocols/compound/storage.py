@@ -1,7 +1,6 @@
-"""Compound V3 read from its storage: what an account owes and has put up, worked out from the slots the market reads.
+"""Compound V3 debt and collateral inside a kernel program, computed from storage.
 
-A program that looks at an account calls no view: the market's four words and its arithmetic, which always rounds down,
-give the same integers.
+A program calls no views: four words of the market and its arithmetic, which always rounds down, give the same integers.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ _COLLATERAL_BITS = 128
 
 
 class Owed(NamedTuple):
-    """What an account owes at a time, and the rate at which that grows in a second."""
+    """Debt of an account, and its growth per second."""
 
     debt: Word
     rate_per_second_wad: Word
 
 
 class CompoundBooks:
-    """One account of a market with one collateral; `StateError` where the market keeps its books in another way."""
+    """One account of a market with one collateral. Raises `StateError` if the storage layout is not known."""
 
     def __init__(self, market: CompoundV3, account: bytes, collateral: bytes) -> None:
         comet, fork = market.contract, market.fork
@@ -44,7 +43,7 @@ class CompoundBooks:
         self._held = slot_behind(fork, comet.address, comet.userCollateral.encode(account, collateral))
         rates = fork.contract(comet.address, _RATES)
         self.kink_wad: int = rates.borrowKink()
-        """The utilisation above which the borrow rate rises steeply."""
+        """Utilisation above which the borrow rate rises steeply."""
         self._base: int = rates.borrowPerSecondInterestRateBase()
         self._slopes: tuple[int, int] = (
             rates.borrowPerSecondInterestRateSlopeLow(),
@@ -52,11 +51,11 @@ class CompoundBooks:
         )
 
     def collateral(self, program: Program) -> Word:
-        """What the account has put up."""
+        """Return the account's collateral."""
         return program.bits(program.load(*self._held), 0, _COLLATERAL_BITS)
 
     def owed(self, program: Program) -> Owed:
-        """What the account owes in the block the program has come to."""
+        """Return the account's debt in the program's current block."""
         indexes, totals = program.load(self._market, self._indexes), program.load(self._market, self._totals)
         supply_index = program.bits(indexes, 0, _INDEX_BITS)
         borrow_index = program.bits(indexes, _INDEX_BITS, _INDEX_BITS)
@@ -65,7 +64,7 @@ class CompoundBooks:
         rate = self._rate(program, program.multiply_divide(borrowed, WAD, supplied))
         elapsed = program.subtract(program.time()[1], program.bits(totals, 2 * _TOTAL_BITS, _TIME_BITS))
         growth = program.multiply_divide(borrow_index, program.multiply(rate, elapsed), WAD)
-        basic = program.load(*self._basic)  # its principal is signed: below zero it is owed
+        basic = program.load(*self._basic)  # the principal is signed: negative is debt
         owes = program.bits(basic, _TOTAL_BITS - 1, 1)
         principal = program.subtract(2**_TOTAL_BITS, program.bits(basic, 0, _TOTAL_BITS))
         debt = program.multiply_divide(principal, program.add(borrow_index, growth), INDEX_SCALE)
@@ -78,11 +77,11 @@ class CompoundBooks:
 
 
 def _market_slots(market: CompoundV3) -> tuple[int, int]:
-    """The slots of the indexes and of the totals: where the words are what `totalsBasic` tells."""
+    """Find the slots of indexes and totals by matching the result of `totalsBasic`."""
     comet, fork = market.contract, market.fork
-    told = comet.totalsBasic()
-    indexes = told.baseBorrowIndex << _INDEX_BITS | told.baseSupplyIndex
-    totals = told.lastAccrualTime << 2 * _TOTAL_BITS | told.totalBorrowBase << _TOTAL_BITS | told.totalSupplyBase
+    basic = comet.totalsBasic()
+    indexes = basic.baseBorrowIndex << _INDEX_BITS | basic.baseSupplyIndex
+    totals = basic.lastAccrualTime << 2 * _TOTAL_BITS | basic.totalBorrowBase << _TOTAL_BITS | basic.totalSupplyBase
     touched = dict(fork.touched(comet.address, comet.totalsBasic.encode())).get(comet.address, [])
     words = {slot: fork.storage(comet.address, slot) for slot in touched}
     found = (
@@ -91,7 +90,7 @@ def _market_slots(market: CompoundV3) -> tuple[int, int]:
     )
     if any(len(each) != 1 for each in found):
         raise StateError(
-            f"{market.symbol} keeps its books in a way that is not known here",
-            "take the replica, or a market whose words are packed as they were in 2022",
+            f"the storage layout of {market.symbol} is not known",
+            "use the replica, or a market with the storage layout of 2022",
         )
     return found[0][0], found[1][0]

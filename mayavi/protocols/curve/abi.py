@@ -1,4 +1,4 @@
-"""The interface of StableSwap pools, as far as the adapter uses it."""
+"""The part of the StableSwap ABI that the adapter uses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ COINS = ["coins(uint256 i) view returns (address)"]
 
 
 def pool_abi(n: int) -> list[str]:
-    """The functions of a pool of `n` coins."""
+    """Return the functions of a pool of `n` coins."""
     each = f"uint256[{n}]"
     return [
         *COINS,

@@ -1,12 +1,12 @@
-"""Curve: a StableSwap pool of two or more pegged coins, to trade on and to provide liquidity to.
+"""Curve StableSwap pool: exchanges and liquidity.
 
     pool = CurveStableSwap(fork, "Curve.3pool")
     pool.quote("DAI", "USDC", 1_000 * 10**18)
     pool.exchange("DAI", "USDC", 1_000 * 10**18, sender=alice).received
     pool.add_liquidity({"DAI": 10**21, "USDT": 10**9}, sender=alice).minted
 
-Coins are symbols, addresses or indexes of the pool; amounts count smallest units. Each action approves by itself what
-it needs and checks balances first. One that fails raises an `ExecutionError` and leaves everything as it was.
+Coins are symbols, addresses or indexes of the pool; amounts are in smallest units. Each action approves what it needs
+and checks balances first. An action that fails raises an `ExecutionError` and leaves the fork unchanged.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import word
 from mayavi.protocols.arguments import address_on
 from mayavi.protocols.curve.views import Amounts, Coin, StableSwapViews
-from mayavi.protocols.revert_context import told
-from mayavi.protocols.tokens import Erc20, spending, undone_on_failure
+from mayavi.protocols.revert_context import with_context
+from mayavi.protocols.tokens import Erc20, atomic, spending
 
 if TYPE_CHECKING:
     from mayavi.evm.receipt import Receipt
@@ -33,21 +33,21 @@ _MAX_A = 10**6
 
 
 class Exchanged(NamedTuple):
-    """What came of an exchange: what the buyer got of the other coin."""
+    """Result of an exchange: amount of the coin bought."""
 
     received: int
     receipt: Receipt
 
 
 class LiquidityAdded(NamedTuple):
-    """What came of a deposit: the LP tokens it gave."""
+    """Result of a deposit: LP tokens minted."""
 
     minted: int
     receipt: Receipt
 
 
 class LiquidityRemoved(NamedTuple):
-    """What came of a withdrawal: what was received of each coin, in the pool's order, and the LP tokens it cost."""
+    """Result of a withdrawal: amount received per coin, in the pool's order, and LP tokens burned."""
 
     received: tuple[int, ...]
     burned: int
@@ -55,29 +55,29 @@ class LiquidityRemoved(NamedTuple):
 
 
 class CurveStableSwap(StableSwapViews):
-    """A plain StableSwap pool: `pool` is a name of `fork.labels` such as `Curve.3pool`, or an address.
+    """Plain StableSwap pool, by a label such as `Curve.3pool` or an address.
 
-    The 2020 pools do not tell which token their shares are. It is taken from the label `<pool>.LP`, else from the pool
-    where it tells, else from `lp_token`.
+    The 2020 pools do not name their LP token. It is taken from the label `<pool>.LP`, else from the pool if it names
+    it, else from `lp_token`.
     """
 
-    # -- acting -------------------------------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------------------------------
 
     def exchange(self, coin_in: Coin, coin_out: Coin, dx: int, min_out: int = 0, *, sender: AddressLike) -> Exchanged:
-        """Sell `dx` of `coin_in` for `coin_out`; reverts where the pool would give less than `min_out`."""
+        """Sell `dx` of `coin_in` for `coin_out`; reverts if the pool would pay less than `min_out`."""
         i, j = self._pair(coin_in, coin_out)
         user, bought, least = address_on(self.fork, sender), self.coins[j], word(min_out)
-        dx = self._sold(i, dx)
+        dx = self._exchange_amount(i, dx)
         what = f"an exchange of {self.coins[i].text(dx)} for {bought.symbol}"
         with self._spending({i: dx}, user):
             limited, free = (i, j, dx, least), (i, j, dx, 0)
             moved, receipt = self._act(
-                what, "exchange", limited, free, user, [bought], lambda now: _least(bought, now[0], least)
+                what, "exchange", limited, free, user, [bought], lambda now: _slippage_hint(bought, now[0], least)
             )
         return Exchanged(moved[0], receipt)
 
     def add_liquidity(self, amounts: Amounts, min_mint: int = 0, *, sender: AddressLike) -> LiquidityAdded:
-        """Deposit `amounts` for at least `min_mint` LP tokens. What is out of proportion pays a fee."""
+        """Deposit `amounts` for at least `min_mint` LP tokens. Imbalanced deposits pay a fee."""
         wanted, user, least = self._amounts(amounts), address_on(self.fork, sender), word(min_mint)
         if not any(wanted):
             raise ActionRefused("a deposit of nothing gives no LP tokens", "give an amount above zero")
@@ -85,14 +85,20 @@ class CurveStableSwap(StableSwapViews):
         with self._spending(dict(enumerate(wanted)), user):
             limited, free = (wanted, least), (wanted, 0)
             moved, receipt = self._act(
-                "a deposit", "add_liquidity", limited, free, user, [shares], lambda now: _least(shares, now[0], least)
+                "a deposit",
+                "add_liquidity",
+                limited,
+                free,
+                user,
+                [shares],
+                lambda now: _slippage_hint(shares, now[0], least),
             )
         return LiquidityAdded(moved[0], receipt)
 
     def remove_liquidity(
         self, lp_amount: int | None = None, min_amounts: Amounts | None = None, *, sender: AddressLike
     ) -> LiquidityRemoved:
-        """Give `lp_amount`, or all there is, back for every coin in proportion, at no fee, even on a killed pool."""
+        """Burn `lp_amount` (default: all) for every coin in proportion. No fee; works on a killed pool."""
         user, least = address_on(self.fork, sender), self._amounts({} if min_amounts is None else min_amounts)
         shares = self._shares(lp_amount, user)
 
@@ -105,21 +111,21 @@ class CurveStableSwap(StableSwapViews):
     def remove_liquidity_one_coin(
         self, lp_amount: int | None, coin: Coin, min_out: int = 0, *, sender: AddressLike
     ) -> LiquidityRemoved:
-        """Give `lp_amount`, or with None all there is, back for one coin alone, of which at least `min_out`.
+        """Burn `lp_amount` (None: all) for at least `min_out` of one coin.
 
-        A fee on imbalance is paid.
+        Pays the fee on imbalance.
         """
         user, i, least = address_on(self.fork, sender), self.index(coin), word(min_out)
         shares = self._shares(lp_amount, user)
         limited, free = (shares, i, least), (shares, i, 0)
         return self._remove(
-            "remove_liquidity_one_coin", limited, free, user, lambda now: _least(self.coins[i], now[i], least)
+            "remove_liquidity_one_coin", limited, free, user, lambda now: _slippage_hint(self.coins[i], now[i], least)
         )
 
     def remove_liquidity_imbalance(
         self, amounts: Amounts, max_burn: int | None = None, *, sender: AddressLike
     ) -> LiquidityRemoved:
-        """Take exactly `amounts` for at most `max_burn` LP tokens, by default all that `sender` has."""
+        """Withdraw exactly `amounts` for at most `max_burn` LP tokens (default: all of the sender's)."""
         user, wanted = address_on(self.fork, sender), self._amounts(amounts)
         if not any(wanted):
             raise ActionRefused("a withdrawal of nothing moves nothing", "give an amount above zero")
@@ -128,7 +134,7 @@ class CurveStableSwap(StableSwapViews):
                 raise InsufficientBalance(
                     f"{self.name} has {coin.text(held)}, but {coin.text(amount)} are wanted", "take less of it"
                 )
-        with suppress(CallReverted):  # nobody can tell what taking all there is would cost
+        with suppress(CallReverted):  # the cost of withdrawing everything has no quote
             self.lp_token.require(user, self.quote_remove(wanted))
         most = self.lp_token.balance_of(user) if max_burn is None else word(max_burn)
 
@@ -139,9 +145,9 @@ class CurveStableSwap(StableSwapViews):
         return self._remove("remove_liquidity_imbalance", (wanted, most), (wanted, _EVERYTHING), user, hint)
 
     def ramp_a(self, future_a: int, future_time: int, *, sender: AddressLike | None = None) -> Receipt:
-        """Let A move to `future_a` until `future_time` (seconds since 1970), as the owner or as `sender`.
+        """Ramp A to `future_a` until the Unix time `future_time`, as the owner or as `sender`.
 
-        The pool asks for a day or more, since the last ramp and until the end of this one, and a factor of ten at most.
+        The pool requires at least a day since the last ramp and until the end of this one, and at most a factor of ten.
         """
         target, end = word(future_a, "A"), word(future_time, "time")
         a, now, began = self.a, self.fork.timestamp, self.ramp.initial_time
@@ -154,10 +160,10 @@ class CurveStableSwap(StableSwapViews):
         return self._administer("ramp_A", (target, end), sender, [hint for kept, hint in rules if not kept])
 
     def stop_ramp_a(self, *, sender: AddressLike | None = None) -> Receipt:
-        """Let A stay where it is now, as the owner or as `sender`."""
+        """Stop the ramp of A, as the owner or as `sender`."""
         return self._administer("stop_ramp_A", (), sender, [])
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     def _shares(self, lp_amount: int | None, user: bytes) -> int:
         held = self.lp_token.balance_of(user)
@@ -176,7 +182,7 @@ class CurveStableSwap(StableSwapViews):
             for i, amount in amounts.items():
                 if amount:
                     stack.enter_context(spending(self.fork, self.coins[i].address, self.address, amount, sender))
-            stack.enter_context(undone_on_failure(self.fork))
+            stack.enter_context(atomic(self.fork))
             yield
 
     def _remove(
@@ -187,7 +193,7 @@ class CurveStableSwap(StableSwapViews):
         user: bytes,
         hint: Callable[[list[int]], str],
     ) -> LiquidityRemoved:
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             measured = [*self.coins, self.lp_token]
             moved, receipt = self._act("a withdrawal", function, limited, free, user, measured, hint)
             return LiquidityRemoved(tuple(moved[:-1]), -moved[-1], receipt)
@@ -202,7 +208,7 @@ class CurveStableSwap(StableSwapViews):
         measured: Sequence[Erc20],
         hint: Callable[[list[int]], str],
     ) -> tuple[list[int], Receipt]:
-        """Send `function` and say what it moved of `measured`; where its limits do not hold, what it would move."""
+        """Send `function` and return the changes of `measured`; on a limit error, hint at the possible ones."""
 
         def moved(arguments: tuple[object, ...]) -> tuple[list[int], Receipt]:
             before = [token.balance_of(user) for token in measured]
@@ -215,7 +221,7 @@ class CurveStableSwap(StableSwapViews):
             now = None
             with suppress(ExecutionError), self.fork.snapshot():
                 now = moved(free)[0]
-            raise told(error, None if now is None else hint(now), what=f"{what} on {self.name}") from None
+            raise with_context(error, None if now is None else hint(now), what=f"{what} on {self.name}") from None
 
     def _administer(
         self, function: str, arguments: tuple[int, ...], sender: AddressLike | None, hints: list[str]
@@ -224,13 +230,13 @@ class CurveStableSwap(StableSwapViews):
         user = owner if sender is None else address_on(self.fork, sender)
         if user != owner:
             hints = [f"only the owner, {self.fork.name(owner)}, may", *hints]
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             try:
                 receipt: Receipt = self.contract[function](*arguments, sender=user)
             except CallReverted as error:
-                raise told(error, "; ".join(hints), what=f"{function} of {self.name}") from None
+                raise with_context(error, "; ".join(hints), what=f"{function} of {self.name}") from None
             return receipt
 
 
-def _least(token: Erc20, now: int, least: int) -> str:
+def _slippage_hint(token: Erc20, now: int, least: int) -> str:
     return f"it gives {token.text(now)} now, and {token.text(least)} were the least to take"

@@ -1,4 +1,4 @@
-"""What a StableSwap pool of Curve is, what it holds, and what it would give."""
+"""Read-only side of a Curve StableSwap pool: coins, balances, parameters and quotes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from mayavi.errors import (
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import word
 from mayavi.evm.units import from_units
-from mayavi.protocols.arguments import address_on, chain_name, require_contract, require_fork
+from mayavi.protocols.arguments import address_on, amount_list, chain_name, require_contract, require_fork
 from mayavi.protocols.curve.abi import COINS, pool_abi
-from mayavi.protocols.revert_context import told
+from mayavi.protocols.revert_context import with_context
 from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
@@ -30,23 +30,22 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
 Coin = int | AddressLike
-"""A coin of a pool: its index there, its symbol or its address."""
+"""Coin of a pool: its index, symbol or address."""
 Amounts = Mapping[str, int] | Sequence[int]
-"""Amounts of a pool's coins: by symbol, those left out being zero, or one for each coin in the pool's order."""
+"""Amounts of a pool's coins: by symbol, missing ones being zero, or one per coin in the pool's order."""
 
 MAX_COINS = 8
 _FEE_DECIMALS = 10
 _WAD_DECIMALS = 18
 _EXACT = Context(prec=60)
-_IMPACT_STEP = Decimal("1e-18")  # more digits than that mean nothing to anybody
+_IMPACT_STEP = Decimal("1e-18")  # further digits are noise
 _PREFIX = "Curve."
 
 
 class Ramp(NamedTuple):
-    """How A moves: in a straight line from one value and time to the other, then it stays.
+    """Linear ramp of A between two values and times; afterwards A stays.
 
-    Times are seconds since 1970. Pools that keep A with more digits (those since 2021 have two more) give the two
-    values with these.
+    Times are Unix times. Pools that store A with extra digits (two since 2021) report both values with them.
     """
 
     initial_a: int
@@ -56,7 +55,7 @@ class Ramp(NamedTuple):
 
 
 class StableSwapViews:
-    """What a StableSwap pool is, holds and would give; `CurveStableSwap` has all of it and acts."""
+    """Read-only StableSwap pool; `CurveStableSwap` adds the actions."""
 
     def __init__(self, fork: Fork, pool: AddressLike = "Curve.3pool", *, lp_token: AddressLike | None = None) -> None:
         require_fork(fork, "CurveStableSwap")
@@ -65,11 +64,11 @@ class StableSwapViews:
         self._given_lp_token = None if lp_token is None else address_on(fork, lp_token)
         require_contract(fork, self.address, "StableSwap pool", lambda: self.coins)
 
-    # -- what it is ---------------------------------------------------------------------------------------------------
+    # -- contracts and assets -----------------------------------------------------------------------------------------
 
     @cached_property
     def coins(self) -> tuple[Erc20, ...]:
-        """The coins, in the pool's order."""
+        """Coins, in the pool's order."""
         contract = self.fork.contract(self.address, COINS)
         found: list[Erc20] = []
         for i in range(MAX_COINS):
@@ -86,17 +85,17 @@ class StableSwapViews:
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """The coins' symbols, in the pool's order."""
+        """Symbols of the coins, in the pool's order."""
         return tuple(coin.symbol for coin in self.coins)
 
     @cached_property
     def contract(self) -> Contract:
-        """The pool itself."""
+        """Pool contract."""
         return self.fork.contract(self.address, pool_abi(len(self.coins)))
 
     @cached_property
     def lp_token(self) -> Erc20:
-        """The token of the pool's shares."""
+        """LP token of the pool."""
         if self._given_lp_token is not None:
             return Erc20(self.fork, self._given_lp_token)
         if f"{self.name}.LP" in self.fork.labels:
@@ -105,17 +104,17 @@ class StableSwapViews:
             return Erc20(self.fork, self.contract.lp_token())
         except ExecutionError:
             raise UsageError(
-                f"{self.name} does not tell which token its shares are",
+                f"{self.name} does not name its LP token",
                 "give it: CurveStableSwap(fork, pool, lp_token=…)",
             ) from None
 
     @property
     def name(self) -> str:
-        """Its name in `fork.labels`, else its address."""
+        """Label of the pool, else its address."""
         return self.fork.name(self.address)
 
     def index(self, coin: Coin) -> int:
-        """The number a coin has in this pool; `UnknownName` with the nearest where it is none of it."""
+        """Return the index of a coin; raise `UnknownName` with the nearest names if the pool has no such coin."""
         if isinstance(coin, int):
             if 0 <= coin < len(self.coins):
                 return coin
@@ -130,104 +129,104 @@ class StableSwapViews:
             coin = self.fork.name(place)
         raise UnknownName.of(f"coin of {self.name}", coin, self.symbols, f"it has {', '.join(self.symbols)}")
 
-    # -- what it holds ------------------------------------------------------------------------------------------------
+    # -- balances and parameters --------------------------------------------------------------------------------------
 
     @property
     def balances(self) -> tuple[int, ...]:
-        """What belongs to the shares, coin by coin."""
+        """Balances that belong to the LP tokens, per coin."""
         return tuple(self.contract.balances(i) for i in range(len(self.coins)))
 
     @property
     def admin_balances(self) -> tuple[int, ...]:
-        """What the pool holds beyond that: fees that the administrator has not collected yet."""
+        """Uncollected admin fees, per coin."""
         return tuple(self.contract.admin_balances(i) for i in range(len(self.coins)))
 
     @property
     def lp_supply(self) -> int:
-        """All shares there are, with 18 decimals."""
+        """Supply of LP tokens, with 18 decimals."""
         return self.lp_token.total_supply
 
     @property
     def a(self) -> int:
-        """The amplification at this moment: the higher, the flatter the price around balance."""
+        """Current amplification: the higher, the flatter the price around balance."""
         amplification: int = self.contract.A()
         return amplification
 
     @property
     def ramp(self) -> Ramp:
-        """Where A comes from and where it goes."""
+        """Ramp of A."""
         pool = self.contract
         return Ramp(pool.initial_A(), pool.future_A(), pool.initial_A_time(), pool.future_A_time())
 
     @property
     def fee_e10(self) -> int:
-        """What an exchange costs, in units of 1e-10 of what is bought."""
+        """Exchange fee in units of 1e-10 of the amount bought."""
         fee: int = self.contract.fee()
         return fee
 
     @property
     def fee(self) -> Decimal:
-        """The same as a fraction: 0.0001 is 0.01 %."""
+        """Exchange fee as a fraction: 0.0001 is 0.01 %."""
         return from_units(self.fee_e10, _FEE_DECIMALS)
 
     @property
     def admin_fee_e10(self) -> int:
-        """The administrator's part of fees, in units of 1e-10."""
+        """Admin share of the fees, in units of 1e-10."""
         fee: int = self.contract.admin_fee()
         return fee
 
     @property
     def virtual_price_wad(self) -> int:
-        """What a share is worth while all coins are at par, with 18 decimals. Only fees and donations raise it."""
+        """Value of an LP token with all coins at par, with 18 decimals. Only fees and donations raise it."""
         price: int = self.contract.get_virtual_price()
         return price
 
     @property
     def virtual_price(self) -> Decimal:
-        """The same for people."""
+        """`virtual_price_wad` as a decimal."""
         return from_units(self.virtual_price_wad, _WAD_DECIMALS)
 
     @property
     def owner(self) -> bytes:
-        """Who may change A and the fees."""
+        """Account that may change A and the fees."""
         owner: bytes = self.contract.owner()
         return owner
 
     # -- quotes -------------------------------------------------------------------------------------------------------
 
     def quote(self, coin_in: Coin, coin_out: Coin, dx: int) -> int:
-        """What the pool says `dx` of `coin_in` would buy, fee included.
+        """Return the pool's quote for selling `dx` of `coin_in`, fee included.
 
         The pool rounds a quote after the fee and an exchange before it, so `exchange` may give one smallest unit less
-        of a coin with fewer than 18 decimals. A fee that a coin takes on transfers is not in it.
+        of a coin with fewer than 18 decimals. Transfer fees of a coin are not included.
         """
         i, j = self._pair(coin_in, coin_out)
-        dx = self._sold(i, dx)
+        dx = self._exchange_amount(i, dx)
         try:
             dy: int = self.contract.get_dy(i, j, dx)
         except CallReverted as error:
-            raise self._no_quote(error, i, j, dx) from None
+            raise self._explain_quote(error, i, j, dx) from None
         return dy
 
     def quote_many(self, coin_in: Coin, coin_out: Coin, amounts: Iterable[int]) -> list[int]:
-        """`quote` for each of `amounts`, all on the pool as it stands, in one kernel call."""
+        """Quote each of `amounts` on the current state, in one kernel call."""
         i, j = self._pair(coin_in, coin_out)
-        sold = [self._sold(i, dx) for dx in _listed(amounts)]
+        sold = [self._exchange_amount(i, dx) for dx in amount_list(amounts)]
         outputs = self.fork.call_many(self.address, [self.contract.get_dy.encode(i, j, dx) for dx in sold], check=False)
-        # One that failed fails again on its own, and says why.
+        # Repeat a failed quote alone: it raises the detailed error.
         return [
             self.quote(i, j, dx) if output is None else int.from_bytes(output)
             for dx, output in zip(sold, outputs, strict=True)
         ]
 
     def price_impact(self, coin_in: Coin, coin_out: Coin, dx: int) -> Decimal:
-        """How much worse the price of `dx` is than that of a millionth of the pool, as a fraction with 18 decimals.
+        """Return how much worse the price of `dx` is than that of a millionth of the pool, as a fraction.
 
-        Fees cancel out.
+        Has 18 decimals. Fees cancel out.
         """
         i, j = self._pair(coin_in, coin_out)
         small: int = max(10 ** self.coins[i].decimals, self.contract.balances(i) // 10**6)
-        dx = self._sold(i, dx)
+        dx = self._exchange_amount(i, dx)
         if dx <= small:
             return Decimal(0)
         at_small, at_dx = self.quote_many(i, j, [small, dx])
@@ -238,26 +237,28 @@ class StableSwapViews:
             return impact.quantize(_IMPACT_STEP)
 
     def quote_add(self, amounts: Amounts) -> int:
-        """The LP tokens a deposit would give **without** the fee on imbalance: an upper bound of `minted`."""
+        """Return the LP tokens of a deposit **without** the fee on imbalance: an upper bound of `minted`."""
         shares: int = self.contract.calc_token_amount(self._amounts(amounts), True)
         return shares
 
     def quote_remove(self, amounts: Amounts) -> int:
-        """The LP tokens that taking exactly `amounts` would cost **without** fees: a lower bound of `burned`."""
+        """Return the LP tokens for taking exactly `amounts` **without** fees: a lower bound of `burned`."""
         shares: int = self.contract.calc_token_amount(self._amounts(amounts), False)
         return shares
 
     def quote_remove_one(self, lp_amount: int, coin: Coin) -> int:
-        """What `remove_liquidity_one_coin` would give, fees included: exact, but for a coin's own transfer fee."""
+        """Return the result of `remove_liquidity_one_coin`, fees included: exact but for a coin's transfer fee."""
         i, shares = self.index(coin), word(lp_amount)
         try:
             dy: int = self.contract.calc_withdraw_one_coin(shares, i)
         except CallReverted as error:
             hint = f"there are {self.lp_token.text(self.lp_supply)} in all"
-            raise told(error, hint, what=f"a quote of {self.lp_token.text(shares)} for {self.symbols[i]}") from None
+            raise with_context(
+                error, hint, what=f"a quote of {self.lp_token.text(shares)} for {self.symbols[i]}"
+            ) from None
         return dy
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     def _pair(self, coin_in: Coin, coin_out: Coin) -> tuple[int, int]:
         i, j = self.index(coin_in), self.index(coin_out)
@@ -279,7 +280,7 @@ class StableSwapViews:
             raise BadArgument(f"{len(numbers)} amounts for the {len(self.coins)} coins of {self.name}", each)
         return numbers
 
-    def _sold(self, i: int, dx: int) -> int:
+    def _exchange_amount(self, i: int, dx: int) -> int:
         amount = word(dx)
         if not amount:
             raise ActionRefused(f"an exchange of 0 {self.symbols[i]} moves nothing", "give an amount above zero")
@@ -288,16 +289,16 @@ class StableSwapViews:
     def _text(self, amounts: Iterable[int]) -> str:
         return ", ".join(coin.text(amount) for coin, amount in zip(self.coins, amounts, strict=True))
 
-    def _no_quote(self, error: CallReverted, i: int, j: int, dx: int) -> CallReverted:
+    def _explain_quote(self, error: CallReverted, i: int, j: int, dx: int) -> CallReverted:
         what = f"a quote of {self.coins[i].text(dx)} for {self.symbols[j]} on {self.name}"
-        return told(error, f"it holds {self._text(self.balances)}; ask for less", what=what)
+        return with_context(error, f"it holds {self._text(self.balances)}; ask for less", what=what)
 
     def __repr__(self) -> str:
         return f"<StableSwap pool {self.name}: {', '.join(self.symbols)}>"
 
 
 def pools_of(fork: Fork) -> list[str]:
-    """The pools that have a name on `fork`: `Curve.3pool` …"""
+    """Return the labelled pools on `fork`: `Curve.3pool` …"""
     return [label for label in fork.labels if label.startswith(_PREFIX) and "." not in label.removeprefix(_PREFIX)]
 
 
@@ -312,9 +313,3 @@ def _pool_address(fork: Fork, pool: AddressLike) -> bytes:
         hint = 'give the address of one: CurveStableSwap(fork, "0x…", lp_token="0x…")'
         raise UnknownName(f"no Curve pool is known on {chain_name(fork)}", hint)
     raise UnknownName.of("Curve pool", pool, known, f"Curve pools here: {', '.join(known)}")
-
-
-def _listed(amounts: object) -> list[int]:
-    if not isinstance(amounts, Iterable) or isinstance(amounts, str | bytes):
-        raise BadArgument(f"{amounts!r} are not several amounts", "give a list, or ask for one quote")
-    return list(amounts)

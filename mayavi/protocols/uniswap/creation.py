@@ -1,4 +1,4 @@
-"""New pools of Uniswap V3: created through the position manager, at a price."""
+"""Create Uniswap V3 pools through the position manager."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _EXACT = Context(prec=60)
 def create_pool(
     fork: Fork, token: AddressLike, other: AddressLike, fee: int, price: Amount, *, sender: AddressLike | None = None
 ) -> UniswapV3Pool:
-    """A pool in which one whole `token` costs `price` whole `other`. It has no liquidity yet.
+    """Create a pool without liquidity in which one whole `token` costs `price` whole `other`.
 
-    It becomes a name of `fork.labels`: `UniswapV3.NOVA/USDC.3000`. A pool that exists already is an `ActionRefused`.
+    Adds the label `UniswapV3.NOVA/USDC.3000`. Raises `ActionRefused` if the pool exists.
     """
     first, second = Erc20(fork, token), Erc20(fork, other)
     factory = fork.contract("UniswapV3.Factory", _FACTORY)
     if not factory.feeAmountTickSpacing(fee):
-        raise BadArgument(f"no pool has a fee of {fee} millionths", "100, 500, 3000 and 10000 are those there are")
+        raise BadArgument(f"no pool has a fee of {fee} millionths", "use 100, 500, 3000 or 10000")
     if first.address == second.address:
         raise BadArgument(f"a pool of {first.symbol} and itself trades nothing")
     name = f"{first.symbol}/{second.symbol}.{fee}"
@@ -51,11 +51,11 @@ def create_pool(
 
 
 def sqrt_price_x96_of(token: Erc20, other: Erc20, price: Amount) -> int:
-    """The square root price at which one whole `token` costs `price` whole `other`, rounded down."""
+    """Return the square root price at which one whole `token` costs `price` whole `other`, rounded down."""
     with localcontext(_EXACT):
         wanted = Decimal(price)
         if not (wanted.is_finite() and wanted > 0):
             raise BadArgument(f"a pool cannot begin at a price of {price}", "prices are above zero")
-        raw = wanted.scaleb(other.decimals - token.decimals)  # smallest units of `other` for one of `token`
+        raw = wanted.scaleb(other.decimals - token.decimals)  # in smallest units
         raw = raw if token.address < other.address else 1 / raw
         return int((raw.sqrt() * 2**96).to_integral_value(ROUND_FLOOR))

@@ -1,4 +1,4 @@
-"""Paying liquidity into a pool of Uniswap V3: how much of which token a range takes, and leave to take just that."""
+"""Add liquidity to a Uniswap V3 pool with approvals of exactly what it takes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from mayavi.errors import ActionRefused, BadArgument, CallReverted
 from mayavi.evm.abi.interface import Function
 from mayavi.evm.arguments import word
-from mayavi.protocols.revert_context import text_of
+from mayavi.protocols.revert_context import reason_text
 from mayavi.protocols.tokens import spending
 from mayavi.protocols.uniswap.pool import UniswapV3Pool
-from mayavi.protocols.uniswap.reverts import explained
+from mayavi.protocols.uniswap.reverts import explain
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import BoundFunction
     from mayavi.evm.receipt import CallFrame, Receipt
 
 Amounts = Mapping[str | bytes, int] | Sequence[int]
-"""Amounts by token, one that is not named counting as zero: `{"WETH": 10**18, "USDC": 2_500 * 10**6}`. Or a pair: of
-token0 and of token1, in the order of the pool."""
+"""Amounts by token, missing ones being zero: `{"WETH": 10**18, "USDC": 2_500 * 10**6}`; or a pair of token0 and token1.
+"""
 
 _PAYMENT = Function.parse("uniswapV3MintCallback(uint256 amount0Owed, uint256 amount1Owed, bytes data)")
 
@@ -40,10 +40,10 @@ def pay(
     least: Pair,
     payer: bytes,
 ) -> Receipt:
-    """Send `action` with leave to take exactly what it will: a range rarely uses up both of the amounts offered."""
+    """Send `action` with approvals of exactly what it takes: a range rarely uses both amounts up."""
     fork, manager = pool.fork, action.contract.address
     owed = _owed(fork.trace(manager, action.encode(params), payer), pool)
-    if not any(owed) and (refusal := _nothing_comes_of(pool, ticks, most)):
+    if not any(owed) and (refusal := _no_liquidity(pool, ticks, most)):
         raise refusal
     with (
         spending(fork, pool.token0.address, manager, owed.amount0, payer),
@@ -53,17 +53,17 @@ def pay(
             receipt: Receipt = action(params, sender=payer)
         except CallReverted as error:
             hint = None
-            if not any(owed) and not text_of(error):
+            if not any(owed) and not reason_text(error):
                 few = max(most) < 2**128
                 hint = "so little adds no liquidity; give more" if few else "no pool can count so much; give less"
-            if text_of(error) == "Price slippage check":
+            if reason_text(error) == "Price slippage check":
                 hint = f"it takes {text(pool, owed)} now, and {text(pool, least)} were the least to give"
-            raise explained(error, f"adding {text(pool, most)} to {pool!r}", hint) from None
+            raise explain(error, f"adding {text(pool, most)} to {pool!r}", hint) from None
     return receipt
 
 
 def _owed(frame: CallFrame, pool: UniswapV3Pool) -> Pair:
-    """What the pool asks the manager to pay, whether or not it could; nothing where it does not come to that."""
+    """Return the payment that the pool asked of the manager; zero if the call did not get that far."""
     for each in frame.walk():
         if each.sender == pool.address and each.input[:4] == _PAYMENT.selector:
             return Pair(*_PAYMENT.decode_input(each.input)[:2])
@@ -71,11 +71,11 @@ def _owed(frame: CallFrame, pool: UniswapV3Pool) -> Pair:
 
 
 def amounts_of(pool: UniswapV3Pool, amounts: object) -> Pair:
-    """Amounts of token0 and token1; a token of neither is an `UnknownName`."""
+    """Return amounts of token0 and token1; raise `UnknownName` for any other token."""
     if isinstance(amounts, Mapping):
         of = {pool.token0.address: 0, pool.token1.address: 0}
         for token, amount in amounts.items():
-            traded = pool.other(token).address  # refuses a token that is not the pool's
+            traded = pool.other(token).address  # raises for a token that is not the pool's
             own = pool.token0 if traded == pool.token1.address else pool.token1
             of[own.address] = word(amount)
         return Pair(of[pool.token0.address], of[pool.token1.address])
@@ -91,14 +91,14 @@ def amounts_of(pool: UniswapV3Pool, amounts: object) -> Pair:
     return Pair(*(word(amount) for amount in pair))
 
 
-def refuse_nothing(amounts: Pair) -> None:
+def require_some(amounts: Pair) -> None:
     """Raise `ActionRefused` where both amounts are zero."""
     if not any(amounts):
         raise ActionRefused("a position of nothing adds no liquidity", "give an amount above zero")
 
 
-def _nothing_comes_of(pool: UniswapV3Pool, ticks: tuple[int, int], most: Pair) -> ActionRefused | None:
-    """The refusal of amounts that add no liquidity, since the range needs a token of which there is none."""
+def _no_liquidity(pool: UniswapV3Pool, ticks: tuple[int, int], most: Pair) -> ActionRefused | None:
+    """Return the refusal for amounts that add no liquidity, because the range needs a token not offered."""
     tick, (lower, upper) = pool.tick, ticks
     where = f"the range from tick {lower} to {upper}"
     if lower <= tick < upper and not all(most):
@@ -117,5 +117,5 @@ def _nothing_comes_of(pool: UniswapV3Pool, ticks: tuple[int, int], most: Pair) -
 
 
 def text(pool: UniswapV3Pool, amounts: Pair) -> str:
-    """Both amounts for people."""
+    """Format both amounts with their symbols."""
     return f"{pool.token0.text(amounts.amount0)} and {pool.token1.text(amounts.amount1)}"

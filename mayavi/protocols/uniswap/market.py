@@ -1,4 +1,4 @@
-"""Uniswap V3: pools, quotes, swaps and positions."""
+"""Uniswap V3 pools, quotes, swaps and positions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from mayavi.errors import ActionRefused, BadArgument, BadInteger, CallReverted, 
 from mayavi.evm.abi.interface import Event
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.arguments import word
-from mayavi.protocols.arguments import address_on, chain_name, require_fork
-from mayavi.protocols.revert_context import text_of
+from mayavi.protocols.arguments import address_on, amount_list, chain_name, require_fork
+from mayavi.protocols.revert_context import reason_text
 from mayavi.protocols.tokens import Erc20, spending
 from mayavi.protocols.uniswap.liquidity import Amounts
 from mayavi.protocols.uniswap.pool import LiquidityRange, Tick, UniswapV3Pool
 from mayavi.protocols.uniswap.position import Minted, UniswapV3Position, mint
-from mayavi.protocols.uniswap.reverts import explained
+from mayavi.protocols.uniswap.reverts import explain
 from mayavi.protocols.uniswap.route import Route, RouteLike
 from mayavi.protocols.uniswap.router import Router
 
@@ -41,8 +41,8 @@ _SWAP = Event.parse(
     " uint128 liquidity, int24 tick)"
 )
 _NEEDED = ("UniswapV3.Factory", "UniswapV3.QuoterV2")
-_LARGEST = 2**255 - 1  # pools count amounts with a sign
-_TIERS = (100, 200, 300, 400, 500, 3000, 10_000)  # those between 100 and 500 are Base's
+_LARGEST = 2**255 - 1  # pool amounts are signed
+_TIERS = (100, 200, 300, 400, 500, 3000, 10_000)  # those between 100 and 500 exist on Base
 
 
 PoolLike = UniswapV3Pool | AddressLike | Sequence[AddressLike | int]
@@ -50,9 +50,9 @@ PoolLike = UniswapV3Pool | AddressLike | Sequence[AddressLike | int]
 
 
 class Quote(NamedTuple):
-    """What a swap would do now. Prices and crossings have an entry for each pool, in the order of the route.
+    """Result a swap would have now. Prices and crossings have one entry per pool of the route.
 
-    Where a pool runs out of liquidity, less than `amount_in` is spent; `Swap.amount_in` tells how much was.
+    If a pool runs out of liquidity, less than `amount_in` is spent; `Swap.amount_in` is the actual amount.
     """
 
     amount_in: int
@@ -63,7 +63,7 @@ class Quote(NamedTuple):
 
 
 class Swap(NamedTuple):
-    """What a swap did: the amounts that moved, and its receipt."""
+    """Result of a swap: amounts moved, and the receipt."""
 
     amount_in: int
     amount_out: int
@@ -71,11 +71,11 @@ class Swap(NamedTuple):
 
 
 class UniswapV3:
-    """Uniswap V3 on the chain that `fork` stands on. Tokens are names of `fork.labels` or addresses.
+    """Uniswap V3 on the fork's chain. Tokens are labels of the fork or addresses.
 
-    A route is `("WETH", "USDC", 500)`, or tokens and fees in turn: `("WBTC", 3000, "WETH", 500, "USDC")`; fees count
-    millionths. Amounts are integers in the token's smallest unit. Swaps approve what they need and no more; one that
-    fails leaves everything as it was. The native coin is traded as its wrapped token.
+    A route is `("WETH", "USDC", 500)`, or tokens and fees in turn: `("WBTC", 3000, "WETH", 500, "USDC")`; fees are in
+    millionths. Amounts are integers in the token's smallest unit. Swaps approve exactly what they need; one that fails
+    leaves the fork unchanged. The native coin trades as its wrapped token.
 
         uni = UniswapV3(fork)
         quote = uni.quote_exact_input(("WETH", "USDC", 500), 10**18)
@@ -85,7 +85,7 @@ class UniswapV3:
     def __init__(self, fork: Fork) -> None:
         require_fork(fork, "UniswapV3")
         for label in _NEEDED:
-            if label not in fork.labels or not _stands(fork, label):
+            if label not in fork.labels or not _has_code(fork, label):
                 raise UnknownName(
                     f"no Uniswap V3 is known on this fork of {chain_name(fork)}: {label} is not there",
                     f'name its contracts: fork.labels["{label}"] = "0x…"',
@@ -97,7 +97,7 @@ class UniswapV3:
     # -- pools --------------------------------------------------------------------------------------------------------
 
     def pool(self, token: AddressLike, other: AddressLike, fee: int) -> UniswapV3Pool:
-        """The pool of two tokens, in either order, with a fee in millionths; `UnknownName` with those there are."""
+        """Return the pool of two tokens, in either order, by its fee; `UnknownName` lists those that exist."""
         route = Route.of(self.fork, (token, other, fee))
         address = self._pool_address(*route.hops[0])
         if address is None:
@@ -105,7 +105,7 @@ class UniswapV3:
         return UniswapV3Pool(self.fork, address)
 
     def pools(self, token: AddressLike, other: AddressLike) -> list[UniswapV3Pool]:
-        """All pools of two tokens, by rising fee."""
+        """Return all pools of two tokens, by rising fee."""
         pair = address_on(self.fork, token), address_on(self.fork, other)
         addresses = (self._pool_address(*pair, fee) for fee in self._fees())
         return [UniswapV3Pool(self.fork, address) for address in addresses if address is not None]
@@ -113,24 +113,26 @@ class UniswapV3:
     # -- quotes -------------------------------------------------------------------------------------------------------
 
     def quote_exact_input(self, route: RouteLike, amount_in: int, *, sqrt_price_limit_x96: int = 0) -> Quote:
-        """What `amount_in` of the route's first token buys. A price limit is for a single pool."""
+        """Quote the output for `amount_in` of the route's first token. A price limit needs a single-pool route."""
         return self.quote_exact_inputs(route, [amount_in], sqrt_price_limit_x96=sqrt_price_limit_x96)[0]
 
     def quote_exact_output(self, route: RouteLike, amount_out: int, *, sqrt_price_limit_x96: int = 0) -> Quote:
-        """What `amount_out` of the route's last token costs. A price limit is for a single pool."""
+        """Quote the cost of `amount_out` of the route's last token. A price limit needs a single-pool route."""
         return self.quote_exact_outputs(route, [amount_out], sqrt_price_limit_x96=sqrt_price_limit_x96)[0]
 
     def quote_exact_inputs(
         self, route: RouteLike, amounts_in: Iterable[int], *, sqrt_price_limit_x96: int = 0
     ) -> list[Quote]:
-        """`quote_exact_input` for many amounts at once, each as if it were the only one."""
-        return self._quotes(Route.of(self.fork, route), _listed(amounts_in), sqrt_price_limit_x96, exact_input=True)
+        """Quote many input amounts, each on the current state."""
+        return self._quotes(Route.of(self.fork, route), amount_list(amounts_in), sqrt_price_limit_x96, exact_input=True)
 
     def quote_exact_outputs(
         self, route: RouteLike, amounts_out: Iterable[int], *, sqrt_price_limit_x96: int = 0
     ) -> list[Quote]:
-        """`quote_exact_output` for many amounts at once, each as if it were the only one."""
-        return self._quotes(Route.of(self.fork, route), _listed(amounts_out), sqrt_price_limit_x96, exact_input=False)
+        """Quote many output amounts, each on the current state."""
+        return self._quotes(
+            Route.of(self.fork, route), amount_list(amounts_out), sqrt_price_limit_x96, exact_input=False
+        )
 
     # -- swaps --------------------------------------------------------------------------------------------------------
 
@@ -147,7 +149,7 @@ class UniswapV3:
     ) -> Swap:
         """Sell `amount_in` of the route's first token for at least `min_amount_out` of its last.
 
-        `recipient` is the sender where none is given, `deadline` (seconds since 1970) this block.
+        `recipient` defaults to the sender, `deadline` (a Unix time) to this block.
         """
         way = Route.of(self.fork, route)
         self._check(way, [amount_in], sqrt_price_limit_x96, exact_input=True)
@@ -167,7 +169,7 @@ class UniswapV3:
     ) -> Swap:
         """Buy `amount_out` of the route's last token for at most `max_amount_in` of its first (default: as quoted).
 
-        `recipient` is the sender where none is given, `deadline` (seconds since 1970) this block.
+        `recipient` defaults to the sender, `deadline` (a Unix time) to this block.
         """
         way = Route.of(self.fork, route)
         needed = self._quotes(way, [amount_out], sqrt_price_limit_x96, exact_input=False)[0].amount_in
@@ -188,24 +190,24 @@ class UniswapV3:
         recipient: AddressLike | None = None,
         deadline: int | None = None,
     ) -> Minted:
-        """Provide liquidity between two ticks: as much as `amounts` allow, such as `{"WETH": 10**18, "USDC": 10**9}`.
+        """Mint a position between two ticks with as much liquidity as `amounts` allow.
 
-        Gives the new position, what it took of both tokens and its liquidity. Only what it takes has to be there: a
-        range around the price uses both tokens in a proportion of its own, one beside it only one of them.
-        `pool.tick_at` finds ticks. `pool` is a pool of this fork, its name or address, or `("WETH", "USDC", 500)`.
+        Returns the position, its liquidity and the amounts of both tokens taken; only these have to be in the sender's
+        balance. A range around the price takes both tokens in its own proportion, a range beside it only one.
+        `pool.tick_at` finds ticks. `pool` is a pool of this fork, its label or address, or `("WETH", "USDC", 500)`.
         """
         found = self._pool_of(pool)
         return mint(found, lower_tick, upper_tick, amounts, sender, min_amounts, recipient, deadline)
 
     def position(self, token_id: int) -> UniswapV3Position:
-        """A position by the number of its token."""
+        """Return a position by its token id."""
         return UniswapV3Position(self.fork, token_id)
 
     def positions_of(self, owner: AddressLike) -> list[UniswapV3Position]:
-        """All positions `owner` holds."""
+        """Return all positions of `owner`."""
         return UniswapV3Position.held_by(self.fork, owner)
 
-    # -- inside -------------------------------------------------------------------------------------------------------
+    # -- internals ----------------------------------------------------------------------------------------------------
 
     def _quotes(self, route: Route, amounts: list[int], limit: int, *, exact_input: bool) -> list[Quote]:
         self._check(route, amounts, limit, exact_input=exact_input)
@@ -222,10 +224,10 @@ class UniswapV3:
         outputs = self.fork.call_many(self.quoter.address, datas, check=False)
         for amount, data, output in zip(amounts, datas, outputs, strict=True):
             if output is None:
-                try:  # it fails again, and says why
+                try:  # repeat alone: raises the detailed error
                     output = self.fork.call(self.quoter.address, data)
                 except CallReverted as error:
-                    raise self._explained(error, "a quote", route, exact_input, amount, 0, limit) from None
+                    raise self._explain(error, "a quote", route, exact_input, amount, 0, limit) from None
             quotes.append(_quote(amount, function.decode(output), route, exact_input=exact_input))
         return quotes
 
@@ -255,8 +257,8 @@ class UniswapV3:
                     sqrt_price_limit_x96=limit,
                 )
             except CallReverted as error:
-                raise self._explained(error, "a swap", route, exact_input, amount, bound, limit) from None
-        # Pools tell of their swaps in the order of the route, whichever end was fixed.
+                raise self._explain(error, "a swap", route, exact_input, amount, bound, limit) from None
+        # Swap events come in route order for exact input and exact output alike.
         swaps = [_SWAP.decode(log).args for log in receipt.logs if _SWAP.matches(log)]
         first, last = swaps[0], swaps[-1]
         return Swap(max(first[2], first[3]), -min(last[2], last[3]), receipt)
@@ -265,7 +267,9 @@ class UniswapV3:
         if word(limit, "price limit") and not route.single:
             raise BadArgument("a price limit is for a swap through one pool", "limit the amount instead")
         if limit >= 2**160:
-            raise BadInteger(f"price limit {limit} is no square root price", "`pool.sqrt_price_x96` is the one of now")
+            raise BadInteger(
+                f"price limit {limit} is not a square root price", "`pool.sqrt_price_x96` is the current one"
+            )
         for amount in amounts:
             if not word(amount):
                 token = Erc20(self.fork, route.token_in if exact_input else route.token_out)
@@ -273,19 +277,19 @@ class UniswapV3:
             if amount > _LARGEST:
                 raise BadInteger(f"amount {amount} is more than a pool can count", "amounts are below 2**255")
 
-    def _explained(
+    def _explain(
         self, error: CallReverted, what: str, route: Route, exact_input: bool, amount: int, bound: int, limit: int
     ) -> CallReverted | UnknownName:
-        """The error with a message that says what was asked for, and a hint that knows the pools and the amounts."""
+        """Return the error with the request in its message and the pools or amounts in its hint."""
         for hop in route.hops:
             if self._pool_address(*hop) is None:
                 return self._no_pool(*hop)
         sold, bought = Erc20(self.fork, route.token_in), Erc20(self.fork, route.token_out)
         said = (sold.text(amount), bought.symbol) if exact_input else (sold.symbol, bought.text(amount))
-        reason, hint = text_of(error), None
+        reason, hint = reason_text(error), None
         if reason == "Too little received":
-            given = self._quotes(route, [amount], limit, exact_input=True)[0].amount_out
-            hint = f"it gives {bought.text(given)} now, and {bought.text(bound)} were the least to take"
+            output = self._quotes(route, [amount], limit, exact_input=True)[0].amount_out
+            hint = f"it gives {bought.text(output)} now, and {bought.text(bound)} were the least to take"
         elif reason == "Too much requested":
             taken = self._quotes(route, [amount], limit, exact_input=False)[0].amount_in
             hint = f"it takes {sold.text(taken)} now, and {sold.text(bound)} were the most to give"
@@ -296,11 +300,11 @@ class UniswapV3:
         elif not exact_input and reason in {"Unexpected error", ""}:
             held = bought.balance_of(self.pool(*route.hops[-1]).address)
             hint = f"the pools cannot give so much; the last of them holds {bought.text(held)}"
-        return explained(error, f"{what} of {said[0]} for {said[1]}", hint)
+        return explain(error, f"{what} of {said[0]} for {said[1]}", hint)
 
     def _pool_of(self, pool: object) -> UniswapV3Pool:
         if isinstance(pool, UniswapV3Pool):
-            address_on(self.fork, pool)  # refuses a pool of another fork
+            address_on(self.fork, pool)  # raises for a pool of another fork
             return pool
         if isinstance(pool, str | bytes):
             return UniswapV3Pool(self.fork, pool)
@@ -332,21 +336,15 @@ class UniswapV3:
         return f"<Uniswap V3 on {chain_name(self.fork)}: {len(self._labelled())} pools by name>"
 
 
-def _stands(fork: Fork, label: str) -> bool:
+def _has_code(fork: Fork, label: str) -> bool:
     try:
         return bool(fork.code(label))
-    except MissingStateError:  # a recorded world proves nothing about what it never read
+    except MissingStateError:  # a recorded world may lack this state
         return True
 
 
-def _listed(amounts: object) -> list[int]:
-    if not isinstance(amounts, Iterable) or isinstance(amounts, str | bytes):
-        raise BadArgument(f"{amounts!r} are not several amounts", "give a list, or ask for one quote")
-    return list(amounts)
-
-
 def _symbols(label: str) -> list[str]:
-    """The two tokens in a name such as `UniswapV3.WETH/USDC.e.500`."""
+    """Split a label such as `UniswapV3.WETH/USDC.e.500` into its two tokens."""
     return label.removeprefix("UniswapV3.").rpartition(".")[0].split("/")
 
 
@@ -354,7 +352,7 @@ def _quote(amount: int, output: Any, route: Route, *, exact_input: bool) -> Quot
     other, prices, crossed, gas = output
     if route.single:
         prices, crossed = (prices,), (crossed,)
-    elif not exact_input:  # the contract goes from the end to the beginning
+    elif not exact_input:  # the contract walks the path backwards
         prices, crossed = prices[::-1], crossed[::-1]
     amount_in, amount_out = (amount, other) if exact_input else (other, amount)
     return Quote(amount_in, amount_out, tuple(prices), tuple(crossed), gas)

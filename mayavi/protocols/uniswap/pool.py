@@ -1,4 +1,4 @@
-"""One Uniswap V3 pool: its price, its ticks and where its liquidity lies."""
+"""One Uniswap V3 pool: price, ticks and liquidity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
 MIN_TICK, MAX_TICK = -887_272, 887_272
-"""The range of prices a pool can have, as powers of 1.0001."""
+"""Lowest and highest tick of a pool; prices are powers of 1.0001."""
 
 _ABI = [
     "token0() view returns (address)",
@@ -36,7 +36,7 @@ _DOUBLE = 6_932  # ticks between a price and its double
 
 
 class Tick(NamedTuple):
-    """A tick where positions begin or end. Crossing it upwards changes the liquidity by `liquidity_net`."""
+    """Initialised tick. Crossing it upwards changes the liquidity by `liquidity_net`."""
 
     tick: int
     liquidity_gross: int
@@ -44,7 +44,7 @@ class Tick(NamedTuple):
 
 
 class LiquidityRange(NamedTuple):
-    """The liquidity that trades while the pool's tick is from `lower_tick` up to, not including, `upper_tick`."""
+    """Active liquidity while the pool's tick is in [`lower_tick`, `upper_tick`)."""
 
     lower_tick: int
     upper_tick: int
@@ -52,10 +52,10 @@ class LiquidityRange(NamedTuple):
 
 
 class UniswapV3Pool:
-    """A pool by its name, such as `UniswapV3.WETH/USDC.500`, or its address; `UniswapV3(fork).pool(…)` finds one.
+    """Pool by a label such as `UniswapV3.WETH/USDC.500` or an address; `UniswapV3(fork).pool(…)` finds one.
 
-    `token0` and `token1` are in the order of the contract, which is that of their addresses. Square root prices, ticks
-    and liquidity are the contract's own integers; prices are `Decimal`s of whole tokens.
+    `token0` and `token1` are ordered by address, as in the contract. Square root prices, ticks and liquidity are the
+    contract's integers; prices are `Decimal`s of whole tokens.
     """
 
     def __init__(self, fork: Fork, pool: AddressLike) -> None:
@@ -63,8 +63,8 @@ class UniswapV3Pool:
         self.fork = fork
         self.contract = fork.contract(address_on(fork, pool), _ABI)
         self.address = self.contract.address
-        tells = (lambda: self.token0, lambda: self.token1, lambda: self.fee, lambda: self.tick_spacing)
-        require_contract(fork, self.address, "pool of Uniswap V3", *tells)
+        views = (lambda: self.token0, lambda: self.token1, lambda: self.fee, lambda: self.tick_spacing)
+        require_contract(fork, self.address, "pool of Uniswap V3", *views)
 
     @cached_property
     def token0(self) -> Erc20:
@@ -78,44 +78,44 @@ class UniswapV3Pool:
 
     @cached_property
     def fee(self) -> int:
-        """What a swap pays, in millionths of the amount put in: 500 is 0.05 %."""
+        """Swap fee in millionths of the input: 500 is 0.05 %."""
         fee: int = self.contract.fee()
         return fee
 
     @cached_property
     def tick_spacing(self) -> int:
-        """Positions begin and end at multiples of this."""
+        """Positions start and end at multiples of this."""
         spacing: int = self.contract.tickSpacing()
         return spacing
 
     @property
     def sqrt_price_x96(self) -> int:
-        """The square root of token1 per token0, both in smallest units, times 2**96."""
+        """Square root of token1 per token0 in smallest units, times 2**96."""
         root: int = self.contract.slot0()[0]
         return root
 
     @property
     def tick(self) -> int:
-        """The power of 1.0001 that the price has reached."""
+        """Current tick: the price is at least 1.0001**tick."""
         tick: int = self.contract.slot0()[1]
         return tick
 
     @property
     def liquidity(self) -> int:
-        """The liquidity that trades at the current price."""
+        """Liquidity active at the current price."""
         liquidity: int = self.contract.liquidity()
         return liquidity
 
     def other(self, token: AddressLike) -> Erc20:
-        """The token that `token` trades against here."""
+        """Return the other token of the pair."""
         return self.token1 if self._is_token0(token) else self.token0
 
     def price(self, token: AddressLike) -> Decimal:
-        """What one whole `token` costs in whole other tokens, before fees, to 40 digits."""
+        """Return the price of one whole `token` in whole other tokens, before fees, to 40 digits."""
         return self.price_at(self.sqrt_price_x96, token)
 
     def price_at(self, sqrt_price_x96: int, token: AddressLike) -> Decimal:
-        """What `price` would be at another square root price, such as the one a quote ends at."""
+        """Return the price of `token` at another square root price, such as a quote's final one."""
         if not word(sqrt_price_x96, "square root price"):
             raise BadArgument("a square root price of 0 is no price", "a pool that was never initialised has it")
         with localcontext(_DIGITS):
@@ -124,7 +124,7 @@ class UniswapV3Pool:
             return price if self._is_token0(token) else 1 / price
 
     def tick_at(self, price: Amount, token: AddressLike) -> int:
-        """The tick nearest to a price of `token` at which a position may begin or end."""
+        """Return the usable tick nearest to a price of `token`."""
         with localcontext(_DIGITS):
             try:
                 wanted = Decimal(price)
@@ -138,17 +138,16 @@ class UniswapV3Pool:
         return max(-edge, min(edge, steps)) * self.tick_spacing
 
     def tick_range(self, lowest: Amount, highest: Amount, token: AddressLike) -> tuple[int, int]:
-        """The lower and the upper tick of a position that trades between two prices of `token`."""
+        """Return the lower and upper tick of a position that trades between two prices of `token`."""
         lower, upper = sorted((self.tick_at(lowest, token), self.tick_at(highest, token)))
         return lower, upper
 
-    # -- where the liquidity lies -------------------------------------------------------------------------------------
+    # -- liquidity ----------------------------------------------------------------------------------------------------
 
     def ticks(self, lower_tick: int = MIN_TICK, upper_tick: int = MAX_TICK) -> list[Tick]:
-        """The ticks in use from `lower_tick` to `upper_tick`, both included, in order.
+        """Return the initialised ticks from `lower_tick` to `upper_tick`, both included, in order.
 
-        One read for every 256 multiples of the tick spacing and one for every tick found: on a fork of a node, give a
-        range.
+        Costs one read per 256 multiples of the tick spacing and one per tick found: give a range on a fork of a node.
         """
         lower, upper = self._range(lower_tick, upper_tick)
         words = range(lower // self.tick_spacing >> 8, (upper // self.tick_spacing >> 8) + 1)
@@ -161,10 +160,10 @@ class UniswapV3Pool:
         return [Tick(tick, read[0], read[1]) for tick, read in zip(found, self._read("ticks", found), strict=True)]
 
     def liquidity_profile(self, lower_tick: int | None = None, upper_tick: int | None = None) -> list[LiquidityRange]:
-        """The liquidity at every price from `lower_tick` to `upper_tick`, one range after the other.
+        """Return the active liquidity at every price from `lower_tick` to `upper_tick`.
 
-        Without them: from half the current price to its double. The range that holds the current tick has the liquidity
-        that trades now.
+        Defaults to half the current price up to its double. The range of the current tick has the liquidity that trades
+        now.
         """
         current, liquidity = self.tick, self.liquidity
         lower, upper = self._range(
@@ -172,7 +171,7 @@ class UniswapV3Pool:
             current + _DOUBLE if upper_tick is None else upper_tick,
         )
         ticks = self.ticks(min(lower, current), max(upper, current))
-        # The liquidity below the lowest tick read: undo every crossing between there and the current price.
+        # Liquidity below the lowest tick: undo every crossing up to the current price.
         liquidity -= sum(tick.liquidity_net for tick in ticks if tick.tick <= current)
         profile, start = [], lower
         for tick in ticks:
@@ -213,7 +212,7 @@ class UniswapV3Pool:
 
 
 def tick_number(tick: SupportsIndex) -> int:
-    """`tick` as an integer, NumPy's too; `BadInteger` for the rest."""
+    """Return `tick` as an int; accepts NumPy integers, raises `BadInteger` otherwise."""
     try:
         return as_integer(tick)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Positions of Uniswap V3: liquidity between two ticks, held as a token of the position manager."""
+"""Uniswap V3 positions: liquidity between two ticks, held as an NFT of the position manager."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from mayavi.errors import ActionRefused, BadArgument, CallReverted, UnknownName,
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import word
 from mayavi.protocols.arguments import address_on, require_fork
-from mayavi.protocols.revert_context import text_of
-from mayavi.protocols.tokens import undone_on_failure
-from mayavi.protocols.uniswap.liquidity import Amounts, Pair, amounts_of, pay, refuse_nothing, text
+from mayavi.protocols.revert_context import reason_text
+from mayavi.protocols.tokens import atomic
+from mayavi.protocols.uniswap.liquidity import Amounts, Pair, amounts_of, pay, require_some, text
 from mayavi.protocols.uniswap.pool import MAX_TICK, MIN_TICK, UniswapV3Pool, tick_number
-from mayavi.protocols.uniswap.reverts import explained
+from mayavi.protocols.uniswap.reverts import explain
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import Contract
@@ -43,7 +43,7 @@ _ALL = 2**128 - 1
 
 
 class Minted(NamedTuple):
-    """A new position and what it took."""
+    """New position and the amounts it took."""
 
     position: UniswapV3Position
     liquidity: int
@@ -52,8 +52,8 @@ class Minted(NamedTuple):
     receipt: Receipt
 
 
-class Changed(NamedTuple):
-    """What a change of a position moved: the liquidity by its size, and the amounts of both tokens."""
+class LiquidityChange(NamedTuple):
+    """Result of a change: liquidity added or removed, and amounts of both tokens."""
 
     liquidity: int
     amount0: int
@@ -62,7 +62,7 @@ class Changed(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """What was paid out of a position."""
+    """Amounts paid out of a position."""
 
     amount0: int
     amount1: int
@@ -70,7 +70,7 @@ class Collected(NamedTuple):
 
 
 class PositionData(NamedTuple):
-    """A position as the manager keeps it. What is owed is as of its last change; `owed` is up to date."""
+    """Position as stored by the manager. Owed amounts are as of its last change; `owed` is up to date."""
 
     token0: bytes
     token1: bytes
@@ -83,9 +83,9 @@ class PositionData(NamedTuple):
 
 
 class UniswapV3Position:
-    """The position with the number `token_id`. Its actions are sent by its owner, unless `sender` says otherwise.
+    """Position with the token id `token_id`. Its owner sends the actions unless `sender` is given.
 
-    Taking liquidity out makes its tokens owed to the owner, `collect` pays out what is owed, fees included.
+    `decrease` moves tokens to the amounts owed; `collect` pays out what is owed, fees included.
     """
 
     def __init__(self, fork: Fork, token_id: int) -> None:
@@ -97,15 +97,15 @@ class UniswapV3Position:
 
     @classmethod
     def held_by(cls, fork: Fork, owner: AddressLike) -> list[UniswapV3Position]:
-        """All positions of `owner`."""
+        """Return all positions of `owner`."""
         manager, holder = _manager(fork), address_on(fork, owner)
         return [cls(fork, manager.tokenOfOwnerByIndex(holder, i)) for i in range(manager.balanceOf(holder))]
 
-    # -- reading ------------------------------------------------------------------------------------------------------
+    # -- reads --------------------------------------------------------------------------------------------------------
 
     @property
     def data(self) -> PositionData:
-        """Tokens, fee, ticks and liquidity; `UnknownName` where there is no such position."""
+        """Tokens, fee, ticks and liquidity; raises `UnknownName` if the position does not exist."""
         try:
             found = self.manager.positions(self.token_id)
         except CallReverted:
@@ -116,14 +116,14 @@ class UniswapV3Position:
 
     @property
     def owner(self) -> bytes:
-        """Who holds it."""
+        """Holder of the position."""
         _ = self.data
         owner: bytes = self.manager.ownerOf(self.token_id)
         return owner
 
     @property
     def pool(self) -> UniswapV3Pool:
-        """The pool it provides liquidity to."""
+        """Pool of the position."""
         data = self.data
         factory = self.fork.contract("UniswapV3.Factory", _FACTORY)
         return UniswapV3Pool(self.fork, factory.getPool(data.token0, data.token1, data.fee))
@@ -135,7 +135,7 @@ class UniswapV3Position:
 
     @property
     def amounts(self) -> Pair:
-        """What taking all liquidity out would give now, without fees."""
+        """Amounts that removing all liquidity would give now, without fees."""
         liquidity = self.liquidity
         if not liquidity:
             return Pair(0, 0)
@@ -144,13 +144,13 @@ class UniswapV3Position:
 
     @property
     def owed(self) -> Pair:
-        """What `collect` would pay now: fees up to this moment, and what was taken out and not collected."""
+        """Amounts `collect` would pay now: fees up to now, and removed liquidity not yet collected."""
         data, owner = self.data, self.owner
         if not data.liquidity and not (data.owed0 or data.owed1):
             return Pair(0, 0)
         return Pair(*self.manager.collect.call((self.token_id, owner, _ALL, _ALL), sender=owner))
 
-    # -- acting -------------------------------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------------------------------
 
     def increase(
         self,
@@ -159,16 +159,16 @@ class UniswapV3Position:
         sender: AddressLike | None = None,
         min_amounts: Amounts | None = None,
         deadline: int | None = None,
-    ) -> Changed:
-        """Add liquidity, as much as `amounts` allow. Anybody may; the position stays its owner's."""
+    ) -> LiquidityChange:
+        """Add as much liquidity as `amounts` allow. Any account may pay; the owner stays the same."""
         pool, data, payer = self.pool, self.data, self._sender(sender)
         most, least = amounts_of(pool, amounts), amounts_of(pool, min_amounts)
-        refuse_nothing(most)
+        require_some(most)
         params = (self.token_id, *most, *least, _deadline(self.fork, deadline))
         ticks = data.lower_tick, data.upper_tick
         receipt = pay(pool, ticks, self.manager.increaseLiquidity, params, most, least, payer)
         added, paid0, paid1 = self.manager.increaseLiquidity.function.decode(receipt.output)
-        return Changed(added, paid0, paid1, receipt)
+        return LiquidityChange(added, paid0, paid1, receipt)
 
     def decrease(
         self,
@@ -177,8 +177,8 @@ class UniswapV3Position:
         sender: AddressLike | None = None,
         min_amounts: Amounts | None = None,
         deadline: int | None = None,
-    ) -> Changed:
-        """Take `liquidity` out, all of it where no number is given; `collect` then pays the tokens out."""
+    ) -> LiquidityChange:
+        """Remove `liquidity` (default: all); `collect` then pays the tokens out."""
         standing = self.liquidity
         taken = standing if liquidity is None else word(liquidity, "liquidity")
         if not 0 < taken <= standing:
@@ -189,25 +189,25 @@ class UniswapV3Position:
         pool, who = self.pool, self._sender(sender)
         least = amounts_of(pool, min_amounts)
         params = (self.token_id, taken, *least, _deadline(self.fork, deadline))
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             try:
                 receipt = self.manager.decreaseLiquidity(params, sender=who)
             except CallReverted as error:
-                raise self._explained(error, "a decrease", taken, pool, least) from None
+                raise self._explain(error, "a decrease", taken, pool, least) from None
         amount0, amount1 = self.manager.decreaseLiquidity.function.decode(receipt.output)
-        return Changed(taken, amount0, amount1, receipt)
+        return LiquidityChange(taken, amount0, amount1, receipt)
 
     def collect(self, *, sender: AddressLike | None = None, recipient: AddressLike | None = None) -> Collected:
-        """Pay out everything owed, fees up to this moment included, to `recipient` (default: the sender)."""
+        """Pay everything owed, fees up to now included, to `recipient` (default: the sender)."""
         who = self._sender(sender)
         if not any(self.owed):
             raise ActionRefused(f"position {self.token_id} is owed nothing", "fees come with swaps inside its range")
         receiver = who if recipient is None else address_on(self.fork, recipient)
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             try:
                 receipt = self.manager.collect((self.token_id, receiver, _ALL, _ALL), sender=who)
             except CallReverted as error:
-                raise explained(error, f"a collection from position {self.token_id}") from None
+                raise explain(error, f"a collection from position {self.token_id}") from None
         amount0, amount1 = self.manager.collect.function.decode(receipt.output)
         return Collected(amount0, amount1, receipt)
 
@@ -219,7 +219,7 @@ class UniswapV3Position:
         recipient: AddressLike | None = None,
         deadline: int | None = None,
     ) -> Collected:
-        """Take everything out, pay it to `recipient` (default: the sender) and burn the token, in one transaction."""
+        """Remove and pay out everything to `recipient` (default: the sender) and burn the NFT, in one transaction."""
         who, liquidity, manager = self._sender(sender), self.liquidity, self.manager
         receiver = who if recipient is None else address_on(self.fork, recipient)
         pool, until = self.pool, _deadline(self.fork, deadline)
@@ -231,11 +231,11 @@ class UniswapV3Position:
         if collecting:
             steps.append(manager.collect.encode((self.token_id, receiver, _ALL, _ALL)))
         steps.append(manager.burn.encode(self.token_id))
-        with undone_on_failure(self.fork):
+        with atomic(self.fork):
             try:
                 receipt = manager.multicall(steps, sender=who)
             except CallReverted as error:
-                raise self._explained(error, "a burn", liquidity, pool, least) from None
+                raise self._explain(error, "a burn", liquidity, pool, least) from None
         paid = Pair(0, 0)
         if collecting:
             results = manager.multicall.function.decode(receipt.output)
@@ -245,15 +245,15 @@ class UniswapV3Position:
     def _sender(self, sender: AddressLike | None) -> bytes:
         return self.owner if sender is None else address_on(self.fork, sender)
 
-    def _explained(
+    def _explain(
         self, error: CallReverted, what: str, liquidity: int, pool: UniswapV3Pool, least: Pair
     ) -> CallReverted:
         hint = None
-        if text_of(error) == "Price slippage check":
+        if reason_text(error) == "Price slippage check":
             params = (self.token_id, liquidity, 0, 0, self.fork.timestamp)
             now = Pair(*self.manager.decreaseLiquidity.call(params, sender=self.owner))
             hint = f"it gives {text(pool, now)} now, and {text(pool, least)} were the least to take"
-        return explained(error, f"{what} of position {self.token_id}", hint)
+        return explain(error, f"{what} of position {self.token_id}", hint)
 
     def __repr__(self) -> str:
         return f"<position {self.token_id} of Uniswap V3>"
@@ -269,12 +269,12 @@ def mint(
     recipient: AddressLike | None,
     deadline: int | None,
 ) -> Minted:
-    """A new position; see `UniswapV3.mint`."""
+    """Mint a position; see `UniswapV3.mint`."""
     fork, manager = pool.fork, _manager(pool.fork)
     payer = address_on(fork, sender)
     ticks = _ticks(pool, lower_tick, upper_tick)
     most, least = amounts_of(pool, amounts), amounts_of(pool, min_amounts)
-    refuse_nothing(most)
+    require_some(most)
     receiver = payer if recipient is None else address_on(fork, recipient)
     pair = pool.token0.address, pool.token1.address, pool.fee
     if fork.contract("UniswapV3.Factory", _FACTORY).getPool(*pair) != pool.address:

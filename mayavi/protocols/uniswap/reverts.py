@@ -1,4 +1,4 @@
-"""What Uniswap V3 means when it refuses. Its pools revert with codes of a few letters; the sentences are ours."""
+"""Explanations of Uniswap V3's revert codes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from mayavi.errors import CallReverted
 from mayavi.evm.abi.revert_tables import TEXTS
-from mayavi.protocols.revert_context import text_of, told
+from mayavi.protocols.revert_context import reason_text, with_context
 
 _LONGEST_CODE = 3
 
@@ -40,8 +40,8 @@ _NEXT: Final[dict[str, str]] = {
 }
 
 
-def explained(error: CallReverted, what: str, hint: str | None = None) -> CallReverted:
-    """`error` as `<what> reverted: SPL, <what SPL means>`, and with what to do about it."""
-    text = text_of(error)
-    said = TEXTS.get(text, "") if len(text) <= _LONGEST_CODE else ""
-    return told(error, hint or _NEXT.get(text), what=what, said=said)
+def explain(error: CallReverted, what: str, hint: str | None = None) -> CallReverted:
+    """Return `error` with the message `<what> reverted: SPL, <meaning of SPL>` and a hint."""
+    text = reason_text(error)
+    meaning = TEXTS.get(text, "") if len(text) <= _LONGEST_CODE else ""
+    return with_context(error, hint or _NEXT.get(text), what=what, meaning=meaning)

@@ -1,4 +1,4 @@
-"""The way of a swap through pools: which tokens, and over which fee tiers."""
+"""Swap route: tokens and the fee tiers between them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _FORMS = 'write ("WETH", "USDC", 500), or tokens and fees in turn: ("WBTC", 3000
 
 
 class Route(NamedTuple):
-    """Tokens from the one put in to the one taken out, and the fee tier between each two of them."""
+    """Tokens from the first sold to the last bought, and the fee tier between each two."""
 
     tokens: tuple[bytes, ...]
     fees: tuple[int, ...]
 
     @classmethod
     def of(cls, fork: Fork, route: RouteLike) -> Route:
-        """The route that `route` writes, its names looked up."""
-        given: object = route
-        parts = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else []
+        """Parse `route` and resolve its labels."""
+        pieces: object = route
+        parts = list(pieces) if isinstance(pieces, Iterable) and not isinstance(pieces, str | bytes) else []
         if len(parts) == 3 and _is_fee(parts[2]):
             parts = [parts[0], parts[2], parts[1]]
         alternating = len(parts) >= 3 and len(parts) % 2 == 1
@@ -48,26 +48,26 @@ class Route(NamedTuple):
 
     @property
     def token_in(self) -> bytes:
-        """What is put in."""
+        """Token sold."""
         return self.tokens[0]
 
     @property
     def token_out(self) -> bytes:
-        """What is taken out."""
+        """Token bought."""
         return self.tokens[-1]
 
     @property
     def single(self) -> bool:
-        """Whether it goes through one pool only."""
+        """Whether the route has only one pool."""
         return len(self.fees) == 1
 
     @property
     def hops(self) -> list[tuple[bytes, bytes, int]]:
-        """Token in, token out and fee of every pool on the way."""
+        """Token in, token out and fee of every pool."""
         return [(*pair, fee) for pair, fee in zip(pairwise(self.tokens), self.fees, strict=True)]
 
     def path(self, *, backwards: bool = False) -> bytes:
-        """The route as the contracts read it; `backwards` for swaps that fix what is taken out."""
+        """Encode the route for the contracts; `backwards` for exact-output swaps."""
         tokens, fees = (self.tokens[::-1], self.fees[::-1]) if backwards else (self.tokens, self.fees)
         return tokens[0] + b"".join(fee.to_bytes(3, "big") + token for fee, token in zip(fees, tokens[1:], strict=True))
 

@@ -1,4 +1,4 @@
-"""Uniswap's two routers behind one face: the original SwapRouter, and SwapRouter02 where only that one stands."""
+"""Common interface to Uniswap's routers: SwapRouter, or SwapRouter02 where that is the only one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SECOND_BY_CHAIN = {
 
 
 class Router:
-    """Sends swaps. The original router takes a deadline with each, SwapRouter02 one around them."""
+    """Swap router. The original takes a deadline per swap, SwapRouter02 one per multicall."""
 
     def __init__(self, fork: Fork) -> None:
         self.contract, self._deadline_inside = _find(fork)
@@ -67,7 +67,7 @@ class Router:
         return receipt
 
     def calldata(self, route: Route, amount_in: int, bound: int, *, recipient: bytes, deadline: int) -> bytes:
-        """What a contract sends to `address` to sell `amount_in` for at least `bound`, having approved it."""
+        """Encode a call to `address` that sells `amount_in` for at least `bound`; the caller must have approved it."""
         name, params = self._call(route, amount_in, bound, True, recipient, deadline, 0)
         swap: bytes = self.contract[name].encode(params)
         if self._deadline_inside:
@@ -76,9 +76,9 @@ class Router:
         return wrapped
 
     def single_swap(self, route: Route, *, recipient: bytes) -> tuple[bytes, int, int]:
-        """A sale through one pool at any price, to be filled in many times over.
+        """Encode a template of a single-pool sale at any price.
 
-        Its calldata, and where in it the amount put in and the square root price limit stand.
+        Returns the calldata and the offsets of the amount in and of the square root price limit.
         """
         assert route.single
         name, params = self._call(route, 0, 0, True, recipient, _FOREVER, 0)

@@ -338,8 +338,7 @@ class Cast:
         ]
 
     def _vesting(self, name: str, model: VestingRecipient) -> list[Agent]:
-        from mayavi.agents.trading.partial_sale import SellsShare
-        from mayavi.agents.trading.selling import SalePlan, SellsAbove, SellsAtOnce, SellsOverSteps
+        from mayavi.agents.trading.selling import SalePlan, SellsAbove, SellsAtOnce, SellsOverSteps, SellsShare
         from mayavi.agents.trading.vesting import VestingRecipientAgent
 
         pool, symbol = self._pool(model.pool), model.token.symbol

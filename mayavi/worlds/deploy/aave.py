@@ -1,8 +1,8 @@
-"""A market of Aave V3's code, deployed the way Aave deployed it; SparkLend is one too.
+"""Deploy a market of Aave V3's code the way Aave does; SparkLend is one too.
 
-Only the addresses provider has to be put at its real address: it creates the pool and the configurator as its first
-and second contract, and the configurator creates three tokens for each reserve, so their addresses follow from the
-order of creation. Implementations, rate strategies, oracle and data provider are put at theirs one by one.
+Only the addresses provider has to be placed at its real address: it creates the pool and the configurator as its first
+and second contract, and the configurator creates three tokens per reserve, so their addresses follow from the order of
+creation. Implementations, rate strategies, oracle and data provider are placed one by one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mayavi.worlds.tables.chain import Aave, Feed, RateStrategy, Reserve
 
 USD_E8 = 10**8
 STABLE_RATE_EXCESS_OFFSET_RAY = 8 * 10**25
-"""Not in the published configuration; 8 % is Aave's default. It matters to stable borrowing only, which is off."""
+"""Not in the published configuration; 8 % is Aave's default. Only stable borrowing uses it, which is off."""
 
-# In an order in which each finds the libraries it links.
+# Ordered so that each library comes after those it links.
 _POOL_LIBRARIES = (
     "SupplyLogic",
     "BorrowLogic",
@@ -45,10 +45,10 @@ def deploy_aave(
     symbols: Iterable[str] | None = None,
     prefix: str = "AaveV3",
 ) -> None:
-    """Deploy the market `aave` with all its reserves, or those of `symbols`, over tokens and feeds already placed.
+    """Deploy the market `aave` with all reserves, or those of `symbols`, over existing tokens and feeds.
 
-    `admin` becomes owner and administrator of everything. Labels begin with `prefix`: `AaveV3.Pool`, `AaveV3.Oracle`,
-    … and for each reserve `AaveV3.aWETH`, `AaveV3.variableDebtWETH`, `AaveV3.stableDebtWETH`.
+    `admin` becomes owner and administrator. Labels start with `prefix`: `AaveV3.Pool`, `AaveV3.Oracle`, … and per
+    reserve `AaveV3.aWETH`, `AaveV3.variableDebtWETH`, `AaveV3.stableDebtWETH`.
     """
     wanted = None if symbols is None else set(symbols)
     reserves = [reserve for reserve in aave.reserves if wanted is None or reserve.symbol in wanted]
@@ -77,13 +77,13 @@ def deploy_aave(
 
 
 def deploy_core(deployment: Deployment, aave: Aave, *, admin: bytes, prefix: str) -> None:
-    """Provider, registry, access control, pool, configurator, data provider, flash loan premiums."""
+    """Deploy provider, registry, access control, pool, configurator, data provider, and set flash loan premiums."""
     at = aave.addresses
     registry = deployment.place(f"{prefix}.ProviderRegistry", "PoolAddressesProviderRegistry", admin, at=at.registry)
     provider = deployment.place(f"{prefix}.Provider", "PoolAddressesProvider", aave.market_id, admin, at=at.provider)
     deployment.send(registry, "registerAddressesProvider(address,uint256)", provider, aave.provider_id, sender=admin)
 
-    # The access control manager asks the provider for its administrator while it is being constructed.
+    # The access control manager's constructor reads the administrator from the provider.
     deployment.send(provider, "setACLAdmin(address)", admin, sender=admin)
     acl = deployment.place(f"{prefix}.ACLManager", "ACLManager", provider, at=at.acl_manager)
     deployment.send(provider, "setACLManager(address)", acl, sender=admin)
@@ -122,7 +122,7 @@ def deploy_core(deployment: Deployment, aave: Aave, *, admin: bytes, prefix: str
 def deploy_oracle(
     deployment: Deployment, aave: Aave, assets: list[bytes], sources: list[bytes], *, admin: bytes, prefix: str
 ) -> None:
-    """The price oracle in US dollars with eight decimals, with a price source for each asset."""
+    """Deploy the price oracle in USD with 8 decimals, with a price source per asset."""
     provider = deployment[f"{prefix}.Provider"]
     oracle = deployment.place(
         f"{prefix}.Oracle",
@@ -139,7 +139,7 @@ def deploy_oracle(
 
 
 def deploy_token_implementations(deployment: Deployment, reserves: list[Reserve], prefix: str) -> None:
-    """The code behind the aTokens and debt tokens; reserves share it wherever they share it on the real chain."""
+    """Deploy the aToken and debt token implementations, shared between reserves as on the real chain."""
     pool = deployment[f"{prefix}.Pool"]
     for reserve in reserves:
         for contract, address in (
@@ -153,10 +153,10 @@ def deploy_token_implementations(deployment: Deployment, reserves: list[Reserve]
 
 
 def deploy_rate_strategy(deployment: Deployment, address: str, strategy: RateStrategy, prefix: str) -> None:
-    """One interest rate curve, labelled by its real address.
+    """Deploy one interest rate curve, labelled by its real address.
 
-    GHO's real strategy is a constant rate with no curve: its optimal usage is zero, by which this code would divide.
-    With slopes of zero any other optimum gives the same rate.
+    GHO's real strategy is a constant rate with an optimal usage of zero, by which this code would divide. With slopes
+    of zero any other optimum gives the same rate.
     """
     deployment.place(
         _strategy_label(address, prefix),
@@ -176,7 +176,7 @@ def deploy_rate_strategy(deployment: Deployment, address: str, strategy: RateStr
 
 
 def list_reserve(deployment: Deployment, reserve: Reserve, *, admin: bytes, treasury: bytes, prefix: str) -> None:
-    """Create the three tokens of a reserve. No incentives controller: rewards are not part of a replica."""
+    """Create the three tokens of a reserve. No incentives controller: replicas have no rewards."""
     asset = deployment[reserve.symbol]
     listing = (
         deployment[_implementation_label(reserve.a_token_implementation, prefix)],
@@ -205,7 +205,7 @@ def list_reserve(deployment: Deployment, reserve: Reserve, *, admin: bytes, trea
 
 
 def configure_reserve(deployment: Deployment, reserve: Reserve, *, admin: bytes, prefix: str) -> None:
-    """Set the risk parameters of a reserve just listed; what a listing leaves at zero is not set again."""
+    """Set the risk parameters of a new reserve; values that a listing leaves at zero are not set again."""
     asset = deployment[reserve.symbol]
 
     def configure(function: str, *values: object) -> None:
@@ -238,7 +238,7 @@ def configure_reserve(deployment: Deployment, reserve: Reserve, *, admin: bytes,
 
 
 def close_reserve(deployment: Deployment, reserve: Reserve, *, admin: bytes, prefix: str = "AaveV3") -> None:
-    """Freeze, pause or deactivate a reserve where the table says so; last, since nothing can be supplied afterwards."""
+    """Freeze, pause or deactivate a reserve as its table says; last, because it blocks supplying."""
     asset = deployment[reserve.symbol]
     if reserve.frozen:
         deployment.send(f"{prefix}.PoolConfigurator", "setReserveFreeze(address,bool)", asset, True, sender=admin)

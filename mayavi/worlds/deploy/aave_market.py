@@ -1,7 +1,7 @@
-"""What the rest of the world has on Aave: deposits and debts of one account that stands for everybody else.
+"""Background deposits and debts on Aave, held by one account.
 
-The amounts are in the table. They are assumptions (docs/replica.md says which) that make borrowing possible and rates
-plausible; nobody's real position is reproduced.
+The amounts come from the table. They are assumptions (see docs/replica.md) that make borrowing possible and rates
+plausible; no real position is reproduced.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VARIABLE_RATE = 2
 def fill_aave(
     deployment: Deployment, aave: Aave, tokens: Mapping[str, Token], *, holder: bytes, prefix: str = "AaveV3"
 ) -> None:
-    """Supply every reserve, then borrow from every reserve, all by `holder`."""
+    """Supply to and then borrow from every reserve as `holder`."""
     pool = deployment[f"{prefix}.Pool"]
     for reserve in aave.reserves:
         amount = reserve.supplied * 10**reserve.decimals

@@ -1,8 +1,8 @@
-"""Compound V3 on a replica: our own Comet at the address of every market, and what the rest of the world has in it.
+"""Deploy Compound V3 on a replica: our own Comet at every market's address, with background positions.
 
-The amounts are in the table. They are assumptions that make borrowing possible and rates plausible; nobody's real
-position is reproduced. An account of Comet either lends or owes the base token, so lenders are `holder` and borrowers
-one account more, `Mayavi.Borrower`.
+The amounts come from the table. They are assumptions that make borrowing possible and rates plausible; no real position
+is reproduced. A Comet account either lends or owes the base token, so the lender is `holder` and the borrower a second
+account, `Mayavi.Borrower`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from mayavi.worlds.tables.chain import Difference, Token
 from mayavi.worlds.tables.compound import CometMarket, Compound
 
 BORROWER = named_account("borrower")
-"""Stands for everybody who has put up collateral and borrowed."""
+"""Account of the background borrower."""
 
 COMPOUND_DIFFERENCES = (
     Difference(
         "Compound code",
-        "our own Comet, written from its public interface and held against the real bytecode. It stands at the proxy's "
-        "address and answers for the extension too; no proxy, no Configurator, CometRewards or Bulker. Governor and "
+        "our own Comet, written from its public interface and tested against the real bytecode. It is at the proxy's "
+        "address and includes the extension; no proxy, no Configurator, CometRewards or Bulker. Governor and "
         "pause guardian are addresses without code. Amounts, events and reverts are the same, gas is not",
     ),
     Difference(
         "Compound positions",
-        "two accounts stand for everybody: the market account lends, 'Mayavi.Borrower' has put up half of each supply "
-        "cap and borrowed to 90 % of the kink; reserves are 1 % of what is lent. These amounts are assumptions",
+        "two accounts hold all positions: the market account lends, 'Mayavi.Borrower' has supplied half of each supply "
+        "cap and borrowed to 90 % of the kink; reserves are 1 % of the lent amount. These amounts are assumptions",
     ),
 )
 
@@ -38,7 +38,7 @@ _WITHDRAW = "withdraw(address,uint256)"
 
 
 def deploy_compound(deployment: Deployment, compound: Compound, tokens: Mapping[str, Token], *, holder: bytes) -> None:
-    """Place every market, labelled `CompoundV3.<key>`, and let `holder` lend and the borrower borrow."""
+    """Deploy every market, labelled `CompoundV3.<key>`, and open the background positions."""
     deployment.label("Mayavi.Borrower", BORROWER)
     for market in compound.markets:
         deployment.place(
@@ -53,24 +53,24 @@ def deploy_compound(deployment: Deployment, compound: Compound, tokens: Mapping[
 
 
 def market_label(market: CometMarket) -> str:
-    """`CompoundV3.cUSDCv3`."""
+    """Return the label of a market: `CompoundV3.cUSDCv3`."""
     return f"CompoundV3.{market.key}"
 
 
 def compound_labels(compound: Compound) -> dict[str, str]:
-    """The names of all markets and of the extensions that answer for them on the real chain."""
+    """Return the labels of all markets and of their extension contracts on the real chain."""
     labels = {market_label(market): market.address for market in compound.markets}
     return labels | {f"{market_label(market)}.Extension": market.extension for market in compound.markets}
 
 
 def describe_compound(compound: Compound) -> str:
-    """One line on what there is."""
+    """Describe the markets in one line."""
     markets = ", ".join(f"{market.key} with {len(market.assets)} collaterals" for market in compound.markets)
     return f"Compound V3: {markets}"
 
 
 def comet_configuration(market: CometMarket, *, governor: str) -> tuple[object, ...]:
-    """The first argument of Comet's constructor; its fields are those of Compound's own configuration."""
+    """Return the first argument of Comet's constructor; its fields are Compound's configuration."""
     supply, borrow = market.supply_curve, market.borrow_curve
     return (
         governor,
@@ -111,7 +111,7 @@ def comet_configuration(market: CometMarket, *, governor: str) -> tuple[object, 
 def fill_market(
     deployment: Deployment, market: CometMarket, tokens: Mapping[str, Token], *, comet: bytes, holder: bytes
 ) -> None:
-    """Reserves, loans and debts, as far as the table says."""
+    """Set the reserves, loans and debts of the table."""
     base, unit = symbol_of(tokens, market.base_token), 10**market.base_decimals
     fund(deployment, base, tokens[base], holder, (market.lent + market.reserves) * unit)
     deployment.send(base, "transfer(address,uint256)", comet, market.reserves * unit, sender=holder)
@@ -124,7 +124,7 @@ def fill_market(
 
 
 def symbol_of(tokens: Mapping[str, Token], address: str) -> str:
-    """What the table calls the token at `address`."""
+    """Return the table's symbol of the token at `address`."""
     for symbol, token in tokens.items():
         if to_address(token.address) == to_address(address):
             return symbol

@@ -1,7 +1,7 @@
-"""Curve: StableSwap pools of our own code at their real addresses, with liquidity in them.
+"""Deploy Curve StableSwap pools of our own code at their real addresses, with liquidity.
 
 Curve's code is on no package registry. `contracts/vyper/StableSwap3.vy` and `StableSwap2.vy` are written from its
-documentation and held against the 3pool's bytecode by tests/contracts/test_stableswap_against_mainnet.py.
+documentation and compared with the 3pool's bytecode by tests/contracts/test_stableswap_against_mainnet.py.
 """
 
 from __future__ import annotations
@@ -17,49 +17,49 @@ from mayavi.worlds.tables.curve import Curve, CurvePool
 CURVE_DIFFERENCES = (
     Difference(
         "Curve code",
-        "our own StableSwap, written from its documentation and held against the 3pool's bytecode. It stands in for "
-        "pools that came later, too: fraxusdc on the real chain keeps A with two digits more, returns amounts from "
-        "its functions and tells its LP token. No gauges, registry, router or zaps; the owner has no code. "
-        "Amounts and events are the same, gas and the words of a revert are not",
+        "our own StableSwap, written from its documentation and tested against the 3pool's bytecode. It replaces "
+        "later pools too: fraxusdc on the real chain stores A with two more digits, returns amounts from its "
+        "functions and names its LP token. No gauges, registry, router or zaps; the owner has no code. "
+        "Amounts and events are the same, gas and revert texts are not",
     ),
     Difference(
         "Curve liquidity",
-        "the balances are assumptions; one account deposited them and holds all shares, so that the virtual price "
-        "starts at 1 and no administrator's fees wait. The time in which a pool may be killed has passed",
+        "the balances are assumptions; one account deposited them and holds all LP tokens, so the virtual price "
+        "starts at 1 and there are no admin fees to collect. The period in which a pool may be killed has passed",
     ),
 )
 
 _KILLABLE_UNTIL = 0
-"""A pool may be killed in its first two months; those of a replica are older."""
+"""Pools can be killed in their first two months; those of a replica are older."""
 
 
 def pool_label(pool: CurvePool) -> str:
-    """`Curve.3pool`."""
+    """Return the label of a pool: `Curve.3pool`."""
     return f"Curve.{pool.name}"
 
 
 def curve_labels(curve: Curve) -> dict[str, str]:
-    """The pools and their LP tokens with their checksummed addresses."""
+    """Return the labels of pools and LP tokens with checksummed addresses."""
     found = {pool_label(pool): pool.address for pool in curve.pools}
     found |= {f"{pool_label(pool)}.LP": pool.lp_token for pool in curve.pools}
     return {label: checksum(address) for label, address in found.items()}
 
 
 def describe_curve(curve: Curve) -> str:
-    """The pools in a line, for `mayavi world info`."""
+    """Describe the pools in one line, for `mayavi world info`."""
     pools = (f"{pool.name} ({'/'.join(pool.coins)})" for pool in curve.pools)
     return f"Curve: {', '.join(pools)}"
 
 
 def deploy_curve(deployment: Deployment, curve: Curve, tokens: Mapping[str, Token], *, holder: bytes) -> None:
-    """Every pool with its LP token; `holder` deposits the balances and holds all shares."""
+    """Deploy every pool with its LP token; `holder` deposits the balances and holds all LP tokens."""
     for pool in curve.pools:
         create_pool(deployment, pool)
         _fill(deployment, pool, tokens, holder)
 
 
 def create_pool(deployment: Deployment, pool: CurvePool) -> None:
-    """One pool and its LP token, empty."""
+    """Deploy one empty pool and its LP token."""
     label, n = pool_label(pool), len(pool.coins)
     lp_token = deployment.place(
         f"{label}.LP", "CurveLpToken", pool.lp_name, pool.lp_symbol, deployment.deployer, at=pool.lp_token

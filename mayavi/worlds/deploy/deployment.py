@@ -1,8 +1,8 @@
-"""Putting contracts on a chain and remembering where they stand.
+"""Deploy contracts on a chain and record their labels.
 
-`Deployment` works on anything that has the few methods of `Chain`: a `Fork`, or a node behind a small adapter. On a
-fork every contract is created at the address its table names; elsewhere (`real_addresses=False`) contracts get the
-addresses ordinary creation gives them, and everything else stays the same.
+`Deployment` works on any object with the methods of `Chain`: a `Fork`, or a node behind a small adapter. On a fork
+every contract is created at the address of its table; with `real_addresses=False` contracts get ordinary creation
+addresses.
 """
 
 from __future__ import annotations
@@ -19,45 +19,45 @@ from mayavi.worlds.artifacts import ArtifactStore
 
 
 class ReplicaMismatchError(StateError):
-    """A contract came to stand elsewhere than on the real chain."""
+    """Contract whose address differs from that on the real chain."""
 
 
 class Chain(Protocol):
-    """What a deployment needs of a chain; `mayavi.evm.fork.Fork` has it."""
+    """Chain interface needed by a deployment; `mayavi.evm.fork.Fork` implements it."""
 
     def call(self, to: bytes, data: bytes, /) -> bytes:
         """Execute without effect and return the output."""
 
     def send(self, to: bytes, data: bytes, /, *, sender: bytes, value: int = 0) -> object:
-        """Execute a transaction; raise when it fails."""
+        """Execute a transaction; raise if it fails."""
 
     def deploy(self, initcode: bytes, /, *, sender: bytes) -> bytes:
         """Create a contract and return its address."""
 
     def create_at(self, address: bytes, initcode: bytes, /, *, sender: bytes) -> object:
-        """Create a contract at an address of choice; needed for `real_addresses` only."""
+        """Create a contract at a given address; only needed with `real_addresses`."""
 
     def set_balance(self, address: bytes, amount: int, /) -> None:
-        """Set the native coins of an account."""
+        """Set the native balance of an account."""
 
     def set_storage(self, address: bytes, slot: int, value: int, /) -> None:
-        """Set a word of a contract's storage; needed for wrapped native coins other than WETH only."""
+        """Set a storage word; only needed for wrapped native coins other than WETH."""
 
 
 def named_account(name: str) -> bytes:
-    """The address of an account that belongs to the replica and to nobody on the real chain."""
+    """Return the address of a replica's own account, unused on the real chain."""
     return keccak_text(f"mayavi.{name}")[-20:]
 
 
 DEPLOYER = named_account("deployer")
-"""Creates what has no creator of its own, owns the price feeds and mints the tokens."""
+"""Default deployer, owner of the price feeds and minter of the tokens."""
 
 MARKET = named_account("market")
-"""Stands for the rest of the market: it supplied, borrowed and pooled what the replica starts with."""
+"""Account that holds the background positions and liquidity of a replica."""
 
 
 class Deployment:
-    """A chain under construction. `labels` names every contract placed so far."""
+    """Chain under construction. `labels` names every contract placed so far."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Deployment:
         self.labels: dict[str, bytes] = {}
 
     def __getitem__(self, label: str) -> bytes:
-        """The address of what is labelled `label`."""
+        """Return the address of `label`."""
         if label not in self.labels:
             raise UnknownName.of("contract", label, self.labels)
         return self.labels[label]
@@ -91,7 +91,7 @@ class Deployment:
         libraries: Mapping[str, bytes] | None = None,
         sender: bytes | None = None,
     ) -> bytes:
-        """Create `contract`, at the address `at` where real addresses are wanted, and label it. Gives its address."""
+        """Create and label `contract`, at the address `at` if real addresses are used. Returns its address."""
         initcode = self.artifacts.get(contract).initcode(arguments, libraries)
         creator = sender or self.deployer
         if self.real_addresses and at is not None:
@@ -103,9 +103,9 @@ class Deployment:
         return address
 
     def label(self, label: str, address: bytes, *, expected: str | None = None) -> bytes:
-        """Label what another contract created; where real addresses are wanted it must stand at `expected`."""
+        """Label a contract created by another; with real addresses it must be at `expected`."""
         if self.real_addresses and expected is not None and address != to_address(expected):
-            raise ReplicaMismatchError(f"{label} came to stand at {checksum(address)} instead of {expected}")
+            raise ReplicaMismatchError(f"{label} is at {checksum(address)} instead of {expected}")
         self.labels[label] = address
         return address
 
@@ -117,16 +117,16 @@ class Deployment:
         self.chain.send(self._resolve(to), data, sender=sender or self.deployer, value=value)
 
     def view(self, to: str | bytes, function: str, *arguments: object) -> Any:
-        """What a read-only function returns; `function` names the types, such as `getPool()(address)`."""
+        """Call a view; `function` includes the types, such as `getPool()(address)`."""
         parsed = _function(function)
         return parsed.decode(self.chain.call(self._resolve(to), parsed.encode(*arguments)))
 
     def checksummed_labels(self) -> dict[str, str]:
-        """All labels with their addresses as text, sorted by name."""
+        """Return all labels with checksummed addresses, sorted by label."""
         return {label: checksum(self.labels[label]) for label in sorted(self.labels)}
 
     def addresses(self, labels: Iterable[str]) -> list[bytes]:
-        """The addresses of several labels."""
+        """Return the addresses of several labels."""
         return [self[label] for label in labels]
 
     def _resolve(self, to: str | bytes) -> bytes:

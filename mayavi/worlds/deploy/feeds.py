@@ -1,4 +1,4 @@
-"""The price feeds of a replica, at the addresses of Chainlink's proxies and of Aave's price adapters."""
+"""Deploy the price feeds of a replica at the addresses of Chainlink's proxies and Aave's adapters."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from mayavi.worlds.tables.chain import Feed
 
 
 def feed_label(name: str, feed: Feed) -> str:
-    """`Chainlink.ETH/USD`, or `Aave.wstETH/USD` for an adapter that Aave wrote."""
+    """Return the label: `Chainlink.ETH/USD`, or `Aave.wstETH/USD` for an adapter written by Aave."""
     return f"{feed.operator}.{name}"
 
 
 def deploy_feeds(deployment: Deployment, feeds: Mapping[str, Feed], *, timestamp: int) -> None:
-    """Place every feed, owned by the deployer. One without a date of its own answers as of `timestamp`."""
+    """Deploy every feed, owned by the deployer. Feeds without their own date answer as of `timestamp`."""
     for name, feed in feeds.items():
         if feed.base is None:
             deployment.place(

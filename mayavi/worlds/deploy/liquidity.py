@@ -1,8 +1,8 @@
-"""Where a pool's liquidity lies: from a price, a value and a profile to ticks and amounts.
+"""Turn a price, a value and a liquidity profile into ticks and amounts.
 
 A profile is a list of bands, each with a width and a share of the pool's value. A band of width w holds its share
-between price / (1 + w) and price × (1 + w); without a width it is the whole range. Stacked bands give a pyramid that
-is deepest at the price, as real pools are.
+between price / (1 + w) and price × (1 + w); without a width it is the whole range. Stacked bands form a pyramid that is
+deepest at the price, like real pools.
 
 Everything is computed with `decimal` at a fixed precision, so the result is the same on every machine.
 """
@@ -21,7 +21,7 @@ _EXACT = Context(prec=60)
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """One position: its tick range and the most of both tokens to put in, in their smallest units."""
+    """One position: its tick range and the maximal amounts of both tokens, in smallest units."""
 
     lower_tick: int
     upper_tick: int
@@ -30,13 +30,13 @@ class Band:
 
 
 def sqrt_price_x96(price: Decimal) -> int:
-    """The square root of `price` (token1 per token0, in smallest units) as Uniswap stores it."""
+    """Return the square root of `price` (token1 per token0, in smallest units) as Uniswap stores it."""
     with localcontext(_EXACT):
         return int((price.sqrt() * _Q96).to_integral_value(ROUND_FLOOR))
 
 
 def bands(price: Decimal, value1: Decimal, profile: Sequence[tuple[str | None, str]], tick_spacing: int) -> list[Band]:
-    """The positions of a pool that is worth `value1` of token1 in all; `price` as for `sqrt_price_x96`."""
+    """Return the positions of a pool worth `value1` of token1 in total; `price` as for `sqrt_price_x96`."""
     with localcontext(_EXACT):
         shares = sum(Decimal(share) for _, share in profile)
         return [

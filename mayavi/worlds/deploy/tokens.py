@@ -1,4 +1,4 @@
-"""The tokens of a replica: WETH9 itself, and our own ERC-20 at the address of every other token."""
+"""Deploy the tokens of a replica: WETH9, and our own ERC-20 at every other token's address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WETH9_NAME_SLOT, WETH9_SYMBOL_SLOT = 0, 1
 
 
 def deploy_tokens(deployment: Deployment, tokens: Mapping[str, Token]) -> None:
-    """Place every token, labelled by its symbol; the deployer may mint them."""
+    """Deploy every token, labelled by its symbol; the deployer may mint them."""
     for symbol, token in tokens.items():
         if token.kind == "weth9":
             _deploy_wrapped_native(deployment, symbol, token)
@@ -31,7 +31,7 @@ def deploy_tokens(deployment: Deployment, tokens: Mapping[str, Token]) -> None:
 
 
 def _deploy_wrapped_native(deployment: Deployment, symbol: str, token: Token) -> None:
-    """WETH9; the wrapped coins of other chains are the same contract with two other words in its storage."""
+    """Deploy WETH9; for other wrapped coins, name and symbol are written into its storage."""
     address = deployment.place(symbol, "WETH9", at=token.address)
     if symbol != "WETH":
         for slot, text in ((WETH9_NAME_SLOT, token.name), (WETH9_SYMBOL_SLOT, token.symbol or symbol)):
@@ -39,16 +39,16 @@ def _deploy_wrapped_native(deployment: Deployment, symbol: str, token: Token) ->
 
 
 def _short_string(text: str) -> int:
-    """How Solidity stores a string of up to 31 bytes: its bytes, then twice its length in the last one."""
+    """Return Solidity's storage word of a string of up to 31 bytes: its bytes, then twice its length."""
     content = text.encode()
     assert len(content) < 32
     return int.from_bytes(content.ljust(31, b"\0") + bytes([2 * len(content)]), "big")
 
 
 def fund(deployment: Deployment, symbol: str, token: Token, holder: bytes, amount: int) -> None:
-    """Give `holder` that much of a token out of nothing: minted, or wrapped from ether made for it."""
+    """Give `holder` an amount of a token by minting it, or by wrapping newly set ether."""
     if token.kind == "weth9":
-        deployment.chain.set_balance(holder, amount + ETHER)  # one ether stays, where fees are charged
+        deployment.chain.set_balance(holder, amount + ETHER)  # keeps one ether for fees
         deployment.send(symbol, "deposit()", sender=holder, value=amount)
     else:
         deployment.send(symbol, "mint(address,uint256)", holder, amount)

@@ -1,7 +1,7 @@
-"""Uniswap V3: the factory, the periphery contracts and pools with liquidity around a price.
+"""Deploy Uniswap V3: factory, periphery contracts and pools with liquidity around a price.
 
 A pool's address follows from the factory's address and the pool's creation code, which the npm package has unchanged,
-so pools come to stand at their real addresses by themselves.
+so pools get their real addresses.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mayavi.worlds.deploy.tokens import fund
 from mayavi.worlds.tables.chain import Pool, Token, Uniswap
 
 LOWEST_FEE, LOWEST_FEE_TICK_SPACING = 100, 1
-"""The 0.01 % tier, which governance added in November 2021: the constructor does not know it."""
+"""The 0.01 % tier, added by governance in November 2021; the constructor does not create it."""
 
 _CONTRACTS = (
     "factory",
@@ -35,9 +35,9 @@ _MINT = "mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint25
 
 
 def deploy_uniswap(deployment: Deployment, uniswap: Uniswap, *, wrapped_native: str, native: str) -> None:
-    """The contracts without pools. Labels are `UniswapV3.Factory`, `UniswapV3.QuoterV2`, …
+    """Deploy the contracts without pools. Labels are `UniswapV3.Factory`, `UniswapV3.QuoterV2`, …
 
-    A contract the real chain does not have gets an address of its own, such as the SwapRouter on Base.
+    A contract missing on the real chain, such as the SwapRouter on Base, gets an address of its own.
     """
     at: Mapping[str, str | None] = dict.fromkeys(_CONTRACTS) | uniswap.addresses
     weth = deployment[wrapped_native]
@@ -69,7 +69,7 @@ def create_pool(
 ) -> None:
     """Create one pool at its price, with the liquidity of its profile held by `holder`.
 
-    Its label is `UniswapV3.WETH/USDC.500`, the fee in millionths.
+    Its label is `UniswapV3.WETH/USDC.500`, with the fee in millionths.
     """
     symbol0, symbol1 = sorted((pool.base, pool.quote), key=lambda symbol: deployment[symbol])
     token0, token1 = deployment[symbol0], deployment[symbol1]
@@ -117,7 +117,7 @@ def create_pool(
 
 
 def _price_and_value(pool: Pool, tokens: Mapping[str, Token], *, base_is_token0: bool) -> tuple[Decimal, Decimal]:
-    """Token1 per token0 in smallest units, and what the pool is worth in smallest units of token1."""
+    """Return token1 per token0 in smallest units, and the pool's value in smallest units of token1."""
     base_unit, quote_unit = 10 ** tokens[pool.base].decimals, 10 ** tokens[pool.quote].decimals
     with localcontext(Context(prec=60)):
         quote_per_base = Decimal(pool.price) * quote_unit / base_unit

@@ -1,1 +1,1 @@
-"""The facts a replica is built from: one JSON table a chain, and the types that read it."""
+"""Chain tables, the facts a replica is built from: one JSON file per chain, and its types."""

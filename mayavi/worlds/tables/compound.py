@@ -1,4 +1,4 @@
-"""The facts of a chain's Compound V3 markets, as its table holds them."""
+"""Types of the Compound V3 markets in a chain table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mayavi.errors import UnknownName
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """An interest rate a year over utilisation: two slopes that meet at the kink. All have 18 decimals."""
+    """Yearly interest rate over utilisation: two slopes that meet at the kink. All with 18 decimals."""
 
     kink_wad: int
     slope_low_wad: int
@@ -20,7 +20,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class CometAsset:
-    """A collateral asset of a market. `supply_cap` and `supplied`, what the rest of the market holds, count tokens."""
+    """Collateral asset of a market. `supply_cap` and the background `supplied` are in whole tokens."""
 
     token: str
     price_feed: str
@@ -34,10 +34,10 @@ class CometAsset:
 
 @dataclass(frozen=True, slots=True)
 class CometMarket:
-    """A Compound V3 market. `key` is its name among the labels, mostly the symbol it gives itself.
+    """Compound V3 market. `key` is its name among the labels, usually its own symbol.
 
-    `lent`, `borrowed` and `reserves`, what the rest of the market holds, count whole base tokens; `target_reserves`,
-    `minimum_borrow` and `minimum_for_rewards` its smallest unit.
+    The background `lent`, `borrowed` and `reserves` are in whole base tokens; `target_reserves`, `minimum_borrow` and
+    `minimum_for_rewards` in smallest units.
     """
 
     key: str
@@ -65,7 +65,7 @@ class CometMarket:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """The market `data` describes."""
+        """Build the market from `data`."""
         rest = {key: value for key, value in data.items() if not key.endswith("_curve_wad")}
         return cls(
             **{
@@ -79,18 +79,18 @@ class CometMarket:
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """The Compound V3 markets of a chain, all governed by one account."""
+    """Compound V3 markets of a chain, with a common governor."""
 
     governor: str
     markets: tuple[CometMarket, ...]
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """The section of the table."""
+        """Build the section from the table."""
         return cls(data["governor"], tuple(map(CometMarket.from_json, data["markets"])))
 
     def market(self, key: str) -> CometMarket:
-        """The market called `key`, or `UnknownName` with the nearest."""
+        """Return the market called `key`; raise `UnknownName` with the nearest names."""
         for market in self.markets:
             if market.key == key:
                 return market

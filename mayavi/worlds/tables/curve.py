@@ -1,4 +1,4 @@
-"""The facts of Curve's pools in a chain's table."""
+"""Types of the Curve pools in a chain table."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class CurvePool:
-    """A plain StableSwap pool. `balances` count whole tokens, coin by coin; fees count 1e-10.
+    """Plain StableSwap pool. `balances` are in whole tokens per coin, fees in units of 1e-10.
 
-    `measured_coin` is the one whose transfers may cost a fee, so that the pool looks at what arrives; often none.
+    `measured_coin` is the coin that may charge a transfer fee, so that the pool measures what arrives; usually none.
     """
 
     name: str
@@ -28,17 +28,17 @@ class CurvePool:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """The pool `data` describes; a key too many or too few is a `TypeError`."""
+        """Build the pool from `data`; extra or missing keys raise `TypeError`."""
         return cls(**{**data, "coins": tuple(data["coins"]), "balances": tuple(data["balances"])})
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The pools of a chain."""
+    """Curve pools of a chain."""
 
     pools: tuple[CurvePool, ...]
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """The section `curve` of a table."""
+        """Build the section `curve` of a table."""
         return cls(tuple(map(CurvePool.from_json, data["pools"])))

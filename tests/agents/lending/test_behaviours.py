@@ -1,11 +1,11 @@
-"""What borrowers decide, from figures alone."""
+"""Decisions of borrower behaviours."""
 
 from __future__ import annotations
 
 import pytest
 
 from mayavi.agents.lending.behaviours import NEVER_ABOVE, NEVER_DROPS, Bounds, KeepsBand, Panics, Passive
-from mayavi.agents.quantities import as_ppm, as_wad, exactly, units_of
+from mayavi.agents.quantities import as_ppm, as_wad, to_fraction, units_of
 from mayavi.errors import BadArgument
 from mayavi.evm.units import WAD
 from mayavi.protocols.health import NO_DEBT
@@ -29,7 +29,7 @@ def test_a_band_is_left_alone_inside_and_restored_outside(factor: int, kind: str
     assert (move.kind if move else None) == kind
     if move:
         assert move.target_wad == wad(1_500)
-        assert f"{factor / 1_000:.4f}" in move.why
+        assert f"{factor / 1_000:.4f}" in move.reason
     low, high, _ = band.bounds(wad(1_500))
     assert (wad(factor) < low or wad(factor) > high) == (kind is not None)
 
@@ -64,7 +64,7 @@ def test_panic_comes_before_anything_else() -> None:
     assert low.kind == "exit"
     assert fallen is not None
     assert fallen.kind == "exit"
-    assert "20.00 %" in fallen.why
+    assert "20.00 %" in fallen.reason
     assert calm is not None
     assert calm.kind == "repay"
     assert nervous.bounds(wad(1_500)) == Bounds(wad(1_300), wad(2_000), 200_000)
@@ -87,7 +87,7 @@ def test_numbers_are_what_their_digits_say() -> None:
     assert as_ppm(0.3) == 300_000
     assert units_of(0.1, 18) == 10**17
     assert units_of("1.23456789", 6) == 1_234_567
-    assert exactly("1e-3") * 1_000 == 1
+    assert to_fraction("1e-3") * 1_000 == 1
     for wrong in ("many", float("nan"), float("inf"), None):
         with pytest.raises(BadArgument, match="is not a number"):
-            exactly(wrong)  # type: ignore[arg-type]
+            to_fraction(wrong)  # type: ignore[arg-type]

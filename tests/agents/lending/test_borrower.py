@@ -1,4 +1,4 @@
-"""A borrower opens at a health factor, keeps its band, sells collateral when it has no cash, and runs when it must."""
+"""A borrower opens at a health factor, keeps its band, sells collateral without cash, and exits in a panic."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ def test_it_opens_at_its_target_keeps_its_band_and_tells_the_health_factor(
     assert "health factor 1.5" in details(row)["note"]
 
     row = of(stage.after("-0.2"), "alice")
-    told = details(row)
+    facts = details(row)
     assert (row.kind, row.status) == ("repay", "success")
-    assert told["repaid"] == told["amount"]
-    assert told["health_factor_wad"] < 1_300 * WAD // 1_000
-    assert 0 <= told["health_factor_after_wad"] - TARGET < 10**9
+    assert facts["repaid"] == facts["amount"]
+    assert facts["health_factor_wad"] < 1_300 * WAD // 1_000
+    assert 0 <= facts["health_factor_after_wad"] - TARGET < 10**9
     # Time has passed since: interest, and nothing else, has moved it.
-    assert told["health_factor_after_wad"] >= account.health().health_factor_wad > TARGET - 10**12
+    assert facts["health_factor_after_wad"] >= account.health().health_factor_wad > TARGET - 10**12
 
     row = of(stage.after("0.5"), "alice")
-    told = details(row)
+    facts = details(row)
     assert (row.kind, row.status) == ("borrow", "success")
-    assert told["health_factor_wad"] > 2 * WAD
-    assert abs(told["health_factor_after_wad"] - TARGET) < 10**9
+    assert facts["health_factor_wad"] > 2 * WAD
+    assert abs(facts["health_factor_after_wad"] - TARGET) < 10**9
 
 
 @pytest.mark.parametrize(("chain", "market", "debt", "route"), MARKETS)
@@ -72,11 +72,11 @@ def test_without_cash_it_sells_collateral_and_comes_back_to_its_target(
     assert token.balance_of(stage.world.address(OUTSIDE)) == alice.loan.lending.account(alice.address).debt(debt)
     before = alice.loan.lending.account(alice.address).supplied("WETH")
     row = of(stage.after("-0.2"), "alice")
-    told = details(row)
+    facts = details(row)
     assert (row.kind, row.status) == ("deleverage", "success")
-    assert abs(told["health_factor_after_wad"] - TARGET) < TARGET // 10_000
+    assert abs(facts["health_factor_after_wad"] - TARGET) < TARGET // 10_000
     after = alice.loan.lending.account(alice.address).supplied("WETH")
-    assert before - after == pytest.approx(told["sold"], rel=1e-6)  # interest of a block aside
+    assert before - after == pytest.approx(facts["sold"], rel=1e-6)  # interest of a block aside
     assert Erc20(stage.fork, "WETH").balance_of(alice.address) == 0
 
 
@@ -85,10 +85,10 @@ def test_cash_goes_first_and_the_rest_is_sold() -> None:
     stage = Stage(replica(), [alice])
     cash = Erc20(stage.fork, "USDC").balance_of(alice.address)
     row = of(stage.after("-0.2"), "alice")
-    told = details(row)
-    assert told["cash"] == cash
-    assert told["repaid"] > cash
-    assert told["sold"] > 0
+    facts = details(row)
+    assert facts["cash"] == cash
+    assert facts["repaid"] > cash
+    assert facts["sold"] > 0
 
 
 def test_cash_of_its_own_comes_on_top_of_what_it_keeps_of_the_loan() -> None:
@@ -118,16 +118,16 @@ def test_panic_repays_everything_and_leaves(chain: str, market: str, debt: str, 
     stage = Stage(replica(chain), [alice])
     assert of(stage.after("-0.09"), "alice").kind == "rest"
     row = of(stage.after("-0.02"), "alice")
-    told = details(row)
-    assert (row.kind, row.status, told["debt_left"]) == ("exit", "success", 0)
-    assert told["health_factor_after_wad"] == NO_DEBT
+    facts = details(row)
+    assert (row.kind, row.status, facts["debt_left"]) == ("exit", "success", 0)
+    assert facts["health_factor_after_wad"] == NO_DEBT
     account = alice.loan.lending.account(alice.address)
     assert account.debt(debt) == account.supplied("WETH") == 0
     held = Erc20(stage.fork, "WETH").balance_of(alice.address)
-    assert held == (0 if sells else told["withdrawn"])
-    assert told["sold"] + (0 if sells else held) == pytest.approx(10 * WETH, rel=1e-8)  # and interest of a block
+    assert held == (0 if sells else facts["withdrawn"])
+    assert facts["sold"] + (0 if sells else held) == pytest.approx(10 * WETH, rel=1e-8)  # and interest of a block
     if sells:
-        assert Erc20(stage.fork, debt).balance_of(alice.address) >= told["received"] > 0
+        assert Erc20(stage.fork, debt).balance_of(alice.address) >= facts["received"] > 0
     assert details(of(stage.step(), "alice"))["note"] == "no debt"
 
 
@@ -176,7 +176,7 @@ def test_who_cannot_withdraw_still_repays_with_the_cash_there_is() -> None:
 
 
 class _Seller(Agent):
-    """Drains the pool in the same block, before anybody else."""
+    """Seller that drains the pool earlier in the same block."""
 
     def step(self, world: World, step_idx: int) -> StepResult:
         def run() -> None:
@@ -192,9 +192,9 @@ def test_what_others_do_in_the_same_block_is_reckoned_with_when_it_is_carried_ou
     alice = borrower(cash_share=0)
     stage = Stage(replica(), [alice, _Seller("seller")], ordering="priority_fee")
     rows = stage.after("-0.2")
-    told = details(of(rows, "alice"))
+    facts = details(of(rows, "alice"))
     assert [row.agent for row in rows] == ["seller", "alice"]
-    assert abs(told["health_factor_after_wad"] - TARGET) < TARGET // 10_000
+    assert abs(facts["health_factor_after_wad"] - TARGET) < TARGET // 10_000
 
 
 def test_a_target_the_market_does_not_lend_at_becomes_the_lowest_it_does() -> None:

@@ -1,4 +1,4 @@
-"""Thousands of borrowers: drawn from named streams, read at once, each with an account and a will of its own."""
+"""Populations of borrowers: drawn from named streams, read at once, each member with its own account."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_a_member_does_what_a_borrower_alone_would_do(chain: str, market: str, d
         "crowd", members=1, collateral_amount=3, target=1.4, behaviours=[(KeepsBand("1.3", 2), 1)], **shared
     )
     alone = BorrowerAgent("alone", collateral_amount=3 * WETH, target=1.4, behaviour=KeepsBand("1.3", 2), **shared)
-    told = []
+    facts = []
     for agent in (people, alone):
         stage = Stage(replica(chain), [agent])
         rows = [row for by in ("-0.2", "0.6") for row in stage.after(by)]
-        told.append([(row.kind, row.status, {**details(row), "note": ""}) for row in rows])
-    assert told[0] == told[1]
-    assert [kind for kind, *_ in told[0]] == ["deleverage", "borrow"]
+        facts.append([(row.kind, row.status, {**details(row), "note": ""}) for row in rows])
+    assert facts[0] == facts[1]
+    assert [kind for kind, *_ in facts[0]] == ["deleverage", "borrow"]
 
 
 def test_one_intent_for_each_member_that_acts_under_its_own_name() -> None:
@@ -83,10 +83,10 @@ def test_one_intent_for_each_member_that_acts_under_its_own_name() -> None:
     acting = [int(row.account.removeprefix("crowd-")) for row in rows]
     assert len(set(acting)) == len(acting)
     for row, member in zip(rows, acting, strict=True):
-        told, behaviour = details(row), people.behaviours[people.behaviour_of[member]]
+        facts, behaviour = details(row), people.behaviours[people.behaviour_of[member]]
         assert row.status == "success", row.reason
-        assert behaviour.decide(told["health_factor_wad"], 150_000, people.targets_wad[member]) is not None
-        assert told["health_factor_after_wad"] > told["health_factor_wad"]
+        assert behaviour.decide(facts["health_factor_wad"], 150_000, people.targets_wad[member]) is not None
+        assert facts["health_factor_after_wad"] > facts["health_factor_wad"]
     for member in set(range(80)) - set(acting):
         behaviour = people.behaviours[people.behaviour_of[member]]
         assert behaviour.decide(healths.health_factor_wad[member], 150_000, people.targets_wad[member]) is None
@@ -138,7 +138,7 @@ def test_members_with_too_little_for_compounds_minimum_do_not_borrow() -> None:
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    with pytest.raises(BadArgument, match="population of 0 has nobody"):
+    with pytest.raises(BadArgument, match="population cannot have 0 members"):
         crowd(0)
     with pytest.raises(BadArgument, match="without behaviours"):
         crowd(behaviours=())

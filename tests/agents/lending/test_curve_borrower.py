@@ -1,4 +1,4 @@
-"""A looper multiplies a stablecoin through Curve, watches the peg, and is out when it breaks."""
+"""A leveraged stablecoin borrower watches the peg and exits when it breaks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def looper(**options: object) -> CurveBorrowerAgent:
 
 
 def depegged(fork: Fork, millions: int) -> None:
-    """Somebody sells so many million USDC into the pool."""
+    """Sell that many million USDC into the pool."""
     seller = bytes([0x5E]) * 20
     fork.deal("USDC", seller, millions * MILLION_USDC)
     CurveStableSwap(fork).exchange("USDC", "DAI", millions * MILLION_USDC, sender=seller)
@@ -66,14 +66,14 @@ def test_on_a_depeg_it_is_out_with_no_debt_and_has_made_it_worse() -> None:
     peg = exchange.peg_ppm()
     assert 900_000 < peg < 990_000
     row = of(stage.step(), "looper")
-    told = details(row)
+    facts = details(row)
     assert (row.kind, row.status) == ("exit", "success"), row.reason
-    assert (told["peg_ppm"], told["debt_left"], told["health_factor_after_wad"]) == (peg, 0, NO_DEBT)
+    assert (facts["peg_ppm"], facts["debt_left"], facts["health_factor_after_wad"]) == (peg, 0, NO_DEBT)
     account = agent.loan.lending.account(agent.address)
     assert account.debt("DAI") == account.supplied("USDC") == 0
     # What is left is its million, less the depeg on what it had borrowed.
     left = Erc20(stage.fork, "USDC").balance_of(agent.address)
-    assert 0.9 * MILLION_USDC < left == told["withdrawn"] < MILLION_USDC
+    assert 0.9 * MILLION_USDC < left == facts["withdrawn"] < MILLION_USDC
     assert exchange.peg_ppm() < peg
     assert details(of(stage.step(), "looper"))["note"] == "it is out"
 
@@ -92,9 +92,9 @@ def test_below_its_lower_edge_it_repays_through_curve_back_to_its_target() -> No
     factor = agent.loan.lending.account(agent.address).health().health_factor_wad
     PriceFeed(stage.fork, "Chainlink.USDC/USD").move_by(f"-{1 - 1.01 * WAD / factor:.6f}")
     row = of(stage.step(), "looper")
-    told = details(row)
+    facts = details(row)
     assert (row.kind, row.status) == ("deleverage", "success"), row.reason
-    assert told["health_factor_after_wad"] == pytest.approx(105 * WAD // 100, rel=2e-4)
+    assert facts["health_factor_after_wad"] == pytest.approx(105 * WAD // 100, rel=2e-4)
 
 
 def test_what_makes_no_sense_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Liquidators take what pays: exactly what the pool allows, after sale and gas, and the slower one is refused."""
+"""Liquidators take what pays: exactly what the pool allows, after sale and gas; the slower one fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.agents.stage import DIRECT, MARKETS, OVER_USDC, WETH, Stage, details,
 
 @dataclass
 class Place:
-    """A market to be liquidated on."""
+    """Market to liquidate on."""
 
     chain: str = "ethereum"
     market: str = "AaveV3"
@@ -57,7 +57,7 @@ PLACES = [pytest.param(Place(*parameter.values), id=parameter.id) for parameter 
 
 
 def lowered(fork: Fork, route: RouteLike = DIRECT) -> None:
-    """Somebody sells ether until the pool, too, pays about a fifth less."""
+    """Sell ether until the pool pays about a fifth less."""
     seller = bytes([0x5E]) * 20
     uniswap = UniswapV3(fork)
     pool = uniswap.pool("WETH", "USDC", 500)
@@ -77,15 +77,15 @@ def test_it_liquidates_the_most_sells_it_all_and_knows_what_it_earned(place: Pla
     token = Erc20(fork, place.debt)
     before = token.balance_of(bot.address)
     row = of(stage.after("-0.2"), "bot")
-    told = details(row)
+    facts = details(row)
     assert (row.kind, row.status) == ("liquidate", "success"), row.reason
-    assert told["borrower"] == "alice"
-    assert (told["collateral"], told["debt"]) == ("WETH", place.debt)
-    assert token.balance_of(bot.address) - before == told["profit"] == told["received"] - told["paid"] > 0
+    assert facts["borrower"] == "alice"
+    assert (facts["collateral"], facts["debt"]) == ("WETH", place.debt)
+    assert token.balance_of(bot.address) - before == facts["profit"] == facts["received"] - facts["paid"] > 0
     assert Erc20(fork, "WETH").balance_of(bot.address) == 0
-    assert told["expected_profit_e8"] == pytest.approx(told["profit_e8"], abs=2)
-    assert told["borrower_health_factor_wad"] < WAD
-    assert told["borrower_health_factor_after_wad"] > told["borrower_health_factor_wad"]
+    assert facts["expected_profit_e8"] == pytest.approx(facts["profit_e8"], abs=2)
+    assert facts["borrower_health_factor_wad"] < WAD
+    assert facts["borrower_health_factor_after_wad"] > facts["borrower_health_factor_wad"]
     assert not lending_market(fork, place.market).account(alice.address).health().liquidatable
 
 
@@ -120,19 +120,19 @@ def test_half_at_a_time_near_the_threshold_and_more_than_one_step() -> None:
     alice, bot = Place().borrower(target="1.1"), Place().liquidator()
     stage = Stage(replica(), [alice, bot])
     owed = AaveV3(stage.fork).account(alice.address).debt("USDC")
-    told = details(of(stage.after("-0.1"), "bot"))
-    assert told["covered"] == pytest.approx(owed / 2, rel=1e-6)
-    assert 95 * WAD // 100 < told["borrower_health_factor_wad"] < WAD
+    facts = details(of(stage.after("-0.1"), "bot"))
+    assert facts["covered"] == pytest.approx(owed / 2, rel=1e-6)
+    assert 95 * WAD // 100 < facts["borrower_health_factor_wad"] < WAD
 
 
 def test_it_covers_what_its_money_pays_for() -> None:
     alice, bot = Place().borrower(), Place().liquidator(capital={"USDC": 1_000 * 10**6})
     stage = Stage(replica(), [alice, bot])
-    told = details(of(stage.after("-0.2"), "bot"))
-    assert told["covered"] == told["paid"] == 1_000 * 10**6
+    facts = details(of(stage.after("-0.2"), "bot"))
+    assert facts["covered"] == facts["paid"] == 1_000 * 10**6
     # It sold what it seized, so the same money serves again, with what it earned.
     again = details(of(stage.step(), "bot"))
-    assert again["covered"] == 1_000 * 10**6 + told["profit"]
+    assert again["covered"] == 1_000 * 10**6 + facts["profit"]
 
 
 @pytest.mark.parametrize("place", [Place(), Place("base"), Place(market="Spark", debt="DAI", route=OVER_USDC)])
@@ -140,12 +140,12 @@ def test_a_flash_loan_takes_the_place_of_capital(place: Place) -> None:
     alice, bot = place.borrower(), place.liquidator(capital={}, flash_loan=True)
     stage = Stage(replica(place.chain), [alice, bot])
     row = of(stage.after("-0.2"), "bot")
-    told = details(row)
+    facts = details(row)
     assert (row.status, row.transactions) == ("success", 1), row.reason
-    premium = (told["paid"] * bot._premium_bps + 5_000) // 10_000
-    assert told["profit"] == told["received"] - told["paid"] - premium
-    assert Erc20(stage.fork, place.debt).balance_of(bot.address) == told["profit"] > 0
-    assert told["expected_profit_e8"] == pytest.approx(told["profit_e8"], abs=3)
+    premium = (facts["paid"] * bot._premium_bps + 5_000) // 10_000
+    assert facts["profit"] == facts["received"] - facts["paid"] - premium
+    assert Erc20(stage.fork, place.debt).balance_of(bot.address) == facts["profit"] > 0
+    assert facts["expected_profit_e8"] == pytest.approx(facts["profit_e8"], abs=3)
 
 
 def test_flash_loans_come_from_aave_alone() -> None:
@@ -176,7 +176,7 @@ def test_what_the_pool_would_pay_too_little_for_is_left_alone() -> None:
 
 
 def test_a_sale_that_brings_too_little_undoes_the_liquidation() -> None:
-    """Two liquidate two accounts; the pool can take one lot at a profit, and the second sale fails as a whole."""
+    """Two liquidate two accounts; the pool absorbs one lot at a profit, and the second sale fails as a whole."""
     alice, bob = Place().borrower("alice", amount=6_500 * WETH), Place().borrower("bob", amount=6_500 * WETH)
     first = Place().liquidator("first", watch=("alice",), capital={"USDC": 10**14}, priority_fee_wei=2)
     second = Place().liquidator("second", watch=("bob",), capital={"USDC": 10**14}, priority_fee_wei=1)
@@ -206,8 +206,8 @@ def test_the_most_profitable_come_first_and_no_more_than_it_takes() -> None:
     assert [details(row)["borrower"] for row in rows] == [f"crowd-{member}" for member in largest]
     # Each was quoted after the sales before it, so every expectation is what came out.
     for row in rows:
-        told = details(row)
-        assert told["expected_profit_e8"] == pytest.approx(told["profit_e8"], abs=200)  # two units of USDC
+        facts = details(row)
+        assert facts["expected_profit_e8"] == pytest.approx(facts["profit_e8"], abs=200)  # two units of USDC
 
 
 def liquidated(rows: list[ActionRow]) -> list[ActionRow]:
@@ -261,12 +261,12 @@ def test_compound_absorbs_what_the_liquidator_cannot_pay_for() -> None:
     place = Place(market="cUSDCv3")
     alice, bot = place.borrower(), place.liquidator(capital={"USDC": 1_000 * 10**6})
     stage = Stage(replica(), [alice, bot])
-    told = details(of(stage.after("-0.2"), "bot"))
+    facts = details(of(stage.after("-0.2"), "bot"))
     market = CompoundV3(stage.fork, "cUSDCv3")
-    assert told["paid"] == 1_000 * 10**6
-    assert told["covered"] > 15_000 * 10**6
+    assert facts["paid"] == 1_000 * 10**6
+    assert facts["covered"] > 15_000 * 10**6
     assert market.account(alice.address).debt == 0
-    assert market.collateral_reserves("WETH") == 10 * WETH - told["seized"]
+    assert market.collateral_reserves("WETH") == 10 * WETH - facts["seized"]
 
 
 def test_routes_may_differ_by_debt_and_none_is_needed_for_the_same_asset() -> None:

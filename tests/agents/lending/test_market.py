@@ -1,4 +1,4 @@
-"""Aave, Spark and Compound through one face: the same questions, each market's own arithmetic."""
+"""Aave, Spark and Compound through the common interface, each with its own arithmetic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALICE, BOB, CAROL, KEEPER = (bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC
 
 
 def opened(market: LendingMarket, debt: str, factors: dict[bytes, int]) -> None:
-    """Ten WETH each, and a loan at so many thousandths of the health factor."""
+    """Open positions of ten WETH each, at health factors in thousandths."""
     fork = market.fork
     for holder, factor in factors.items():
         fork.deal("WETH", holder, 10 * WETH)
@@ -69,15 +69,15 @@ def test_a_prize_is_what_the_liquidation_then_does_to_the_unit(
     PriceFeed(fork, ETH_FEED).move_by(fall)
     fork.deal(debt, KEEPER, 10**30)
     factor = lending.account(ALICE).health().health_factor_wad
-    (prize,) = lending.prizes([ALICE], [factor], ["WETH"], [debt])
+    (quote,) = lending.quote_liquidations([ALICE], [factor], ["WETH"], [debt])
     owed = lending.account(ALICE).debt(debt)
     paid_before = Erc20(fork, debt).balance_of(KEEPER)
-    taken = lending.liquidate(KEEPER, prize)
-    assert (taken.covered, taken.paid, taken.seized) == (prize.cover, prize.pays, prize.seized)
-    assert Erc20(fork, "WETH").balance_of(KEEPER) == prize.seized
-    assert paid_before - Erc20(fork, debt).balance_of(KEEPER) == prize.pays
+    taken = lending.liquidate(KEEPER, quote)
+    assert (taken.covered, taken.paid, taken.seized) == (quote.cover, quote.pays, quote.seized)
+    assert Erc20(fork, "WETH").balance_of(KEEPER) == quote.seized
+    assert paid_before - Erc20(fork, debt).balance_of(KEEPER) == quote.pays
     if not market.startswith("c"):
-        assert lending.account(ALICE).debt(debt) in (owed - prize.cover, owed - prize.cover + 1)
+        assert lending.account(ALICE).debt(debt) in (owed - quote.cover, owed - quote.cover + 1)
 
 
 @pytest.mark.parametrize(("chain", "market", "debt", "route"), MARKETS)
@@ -90,10 +90,10 @@ def test_a_prize_is_no_more_than_the_money_there_is(chain: str, market: str, deb
     funds = 500 * 10 ** lending.decimals(debt)
     fork.deal(debt, KEEPER, funds)
     factor = lending.account(ALICE).health().health_factor_wad
-    (prize,) = lending.prizes([ALICE], [factor], ["WETH"], [debt], {debt: funds})
-    assert prize.pays == funds
-    taken = lending.liquidate(KEEPER, prize)
-    assert (taken.paid, taken.seized) == (prize.pays, prize.seized)
+    (quote,) = lending.quote_liquidations([ALICE], [factor], ["WETH"], [debt], {debt: funds})
+    assert quote.pays == funds
+    taken = lending.liquidate(KEEPER, quote)
+    assert (taken.paid, taken.seized) == (quote.pays, quote.seized)
     assert Erc20(fork, debt).balance_of(KEEPER) == 0
 
 
@@ -106,8 +106,8 @@ def test_half_of_a_debt_may_be_covered_and_all_of_it_far_below() -> None:
         with fork.snapshot():
             PriceFeed(fork, ETH_FEED).move_by(at_least)
             factor = lending.account(ALICE).health().health_factor_wad
-            (prize,) = lending.prizes([ALICE], [factor], ["WETH"], ["USDC"])
-            assert prize.cover == (owed + share - 1) // share
+            (quote,) = lending.quote_liquidations([ALICE], [factor], ["WETH"], ["USDC"])
+            assert quote.cover == (owed + share - 1) // share
 
 
 def test_an_account_in_an_efficiency_mode_is_liquidated_at_that_modes_bonus() -> None:
@@ -123,9 +123,9 @@ def test_an_account_in_an_efficiency_mode_is_liquidated_at_that_modes_bonus() ->
     factor = lending.account(ALICE).health().health_factor_wad
     assert factor < WAD
     fork.deal("WETH", KEEPER, 100 * WETH)
-    (prize,) = lending.prizes([ALICE], [factor], ["wstETH"], ["WETH"])
-    taken = lending.liquidate(KEEPER, prize)
-    assert (taken.covered, taken.seized) == (prize.cover, prize.seized)
+    (quote,) = lending.quote_liquidations([ALICE], [factor], ["wstETH"], ["WETH"])
+    taken = lending.liquidate(KEEPER, quote)
+    assert (taken.covered, taken.seized) == (quote.cover, quote.seized)
 
 
 def test_collateral_that_is_not_used_as_such_is_no_prize() -> None:
@@ -138,7 +138,9 @@ def test_collateral_that_is_not_used_as_such_is_no_prize() -> None:
     account.set_collateral("WBTC", False)
     PriceFeed(fork, ETH_FEED).move_by("-0.2")
     factor = lending.account(ALICE).health().health_factor_wad
-    assert [prize.collateral for prize in lending.prizes([ALICE], [factor], ["WETH", "WBTC"], ["USDC"])] == ["WETH"]
+    assert [
+        quote.collateral for quote in lending.quote_liquidations([ALICE], [factor], ["WETH", "WBTC"], ["USDC"])
+    ] == ["WETH"]
 
 
 def test_while_compound_has_its_reserves_it_absorbs_and_sells_nothing() -> None:
@@ -148,10 +150,10 @@ def test_while_compound_has_its_reserves_it_absorbs_and_sells_nothing() -> None:
     market = lending.market  # type: ignore[attr-defined]
     fork.deal("USDC", market.address, Erc20(fork, "USDC").balance_of(market.address) + market.target_reserves)
     PriceFeed(fork, ETH_FEED).move_by("-0.2")
-    (prize,) = lending.prizes([ALICE], [0], ["WETH"], ["USDC"])
-    assert (prize.pays, prize.seized) == (0, 0)
-    taken = lending.liquidate(KEEPER, prize)
-    assert taken.covered == prize.cover > 0
+    (quote,) = lending.quote_liquidations([ALICE], [0], ["WETH"], ["USDC"])
+    assert (quote.pays, quote.seized) == (0, 0)
+    taken = lending.liquidate(KEEPER, quote)
+    assert taken.covered == quote.cover > 0
     assert lending.account(ALICE).debt("USDC") == 0
 
 
@@ -161,9 +163,9 @@ def test_who_is_healthy_is_not_liquidated() -> None:
         debt = "DAI" if market == "Spark" else "USDC"
         opened(lending, debt, {ALICE: 1_180})
         lending.fork.deal(debt, KEEPER, 10**30)
-        (prize,) = lending.prizes([ALICE], [WAD - 1], ["WETH"], [debt])
+        (quote,) = lending.quote_liquidations([ALICE], [WAD - 1], ["WETH"], [debt])
         with pytest.raises(CallReverted, match=r"HEALTH_FACTOR_NOT_BELOW_THRESHOLD|NotLiquidatable"):
-            lending.liquidate(KEEPER, prize)
+            lending.liquidate(KEEPER, quote)
         assert lending.account(ALICE).debt(debt) > 0
 
 

@@ -1,4 +1,4 @@
-"""The oracle of a run posts what the price processes say, to the last digit."""
+"""The oracle posts the price processes' values to the last digit."""
 
 from __future__ import annotations
 

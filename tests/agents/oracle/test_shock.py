@@ -1,4 +1,4 @@
-"""Shocks move a feed by exactly what they say, when they say it."""
+"""Shocks move a feed by the exact share at the exact step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.agents.stage import ETH_FEED, Stage, details, replica
 
 
 def answers(shock: Shock, steps: int, chain: str = "ethereum") -> tuple[int, list[int], list[str]]:
-    """What the feed said before, after each step, and what the agent did."""
+    """Return the feed's answer before, after each step, and the agent's actions."""
     fork = replica(chain)
     feed = PriceFeed(fork, ETH_FEED)
     before = feed.answer
@@ -52,10 +52,10 @@ def test_the_record_tells_the_answer_before_and_after_and_what_follows_the_feed_
     stage = Stage(fork, [OracleShockAgent("crash", feeds=[ETH_FEED, "Chainlink.USDC/USD"], shock=StepShock(0, -0.5))])
     rows = stage.step()
     assert len(rows) == 2
-    told = {details(row)["feed"]: details(row) for row in rows}
-    assert (told[ETH_FEED]["answer_before"], told[ETH_FEED]["answer"]) == (before, before // 2)
-    assert told[ETH_FEED]["decimals"] == 8
-    assert told[ETH_FEED]["round"] == PriceFeed(fork, ETH_FEED).latest_round.round_id
+    facts = {details(row)["feed"]: details(row) for row in rows}
+    assert (facts[ETH_FEED]["answer_before"], facts[ETH_FEED]["answer"]) == (before, before // 2)
+    assert facts[ETH_FEED]["decimals"] == 8
+    assert facts[ETH_FEED]["round"] == PriceFeed(fork, ETH_FEED).latest_round.round_id
     assert market.price_usd_e8("wstETH") == pytest.approx(staked / 2, rel=1e-7)
 
 

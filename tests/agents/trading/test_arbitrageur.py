@@ -1,4 +1,4 @@
-"""An arbitrageur brings a pool to the edge where it stops paying, and not a unit further."""
+"""An arbitrageur moves a pool to the point where trading stops paying, and not a unit further."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def arbitrageur(name: str = "arb", **options: object) -> ArbitrageurAgent:
 
 
 def fair(stage: Stage) -> Decimal:
-    """What the feeds say one WETH costs in USDC."""
+    """Return the price of one WETH in USDC by the feeds."""
     eth, usdc = (PriceFeed(stage.fork, feed).answer for feed in (ETH_FEED, "Chainlink.USDC/USD"))
     return Decimal(eth) / usdc
 
@@ -37,18 +37,18 @@ def test_the_pool_ends_at_the_price_less_the_fee(chain: str, by: str) -> None:
     stage = Stage(replica(chain), [arb])
     before = {token: Erc20(stage.fork, token).balance_of(arb.address) for token in RICH}
     row = of(stage.after(by), "arb")
-    told = details(row)
+    facts = details(row)
     assert (row.kind, row.status) == ("arbitrage", "success"), row.reason
     price, kept = arb.pool.price("WETH"), Decimal("0.9995")
     edge = fair(stage) / kept if by.startswith("-") else fair(stage) * kept
     assert abs(price / edge - 1) < Decimal("1e-12")
-    assert arb.pool.sqrt_price_x96 == told["sqrt_price_after_x96"]
-    # It sold the dear one and bought the cheap one, exactly as told, at a gain at the reference prices.
+    assert arb.pool.sqrt_price_x96 == facts["sqrt_price_after_x96"]
+    # It sold the dear one and bought the cheap one, exactly as reported, at a gain at the reference prices.
     token_in, token_out = ("WETH", "USDC") if by.startswith("-") else ("USDC", "WETH")
-    assert (told["token_in"], told["token_out"]) == (token_in, token_out)
-    assert before[token_in] - Erc20(stage.fork, token_in).balance_of(arb.address) == told["amount_in"]
-    assert Erc20(stage.fork, token_out).balance_of(arb.address) - before[token_out] == told["amount_out"]
-    assert told["profit_e8"] == told["expected_profit_e8"] > 0
+    assert (facts["token_in"], facts["token_out"]) == (token_in, token_out)
+    assert before[token_in] - Erc20(stage.fork, token_in).balance_of(arb.address) == facts["amount_in"]
+    assert Erc20(stage.fork, token_out).balance_of(arb.address) - before[token_out] == facts["amount_out"]
+    assert facts["profit_e8"] == facts["expected_profit_e8"] > 0
     assert of(stage.step(), "arb").kind == "rest"
 
 
@@ -56,8 +56,8 @@ def test_the_edge_brings_more_than_the_reference_price_itself() -> None:
     profit = {}
     for to in ("edge", "reference"):
         stage = Stage(replica(), [arbitrageur(to=to)])
-        told = details(of(stage.after("-0.05"), "arb"))
-        profit[to] = told["profit_e8"]
+        facts = details(of(stage.after("-0.05"), "arb"))
+        profit[to] = facts["profit_e8"]
         off = abs(stage.world.agents[0].pool.price("WETH") / fair(stage) - 1)  # type: ignore[attr-defined]
         assert off < (Decimal("1e-12") if to == "reference" else Decimal("0.00051"))
     assert profit["edge"] > profit["reference"] > 0
@@ -82,8 +82,8 @@ def test_of_two_the_slower_finds_nothing_left() -> None:
 def test_it_trades_what_it_has_and_stops_when_that_is_gone() -> None:
     arb = arbitrageur(capital={"WETH": 100 * WETH})
     stage = Stage(replica(), [arb])
-    told = details(of(stage.after("-0.2"), "arb"))
-    assert told["amount_in"] == 100 * WETH
+    facts = details(of(stage.after("-0.2"), "arb"))
+    assert facts["amount_in"] == 100 * WETH
     assert details(of(stage.step(), "arb"))["note"] == "there is no WETH to trade with"
 
 

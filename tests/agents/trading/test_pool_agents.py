@@ -1,4 +1,4 @@
-"""Agents of scenarios that trade on pools of their own making: records, noise, partial sales, fleeing holders."""
+"""Agents on pools created by a scenario: recorded trades, noise, partial sales, fleeing holders."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from mayavi.agents.lending.opening_borrower import OpeningBorrower
 from mayavi.agents.trading.curve_arbitrageur import CurveArbitrageur
 from mayavi.agents.trading.curve_holders import CurveHolders
 from mayavi.agents.trading.noise_traders import NoiseTraders
-from mayavi.agents.trading.partial_sale import SellsShare
 from mayavi.agents.trading.recorded_trades import RecordedTrade, RecordedTradesAgent
-from mayavi.agents.trading.selling import SellsAtOnce, SellsOverSteps, Tranche
+from mayavi.agents.trading.selling import SellsAtOnce, SellsOverSteps, SellsShare, Tranche
 from mayavi.errors import ActionRefused, BadArgument
 from mayavi.markets import PricePaths, Step
 from mayavi.markets.distributions import Constant
@@ -179,7 +178,7 @@ def test_a_pool_is_created_at_its_price_and_gets_a_name(fork: Fork) -> None:
 
 
 class Outside:
-    """A market outside where USDC is worth ninety cents, and everything else a dollar."""
+    """Outside prices with USDC at ninety cents and everything else at a dollar."""
 
     def usd_e8(self, world: object, token: str) -> int:
         del world

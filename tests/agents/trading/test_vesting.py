@@ -1,4 +1,4 @@
-"""Tokens vest in OpenZeppelin's own wallet, and are sold as the plan says: at once, in parts, above a price."""
+"""Tokens vest in OpenZeppelin's wallet and are sold by plan: at once, in parts, above a price."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def test_a_cliff_is_released_in_its_block_and_not_a_block_before_and_sold_at_the
     rows = stage.step()
     assert [(row.kind, row.status) for row in rows] == [("release", "success"), ("sell", "success")]
     assert details(rows[0])["released"] == 100 * BTC
-    told = details(rows[1])
-    assert (told["sold"], told["received"]) == (100 * BTC, quote.amount_out)
-    assert told["sqrt_price_after_x96"] == quote.sqrt_prices_after_x96[0] < told["sqrt_price_before_x96"]
+    facts = details(rows[1])
+    assert (facts["sold"], facts["received"]) == (100 * BTC, quote.amount_out)
+    assert facts["sqrt_price_after_x96"] == quote.sqrt_prices_after_x96[0] < facts["sqrt_price_before_x96"]
     assert Erc20(fork, "WETH").balance_of(team.address) == quote.amount_out
     assert Erc20(fork, "WBTC").balance_of(team.address) == Erc20(fork, "WBTC").balance_of(team.wallet.address) == 0
     assert [row.kind for row in stage.step()] == ["rest"]
@@ -87,10 +87,10 @@ def test_above_a_price_it_sells_down_to_it_and_waits() -> None:
     least = Decimal("16.65")
     team = recipient(SellsAbove(str(least)))
     stage = Stage(fork, [team])
-    told = details(stage.step()[-1])
-    assert 0 < told["sold"] < 100 * BTC
+    facts = details(stage.step()[-1])
+    assert 0 < facts["sold"] < 100 * BTC
     assert abs(pool.price("WBTC") / least - 1) < Decimal("1e-12")
-    assert Decimal(told["received"]) / told["sold"] / 10**10 > least * Decimal("0.997")  # the fee comes on top
+    assert Decimal(facts["received"]) / facts["sold"] / 10**10 > least * Decimal("0.997")  # the fee comes on top
     (row,) = stage.step()
     assert row.kind == "rest"
     assert "the price is too low" in details(row)["note"]

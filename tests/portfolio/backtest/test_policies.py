@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mayavi.errors import ModelMismatch, UsageError
-from mayavi.markets.moments import to_seconds
+from mayavi.markets.timestamps import to_seconds
 from mayavi.portfolio.backtest.backtest import Backtester
 from mayavi.portfolio.backtest.models import backtest_models
 from mayavi.portfolio.backtest.policies import NEVER, Relay, check_unseen, grouped, seen_until, subjects_of

@@ -272,7 +272,7 @@ def test_what_is_wrong_with_a_join_is_named(write: WriteRows) -> None:
 
 def test_files_that_are_none_are_told(tmp_path: Path, write: WriteRows) -> None:
     assert "there is no file" in str(refused(tmp_path / "none.csv"))
-    assert "is no file of prices that can be read" in str(refused(write(row(0), row(1), name="market.txt")))
+    assert "is not a readable price file" in str(refused(write(row(0), row(1), name="market.txt")))
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(b"PAR1 no")
     assert "cannot be read as Parquet" in str(refused(broken))

@@ -1,4 +1,4 @@
-"""What the tests hold Aave markets against: its arithmetic written again in integers, and governance to set a stage."""
+"""Reference for Aave tests: its arithmetic in Python integers, and governance actions for set-up."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def data_provider(market: AaveV3) -> Any:
 
 
 def health_factor_wad(account: AaveAccount) -> int:
-    """From scaled balances, indexes, prices and parameters alone, reserve by reserve."""
+    """Compute the health factor from scaled balances, indexes, prices and parameters, reserve by reserve."""
     market, fork = account.market, account.market.fork
     provider, oracle = data_provider(market), market.oracle
     category = market.pool.getUserEMode(account.address)
@@ -98,7 +98,7 @@ def health_factor_wad(account: AaveAccount) -> int:
 
 
 class Seizure(NamedTuple):
-    """What a liquidation should do."""
+    """Expected result of a liquidation."""
 
     covered: int
     seized: int
@@ -106,7 +106,7 @@ class Seizure(NamedTuple):
 
 
 def seizure(borrower: AaveAccount, collateral: str, debt: str, offered: int) -> Seizure:
-    """The outcome of a liquidation by which `offered` is put up, in integers."""
+    """Compute a liquidation's result in integers, with `offered` to repay."""
     market = borrower.market
     taken, repaid = market.reserve(collateral), market.reserve(debt)
     bonus, fee_bps = taken.configuration.liquidation_bonus_bps, taken.configuration.liquidation_protocol_fee_bps
@@ -133,7 +133,7 @@ def give_and_supply(account: AaveAccount, asset: str, amount: int) -> None:
 
 
 def move_price(market: AaveV3, asset: str, price_usd_e8: int) -> None:
-    """Make the pool see `price_usd_e8` for `asset`, through the feed its oracle asks."""
+    """Make the pool see `price_usd_e8` for `asset`, through its oracle's feed."""
     oracle = market.fork.contract(market.oracle.address, ["getSourceOfAsset(address) view returns (address)"])
     PriceFeed(market.fork, oracle.getSourceOfAsset(market.address_of(asset))).move(price_usd_e8)
     assert market.price_usd_e8(asset) == price_usd_e8
@@ -146,7 +146,7 @@ def govern(market: AaveV3, function: str, *arguments: Any) -> None:
 
 
 def list_asset(market: AaveV3, symbol: str = "FRESH", **parameters: Any) -> str:
-    """List a new token of ours at 10 dollars, like the chain's first reserve but for `parameters` of its table row."""
+    """List a new token at 10 dollars, like the chain's first reserve except for `parameters` of its table row."""
     fork, prefix = market.fork, market.prefix
     table = load_table(str(fork.source["chain"]))
     chosen = (table.spark if prefix == "Spark" else table.aave) if hasattr(table, "spark") else table.aave
@@ -168,7 +168,7 @@ def list_asset(market: AaveV3, symbol: str = "FRESH", **parameters: Any) -> str:
 
 
 def an_isolated_asset(market: AaveV3) -> str:
-    """A reserve that isolates whoever uses it as collateral: one of the chain's own, else a new one."""
+    """Return an isolated reserve: one of the chain's own, else a new one."""
     for reserve in market.reserves():
         own = reserve.configuration
         if own.isolated and own.ltv_bps and own.active and not own.frozen and not own.paused:
@@ -186,7 +186,7 @@ def an_isolated_asset(market: AaveV3) -> str:
 
 
 def an_asset_for_isolation(market: AaveV3) -> str:
-    """A reserve that can be borrowed against isolated collateral."""
+    """Return a reserve that can be borrowed in isolation mode."""
     for reserve in market.reserves():
         own = reserve.configuration
         if own.borrowable_in_isolation and own.borrowing and not own.frozen and reserve.available > 0:
@@ -196,7 +196,7 @@ def an_asset_for_isolation(market: AaveV3) -> str:
 
 
 def an_emode(market: AaveV3, collateral: str) -> tuple[int, str]:
-    """An efficiency mode that `collateral` is in, and another asset of it to borrow."""
+    """Return an efficiency mode of `collateral`, and another asset of it to borrow."""
     for mode in market.emodes():
         for symbol in mode.assets:
             reserve = market.reserve(symbol)
@@ -215,5 +215,5 @@ def an_emode(market: AaveV3, collateral: str) -> tuple[int, str]:
 
 
 def whole(market: AaveV3, asset: str, amount: int = 1) -> int:
-    """`amount` whole tokens in smallest units."""
+    """Return `amount` whole tokens in smallest units."""
     return amount * 10 ** Erc20(market.fork, market.address_of(asset)).decimals

@@ -1,10 +1,9 @@
-"""What actions on Aave V3 cost, against figures of a real node, to the unit of gas.
+"""Gas of Aave V3 actions, equal to a real node's figures.
 
-The figures were measured on a Shanghai node: the same Aave code, two reserves, Aave's own mock tokens and aggregators,
-which the package brings along and which stand here, too. What the record leaves open is chosen here, once for all
-figures: no caps, a stable rate without slope, unlimited approvals, round amounts, an hour before the repayment and a
-second before the last liquidation. On a replica the same actions cost other amounts: its tokens and feeds are ours, and
-its market is not empty.
+The figures were measured on a Shanghai node: the same Aave code, two reserves, Aave's mock tokens and aggregators from
+the package, which are used here too. What the record leaves open is chosen here, once for all figures: no caps, a
+stable rate without slope, unlimited approvals, round amounts, an hour before the repayment and a second before the last
+liquidation. A replica has other figures: its tokens and feeds are ours, and its market is not empty.
 """
 
 from __future__ import annotations
@@ -51,11 +50,11 @@ NOT_NEEDED = {
     "updateFlashloanPremiumTotal(uint128)",
     "updateFlashloanPremiumToProtocol(uint128)",
 }
-"""What we deploy and set beyond a market that can be used."""
+"""Contracts and settings beyond a minimal market."""
 
 
 class WithMocks(ArtifactStore):
-    """The contracts of the packages, Aave's mocks among them."""
+    """Artifacts of the packages, including Aave's mocks."""
 
     def get(self, name: str) -> Artifact:
         if name in MOCKS:
@@ -64,7 +63,7 @@ class WithMocks(ArtifactStore):
 
 
 class MeteredFork:
-    """A fork as a deployment needs it; `gas_used` is that of the last transaction."""
+    """Fork for a deployment; `gas_used` is that of the last transaction."""
 
     def __init__(self, fork: Fork) -> None:
         self.fork, self.gas_used = fork, 0
@@ -92,7 +91,7 @@ class MeteredFork:
 
 
 class MeteredDeployment(Deployment):
-    """Remembers what every creation and every transaction cost."""
+    """Deployment that records the gas of every creation and transaction."""
 
     def __init__(self, chain: MeteredFork) -> None:
         super().__init__(chain, WithMocks(), real_addresses=False)
@@ -121,7 +120,7 @@ class MeteredDeployment(Deployment):
 
 @pytest.fixture(scope="module")
 def deployed() -> tuple[Fork, MeteredDeployment]:
-    """Aave with WETH and USDC, all else left as a listing leaves it but for borrowing, factors and flash loans."""
+    """Deploy Aave with WETH and USDC, with only borrowing, factors and flash loans configured."""
     table = load_table("ethereum")
     fork = Fork.empty(chain_id=31_337, hardfork="shanghai")
     fork.set_block(number=1, timestamp=table.block.timestamp, gas_limit=30_000_000)
@@ -147,7 +146,7 @@ def deployed() -> tuple[Fork, MeteredDeployment]:
 
 @pytest.fixture(scope="module")
 def gas_used(deployed: tuple[Fork, MeteredDeployment]) -> dict[str, int]:
-    """A lender, a borrower, and a liquidator who comes twice."""
+    """Return the gas of a lender, a borrower, and a liquidator who comes twice."""
     fork, deployment = deployed
     market = AaveV3(fork)
     lender, borrower, liquidator = (market.account(named_account(name)) for name in ("alice", "bob", "carol"))
@@ -179,7 +178,7 @@ def gas_used(deployed: tuple[Fork, MeteredDeployment]) -> dict[str, int]:
 
 
 def least_gas_of_account_data(account: AaveAccount) -> int:
-    """What a node estimates: the least limit that is enough, more than is used since a call keeps a 64th back."""
+    """Return a node's gas estimate: the least sufficient limit, above the gas used since a call keeps back a 64th."""
     market = account.market
     data = Function.parse("getUserAccountData(address)").encode(account.address)
     too_little, enough = 21_000, 1_000_000
@@ -199,7 +198,7 @@ def test_it_costs_what_it_costs_on_a_node(gas_used: dict[str, int], what: str) -
 
 
 def test_so_does_the_deployment(deployed: tuple[Fork, MeteredDeployment]) -> None:
-    """Names of tokens and the bytes of addresses are not on record; a name of more than 31 letters is 22,100 gas."""
+    """Token names and address bytes are not on record; a name of more than 31 letters costs 22,100 gas."""
     _, deployment = deployed
     needed = [gas for what, gas in deployment.spent if what not in NOT_NEEDED and not what.startswith("mint(")]
     assert {what for what, _ in deployment.spent} >= NOT_NEEDED

@@ -1,4 +1,4 @@
-"""Whatever people do on an Aave market: no value comes from nothing, shares add up, and what fails changes nothing."""
+"""Invariants of an Aave market: no value from nothing, shares add up, failures change nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.protocols.aave.reference import health_factor_wad, move_price, ray_mu
 
 ASSETS = ("WETH", "USDC", "wstETH")
 WHOLE = {"WETH": 10**18, "USDC": 2_500 * 10**6, "wstETH": 10**18}
-"""Amounts of about the same worth."""
+"""Amounts of similar value."""
 USERS = tuple(bytes([index]) * 20 for index in (0xA1, 0xB2, 0xC3))
 
 users = st.integers(0, len(USERS) - 1)
@@ -49,7 +49,7 @@ class Market(RuleBasedStateMachine):
             account.borrow(borrowed, WHOLE[borrowed] * 7 // 10)
 
     def in_existence(self, asset: str) -> int:
-        """What all who can have any hold of a token, the pool included."""
+        """Return the sum of all holdings of a token, the pool included."""
         token = self.market.token(asset)
         return sum(token.balance_of(holder) for holder in [*self.holders, self.market.a_token(asset).address])
 
@@ -59,7 +59,7 @@ class Market(RuleBasedStateMachine):
         self.tokens[asset] += amount
 
     def attempt(self, action: Callable[[], Any]) -> bool:
-        """Act; what fails must leave the state as it was, to the last bit."""
+        """Act; a failure must leave the state unchanged to the last bit."""
         self.steps += 1
         before = self.fork.digest()
         try:
@@ -152,10 +152,10 @@ class Market(RuleBasedStateMachine):
 
     @invariant()
     def no_value_comes_from_nothing(self) -> None:
-        """What everybody has, less what they owe, is never more than the tokens there are.
+        """Total claims minus debts never exceed the tokens that exist.
 
-        Aave rounds halves up, so each action may give or take a unit or two; what lenders are promised grows with
-        simple interest on what borrowers owe with compound interest, so time only ever adds to the pool's side.
+        Aave rounds half up, so each action may gain or lose a unit or two; suppliers earn simple interest on what
+        borrowers owe with compound interest, so time only adds to the pool's side.
         """
         for asset in ASSETS:
             assert self.in_existence(asset) == self.tokens[asset]

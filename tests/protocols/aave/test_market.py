@@ -1,4 +1,4 @@
-"""Aave V3 through its adapter, on the replica of every chain there is one of."""
+"""Aave V3 through its adapter, on every chain's replica."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def bob(market: AaveV3) -> AaveAccount:
 
 @pytest.fixture
 def borrower(market: AaveV3, alice: AaveAccount) -> AaveAccount:
-    """Alice has supplied 1 WETH and borrowed 1,500 USDC; a week has passed, so no index is a round number."""
+    """Alice with 1 WETH supplied and 1,500 USDC borrowed; a week has passed, so no index is a round number."""
     market.fork.mine(1, 7 * 86_400)
     give_and_supply(alice, "WETH", WAD)
     alice.borrow("USDC", 1_500 * 10**6)
@@ -173,7 +173,7 @@ def test_many_accounts_are_read_as_one_by_one(market: AaveV3, borrower: AaveAcco
 
 
 def test_supply_borrow_time_repay_all_withdraw_all_leaves_nothing(borrower: AaveAccount, market: AaveV3) -> None:
-    """What comes back is balance times index; rounding half up costs or gives at most two of the smallest unit."""
+    """The result is balance times index; rounding half up costs or gains at most two smallest units."""
     fork = market.fork
     weth, usdc = market.reserve("WETH"), market.reserve("USDC")
     scaled_supply = scaled_balance(fork, weth.a_token, ALICE)
@@ -238,7 +238,7 @@ def test_parts_are_repaid_and_withdrawn_and_more_than_is_owed_is_not_taken(borro
 
 
 def test_every_asset_that_is_open_goes_the_whole_way(market: AaveV3, alice: AaveAccount) -> None:
-    """Tokens that return nothing, six and eight decimals, wrappers: each is supplied, lent and paid back."""
+    """Silent tokens, six and eight decimals, wrappers: each is supplied, lent and repaid."""
     for reserve in market.reserves():
         own = reserve.configuration
         if not own.active or own.frozen or own.paused:
@@ -470,7 +470,7 @@ def test_an_emode_lifts_what_can_be_borrowed_inside_it(market: AaveV3, alice: Aa
 
 
 def test_an_emode_with_a_price_of_its_own_values_collateral_by_it(market: AaveV3, alice: AaveAccount) -> None:
-    """V3.0 lets a category have one price for all its assets; then the asset's own price ends nothing."""
+    """V3.0 lets a category have one price for all its assets; then the asset's own price is irrelevant."""
     source, fork = list_asset(market, "PEG", supply_cap=0, borrow_cap=0), market.fork
     category = (201, 9_000, 9_300, 10_100, fork.address_of(source), "one price")
     govern(market, "setEModeCategory(uint8,uint16,uint16,uint16,address,string)", *category)
@@ -489,7 +489,7 @@ def test_an_emode_with_a_price_of_its_own_values_collateral_by_it(market: AaveV3
 
 
 def test_debt_at_a_stable_rate_is_debt(borrower: AaveAccount) -> None:
-    """No reserve of the tables offers it; where one does, what is owed at either rate counts."""
+    """No reserve of the tables offers it; if one does, debt at either rate counts."""
     market, amount = borrower.market, 50 * 10**6
     govern(market, "setReserveStableRateBorrowing(address,bool)", market.address_of("USDC"), True)
     variable, health = borrower.debt("USDC"), borrower.health_factor
@@ -589,7 +589,7 @@ def test_a_flash_loan_costs_the_premium_and_no_more(market: AaveV3, bob: AaveAcc
 
 
 def test_a_flash_loan_works_while_it_is_there(market: AaveV3, bob: AaveAccount) -> None:
-    """The calls come from the borrowing contract: it supplies the loan and takes it back, tokens left over are sent."""
+    """The borrowing contract makes the calls: it supplies the loan, withdraws it and sends leftover tokens."""
     fork, pool, weth = market.fork, market.pool, market.fork.address_of("WETH")
     place, amount = flash_borrower(fork), 10 * WAD
     fork.deal("WETH", BOB, WAD)

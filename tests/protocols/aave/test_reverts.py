@@ -1,4 +1,4 @@
-"""What Aave's adapter refuses, and in which words: the cause in this very case, and what can be had instead."""
+"""Error messages of Aave's adapter: the cause in each case, and the alternative."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def market(world: Fork) -> AaveV3:
 
 @pytest.fixture
 def alice(market: AaveV3) -> AaveAccount:
-    """1 WETH supplied, 1,000 USDC borrowed."""
+    """Alice with 1 WETH supplied and 1,000 USDC borrowed."""
     account = market.account(ALICE)
     give_and_supply(account, "WETH", WAD)
     account.borrow("USDC", 1_000 * 10**6)
@@ -49,7 +49,7 @@ def bob(market: AaveV3) -> AaveAccount:
 
 
 def refused(market: AaveV3, action: Callable[[], Any], kind: type[MayaviError] = CallReverted) -> tuple[str, str]:
-    """The message and the hint; nothing has changed."""
+    """Return message and hint; check that nothing has changed."""
     before = market.fork.digest()
     with pytest.raises(kind) as caught:
         action()
@@ -84,7 +84,7 @@ def test_accounts_are_equal_on_the_same_market_of_the_same_fork(market: AaveV3, 
 
 
 def test_a_market_on_something_else_is_refused_at_once(market: AaveV3) -> None:
-    with pytest.raises(UsageError, match="'ethereum' is no fork") as caught:
+    with pytest.raises(UsageError, match="'ethereum' is not a fork") as caught:
         AaveV3("ethereum")  # type: ignore[arg-type]
     assert 'fork = Fork.replica("ethereum")' in str(caught.value.hint)
     with pytest.raises(NoCode, match="no contract stands at 0xB0b0"):

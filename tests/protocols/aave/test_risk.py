@@ -1,4 +1,4 @@
-"""Health and liquidation prices as pure arithmetic, for both ways in which pools compute them."""
+"""Health and liquidation prices as pure arithmetic, for both rules of the pools."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mayavi.protocols.aave.risk import (
     Holding,
     health_by_average,
     health_by_sum,
+    health_rule,
     liquidation_price,
-    rule_of,
     withdrawable,
 )
 
@@ -82,9 +82,9 @@ def test_the_rule_is_the_one_that_gives_the_pools_own_answer() -> None:
         replace(USDC, debt=1_234_567_891),
     ]
     assert health_by_average(mixed) != health_by_sum(mixed)
-    assert rule_of(mixed, health_by_average(mixed)) is health_by_average
-    assert rule_of(mixed, health_by_sum(mixed)) is health_by_sum
-    assert rule_of(mixed, 7) is health_by_average
+    assert health_rule(mixed, health_by_average(mixed)) is health_by_average
+    assert health_rule(mixed, health_by_sum(mixed)) is health_by_sum
+    assert health_rule(mixed, 7) is health_by_average
 
 
 @RULES

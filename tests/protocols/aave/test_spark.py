@@ -34,7 +34,7 @@ def market(world: Fork) -> SparkLend:
 
 @pytest.fixture
 def alice(market: SparkLend) -> SparkAccount:
-    """1 WETH supplied and 1,500 DAI borrowed a day ago."""
+    """Alice with 1 WETH supplied and 1,500 DAI borrowed a day ago."""
     market.fork.mine(1, 86_400)
     account = market.account(ALICE)
     give_and_supply(account, "WETH", WAD)

@@ -127,7 +127,7 @@ def test_what_is_no_feed_is_refused_at_once(fork: Fork) -> None:
     for stranger in ("USDC", "WETH", "AaveV3.Pool"):
         with pytest.raises(UsageError, match=f"{stranger} is no price feed"):
             PriceFeed(fork, stranger)
-    with pytest.raises(UsageError, match="'ethereum' is no fork"):
+    with pytest.raises(UsageError, match="'ethereum' is not a fork"):
         PriceFeed("ethereum", ETH_USD)  # type: ignore[arg-type]
 
 
@@ -157,7 +157,7 @@ REPORTS = [
     pytest.param(16146267, 144, id="off-chain-reporting-2022"),
     pytest.param(18085863, 90, id="off-chain-reporting-2023"),
 ]
-"""Blocks and transactions in which oracles reported to an aggregator."""
+"""Blocks and transactions with oracle reports to an aggregator."""
 
 STANDING = [
     pytest.param(19426586, "0xdbe1941bfbe4410d6865b9b7078e0b49af144d2d", id="off-chain-reporting-2024"),
@@ -239,7 +239,7 @@ def test_aave_prices_its_reserves_through_the_real_contracts(fork: Fork, cases: 
 
 
 def readable(fork: Fork, aggregator: str) -> PriceFeed:
-    """Whom an aggregator lets read was not asked in these blocks, so those slots are unknown: here they are empty."""
+    """Clear the unrecorded slots of an aggregator's read access list."""
     for selector in ("feaf968c", "50d25bcd", "668a0f02"):
         for _ in range(8):
             try:
@@ -286,11 +286,11 @@ def test_a_real_aggregator_moves_on_from_its_recorded_round(
 # -- a form that no recorded block has ---------------------------------------------------------------------------------
 
 ROUND_AT, ROUNDS_AT = 48, 44
-"""Off-chain reporting of the second generation: the bit of the round's number in its slot, the slot of the mapping."""
+"""Second-generation OCR: bit offset of the round number in its slot, and slot of the mapping."""
 
 
 def second_generation(answer: int, observed_at: int, transmitted_at: int) -> Fork:
-    """The reads of such an aggregator, assembled by hand: answer and two times in one word for each round."""
+    """Build a minimal aggregator of that generation: answer and two times in one word per round."""
     number = f"604354 {0x60:x}{ROUND_AT:02x} 1c 63ffffffff 16"  # the latest, from slot 0x43
     asked = "600435"
     entry = f"80 600052 {0x60:x}{ROUNDS_AT:02x} 602052 60406000 20 54"  # number -> number, word
@@ -333,7 +333,7 @@ def test_an_aggregator_of_another_form_is_refused_and_stays() -> None:
     fork = second_generation(250_000_000_000, 1_719_999_000, 1_719_999_024)
     fork.set_code("Feed", fork.code("Feed").replace(b"\x60\x20\x52\x60\x40", b"\x60\x40\x52\x60\x60"))
     digest = fork.digest()
-    with pytest.raises(StateError, match="aggregator Feed keeps its rounds in a way that is not known"):
+    with pytest.raises(StateError, match="storage layout of the aggregator Feed is not known"):
         PriceFeed(fork, "Feed").move(1)
     assert fork.digest() == digest
 

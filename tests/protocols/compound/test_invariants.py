@@ -1,4 +1,4 @@
-"""Whatever a few users, prices and time do to a Compound market: nothing comes from nothing, and sums stay sums."""
+"""Invariants of a Compound market under random users, prices and time."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ COLLATERALS = ["WETH", "WBTC", "COMP"]
 users = st.sampled_from(USERS)
 collaterals = st.sampled_from(COLLATERALS)
 shares = st.integers(0, 120)
-"""Percent of what would be possible, some of it too much."""
+"""Percent of the possible amount, sometimes too much."""
 
 
 class CompoundMachine(RuleBasedStateMachine):
-    """Users of cUSDCv3 who act at random. Subclasses say on which world."""
+    """Random users of cUSDCv3. Subclasses choose the world."""
 
     world: Callable[[], Fork]
 
@@ -57,7 +57,7 @@ class CompoundMachine(RuleBasedStateMachine):
         return [sum(token.balance_of(holder) for holder in holders) for token in self.tokens]
 
     def attempt(self, act: Callable[[], object]) -> bool:
-        """Whether it went through; where not, nothing at all has changed."""
+        """Whether the action succeeded; a failure must change nothing."""
         before = self.fork.digest()
         try:
             act()
@@ -112,7 +112,7 @@ class CompoundMachine(RuleBasedStateMachine):
 
     @rule(symbol=collaterals, percent=st.integers(40, 90), absorber=users)
     def crash(self, symbol: str, percent: int, absorber: bytes) -> None:
-        """A price falls, and somebody absorbs all who went under."""
+        """Lower a price and absorb all liquidatable accounts."""
         self.move_price(symbol, percent)
         under = [user for user in USERS if self.account(user).liquidatable]
         assert self.attempt(lambda: self.market.absorb(under, sender=absorber)) is bool(under)
@@ -149,7 +149,7 @@ class CompoundMachine(RuleBasedStateMachine):
 
     @invariant()
     def principals_sum_to_the_totals(self) -> None:
-        """But for a unit an action: one too small to matter costs an account its rounding, and the totals nothing."""
+        """Up to one unit per action: tiny actions cost an account its rounding, and the totals nothing."""
         principals = [self.market.contract.userBasic(user).principal for user in (*USERS, MARKET, BORROWER)]
         totals = self.market.totals()
         assert 0 <= totals.supply_principal - sum(each for each in principals if each > 0) <= self.actions

@@ -1,4 +1,4 @@
-"""The Compound V3 adapter on every market of every replica, and on mainnet's own bytecode: the same tests."""
+"""Compound V3 adapter on every market of every replica, and on mainnet's bytecode: the same tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WORLDS = [*replica_markets(), (MAINNET, "cUSDCv3")]
 
 @pytest.fixture(params=WORLDS, ids=[f"{where}-{name}" for where, name in WORLDS])
 def market(request: pytest.FixtureRequest) -> CompoundV3:
-    """A market of its own for every test."""
+    """Independent market for every test."""
     where, name = request.param
     world = mainnet_world(request.getfixturevalue("cases")) if where == MAINNET else replica(where)
     return CompoundV3(world.copy(), name)
@@ -46,13 +46,13 @@ def alice(market: CompoundV3) -> CompoundV3Account:
 
 
 def worth(market: CompoundV3, symbol: str, value: int) -> int:
-    """So much of an asset as has about that value: in dollars, or in hundredths of an ether."""
+    """Return the amount of an asset with about that value: in dollars, or in hundredths of an ether."""
     value_e8 = value * 10 ** (8 if market.quote == "USD" else 6)
     return value_e8 * 10 ** market.asset(symbol).decimals // market.price_e8(symbol)
 
 
 def put_up(account: CompoundV3Account, symbol: str, value: int = 5_000) -> int:
-    """Collateral out of nothing; gives its amount."""
+    """Mint and supply collateral; return its amount."""
     amount = worth(account.market, symbol, value)
     account.market.fork.deal(symbol, account.address, amount)
     account.supply(symbol, amount)
@@ -60,7 +60,7 @@ def put_up(account: CompoundV3Account, symbol: str, value: int = 5_000) -> int:
 
 
 def borrow_share(account: CompoundV3Account, percent: int) -> int:
-    """Borrow that much of what the collateral allows; gives the amount."""
+    """Borrow that percentage of the limit; return the amount."""
     market = account.market
     amount = account.data().borrow_limit_e8 * 10**market.base.decimals // market.price_e8() * percent // 100
     account.borrow(amount)
@@ -68,7 +68,7 @@ def borrow_share(account: CompoundV3Account, percent: int) -> int:
 
 
 def indebted(account: CompoundV3Account, percent: int = 90) -> CollateralAsset:
-    """Put up the first collateral and borrow against it; gives the asset."""
+    """Supply the first collateral and borrow against it; return the asset."""
     asset = account.market.assets[0]
     put_up(account, asset.symbol)
     borrow_share(account, percent)
@@ -76,7 +76,7 @@ def indebted(account: CompoundV3Account, percent: int = 90) -> CollateralAsset:
 
 
 def absorbed(account: CompoundV3Account) -> CollateralAsset:
-    """Let the price of its one collateral fall to the edge, and absorb it; gives the asset."""
+    """Lower the price of its only collateral to the edge, and absorb it; return the asset."""
     asset = indebted(account)
     price = account.liquidation_price(asset.symbol)
     assert price
@@ -514,7 +514,7 @@ def test_a_market_is_found_by_symbol_label_or_address() -> None:
         CompoundV3(fork, fork.labels["WETH"])
     with pytest.raises(NoCode):
         CompoundV3(fork, ALICE)
-    with pytest.raises(UsageError, match="'ethereum' is no fork"):
+    with pytest.raises(UsageError, match="'ethereum' is not a fork"):
         CompoundV3("ethereum")  # type: ignore[arg-type]
 
 

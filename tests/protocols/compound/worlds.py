@@ -1,4 +1,4 @@
-"""Compound markets to test on: every market of every replica, and mainnet's own bytecode of cUSDCv3 in their midst."""
+"""Compound markets for tests: every market of every replica, and mainnet's bytecode of cUSDCv3."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLOCK = 19_932_703
 
 
 def replica_markets() -> list[tuple[str, str]]:
-    """(chain, market) of every Compound market on a replica."""
+    """Return (chain, market) of every Compound market on a replica."""
     tables = ((chain, load_table(chain).compound) for chain in chain_names())
     return [(chain, market.key) for chain, compound in tables if compound for market in compound.markets]
 
@@ -35,10 +35,10 @@ def replica(chain: str) -> Fork:
 
 @cache
 def mainnet_world(cases: Path) -> Fork:
-    """The Ethereum replica, where `CompoundV3.cUSDCv3` is the real implementation with the table's loans and debts.
+    """Ethereum replica where `CompoundV3.cUSDCv3` is the real implementation with the table's loans and debts.
 
-    It stands at the implementation's own address, where nothing has been stored yet; tokens and price feeds are the
-    replica's, at the addresses that are part of the code.
+    It runs at the implementation's own address, whose storage is empty; tokens and price feeds are the replica's, at
+    the addresses that are part of the code.
     """
     fork, table = Fork.replica("ethereum"), load_table("ethereum")
     folder = cases / "mainnet" / "blocks"
@@ -61,7 +61,7 @@ def mainnet_world(cases: Path) -> Fork:
 
 
 def set_price(market: CompoundV3, symbol: str, price_e8: int) -> None:
-    """Post a price of one asset; all others of the market stay what they are, also where they follow the same feed."""
+    """Post a price of one asset and keep all others of the market, even those that follow the same feed."""
     others = {each.symbol: market.price_e8(each.symbol) for each in market.assets if each.symbol != symbol}
     base = market.base.symbol
     others[base] = market.price_e8()

@@ -1,4 +1,4 @@
-"""Whatever users do to a Curve pool, nobody gets something for nothing, and a refusal leaves no trace."""
+"""Invariants of a Curve pool: no value from nothing, and failures change nothing."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ BOB = bytes.fromhex("b0b0000000000000000000000000000000000002")
 USERS = st.sampled_from([ALICE, BOB])
 COIN = st.integers(0, 2)
 SHARE = st.integers(0, 10_000)
-"""Ten-thousandths of what somebody has, and a little more than all of it."""
+"""Ten-thousandths of a balance, sometimes a little more than all of it."""
 
 ROUNDING_WAD = 1
-"""An operation may lower the virtual price by so much: D is found to within two units, and divided by the supply."""
+"""Tolerated fall of the virtual price per operation: D is accurate to two units, then divided by the supply."""
 
 
 class PoolMachine(RuleBasedStateMachine):

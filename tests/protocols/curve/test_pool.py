@@ -1,4 +1,4 @@
-"""The Curve adapter: on the replica's pools of three and two coins, and on the bytecode of mainnet's 3pool."""
+"""Curve adapter on the replica's pools of three and two coins, and on mainnet's 3pool bytecode."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_place_without_a_pool_is_refused(tripool: CurveStableSwap) -> None:
     assert "Curve pools here: Curve.3pool, Curve.fraxusdc" in str(unknown.value.hint)
     with pytest.raises(UnknownName, match="no Curve pool is known on base"):
         CurveStableSwap(Fork.replica("base"))
-    with pytest.raises(UsageError, match="'ethereum' is no fork"):
+    with pytest.raises(UsageError, match="'ethereum' is not a fork"):
         CurveStableSwap("ethereum")  # type: ignore[arg-type]
     assert CurveStableSwap(tripool.fork, "3pool").address == tripool.address
 
@@ -165,11 +165,11 @@ def test_what_cannot_be_quoted_says_what_was_asked_and_what_the_pool_holds(pool:
     assert str(refused.value.hint) == f"there are {pool.lp_token.text(pool.lp_supply)} in all"
 
 
-def test_a_pool_that_does_not_tell_its_lp_token_is_told(tripool: CurveStableSwap) -> None:
+def test_a_pool_that_does_not_name_its_lp_token_is_reported(tripool: CurveStableSwap) -> None:
     fork, lp_token = tripool.fork, tripool.lp_token.address
     assert CurveStableSwap(fork, tripool.address).lp_token.address == lp_token
     del fork.labels["Curve.3pool.LP"]
-    with pytest.raises(UsageError, match="does not tell which token its shares are"):
+    with pytest.raises(UsageError, match="does not name its LP token"):
         _ = CurveStableSwap(fork, tripool.address).lp_token
     assert CurveStableSwap(fork, tripool.address, lp_token=lp_token).lp_supply > 0
 
@@ -178,7 +178,7 @@ def test_a_pool_that_does_not_tell_its_lp_token_is_told(tripool: CurveStableSwap
 
 
 def test_a_quote_is_what_an_exchange_gives(pool: CurveStableSwap) -> None:
-    """To the unit for coins with 18 decimals, else up to one unit less: the pool rounds a quote after its fee."""
+    """Exact for coins with 18 decimals, else up to one unit less: the pool rounds a quote after its fee."""
     for i, j in permutations(range(len(pool.coins)), 2):
         for dx in [10**k for k in range(pool.coins[i].decimals - 4, pool.coins[i].decimals + 8)]:
             pool.fork.deal(pool.coins[i].address, ALICE, dx)
@@ -271,7 +271,7 @@ def test_a_deposit_gives_shares_and_a_withdrawal_takes_them(pool: CurveStableSwa
 
 
 def value(pool: CurveStableSwap, amounts: tuple[int, ...] | list[int]) -> int:
-    """At par, with 18 decimals."""
+    """Value at par, with 18 decimals."""
     return sum(amount * 10 ** (18 - coin.decimals) for amount, coin in zip(amounts, pool.coins, strict=True))
 
 

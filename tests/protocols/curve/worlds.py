@@ -1,4 +1,4 @@
-"""The pools that every test of the Curve adapter runs on: two of the replica, and the 3pool's own bytecode."""
+"""Pools for all tests of the Curve adapter: two of the replica, and the 3pool's own bytecode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _replica() -> Fork:
 
 @cache
 def _mainnet_replica(cases: Path) -> Fork:
-    """The replica with the code that mainnet has at the 3pool's address, holding what the replica's pool held."""
+    """Replica with mainnet's code at the 3pool's address and the replica pool's balances."""
     fork = _replica().copy()
     replaced = CurveStableSwap(fork)
     code = read_bytecodes(cases / "mainnet" / "blocks")[POOL_CODE]
@@ -39,7 +39,7 @@ def _mainnet_replica(cases: Path) -> Fork:
 
 
 def open_pool(world: str, cases: Path | None) -> CurveStableSwap:
-    """A fresh pool of that world; alice holds a million of each coin."""
+    """Open a fresh pool of that world; alice holds a million of each coin."""
     fork = _replica().copy() if cases is None else _mainnet_replica(cases).copy()
     pool = CurveStableSwap(fork, f"Curve.{world.removeprefix('mainnet ')}")
     for coin in pool.coins:

@@ -1,4 +1,4 @@
-"""Whatever is done to a Uniswap V3 pool, in whatever order: nobody makes tokens from nothing, none goes missing."""
+"""Invariants of a Uniswap V3 pool under random operations: no tokens appear or vanish."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _replica() -> Fork:
 
 
 class OneTrader(RuleBasedStateMachine):
-    """Alice alone acts on a pool that the market has filled: she swaps, provides liquidity, takes it out again."""
+    """Alice alone acts on a pool with background liquidity: she swaps and adds and removes liquidity."""
 
     @initialize()
     def open(self) -> None:
@@ -139,7 +139,7 @@ class OneTrader(RuleBasedStateMachine):
         assert sum(each.liquidity_net for each in ticks if each.tick <= self.pool.tick) == self.pool.liquidity
 
     def teardown(self) -> None:
-        """Alice takes everything out and brings the price back: she has not gained of either token."""
+        """Alice removes everything and restores the price: she has gained of neither token."""
         if not hasattr(self, "pool"):
             return
         for position in self.mine:

@@ -1,15 +1,13 @@
-"""Uniswap V3 on every replica: quotes are what swaps pay, pools tell where they stand, mistakes are explained."""
+"""Uniswap V3 on every replica: quotes equal swaps, pool state is right, errors are explained."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import cache
 from itertools import pairwise, permutations
 from pathlib import Path
 
 import pytest
 
-from mayavi import Fork
 from mayavi.errors import ActionRefused, BadArgument, BadInteger, CallReverted, InsufficientBalance, UnknownName
 from mayavi.protocols import PriceFeed, UniswapV3
 from mayavi.protocols.tokens import Erc20
@@ -18,36 +16,10 @@ from mayavi.protocols.uniswap.router import Router
 from mayavi.replay.case import read_bytecodes
 from mayavi.worlds import world_names
 from mayavi.worlds.tables.chain import Pool, load_table
+from tests.protocols.uniswap.worlds import ALICE, BOB, POOLS, WETH_USDC, uniswap_on
 
-ALICE = "0x00000000000000000000000000000000000a11ce"
-BOB = "0x0000000000000000000000000000000000000b0b"
-POOLS = [
-    pytest.param(chain, pool, id=f"{chain}-{pool.name}")
-    for chain in world_names()
-    for pool in load_table(chain).uniswap.pools
-]
-WETH_USDC = ("WETH", "USDC", 500)
 SHARES = [Decimal(text) for text in ("1e-12", "1e-9", "1e-6", "1e-4", "0.003", "0.05", "0.3", "0.9")]
-"""Sizes of a swap, as shares of what the pool holds of the token."""
-
-
-@cache
-def _replica(chain: str) -> Fork:
-    return Fork.replica(chain)
-
-
-def uniswap_on(chain: str) -> UniswapV3:
-    return UniswapV3(_replica(chain).copy())
-
-
-@pytest.fixture
-def uniswap() -> UniswapV3:
-    return uniswap_on("ethereum")
-
-
-@pytest.fixture
-def pool(uniswap: UniswapV3) -> UniswapV3Pool:
-    return uniswap.pool(*WETH_USDC)
+"""Sizes of a swap, as shares of the pool's balance of the token."""
 
 
 def sizes(pool: UniswapV3Pool, token: Erc20) -> list[int]:
@@ -97,7 +69,7 @@ def test_a_swap_for_an_exact_output_costs_what_was_quoted(chain: str, facts: Poo
 
 
 def two_hops(chain: str) -> list[tuple[str | int, ...]]:
-    """Routes through two pools of a chain that share one token."""
+    """Return routes through two pools of a chain with a common token."""
     found: list[tuple[str | int, ...]] = []
     for first, second in permutations(load_table(chain).uniswap.pools, 2):
         ends = {first.base, first.quote} ^ {second.base, second.quote}
@@ -152,7 +124,7 @@ def test_a_route_is_written_in_two_ways(uniswap: UniswapV3) -> None:
 
 
 def test_the_second_router_does_the_same(uniswap: UniswapV3, cases: Path) -> None:
-    """Where only SwapRouter02 stands, as on Base: its own code, recorded on mainnet."""
+    """With SwapRouter02 only, as on Base: its own code, recorded on mainnet."""
     codes = read_bytecodes(cases / "mainnet" / "blocks")
     fork, router = uniswap.fork, "0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45"
     fork.set_code(router, codes["0x6ec798e80f3a19de650826338677604e54d6664f44a33b53a20b22b1939f402e"])

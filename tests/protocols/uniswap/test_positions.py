@@ -1,47 +1,17 @@
-"""Positions of Uniswap V3 on every replica: they give back what was put in, and fees go by share."""
+"""Uniswap V3 positions on every replica: deposits come back, and fees follow shares."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import cache
 
 import pytest
 
-from mayavi import Fork
 from mayavi.errors import ActionRefused, BadArgument, CallReverted, InsufficientBalance, UnknownName
 from mayavi.protocols import UniswapV3
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.pool import UniswapV3Pool
-from mayavi.worlds import world_names
-from mayavi.worlds.tables.chain import Pool, load_table
-
-ALICE = "0x00000000000000000000000000000000000a11ce"
-BOB = "0x0000000000000000000000000000000000000b0b"
-POOLS = [
-    pytest.param(chain, pool, id=f"{chain}-{pool.name}")
-    for chain in world_names()
-    for pool in load_table(chain).uniswap.pools
-]
-WETH_USDC = ("WETH", "USDC", 500)
-
-
-@cache
-def _replica(chain: str) -> Fork:
-    return Fork.replica(chain)
-
-
-def uniswap_on(chain: str) -> UniswapV3:
-    return UniswapV3(_replica(chain).copy())
-
-
-@pytest.fixture
-def uniswap() -> UniswapV3:
-    return uniswap_on("ethereum")
-
-
-@pytest.fixture
-def pool(uniswap: UniswapV3) -> UniswapV3Pool:
-    return uniswap.pool(*WETH_USDC)
+from mayavi.worlds.tables.chain import Pool
+from tests.protocols.uniswap.worlds import ALICE, BOB, POOLS, uniswap_on
 
 
 @pytest.mark.parametrize(("chain", "facts"), POOLS)

@@ -1,4 +1,4 @@
-"""The real WBTC/WETH pool of block 24,407,242 on the npm bytecode: every quote recorded on chain, to the last unit."""
+"""The real WBTC/WETH pool of block 24,407,242 on the npm bytecode: every recorded quote, to the last unit."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def recorded(cases: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def uniswap(recorded: dict[str, Any]) -> UniswapV3:
-    """Uniswap on an empty chain, with this one pool rebuilt from its tick map."""
+    """Uniswap on an empty chain, with this pool rebuilt from its ticks."""
     return rebuild_uniswap_pool(recorded)
 
 
 def asked(recorded: dict[str, Any], function: str) -> list[tuple[tuple[str, str, int], int, int]]:
-    """Route, amount and on-chain answer of every quote by `function`."""
+    """Return route, amount and on-chain answer of every quote by `function`."""
     found = []
     for key, answer in recorded["quotes"].items():
         _, name, direction, amount = key.split("|")
@@ -71,7 +71,7 @@ def test_all_forty_exact_input_quotes_are_those_of_the_chain(uniswap: UniswapV3,
 
 
 def test_all_forty_exact_output_quotes_are_those_of_the_chain(uniswap: UniswapV3, recorded: dict[str, Any]) -> None:
-    """The recording limited the price, so that an amount the pool does not have is answered with what it has."""
+    """The recording limited the price, so a pool with too little answers for what it has."""
     quotes = asked(recorded, "quoteExactOutputSingle")
     assert len(quotes) == 40
     for route, amount, on_chain in quotes:

@@ -1,9 +1,8 @@
-"""What Uniswap V3 refuses, and how it is said: whose objects, which tokens a range needs, what a pool's codes mean."""
+"""Error messages of Uniswap V3's adapter: foreign objects, tokens a range needs, revert codes."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import cache
 from typing import Any
 
 import pytest
@@ -25,25 +24,7 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.pool import UniswapV3Pool
 from mayavi.protocols.uniswap.position import UniswapV3Position
 from mayavi.protocols.uniswap.reverts import _NEXT
-
-ALICE = "0x00000000000000000000000000000000000a11ce"
-BOB = "0x0000000000000000000000000000000000000b0b"
-WETH_USDC = ("WETH", "USDC", 500)
-
-
-@cache
-def _replica() -> Fork:
-    return Fork.replica("ethereum")
-
-
-@pytest.fixture
-def uniswap() -> UniswapV3:
-    return UniswapV3(_replica().copy())
-
-
-@pytest.fixture
-def pool(uniswap: UniswapV3) -> UniswapV3Pool:
-    return uniswap.pool(*WETH_USDC)
+from tests.protocols.uniswap.worlds import ALICE, BOB, WETH_USDC, uniswap_on
 
 
 def around(pool: UniswapV3Pool) -> tuple[int, int]:
@@ -83,7 +64,7 @@ def test_tokens_and_positions_of_another_fork_are_refused(uniswap: UniswapV3, po
 
 @pytest.mark.parametrize("make", [UniswapV3, lambda fork: UniswapV3Pool(fork, "x"), lambda f: UniswapV3Position(f, 1)])
 def test_what_is_no_fork_is_refused(make: Any) -> None:
-    with pytest.raises(UsageError, match="'ethereum' is no fork"):
+    with pytest.raises(UsageError, match="'ethereum' is not a fork"):
         make("ethereum")
 
 
@@ -94,7 +75,7 @@ def test_a_fork_without_uniswap_says_so() -> None:
     with pytest.raises(UnknownName, match=r"no Uniswap V3 is known on this fork of ethereum: UniswapV3\.Factory"):
         UniswapV3(Fork.empty())
     bare = Fork.empty(chain_id=12345)
-    bare.labels |= _replica().labels
+    bare.labels |= uniswap_on("ethereum").fork.labels
     with pytest.raises(UnknownName, match="on this fork of chain 12345"):
         UniswapV3(bare)
 
@@ -177,7 +158,7 @@ def test_one_amount_where_many_are_quoted_and_one_too_large(uniswap: UniswapV3) 
         uniswap.quote_exact_inputs(WETH_USDC, 5)  # type: ignore[arg-type]
     with pytest.raises(BadInteger, match="more than a pool can count"):
         uniswap.quote_exact_input(WETH_USDC, 2**255)
-    with pytest.raises(BadInteger, match="is no square root price"):
+    with pytest.raises(BadInteger, match="is not a square root price"):
         uniswap.quote_exact_input(WETH_USDC, 1, sqrt_price_limit_x96=2**160)
 
 

@@ -1,4 +1,4 @@
-"""Times as files write them, and durations as people say them."""
+"""Parse times and format times and durations."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ _UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (math.inf, 1e9))
 
 
 def to_seconds(moment: object) -> float:
-    """Seconds since 1970 of ISO 8601 text, a date, or a count of seconds, milliseconds, micro- or nanoseconds.
+    """Convert ISO 8601 text, a date, or a count of (milli-, micro-, nano-)seconds to Unix seconds.
 
-    A count says by its size what it counts: one of seconds stays below 10¹¹ until the year 5138. A time without a
-    zone is UTC. Raises `ValueError` for what is no time.
+    The size of a count determines its unit: seconds stay below 10¹¹ until the year 5138. A time without a zone is UTC.
+    Raises `ValueError` for anything else.
     """
     if isinstance(moment, bool):
         raise ValueError(f"{moment} is no time")
     if isinstance(moment, str):
         text = moment.strip()
         try:
-            return _counted(float(text)) if "_" not in text else float("no time")
+            return _from_count(float(text)) if "_" not in text else float("no time")
         except ValueError:
             return _seconds_of(datetime.fromisoformat(text.removesuffix(" UTC")))
     if isinstance(moment, datetime):
@@ -27,12 +27,12 @@ def to_seconds(moment: object) -> float:
     if isinstance(moment, date):
         return _seconds_of(datetime(moment.year, moment.month, moment.day, tzinfo=UTC))
     if isinstance(moment, int | float):
-        return _counted(float(moment))
+        return _from_count(float(moment))
     raise ValueError(f"{moment!r} is no time")
 
 
 def say_time(seconds: float) -> str:
-    """`2023-03-11 07:15:00 UTC`; a bare number where no calendar goes."""
+    """Format as `2023-03-11 07:15:00 UTC`; a bare number outside the calendar's range."""
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
@@ -41,14 +41,14 @@ def say_time(seconds: float) -> str:
 
 
 def say_duration(seconds: float) -> str:
-    """`15 minutes`, `2.25 hours`."""
+    """Format as `15 minutes`, `2.25 hours`."""
     for size, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * size or seconds == size:
             return f"{seconds / size:.4g} {name if seconds != size else name[:-1]}"
     return f"{seconds:.4g} seconds"
 
 
-def _counted(count: float) -> float:
+def _from_count(count: float) -> float:
     if not math.isfinite(count):
         raise ValueError("no time")
     return next(count / unit for limit, unit in _UNITS if abs(count) < limit)
