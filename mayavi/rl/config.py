@@ -1,4 +1,4 @@
-"""`TrainConfig`: everything that decides a training, the same for both frameworks, stored with the run."""
+"""Training settings, common to both frameworks and stored with every run."""
 
 from __future__ import annotations
 
@@ -7,16 +7,30 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from mayavi.errors import BadScenario, UnknownName, UsageError
+from mayavi.errors import UnknownName
 from mayavi.rl.env_defaults import MARKET, env_defaults
+from mayavi.settings.document_kind import DocumentKind
 from mayavi.settings.model import Model
+from mayavi.settings.validation import checked_values
 
 Framework = Literal["rllib", "sb3"]
 Algorithm = Literal["ppo", "sac", "dqn"]
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
+_START_HINT = "begin with `env: aave`; docs/rl/training.md lists the settings"
+TRAINING = DocumentKind(
+    "configuration",
+    owner="a training",
+    missing_hint="`--config FILE` takes the settings as YAML or JSON",
+    empty_hint=_START_HINT,
+    start_hint=_START_HINT,
+    size_hint=_START_HINT,
+    keys_hint="docs/rl/training.md lists them",
+    place_hints={("env",): "name the environment with --env"},
+    override_example="learning_rate=3e-4",
+)
 
 _Width = Annotated[int, Field(strict=True, ge=1, le=65_536)]
 _Rate = Annotated[float, Field(gt=0, le=1)]
@@ -24,8 +38,7 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class TrainConfig(Model):
-    """A training as it is asked for. Settings that an algorithm does not know are left alone by it; the table in
-    docs/rl/training.md says which are whose."""
+    """Settings of a training run. An algorithm ignores the settings of others; docs/rl/training.md lists which."""
 
     env: str = Field(description="the environment, by its name or gymnasium id")
     env_config: dict[str, Any] = Field(default_factory=dict, description="what the environment is told")
@@ -135,35 +148,32 @@ class TrainConfig(Model):
 
     @property
     def normalises(self) -> bool:
-        """Whether anything is seen through statistics."""
+        """Whether observations or rewards are normalised."""
         return self.normalize_observations or self.normalize_rewards
 
     @property
     def steps_between_checkpoints(self) -> int:
-        """Steps of the environment between two checkpoints, whatever the clock says."""
+        """Environment steps between two checkpoints, besides those written by time."""
         return self.checkpoint_every_steps or max(1, self.timesteps // 10)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain data; `TrainConfig.of` takes it back."""
+        """Settings as plain data, which `TrainConfig.of` accepts."""
         return self.model_dump(mode="json")
 
     @classmethod
     def of(cls, *layers: Mapping[str, Any]) -> TrainConfig:
-        """The training that `layers` describe together, the later ones winning; `UsageError` for what does not fit."""
+        """Merge `layers` over the environment's defaults, later layers winning; `UsageError` for what does not fit."""
         values: dict[str, Any] = {}
         for layer in layers:
             inner = {**values.get("env_config", {}), **layer.get("env_config", {})}
             values |= {**layer, "env_config": inner}
         check_choices(values)
         values = {**env_defaults(values), **values}
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            raise _explained(error) from None
+        return checked_values(cls, values, TRAINING)
 
 
 def check_choices(values: Mapping[str, Any]) -> None:
-    """`UnknownName` with the nearest names where a framework or an algorithm is not known."""
+    """Raise `UnknownName` with the nearest names for an unknown framework or algorithm."""
     for kind, known in (("framework", FRAMEWORKS), ("algorithm", ALGORITHMS)):
         named = values.get(kind)
         if isinstance(named, str) and named not in known:
@@ -171,48 +181,39 @@ def check_choices(values: Mapping[str, Any]) -> None:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """What a YAML or JSON file says of a training."""
+    """Read training settings from a YAML or JSON file."""
     from mayavi.settings.document import Document
 
-    if not path.is_file():
-        raise UsageError(f"there is no configuration at '{path}'", "`--config FILE` takes the settings as YAML or JSON")
-    try:
-        found: dict[str, Any] = plain(Document.open(path).data)
-    except BadScenario as error:
-        if "scenario" not in f"{error.message} {error.hint}":
-            raise
-        # Files are read as those of scenarios are; what is wrong with one of a training is told as that.
-        told = error.message.replace("scenario", "configuration")
-        raise BadScenario(told, "begin with `env: aave`; docs/rl/training.md lists the settings") from None
+    found: dict[str, Any] = plain(Document.open(path, kind=TRAINING).data)
     return found
 
 
 def parse_settings(options: Iterable[str], env_settings: Iterable[str]) -> dict[str, Any]:
-    """What each `--set key=value` changes: a setting of the training, or one of the environment.
+    """Parse `--set key=value` options into training settings and `env_config`.
 
-    A name that both have is the training's; `env.key` is always the environment's.
+    A name that both have belongs to the training; `env.key` always belongs to the environment.
     """
     from mayavi.settings.document import Document
 
     own, theirs = set(TrainConfig.model_fields) - {"env_config"}, set(env_settings)
     values: dict[str, Any] = {}
-    told: dict[str, Any] = {}
+    env_config: dict[str, Any] = {}
     for option in options:
         key = option.partition("=")[0].strip()
-        document = Document({}, f"--set {option}")
+        document = Document({}, f"--set {option}", kind=TRAINING)
         document.override(option.strip() if "=" not in option else f"value={option.partition('=')[2]}")
         value = plain(document.data)["value"]
         if key in own:
             values[key] = value
         elif key.removeprefix("env.") in theirs:
-            told[key.removeprefix("env.")] = value
+            env_config[key.removeprefix("env.")] = value
         else:
             raise UnknownName.of("setting", key, own | theirs, "docs/rl/training.md lists them")
-    return {**values, "env_config": told} if told else values
+    return {**values, "env_config": env_config} if env_config else values
 
 
 def plain(value: Any) -> Any:
-    """Numbers as a trainer takes them: written out exactly in a file, floats here."""
+    """Convert decimals to floats, recursively."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, dict):
@@ -220,18 +221,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(each) for each in value]
     return value
-
-
-def _explained(error: ValidationError) -> UsageError:
-    first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "unknown_keys":
-        from mayavi.gym_env.configuration import unknown_setting
-
-        return unknown_setting(first["ctx"], "a training", "docs/rl/training.md lists them")
-    if first["type"] == "value_error":
-        message, _, hint = str(first["ctx"]["error"]).partition("; ")
-        return UsageError(message, hint or None)
-    if first["type"] == "missing":
-        return UsageError(f"a training needs '{where}'", "name the environment with --env")
-    return UsageError(f"setting '{where}' is {first['input']!r}: {first['msg'][:1].lower()}{first['msg'][1:]}")
