@@ -105,9 +105,9 @@ def backtest(
             progress=advance,
         )
     if html is not None:
-        from mayavi.portfolio.backtest.page import page_of
+        from mayavi.portfolio.backtest.page import render_page
 
-        html.write_text(page_of(document), encoding="utf-8")
+        html.write_text(render_page(document), encoding="utf-8")
     if as_json:
         print_json(document)
         return

@@ -1,7 +1,7 @@
-"""A backtest as one page: charts, tables, verdicts, and the command that makes it again.
+"""HTML page of a backtest: charts, tables, verdicts, and the command that reproduces it.
 
-Everything is in the file: no script, no font, no picture from elsewhere. It is drawn from the document alone, and the
-same document gives the same bytes.
+The page is one self-contained file without scripts. It depends on the document alone: the same document gives the same
+bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mayavi.portfolio.market.data import ASSETS
 NAMES = dict(zip(ASSETS, ("USDY", "mETH", "MI4"), strict=True))
 SHARES = {"total_return", "cagr", "volatility", "max_drawdown", "time_in_drawdown", "value_at_risk",
           "expected_shortfall"}  # fmt: skip
-"""Metrics that are told in percent."""
+"""Metrics shown in percent."""
 TITLES = {
     "total_return": "return",
     "log_growth": "log growth",
@@ -36,8 +36,8 @@ TITLES = {
 }
 
 
-def page_of(document: Mapping[str, Any]) -> str:
-    """The page of a document of `backtest_file`."""
+def render_page(document: Mapping[str, Any]) -> str:
+    """Render a document of `document_of` as HTML."""
     market, strategies = document["market"], list(document["strategies"])
     heading = _heading(market, document["env"]["config"])
     warned = (
@@ -109,33 +109,33 @@ def _lines(document: Mapping[str, Any], what: str) -> tuple[Sequence[float], lis
 def _equity(document: Mapping[str, Any]) -> str:
     hours, lines = _lines(document, "equity")
     drawn = document["market"]["kind"] == "simulated"
-    told = (
+    caption = (
         "The median of all episodes; the band holds nine of ten episodes of the thick line."
         if drawn
         else "Windows one after the other, each begun anew with the capital and the weights of the start."
     )
-    about = f"{told} At the end: " + ", ".join(f"{line.name} {line.values[-1] * 100:+.2f} %" for line in lines) + "."
+    about = f"{caption} At the end: " + ", ".join(f"{line.name} {line.values[-1] * 100:+.2f} %" for line in lines) + "."
     chart = line_chart("What the capital grew by", about, hours, lines, ticks=_ticks(document, hours))
-    return f"<p>{told}</p>{_wide(chart)}{legend([line.name for line in lines])}"
+    return f"<p>{caption}</p>{_wide(chart)}{legend([line.name for line in lines])}"
 
 
 def _drawdown(document: Mapping[str, Any]) -> str:
     hours, lines = _lines(document, "drawdown")
-    told = (
+    caption = (
         "How far below the highest value so far, the mean of all episodes."
         if document["market"]["kind"] == "simulated"
         else "How far below the highest value so far."
     )
     about = (
-        f"{told} At the deepest: " + ", ".join(f"{line.name} {max(line.values) * 100:.2f} %" for line in lines) + "."
+        f"{caption} At the deepest: " + ", ".join(f"{line.name} {max(line.values) * 100:.2f} %" for line in lines) + "."
     )
     lines = [Line(each.name, [-value for value in each.values], each.colour, None, each.strong) for each in lines]
     chart = line_chart("Drawdown", about, hours, lines, ticks=_ticks(document, hours))
-    return f"<p>{told}</p>{_wide(chart)}"
+    return f"<p>{caption}</p>{_wide(chart)}"
 
 
 def _wide(chart: str) -> str:
-    """A chart that a narrow window scrolls: made small, nobody could read its axes."""
+    """Wrap a chart so that narrow windows scroll it instead of shrinking its labels."""
     return f'<div class="scroll wide" tabindex="0">{chart}</div>'
 
 
@@ -178,14 +178,14 @@ def _cell(metric: str, estimate: Mapping[str, float]) -> str:
 
 
 def figure(metric: str, value: float) -> str:
-    """A metric as a person reads it."""
+    """Format the value of a metric for people."""
     if metric in SHARES:
-        return f"{_no_less(value * 100, 1 if abs(value) >= 1 else 2)} %"
-    return _no_less(value, 5 if metric == "log_growth" else 2)
+        return f"{_fixed(value * 100, 1 if abs(value) >= 1 else 2)} %"
+    return _fixed(value, 5 if metric == "log_growth" else 2)
 
 
-def _no_less(value: float, digits: int) -> str:
-    """So many digits, and nothing is less than nothing."""
+def _fixed(value: float, digits: int) -> str:
+    """Format to `digits` places; never prints -0."""
     return f"{round(value, digits) + 0.0:,.{digits}f}"
 
 
@@ -240,8 +240,8 @@ def _again(document: Mapping[str, Any]) -> str:
         rows.append(("columns filled by a rule", ", ".join(document["market"]["assumed"])))
     rows += [(f"version of {key}", value) for key, value in document["versions"].items()]
     for model in document["models"]:
-        told = ", ".join(f"{key} {value}" for key, value in model.items() if key != "name")
-        rows.append((f"policy {model['name']}", told))
+        facts = ", ".join(f"{key} {value}" for key, value in model.items() if key != "name")
+        rows.append((f"policy {model['name']}", facts))
     listed = "".join(
         f'<tr><th scope="row">{escape(str(key))}</th><td>{escape(str(value))}</td></tr>' for key, value in rows
     )

@@ -1,4 +1,4 @@
-"""What the environment of the three yielding tokens can be told."""
+"""Settings of the portfolio environment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pydantic_core import PydanticCustomError
 
 from mayavi.gym_env.configuration import EnvConfig
 from mayavi.portfolio.market.data import ASSETS
-from mayavi.portfolio.market.sources import files_of, moved
+from mayavi.portfolio.market.sources import data_files, relocate
 
 LOOKBACK = 168
-"""Hours of the market before an episode that are known when it starts: a week."""
+"""Hours of market history known at the start of an episode: a week."""
 
 
 def _rising_shares(both: tuple[float, float]) -> tuple[float, float]:
@@ -33,7 +33,7 @@ Weights = Annotated[tuple[float, float, float], Field(strict=False), AfterValida
 
 
 class RWAConfig(EnvConfig):
-    """What `RWAYieldEnv` can be told."""
+    """Settings of `RWAYieldEnv`."""
 
     actions: Literal["discrete", "continuous"] = Field("continuous", description="the kind of action space")
     horizon: int = Field(720, ge=1, le=100_000, description="hours until an episode is cut off: 720 are thirty days")
@@ -79,11 +79,11 @@ class RWAConfig(EnvConfig):
 
     def data_files(self) -> list[str]:
         """Paths of the files that `data` names."""
-        return [] if self.data is None else files_of(self.data)
+        return [] if self.data is None else data_files(self.data)
 
     def with_data_files(self, places: Mapping[str, str]) -> dict[str, object]:
         """`data` with its files at `places`."""
-        return {} if self.data is None else {"data": moved(self.data, places)}
+        return {} if self.data is None else {"data": relocate(self.data, places)}
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
