@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,9 +13,12 @@ from mayavi.cli.output import Column, print_json, print_note, print_table
 from mayavi.cli.progress import activity, counted
 from mayavi.errors import UnknownName, UsageError
 
+if TYPE_CHECKING:
+    from mayavi.portfolio.backtest.backtest import BacktestSettings
+
 PORTFOLIO = "rwa"
 UNCLAIMED = "saturated"
-"""The verdict that says nothing; why, is said below the table."""
+"""Verdict that makes no claim; the reason is printed below the table."""
 
 
 def backtest(
@@ -78,10 +82,8 @@ def backtest(
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads do nothing", "give at least one thread")
     _check_market(data, simulated, episodes, begin, end)
-    _check_place(html)
+    _check_output(html)
     from mayavi.portfolio.backtest.backtest import EPISODES, RESAMPLES, BacktestSettings
-    from mayavi.portfolio.backtest.models import backtest_models
-    from mayavi.rl.models import open_model
     from mayavi.statistics.bootstrap import Bootstrap
 
     settings = BacktestSettings(
@@ -91,19 +93,7 @@ def backtest(
     if data:
         config |= {"data": ", ".join(data), "begin": begin, "end": end}
     names = None if against is None else [each.strip() for each in against.split(",") if each.strip()]
-    with activity("opening policies and markets"):
-        found = [open_model(each, models) for each in policies or []]
-    with counted("playing", "portfolios" if data else "episodes", eta=True) as advance:
-        document = backtest_models(
-            found,
-            names,
-            settings,
-            config=config,
-            in_sample=in_sample,
-            command=_command(locals()),
-            threads=threads,
-            progress=advance,
-        )
+    document = _play(policies or [], models, names, settings, config, in_sample, _command(locals()), threads)
     if html is not None:
         from mayavi.portfolio.backtest.page import render_page
 
@@ -111,9 +101,38 @@ def backtest(
     if as_json:
         print_json(document)
         return
-    tell(document)
+    print_report(document)
     if html is not None:
         print_note(f"drawn in {html}")
+
+
+def _play(
+    policies: Sequence[str],
+    models: Path | None,
+    against: Sequence[str] | None,
+    settings: BacktestSettings,
+    config: Mapping[str, Any],
+    in_sample: bool,
+    command: str,
+    threads: int | None,
+) -> dict[str, Any]:
+    """Open the policies, play the backtest with a progress bar, and return its document."""
+    from mayavi.portfolio.backtest.models import backtest_models
+    from mayavi.rl.models import open_model
+
+    with activity("opening policies and markets"):
+        found = [open_model(each, models) for each in policies]
+    with counted("playing", "portfolios" if "data" in config else "episodes", eta=True) as advance:
+        return backtest_models(
+            found,
+            against,
+            settings,
+            config=config,
+            in_sample=in_sample,
+            command=command,
+            threads=threads,
+            progress=advance,
+        )
 
 
 def _check_market(
@@ -132,7 +151,7 @@ def _check_market(
         )
 
 
-def _check_place(html: Path | None) -> None:
+def _check_output(html: Path | None) -> None:
     if html is None:
         return
     if html.is_dir():
@@ -142,7 +161,7 @@ def _check_place(html: Path | None) -> None:
 
 
 def _command(given: dict[str, Any]) -> str:
-    """The command that makes the same again."""
+    """Command line that reproduces the backtest, from the local variables of `backtest`."""
     import shlex
 
     parts = ["mayavi", "backtest", given["env"]]
@@ -175,8 +194,8 @@ SHOWN = {
 }
 
 
-def tell(document: dict[str, Any]) -> None:
-    """The backtest for a person."""
+def print_report(document: dict[str, Any]) -> None:
+    """Print the backtest as tables."""
     from mayavi.cli.run import plural
     from mayavi.portfolio.backtest.backtest import BOUND
     from mayavi.portfolio.backtest.page import figure
@@ -194,10 +213,10 @@ def tell(document: dict[str, Any]) -> None:
     share = f"{settings['confidence'] * 100:g} %"
     rows = []
     for name, one in document["strategies"].items():
-        told = {metric: figure(metric, one["metrics"][metric]["value"]) for metric in SHOWN}
-        told["sharpe"] += f" {_interval('sharpe', one['metrics']['sharpe'])}"
-        told["total_return"] += f" {_interval('total_return', one['metrics']['total_return'])}"
-        rows.append((name, *told.values(), f"{one['stopped']:,}"))
+        cells = {metric: figure(metric, one["metrics"][metric]["value"]) for metric in SHOWN}
+        cells["sharpe"] += f" {_interval('sharpe', one['metrics']['sharpe'])}"
+        cells["total_return"] += f" {_interval('total_return', one['metrics']['total_return'])}"
+        rows.append((name, *cells.values(), f"{one['stopped']:,}"))
     bound = figure("total_return", document[BOUND]["total_return"]["value"])
     rows.append((BOUND, f"at most {bound}", *[""] * len(SHOWN)))
     print_table([Column("", right=False), *(Column(title) for title in SHOWN.values()), Column("stopped")], rows)

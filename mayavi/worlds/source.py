@@ -1,4 +1,4 @@
-"""Where a run's world comes from: the offline replica, a node, or a snapshot file."""
+"""Source of a run's world: the offline replica, a node, or a snapshot file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _replicas: dict[str, Fork] = {}
 
 @dataclass(frozen=True, slots=True)
 class WorldSource:
-    """A world as the caller names it. It can be sent to another process, which opens the same."""
+    """Description of a world. It can be pickled, and opens the same world in another process."""
 
     kind: Kind = "replica"
     chain: str | None = None
-    """None: the chain the scenario names, or with a snapshot the one in it."""
+    """None: the chain of the scenario, or that of the snapshot."""
     path: Path | None = None
     rpc_url: str | None = field(default=None, repr=False)  # it may hold a key
     block: int | str | None = None
@@ -41,7 +41,7 @@ class WorldSource:
         rpc_url: str | None = None,
         block: int | str | None = None,
     ) -> WorldSource:
-        """What the options say together. One that contradicts another, or lacks it, is a misuse."""
+        """Build a source from command-line options; `UsageError` if they contradict each other."""
         if kind is None:
             kind = "snapshot" if snapshot is not None else "rpc" if rpc_url is not None else "replica"
         if kind not in get_args(Kind):
@@ -68,7 +68,7 @@ class WorldSource:
 
     @classmethod
     def named(cls, source: str, *, rpc_url: str | None = None, block: int | str | None = None) -> WorldSource:
-        """What `replica`, `snapshot:PATH` and `rpc` mean."""
+        """Parse `replica`, `snapshot:PATH` or `rpc`."""
         kind, colon, path = source.partition(":")
         if colon and kind == "rpc":
             raise UsageError(
@@ -81,13 +81,13 @@ class WorldSource:
         return cls.of(kind, snapshot=path or None, rpc_url=rpc_url, block=block)
 
     def on(self, chain: str) -> WorldSource:
-        """The same source, of `chain`."""
+        """Copy of this source for `chain`."""
         return replace(self, chain=chain)
 
     def open(self, progress: Progress | None = None) -> Fork:
-        """The world, to act on. A file is read once a process; everybody who opens it gets a twin of their own.
+        """Open the world as an independent fork. A file is read once in each process, and then copied.
 
-        `progress(what, done, total)` is called where a replica has to be built.
+        `progress(what, done, total)` is called while a replica is built.
         """
         from mayavi import Fork
         from mayavi.evm.chains import chain as known_chain
