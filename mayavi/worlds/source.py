@@ -89,8 +89,8 @@ class WorldSource:
 
         `progress(what, done, total)` is called while a replica is built.
         """
-        from mayavi import Fork
         from mayavi.evm.chains import chain as known_chain
+        from mayavi.evm.fork import Fork
 
         if self.kind == "rpc":
             return Fork.from_rpc(self.rpc_url, self.block, chain=self.chain)
@@ -108,7 +108,7 @@ class WorldSource:
 
 @lru_cache(maxsize=MOST_OPEN)
 def _from_file(path: str) -> Fork:
-    from mayavi import Fork
+    from mayavi.evm.fork import Fork
 
     return Fork.load_snapshot(path)
 
