@@ -25,12 +25,12 @@ C = TypeVar("C", bound="EnvConfig")
 class EnvConfig(Model):
     """Settings common to all environments. A subclass adds fields, each with a default and a description."""
 
-    split: Split = Field("train", description="which episodes: no episode of one split is in another")
+    split: Split = Field("train", description="split of the episodes; splits share no episode")
     start: Literal["drawn", "fixed"] = Field(
-        "drawn", description="`drawn`: every episode starts elsewhere; `fixed`: all start at one and the same state"
+        "drawn", description="`drawn`: random initial states; `fixed`: one initial state for all episodes"
     )
-    actions: Literal["discrete", "continuous"] = Field("discrete", description="the kind of action space")
-    horizon: int = Field(12, ge=1, le=100_000, description="steps until an episode is cut off")
+    actions: Literal["discrete", "continuous"] = Field("discrete", description="kind of action space")
+    horizon: int = Field(12, ge=1, le=100_000, description="steps until an episode is truncated")
 
     def data_files(self) -> list[str]:
         """Paths of the files that these settings read, each once. Remote trainings copy them to the other machine."""
@@ -44,8 +44,8 @@ class EnvConfig(Model):
 class ChainConfig(EnvConfig):
     """Settings common to environments on a chain."""
 
-    chain: str = Field("ethereum", description="the chain whose contracts are used")
-    step_blocks: int = Field(18_000, ge=1, le=10_000_000, description="blocks that pass in a step")
+    chain: str = Field("ethereum", description="chain whose contracts are used")
+    step_blocks: int = Field(18_000, ge=1, le=10_000_000, description="blocks per step")
 
 
 def configured(model: type[C], *layers: Mapping[str, object] | C | None) -> C:

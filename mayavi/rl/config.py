@@ -40,81 +40,79 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 class TrainConfig(Model):
     """Settings of a training run. An algorithm ignores the settings of others; docs/rl/training.md lists which."""
 
-    env: str = Field(description="the environment, by its name or gymnasium id")
-    env_config: dict[str, Any] = Field(default_factory=dict, description="what the environment is told")
-    framework: Framework = Field("rllib", description="who trains: Ray RLlib or stable-baselines3")
+    env: str = Field(description="environment, by name or gymnasium id")
+    env_config: dict[str, Any] = Field(default_factory=dict, description="settings of the environment")
+    framework: Framework = Field("rllib", description="training framework: Ray RLlib or stable-baselines3")
     algorithm: Algorithm = Field("ppo", description="PPO; SAC for continuous actions, DQN for discrete ones")
-    timesteps: int = Field(
-        50_000, ge=1, le=10**12, description="steps of the environment, rounded up to whole rollouts"
-    )
-    seed: int = Field(0, ge=0, lt=2**31, description="what chance depends on")
-    recurrent: bool = Field(False, description="a policy with memory (LSTM); PPO alone")
-    source: str = Field("replica", description="the world: `replica`, `snapshot:PATH` or `rpc`")
-    block: int | None = Field(None, ge=0, description="with `rpc`: the block the world is read at")
+    timesteps: int = Field(50_000, ge=1, le=10**12, description="environment steps, rounded up to whole rollouts")
+    seed: int = Field(0, ge=0, lt=2**31, description="random seed")
+    recurrent: bool = Field(False, description="recurrent policy (LSTM); PPO only")
+    source: str = Field("replica", description="source of the world: `replica`, `snapshot:PATH` or `rpc`")
+    block: int | None = Field(None, ge=0, description="with `rpc`: block at which the world is read")
 
-    num_envs: int = Field(64, ge=1, le=65_536, description="episodes side by side, over all runners together")
+    num_envs: int = Field(64, ge=1, le=65_536, description="parallel episodes, over all runners together")
     network: Annotated[tuple[_Width, ...], Field(strict=False, min_length=1, max_length=8)] = Field(
-        (64, 64), description="the widths of the hidden layers, of policy and value each"
+        (64, 64), description="widths of the hidden layers of policy and value network"
     )
-    activation: Literal["tanh", "relu"] = Field("tanh", description="what stands between the layers")
-    lstm_size: _Width = Field(64, description="recurrent: the width of the memory")
-    learning_rate: _Rate = Field(3e-4, description="the step of the optimizer (Adam)")
+    activation: Literal["tanh", "relu"] = Field("tanh", description="activation function")
+    lstm_size: _Width = Field(64, description="recurrent: width of the LSTM")
+    learning_rate: _Rate = Field(3e-4, description="learning rate of the optimizer (Adam)")
     learning_rate_end: float | None = Field(
-        None, ge=0, le=1, description="where the learning rate goes in a straight line; none: it stays"
+        None, ge=0, le=1, description="final learning rate of a linear schedule; none: constant"
     )
-    gamma: _Share = Field(0.99, description="what a reward of the next step is worth now")
-    reward_scale: float = Field(
-        1.0, gt=0, le=1e9, description="rewards are multiplied by this while training, and only there"
-    )
+    gamma: _Share = Field(0.99, description="discount factor per step")
+    reward_scale: float = Field(1.0, gt=0, le=1e9, description="factor on rewards during training only")
     bootstrap_at_horizon: bool = Field(
-        False, description="whether the horizon cuts an episode off (a value is expected after it) or ends it"
+        False, description="whether the value after the horizon is bootstrapped (truncation) or zero (termination)"
     )
     normalize_observations: bool = Field(
-        False, description="PPO: observations are shown over their running mean and deviation"
+        False, description="PPO: normalise observations by their running mean and deviation"
     )
     normalize_rewards: bool = Field(
-        False, description="PPO: rewards are divided by the running deviation of their discounted sums while training"
+        False, description="PPO: divide rewards by the running deviation of discounted returns, during training only"
     )
-    max_grad_norm: float = Field(0.5, gt=0, description="gradients are shortened to this length")
+    max_grad_norm: float = Field(0.5, gt=0, description="largest norm of gradients; longer ones are clipped")
 
     rollout_steps: int = Field(32, ge=1, le=100_000, description="PPO: steps of each episode between two updates")
-    minibatch_size: int = Field(256, ge=1, description="rows of a gradient step")
-    epochs: int = Field(10, ge=1, le=1000, description="PPO: how often a batch is gone through")
-    gae_lambda: _Share = Field(0.95, description="PPO: how far advantages look ahead")
-    clip_range: float = Field(0.2, gt=0, le=10, description="PPO: how far the policy moves in an update")
-    entropy_coefficient: float = Field(0.0, ge=0, description="PPO: how much chance in the policy is worth")
+    minibatch_size: int = Field(256, ge=1, description="batch size of a gradient step")
+    epochs: int = Field(10, ge=1, le=1000, description="PPO: passes over each batch")
+    gae_lambda: _Share = Field(0.95, description="PPO: lambda of generalised advantage estimation")
+    clip_range: float = Field(0.2, gt=0, le=10, description="PPO: clipping range of the policy ratio")
+    entropy_coefficient: float = Field(0.0, ge=0, description="PPO: weight of the entropy bonus")
     initial_deviation: float = Field(
-        1.0, gt=0, le=100, description="PPO, continuous actions: the deviation with which a fresh policy draws them"
+        1.0, gt=0, le=100, description="PPO, continuous actions: initial standard deviation of the policy"
     )
-    value_coefficient: float = Field(0.5, ge=0, description="PPO: the weight of the value's loss")
+    value_coefficient: float = Field(0.5, ge=0, description="PPO: weight of the value loss")
     target_kl: float | None = Field(
         None,
         gt=0,
-        description="PPO: how far an update may move the policy: stable-baselines3 cuts it short, RLlib adds a penalty",
+        description="PPO: target KL divergence of an update: stable-baselines3 stops it early, RLlib adds a penalty",
     )
 
-    buffer_size: int = Field(100_000, ge=1, description="SAC, DQN: steps that are remembered")
+    buffer_size: int = Field(100_000, ge=1, description="SAC, DQN: size of the replay buffer, in steps")
     learning_starts: int = Field(1_000, ge=0, description="SAC, DQN: steps before the first update")
     train_every: int = Field(1, ge=1, description="SAC, DQN: steps of all rows between two updates")
-    gradient_steps: int = Field(8, ge=1, description="SAC, DQN: gradient steps of an update")
-    target_update_every: int = Field(1_000, ge=1, description="DQN: steps between two copies of the network")
-    tau: _Rate = Field(0.005, description="SAC: the share of the network that moves over at each update")
-    exploration_share: _Share = Field(0.2, description="DQN: the part of the training in which chance fades")
-    exploration_end: _Share = Field(0.05, description="DQN: the share of random actions after that")
+    gradient_steps: int = Field(8, ge=1, description="SAC, DQN: gradient steps per update")
+    target_update_every: int = Field(1_000, ge=1, description="DQN: steps between updates of the target network")
+    tau: _Rate = Field(0.005, description="SAC: step of the soft update of the target network")
+    exploration_share: _Share = Field(0.2, description="DQN: share of the training in which exploration declines")
+    exploration_end: _Share = Field(0.05, description="DQN: share of random actions after that")
 
     runners: int | None = Field(
-        None, ge=0, le=1024, description="RLlib: processes that play; none: MAYAVI_RL_NUM_ENV_RUNNERS"
+        None, ge=0, le=1024, description="RLlib: environment runner processes; none: MAYAVI_RL_NUM_ENV_RUNNERS"
     )
-    torch_threads: int = Field(1, ge=1, le=1024, description="threads of torch; more rarely help with small networks")
-    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="where the network learns; auto: a GPU if any")
+    torch_threads: int = Field(1, ge=1, le=1024, description="torch threads; more rarely help with small networks")
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="device of the network; auto: a GPU if any")
     checkpoint_every_s: float = Field(60.0, gt=0, description="seconds between two checkpoints")
     checkpoint_every_steps: int | None = Field(
-        None, ge=1, description="steps between two checkpoints besides; none: a tenth of the training"
+        None, ge=1, description="additional checkpoints by steps; none: every tenth of the training"
     )
     evaluate_every: int | None = Field(
         None, ge=1, description="steps between two evaluations on the validation split; none: never"
     )
-    evaluate_episodes: int = Field(64, ge=1, le=100_000, description="episodes of such an evaluation, always the same")
+    evaluate_episodes: int = Field(
+        64, ge=1, le=100_000, description="episodes of each such evaluation, always the same"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
