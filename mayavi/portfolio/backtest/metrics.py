@@ -22,18 +22,18 @@ AT_RISK = 0.95
 """Level of value at risk and expected shortfall: 95 % of the hours lose less than the value at risk."""
 
 METRICS = {
-    "total_return": "what the capital grew by",
-    "log_growth": "the logarithm of the factor it grew by: sums over time",
-    "cagr": "what it would grow by in a year at that pace",
-    "volatility": "the standard deviation of hourly returns, for a year",
-    "sharpe": "the mean return beyond the risk-free rate over the deviation, for a year",
-    "sortino": "the same over the deviation of what fell short of the risk-free rate",
+    "total_return": "growth of the capital",
+    "log_growth": "logarithm of the growth factor: adds up over time",
+    "cagr": "compound annual growth rate",
+    "volatility": "standard deviation of hourly returns, annualised",
+    "sharpe": "mean return in excess of the risk-free rate over the standard deviation, annualised",
+    "sortino": "mean excess return over the deviation of returns below the risk-free rate, annualised",
     "calmar": "cagr over max_drawdown",
-    "max_drawdown": "the deepest fall below a peak before it, as a share of the peak",
-    "time_in_drawdown": "the share of hours below a peak before them",
-    "value_at_risk": "what 95 % of the hours lose less than",
-    "expected_shortfall": "the mean loss of the other hours",
-    "turnover": "what was bought and sold, in portfolios: 2 is everything exchanged once",
+    "max_drawdown": "largest loss from an earlier peak, as a share of the peak",
+    "time_in_drawdown": "share of hours below an earlier peak",
+    "value_at_risk": "hourly loss that 95 % of the hours stay below",
+    "expected_shortfall": "mean loss of the other 5 % of the hours",
+    "turnover": "amount bought and sold over the value: 2 is everything exchanged once",
     "cost": "dollars paid for trading, gas included",
 }
 """Metrics and their descriptions, in the order of tables."""

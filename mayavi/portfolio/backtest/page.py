@@ -41,8 +41,8 @@ def render_page(document: Mapping[str, Any]) -> str:
     market, strategies = document["market"], list(document["strategies"])
     heading = _heading(market, document["env"]["config"])
     warned = (
-        '<p class="warning" role="note">In sample: a policy here may have been trained on what it plays. Nothing on '
-        "this page says how it does on anything else.</p>"
+        '<p class="warning" role="note">In sample: a policy here may have been trained on the markets it plays. '
+        "Nothing on this page shows how it performs elsewhere.</p>"
         if document["in_sample"]
         else ""
     )
@@ -56,7 +56,7 @@ def render_page(document: Mapping[str, Any]) -> str:
     ]
     if market["kind"] == "historical":
         body.append(_section("Windows", _windows(market, document["strategies"], strategies)))
-    body.append(_section("To make it again", _again(document)))
+    body.append(_section("Reproduce", _again(document)))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -110,21 +110,21 @@ def _equity(document: Mapping[str, Any]) -> str:
     hours, lines = _lines(document, "equity")
     drawn = document["market"]["kind"] == "simulated"
     caption = (
-        "The median of all episodes; the band holds nine of ten episodes of the thick line."
+        "The median of all episodes; the band contains 90 % of the episodes of the thick line."
         if drawn
-        else "Windows one after the other, each begun anew with the capital and the weights of the start."
+        else "Consecutive windows, each started anew with the initial capital and weights."
     )
     about = f"{caption} At the end: " + ", ".join(f"{line.name} {line.values[-1] * 100:+.2f} %" for line in lines) + "."
-    chart = line_chart("What the capital grew by", about, hours, lines, ticks=_ticks(document, hours))
+    chart = line_chart("Growth of the capital", about, hours, lines, ticks=_ticks(document, hours))
     return f"<p>{caption}</p>{_wide(chart)}{legend([line.name for line in lines])}"
 
 
 def _drawdown(document: Mapping[str, Any]) -> str:
     hours, lines = _lines(document, "drawdown")
     caption = (
-        "How far below the highest value so far, the mean of all episodes."
+        "Loss from the highest value so far, mean of all episodes."
         if document["market"]["kind"] == "simulated"
-        else "How far below the highest value so far."
+        else "Loss from the highest value so far."
     )
     about = (
         f"{caption} At the deepest: " + ", ".join(f"{line.name} {max(line.values) * 100:.2f} %" for line in lines) + "."
@@ -152,9 +152,9 @@ def _weights(document: Mapping[str, Any]) -> str:
 def _figures(document: Mapping[str, Any]) -> str:
     share = f"{document['settings']['confidence'] * 100:g} %"
     how = (
-        "over the episodes, each drawn again whole"
+        "over whole episodes"
         if document["market"]["kind"] == "simulated"
-        else f"over blocks of {document['settings']['block_hours']} hours drawn again"
+        else f"over blocks of {document['settings']['block_hours']} hours"
     )
     head = "".join(f'<th scope="col" title="{escape(METRICS[name])}">{TITLES[name]}</th>' for name in METRICS)
     rows = []
@@ -163,10 +163,10 @@ def _figures(document: Mapping[str, Any]) -> str:
         rows.append(f'<tr><th scope="row">{escape(name)}</th>{cells}<td>{one["stopped"]:,}</td></tr>')
     bound = document[BOUND]
     cells = "".join(_cell(metric, bound[metric]) if metric in bound else "<td>–</td>" for metric in METRICS)
-    rows.append(f'<tr><th scope="row">{BOUND} (nobody can do better)</th>{cells}<td>–</td></tr>')
+    rows.append(f'<tr><th scope="row">{BOUND} (upper bound)</th>{cells}<td>–</td></tr>')
     return (
-        f"<p>Below each figure its {share} interval, by a bootstrap {how}. Stopped are the episodes that ended early "
-        "at the drawdown that ends them; their value stays from then on.</p>"
+        f"<p>Below each figure its {share} confidence interval, by a bootstrap {how}. Stopped episodes ended early "
+        "at the largest drawdown allowed; their value stays constant from then on.</p>"
         f'<div class="scroll"><table><thead><tr><th scope="col">portfolio</th>{head}<th scope="col">stopped</th>'
         f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
@@ -191,7 +191,7 @@ def _fixed(value: float, digits: int) -> str:
 
 def _verdicts(document: Mapping[str, Any]) -> str:
     if not document["comparisons"]:
-        return "<p>One portfolio alone is compared with nobody.</p>"
+        return "<p>There is only one portfolio, and nothing to compare it with.</p>"
     rows = []
     for each in (*document["pooled"], *document["comparisons"]):
         trainings = f" ({each['trainings']} trainings)" if each["trainings"] > 1 else ""
@@ -206,8 +206,8 @@ def _verdicts(document: Mapping[str, Any]) -> str:
         f'<th scope="col">{title}</th>' for title in ("portfolio", "against", "by", "difference", "wins", "verdict")
     )
     return (
-        "<p>Everybody plays the same markets, so differences are taken episode by episode, or hour by hour. Wins are "
-        "the share of episodes or windows in which it has more, ties counting half.</p>"
+        "<p>All portfolios play the same markets, so differences are paired by episode or by hour. Wins are the share "
+        "of episodes or windows in which the portfolio has more, ties counting half.</p>"
         f'<div class="scroll"><table class="told"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
         "</div>"
     )

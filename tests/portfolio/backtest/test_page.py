@@ -87,9 +87,9 @@ def test_it_holds_every_figure_of_the_document(drawn: dict[str, Any]):
 
 
 def test_one_portfolio_alone_has_no_empty_table(drawn: dict[str, Any]):
-    assert "compared with nobody" not in render_page(drawn)
+    assert "nothing to compare it with" not in render_page(drawn)
     page = render_page({**drawn, "comparisons": [], "pooled": []})
-    assert "compared with nobody" in page
+    assert "nothing to compare it with" in page
     assert ">verdict</th>" not in page
 
 
