@@ -1,9 +1,10 @@
-"""`mayavi backtest`: what a portfolio policy would have earned, and what that proves."""
+"""`mayavi backtest`: measure portfolio policies and rules on the same paths, with fees."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,9 +13,12 @@ from mayavi.cli.output import Column, print_json, print_note, print_table
 from mayavi.cli.progress import activity, counted
 from mayavi.errors import UnknownName, UsageError
 
+if TYPE_CHECKING:
+    from mayavi.portfolio.backtest.backtest import BacktestSettings
+
 PORTFOLIO = "rwa"
 UNCLAIMED = "saturated"
-"""The verdict that says nothing; why, is said below the table."""
+"""Verdict without a claim; its reason is printed below the table."""
 
 
 def backtest(
@@ -24,7 +28,7 @@ def backtest(
         typer.Option(
             "--policy",
             metavar="RUN|CHECKPOINT",
-            help="A training run or a checkpoint (RUN:STEP, RUN:best); may be given again. Without one: rules alone.",
+            help="A training run or a checkpoint (RUN:STEP, RUN:best); may be repeated. Without it, only rules play.",
         ),
     ] = None,
     data: Annotated[
@@ -32,56 +36,59 @@ def backtest(
         typer.Option(
             "--data",
             metavar="FILE|COLUMN=FILE:COLUMN",
-            help="A real market: one file, or a column of a file for each of several --data.",
+            help="Historical data: one file, or one column of a file per --data.",
         ),
     ] = None,
-    simulated: Annotated[bool, typer.Option("--simulated", help="Drawn markets; so it is without --data.")] = False,
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="Draw price paths; the default without --data.")
+    ] = False,
     episodes: Annotated[
-        int | None, typer.Option("--episodes", metavar="N", help="Of drawn markets: how many; by default 1,000.")
+        int | None, typer.Option("--episodes", metavar="N", help="Number of drawn episodes; by default 1,000.")
     ] = None,
     split: SplitOption = "test",
     begin: Annotated[
-        str | None, typer.Option("--begin", metavar="TIME", help="Of --data: from when it counts.")
+        str | None, typer.Option("--begin", metavar="TIME", help="Start of the part of --data to play.")
     ] = None,
-    end: Annotated[str | None, typer.Option("--end", metavar="TIME", help="Of --data: up to when it counts.")] = None,
+    end: Annotated[str | None, typer.Option("--end", metavar="TIME", help="End of the part of --data to play.")] = None,
     against: Annotated[
-        str | None, typer.Option("--against", metavar="A,B,…", help="Whom to compare with; by default every rule.")
+        str | None, typer.Option("--against", metavar="A,B,…", help="Rules to compare with; by default all.")
     ] = None,
     overrides: SettingsOption = None,
     seed: PlaySeedOption = 0,
     block: Annotated[
-        int, typer.Option("--block-hours", metavar="N", help="Of --data: the mean length of a bootstrap's block.")
+        int,
+        typer.Option("--block-hours", metavar="N", help="With --data: mean block length of the bootstrap, in hours."),
     ] = 168,
     minimum: Annotated[
-        int, typer.Option("--min-distinct", metavar="N", help="Episodes or blocks below which nothing is claimed.")
+        int,
+        typer.Option(
+            "--min-distinct", metavar="N", help="Fewer distinct episodes or blocks give the verdict `saturated`."
+        ),
     ] = 20,
     in_sample: Annotated[
-        bool, typer.Option("--in-sample", help="Play policies on what they were trained on too, and say so.")
+        bool, typer.Option("--in-sample", help="Also play policies on their training data, with a warning.")
     ] = False,
     models: ModelsOption = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="OUT", help="Write charts and tables as one page.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads; changes the time it takes, no result.")
+        int | None, typer.Option("--threads", help="Number of threads; no result depends on it.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play portfolios in the same markets, hour by hour and with fees, and say what the outcome proves.
+    """Backtest portfolio policies and rules on the same price paths, hour by hour and with fees.
 
-    Policies are played on what they have not seen: drawn markets of the test split, or windows of a real market that
-    begin after all that a policy was trained on. Of several policies with different ends of training, each window is
-    played by the newest that may.
+    Policies play only data they have not seen: drawn paths of the test split, or windows of history after their
+    training data. With several policies, each window is played by the newest one that has not seen it.
     """
     if env != PORTFOLIO:
         raise UnknownName.of("portfolio", env, [PORTFOLIO], f"a backtest plays '{PORTFOLIO}'; `mayavi eval` the others")
     if threads is not None and threads < 1:
         raise UsageError(f"{threads} threads do nothing", "give at least one thread")
     _check_market(data, simulated, episodes, begin, end)
-    _check_place(html)
+    _check_output(html)
     from mayavi.portfolio.backtest.backtest import EPISODES, RESAMPLES, BacktestSettings
-    from mayavi.portfolio.backtest.models import backtest_models
-    from mayavi.rl.models import open_model
     from mayavi.statistics.bootstrap import Bootstrap
 
     settings = BacktestSettings(
@@ -91,40 +98,62 @@ def backtest(
     if data:
         config |= {"data": ", ".join(data), "begin": begin, "end": end}
     names = None if against is None else [each.strip() for each in against.split(",") if each.strip()]
-    with activity("opening policies and markets"):
-        found = [open_model(each, models) for each in policies or []]
-    with counted("playing", "portfolios" if data else "episodes", eta=True) as advance:
-        document = backtest_models(
-            found,
-            names,
-            settings,
-            config=config,
-            in_sample=in_sample,
-            command=_command(locals()),
-            threads=threads,
-            progress=advance,
-        )
+    document = _play(policies or [], models, names, settings, config, in_sample, _command(locals()), threads)
     if html is not None:
-        from mayavi.portfolio.backtest.page import page_of
+        from mayavi.portfolio.backtest.page import render_page
 
-        html.write_text(page_of(document), encoding="utf-8")
+        html.write_text(render_page(document), encoding="utf-8")
     if as_json:
         print_json(document)
         return
-    tell(document)
+    print_report(document)
     if html is not None:
         print_note(f"drawn in {html}")
+
+
+def _play(
+    policies: Sequence[str],
+    models: Path | None,
+    against: Sequence[str] | None,
+    settings: BacktestSettings,
+    config: Mapping[str, Any],
+    in_sample: bool,
+    command: str,
+    threads: int | None,
+) -> dict[str, Any]:
+    """Open the policies, play the backtest with a progress bar, and return its document."""
+    from mayavi.portfolio.backtest.models import backtest_models
+    from mayavi.rl.models import open_model
+
+    with activity("opening policies and markets"):
+        found = [open_model(each, models) for each in policies]
+    with counted("playing", "portfolios" if "data" in config else "episodes", eta=True) as advance:
+        return backtest_models(
+            found,
+            against,
+            settings,
+            config=config,
+            in_sample=in_sample,
+            command=command,
+            threads=threads,
+            progress=advance,
+        )
 
 
 def _check_market(
     data: list[str] | None, simulated: bool, episodes: int | None, begin: str | None, end: str | None
 ) -> None:
     if data and simulated:
-        raise UsageError("a market is drawn or real, not both", "give --data or --simulated")
+        raise UsageError("--data and --simulated exclude each other", "give --data or --simulated")
     if data and episodes is not None:
-        raise UsageError("a real market has as many windows as fit", "leave --episodes out; --begin and --end choose")
+        raise UsageError(
+            "--episodes has no effect with --data: all windows that fit are played",
+            "leave --episodes out; --begin and --end choose a part",
+        )
     if not data and (begin or end):
-        raise UsageError("drawn markets have no times", "--begin and --end choose a part of --data")
+        raise UsageError(
+            "--begin and --end need --data: drawn paths have no dates", "--begin and --end choose a part of --data"
+        )
     if data and len(data) > 1 and (plain := [each for each in data if "=" not in each]):
         raise UsageError(
             f"'{plain[0]}' is one of several --data and names no column",
@@ -132,7 +161,7 @@ def _check_market(
         )
 
 
-def _check_place(html: Path | None) -> None:
+def _check_output(html: Path | None) -> None:
     if html is None:
         return
     if html.is_dir():
@@ -142,7 +171,7 @@ def _check_place(html: Path | None) -> None:
 
 
 def _command(given: dict[str, Any]) -> str:
-    """The command that makes the same again."""
+    """Command line that reproduces this backtest."""
     import shlex
 
     parts = ["mayavi", "backtest", given["env"]]
@@ -175,8 +204,8 @@ SHOWN = {
 }
 
 
-def tell(document: dict[str, Any]) -> None:
-    """The backtest for a person."""
+def print_report(document: dict[str, Any]) -> None:
+    """Print a backtest."""
     from mayavi.cli.run import plural
     from mayavi.portfolio.backtest.backtest import BOUND
     from mayavi.portfolio.backtest.page import figure
@@ -194,10 +223,10 @@ def tell(document: dict[str, Any]) -> None:
     share = f"{settings['confidence'] * 100:g} %"
     rows = []
     for name, one in document["strategies"].items():
-        told = {metric: figure(metric, one["metrics"][metric]["value"]) for metric in SHOWN}
-        told["sharpe"] += f" {_interval('sharpe', one['metrics']['sharpe'])}"
-        told["total_return"] += f" {_interval('total_return', one['metrics']['total_return'])}"
-        rows.append((name, *told.values(), f"{one['stopped']:,}"))
+        cells = {metric: figure(metric, one["metrics"][metric]["value"]) for metric in SHOWN}
+        cells["sharpe"] += f" {_interval('sharpe', one['metrics']['sharpe'])}"
+        cells["total_return"] += f" {_interval('total_return', one['metrics']['total_return'])}"
+        rows.append((name, *cells.values(), f"{one['stopped']:,}"))
     bound = figure("total_return", document[BOUND]["total_return"]["value"])
     rows.append((BOUND, f"at most {bound}", *[""] * len(SHOWN)))
     print_table([Column("", right=False), *(Column(title) for title in SHOWN.values()), Column("stopped")], rows)

@@ -1,17 +1,20 @@
-"""What an environment can be told: one strict model each, and the named configurations it ships with.
+"""Settings of environments: one strict model for each environment, built from layers of plain mappings.
 
-A configuration is a plain mapping on its way in, whether from `gymnasium.make`, a training's file or the command line.
+The mappings come from `gymnasium.make`, a training configuration or the command line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from mayavi.errors import UsageError, did_you_mean
+from mayavi.settings.document_kind import DocumentKind
 from mayavi.settings.model import Model
+from mayavi.settings.validation import checked_values
+
+ENVIRONMENT = DocumentKind("environment", owner="this environment")
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -20,54 +23,34 @@ C = TypeVar("C", bound="EnvConfig")
 
 
 class EnvConfig(Model):
-    """What all environments have in common. A subclass adds its own fields, each with a default and a description."""
+    """Settings common to all environments. A subclass adds fields, each with a default and a description."""
 
-    split: Split = Field("train", description="which episodes: no episode of one split is in another")
+    split: Split = Field("train", description="split of the episodes; splits share no episode")
     start: Literal["drawn", "fixed"] = Field(
-        "drawn", description="`drawn`: every episode starts elsewhere; `fixed`: all start at one and the same state"
+        "drawn", description="`drawn`: random initial states; `fixed`: one initial state for all episodes"
     )
-    actions: Literal["discrete", "continuous"] = Field("discrete", description="the kind of action space")
-    horizon: int = Field(12, ge=1, le=100_000, description="steps until an episode is cut off")
+    actions: Literal["discrete", "continuous"] = Field("discrete", description="kind of action space")
+    horizon: int = Field(12, ge=1, le=100_000, description="steps until an episode is truncated")
 
     def data_files(self) -> list[str]:
-        """Paths of the files these settings read, each once. A training takes them along to another machine."""
+        """Paths of the files that these settings read, each once. Remote trainings copy them to the other machine."""
         return []
 
     def with_data_files(self, places: Mapping[str, str]) -> dict[str, object]:
-        """Settings to change where each file of `data_files` lies at `places[file]`."""
+        """Settings to change if each file of `data_files` is read from `places[file]` instead."""
         return {}
 
 
 class ChainConfig(EnvConfig):
-    """What environments on a chain have in common."""
+    """Settings common to environments on a chain."""
 
-    chain: str = Field("ethereum", description="the chain whose contracts are used")
-    step_blocks: int = Field(18_000, ge=1, le=10_000_000, description="blocks that pass in a step")
+    chain: str = Field("ethereum", description="chain whose contracts are used")
+    step_blocks: int = Field(18_000, ge=1, le=10_000_000, description="blocks per step")
 
 
 def configured(model: type[C], *layers: Mapping[str, object] | C | None) -> C:
-    """`model` with the values of `layers`, the later ones winning; `UsageError` for what does not fit."""
+    """Merge `layers` into one configuration, later layers winning; `UsageError` for a value that does not fit."""
     values: dict[str, object] = {}
     for layer in layers:
         values |= layer.model_dump() if isinstance(layer, EnvConfig) else dict(layer or {})
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "unknown_keys":
-        raise unknown_setting(first["ctx"], "this environment") from None
-    told = first["msg"].lower()
-    if first["type"] == "missing" and isinstance(first["loc"][-1], int):  # a row of numbers that is too short
-        where, told = ".".join(map(str, first["loc"][:-1])), f"number {first['loc'][-1] + 1} of it is missing"
-    if not where:  # what two settings say of each other
-        raise UsageError(told) from None
-    raise UsageError(f"setting '{where}' is {first['input']!r}: {told}") from None
-
-
-def unknown_setting(facts: Mapping[str, Any], who: str, listed: str | None = None) -> UsageError:
-    """The error for a key that a model does not know, with the nearest one, else where all of them stand."""
-    name, known = str(facts["keys"][0]), [str(each) for each in facts["known"]]
-    return UsageError(
-        f"{who} has no setting '{name}'", did_you_mean(name, known) or listed or f"it has {', '.join(known)}"
-    )
+    return checked_values(model, values, ENVIRONMENT)

@@ -1,4 +1,4 @@
-"""The checks every process and distribution makes of its parameters, in one wording."""
+"""Checks of numeric parameters, with uniform error messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PLAIN = "numbers as in 0.8, not text"
 
 
 def finite(name: str, value: float, meaning: str = "") -> float:
-    """`value` as a float; refuses what is not a finite number."""
+    """Convert to float; `BadArgument` unless it is a finite number."""
     if isinstance(value, bool | str):
         raise BadArgument(f"{name} '{value}' is not a number", meaning or _PLAIN)
     try:
@@ -25,7 +25,7 @@ def finite(name: str, value: float, meaning: str = "") -> float:
 
 
 def at_least_zero(name: str, value: float, meaning: str = "") -> float:
-    """`value` as a float that is zero or more."""
+    """Convert to float; `BadArgument` if it is negative."""
     number = finite(name, value, meaning)
     if number < 0:
         raise BadArgument(f"{name} '{value}' is negative", meaning or f"{name} is zero or more")
@@ -33,7 +33,7 @@ def at_least_zero(name: str, value: float, meaning: str = "") -> float:
 
 
 def above_zero(name: str, value: float, meaning: str = "") -> float:
-    """`value` as a float that is more than zero."""
+    """Convert to float; `BadArgument` unless it is positive."""
     number = finite(name, value, meaning)
     if number <= 0:
         raise BadArgument(f"{name} '{value}' is not above zero", meaning or f"{name} is more than zero")
@@ -41,7 +41,7 @@ def above_zero(name: str, value: float, meaning: str = "") -> float:
 
 
 def whole(name: str, value: int, least: int, meaning: str = "") -> int:
-    """`value` as an integer of at least `least`."""
+    """Convert to int; `BadInteger` unless it is a whole number of at least `least`."""
     try:
         number = value.__index__()
     except (AttributeError, TypeError):

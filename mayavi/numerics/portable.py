@@ -1,8 +1,8 @@
 """exp and log that give the same bits on every machine.
 
-NumPy and the C library choose an implementation by processor, and two of them may differ in the last bit. A price that
-is rounded to an integer would then, now and then, be another integer. These are within two units of it of the true
-value; `kernel/src/portable.rs` has them.
+NumPy and the C library choose an implementation by processor, and two of them may differ in the last bit, which could
+change a price that is rounded to an integer. These are accurate to two units in the last place; they are implemented in
+`kernel/src/portable.rs`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Floats = NDArray[np.float64]
 
 
 def exp(x: ArrayLike) -> Floats:
-    """e to the power of each of `x`."""
+    """Exponential of each element."""
     return _each(_kernel.exp, x)
 
 
 def log(x: ArrayLike) -> Floats:
-    """The natural logarithm of each of `x`, all of which are above zero."""
+    """Natural logarithm of each element; all must be positive."""
     return _each(_kernel.log, x)
 
 
 def _each(function: Callable[[Floats], Floats], x: ArrayLike) -> Floats:
     values = np.asarray(x, dtype=np.float64)
-    found: Floats = function(values.ravel()).reshape(values.shape)[()]  # as NumPy's do, a number for a number
+    found: Floats = function(values.ravel()).reshape(values.shape)[()]  # a scalar for a scalar, as in NumPy
     return found

@@ -1,4 +1,4 @@
-"""Random streams by name: what one draws never depends on who else draws."""
+"""Named random streams: draws from one never depend on draws from another."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import numpy as np
 from mayavi import _kernel
 from mayavi.errors import BadInteger
 from mayavi.numerics.parameters import whole
-from mayavi.numerics.seeding import Seeded
+from mayavi.numerics.seeding import PrecomputedSeed
 
 LARGEST_SEED = 2**63 - 1
-"""What a signed 64-bit column holds."""
+"""Largest value of a signed 64-bit column."""
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
-    """The generator that belongs to `names` in the run of `seed`: the same each time, unlike that of any other names.
+    """Generator for `seed` and `names`: the same each time, independent of those for other seeds and names.
 
-    The seed of the generator is the hash of both, so that neighbouring seeds and names have nothing in common.
+    The generator is seeded with a hash of both.
     """
     return streams([seed], *names)[0]
 
 
 def streams(seeds: Sequence[int], *names: str) -> list[np.random.Generator]:
-    """`stream(seed, *names)` for each of `seeds`; for many of them in a fraction of the time."""
+    """Generators of `stream(seed, *names)` for many seeds at once, which is much faster."""
     digests, states = _kernel.stream_seeds([_checked(seed) for seed in seeds], names)
     return [
-        np.random.Generator(np.random.PCG64(Seeded(digests[at * 32 : at * 32 + 32], state)))  # type: ignore[arg-type]  # NumPy documents it
+        np.random.Generator(np.random.PCG64(PrecomputedSeed(digests[at * 32 : at * 32 + 32], state)))  # type: ignore[arg-type]  # NumPy documents it
         for at, state in enumerate(states)
     ]
 

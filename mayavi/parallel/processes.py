@@ -1,7 +1,7 @@
-"""Worker processes: each is started fresh, prepares once, and then works tasks off until there are none.
+"""Pool of worker processes that prepare once and then execute tasks.
 
-A worker is a new interpreter, never a fork of this process, and it does not import the caller's script. It lives no
-longer than its parent: when that is killed, its end of the line closes, and the worker ends at once.
+A worker is a new interpreter, never a fork, and does not import the caller's script, so scripts need no main guard.
+When the parent dies, even by SIGKILL, its end of the connection closes and the worker exits at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 ONE_THREAD = dict.fromkeys(("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""As many workers as cores: a worker that starts threads of its own takes them from the others."""
+"""Environment of workers: one thread each, as there may be one worker for every core."""
 
 _ATTEMPTS = 2
 _STOP_S = 10.0
@@ -34,26 +34,26 @@ _START = "import sys; from mayavi.parallel.processes import serve; serve(int(sys
 
 
 class Answer(NamedTuple):
-    """What a worker sends back: a value, or the error it ended with and the traceback."""
+    """Result of a task: a value or an error."""
 
     value: Any = None
     error: MayaviError | None = None
 
 
 def check_jobs(jobs: int) -> int:
-    """`jobs`, or an error where that is no number of processes."""
+    """Return `jobs`; `UsageError` unless it is a number of processes from 1 to 1024."""
     if type(jobs) is not int or not 1 <= jobs <= 1024:
         raise UsageError(f"{jobs} jobs cannot run anything", "give a number of processes from 1 to 1024")
     return jobs
 
 
 def default_jobs() -> int:
-    """As many as there are cores for this process."""
+    """Number of cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Worker:
-    """One process, and the line to it."""
+    """Worker process and the connection to it."""
 
     def __init__(self, prepare: Callable[..., Callable[[Any], Any]], arguments: tuple[Any, ...]) -> None:
         ours, theirs = socket.socketpair()
@@ -62,44 +62,44 @@ class Worker:
                 [sys.executable, "-c", _START, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                stdout=2,  # what an agent prints does not belong among our results
+                stdout=2,  # agents may print; keep that out of our stdout
                 env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-                process_group=0,  # an interruption of the terminal reaches the parent alone, which then ends us
+                process_group=0,  # Ctrl-C reaches only the parent, which then stops the workers
             )
-        self.line = Connection(ours.detach())
+        self.connection = Connection(ours.detach())
         self.number = -1
         self.task: Any = None
-        self.line.send((prepare, arguments))
+        self.connection.send((prepare, arguments))
 
     def give(self, number: int, task: Any) -> None:
-        """Let it work on `task`, the one with that number."""
+        """Send it `task`, identified by `number`."""
         self.number, self.task = number, task
-        with suppress(OSError):  # it is gone, and whoever listens to the line learns it
-            self.line.send(task)
+        with suppress(OSError):  # a dead worker is noticed when its connection is read
+            self.connection.send(task)
 
     def stop(self, *, at_once: bool) -> None:
-        """End the process; `at_once` in the middle of its work."""
+        """Stop the process; `at_once` interrupts its task."""
         if at_once:
             self.process.terminate()
         else:
             with suppress(OSError):
-                self.line.send(None)
+                self.connection.send(None)
         try:
             self.process.wait(_STOP_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.line.close()
+        self.connection.close()
 
 
 def work_off(
     tasks: Iterable[T], prepare: Callable[..., Callable[[T], R]], arguments: tuple[Any, ...], jobs: int
 ) -> Iterator[tuple[T, R]]:
-    """Each task and what became of it, as they get done, on `jobs` processes.
+    """Execute tasks on `jobs` processes; yield each task with its result as it completes.
 
-    `prepare(*arguments)` runs once in each process and returns what works on a task; it is a function of a module, and
-    tasks and results can be pickled. An error of a task is raised here. A task whose process was killed is given to a
-    new one; the second time it is an error. Whoever leaves the loop early ends the processes at once.
+    `prepare(*arguments)` runs once in each process and returns the function that executes a task. It must be a
+    module-level function, and tasks and results must be picklable. An exception of a task is raised here. A task whose
+    process was killed is retried once in a new process. Closing the iterator early stops the processes at once.
     """
     waiting = deque(enumerate(tasks))
     if not waiting:
@@ -113,9 +113,9 @@ def work_off(
             worker.give(*waiting.popleft())
         busy = list(workers)
         while busy:
-            for line in wait([worker.line for worker in busy]):
-                worker = next(each for each in busy if each.line is line)
-                answer = _received(worker)
+            for connection in wait([worker.connection for worker in busy]):
+                worker = next(each for each in busy if each.connection is connection)
+                answer = _receive(worker)
                 if answer is None:
                     waiting.appendleft((worker.number, worker.task))
                     _count_attempt(attempts, worker)
@@ -139,10 +139,10 @@ def work_off(
             worker.stop(at_once=not finished)
 
 
-def _received(worker: Worker) -> Answer | None:
-    """What the worker says; None when it is gone."""
+def _receive(worker: Worker) -> Answer | None:
+    """Receive an answer; None if the worker died."""
     try:
-        answer = worker.line.recv()
+        answer = worker.connection.recv()
     except (EOFError, OSError):
         return None
     return cast(Answer, answer)
@@ -164,13 +164,13 @@ def _count_attempt(attempts: dict[int, int], worker: Worker) -> None:
 
 
 def serve(descriptor: int) -> None:
-    """What a worker process does: prepare, and then one task after the other."""
-    line = Connection(descriptor)
-    threading.Thread(target=_end_with_parent, args=(descriptor,), daemon=True).start()
+    """Main loop of a worker process: prepare, then execute tasks."""
+    connection = Connection(descriptor)
+    threading.Thread(target=_exit_with_parent, args=(descriptor,), daemon=True).start()
     work: Callable[[Any], Any] | None = None
     try:
-        prepare, arguments = line.recv()
-        while (task := line.recv()) is not None:
+        prepare, arguments = connection.recv()
+        while (task := connection.recv()) is not None:
             try:
                 if work is None:
                     work = prepare(*arguments)
@@ -178,13 +178,13 @@ def serve(descriptor: int) -> None:
             except MayaviError as error:
                 answer = Answer(error=portable(error))
             except Exception as error:
-                answer = Answer(error=_broken(error))
-            line.send(answer)
+                answer = Answer(error=_unexpected(error))
+            connection.send(answer)
     except EOFError:
         return
 
 
-def _end_with_parent(descriptor: int) -> None:
+def _exit_with_parent(descriptor: int) -> None:
     poller = select.poll()
     poller.register(descriptor, select.POLLHUP)
     while not any(event & (select.POLLHUP | select.POLLNVAL) for _, event in poller.poll()):
@@ -193,7 +193,7 @@ def _end_with_parent(descriptor: int) -> None:
 
 
 def portable(error: MayaviError) -> MayaviError:
-    """`error`, or its words alone where it cannot travel to another process."""
+    """Return `error`, or a `WorkerError` with its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -201,6 +201,6 @@ def portable(error: MayaviError) -> MayaviError:
     return error
 
 
-def _broken(error: Exception) -> WorkerError:
-    told = "".join(traceback.format_exception(error)).rstrip()
-    return WorkerError(f"a worker process ran into {type(error).__name__}: {error}", told)
+def _unexpected(error: Exception) -> WorkerError:
+    trace = "".join(traceback.format_exception(error)).rstrip()
+    return WorkerError(f"a worker process ran into {type(error).__name__}: {error}", trace)

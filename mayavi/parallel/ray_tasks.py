@@ -1,6 +1,6 @@
-"""The same work on a Ray cluster: tasks go to whatever node is free, what they need travels once to each process.
+"""Execute tasks on a Ray cluster, with the interface of `processes.work_off`.
 
-The nodes need no file of this machine, only the same Mayavi installed: worlds and results travel with the tasks.
+Nodes need only the same version of Mayavi: worlds are sent once to each process, results come back with the tasks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _PER_CORE = 2
-"""Tasks handed out for each core of the cluster: one that runs and one that waits, and no more to lose or to hold."""
+"""Tasks submitted for each core of the cluster: one that runs and one that waits."""
 
 _prepared: dict[str, Callable[[Any], Any]] = {}
 
@@ -29,11 +29,12 @@ _prepared: dict[str, Callable[[Any], Any]] = {}
 def work_off_on_ray(
     tasks: Iterable[T], prepare: Callable[..., Callable[[T], R]], arguments: tuple[Any, ...], address: str
 ) -> Iterator[tuple[T, R]]:
-    """What `workers.work_off` promises, on the Ray cluster at `address`: `auto`, `host:6379` or `ray://host:10001`.
+    """Execute tasks on the Ray cluster at `address`: `auto`, `host:6379` or `ray://host:10001`.
 
-    `arguments` travel once to each node. A task whose node is lost is given to another.
+    Arguments are those of `processes.work_off`; `arguments` are sent once to each node. A task whose node is lost runs
+    on another.
     """
-    ray = _connected(address)
+    ray = _connect(address)
     waiting = deque(tasks)
     running: dict[Any, T] = {}
     try:
@@ -56,10 +57,10 @@ def work_off_on_ray(
         ray.shutdown()
 
 
-def _connected(address: str) -> Any:
+def _connect(address: str) -> Any:
     if find_spec("ray") is None:
         raise SetupError("ray is not installed", "`pip install 'mayavi-sim[cluster]'` installs it")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # we ask for no accelerator, and warn of none
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a warning about accelerators
     import ray
 
     join_cluster(ray, address)
@@ -70,15 +71,14 @@ def _answer(ray: Any, reference: Any) -> Answer:
     try:
         return cast(Answer, ray.get(reference))
     except ray.exceptions.RayError as error:
-        told = str(error).strip()
-        hint = f"every node needs mayavi {mayavi.__version__} installed for the same Python\n{told}"
+        hint = f"every node needs mayavi {mayavi.__version__} installed for the same Python\n{str(error).strip()}"
         return Answer(error=WorkerError("a node of the Ray cluster could not do its work", hint))
 
 
 def _work(
     shared: tuple[Callable[..., Callable[[Any], Any]], tuple[Any, ...]], key: str, version: str, task: Any
 ) -> Answer:
-    """What runs on a node: prepare once a process, then the task."""
+    """Run a task on a node; prepare first, once for each process."""
     if mayavi.__version__ != version:
         message = f"a node of the Ray cluster has mayavi {mayavi.__version__}, and the sweep runs on {version}"
         return Answer(error=WorkerError(message, "install the same version on all of them"))
@@ -91,5 +91,5 @@ def _work(
     except MayaviError as error:
         return Answer(error=portable(error))
     except Exception as error:
-        told = "".join(traceback.format_exception(error)).rstrip()
-        return Answer(error=WorkerError(f"a node ran into {type(error).__name__}: {error}", told))
+        trace = "".join(traceback.format_exception(error)).rstrip()
+        return Answer(error=WorkerError(f"a node ran into {type(error).__name__}: {error}", trace))

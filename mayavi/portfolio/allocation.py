@@ -1,10 +1,10 @@
-"""How three assets are weighted by rules that need no training, for thousands of portfolios at once.
+"""Allocation rules for three assets, vectorised over thousands of portfolios.
 
-    cov = covariance(growth)                      # (rows, hours, 3) factors of the past -> (rows, 3, 3)
+    cov = covariance(growth)                      # (rows, hours, 3) past growth factors -> (rows, 3, 3)
     minimum_variance(cov, 0.05, 0.60)             # (rows, 3) weights
 
-With three assets the weights that sum to one are a plane, and those within bounds a polygon of at most six edges on it:
-what a solver would search is written down here. A row's weights depend on that row alone, to the last bit.
+With three assets, weights that sum to one form a plane, and those within bounds a polygon of at most six edges on it,
+so closed forms replace a solver. A row's weights depend on that row alone, to the last bit.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from mayavi.portfolio.capped_simplex import check_bounds, project
 
 Floats = NDArray[np.float64]
 Matrix = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
-"""A symmetric matrix for each row: entries 00, 11, 22, 01, 02, 12."""
+"""Symmetric 3 × 3 matrix for each row: entries 00, 11, 22, 01, 02, 12."""
 
 ASSETS = 3
 HOURS_A_YEAR = 8_760
 TARGET_VOLATILITY = 0.20
-"""What `volatility_target` aims at: the deviation of a year's return."""
+"""Default target of `volatility_target`: standard deviation of a year's return."""
 
 _ROWS_AT_ONCE = 128
-"""Past hours of so many portfolios stay in the processor's cache."""
+"""Rows per batch: their past hours stay in the processor's cache."""
 _MOST_NEWTON_STEPS = 60
 _FULL_STEP_BELOW = 0.36
-"""A Newton decrement under which full steps of a self-concordant function converge quadratically."""
+"""Newton decrement below which full steps on a self-concordant function converge quadratically."""
 
 
 def covariance(growth: Floats) -> Floats:
-    """The sample covariance of the returns in `growth`, (rows, hours, 3) factors: (rows, 3, 3)."""
+    """Sample covariance (rows, 3, 3) of the returns in growth factors of shape (rows, hours, 3)."""
     past = np.asarray(growth, dtype=np.float64)
     if past.ndim != 3 or past.shape[2] != ASSETS or past.shape[1] < 2:
         raise BadArgument(f"growth has the shape {past.shape}", "give (rows, hours, 3), two hours at least")
@@ -52,23 +52,23 @@ def covariance(growth: Floats) -> Floats:
 
 
 def minimum_variance(cov: Floats, low: float, high: float) -> Floats:
-    """The weights within [low, high] of least variance, exactly.
+    """Exact minimum-variance weights within [low, high].
 
-    The variance is convex, so its least value on the polygon lies where it is least on the whole plane, if that is
-    inside, and otherwise on an edge: an edge fixes one weight at a bound, and leaves a parabola in another.
+    The variance is convex: its minimum on the polygon is the minimum on the plane if that lies inside, else on an edge,
+    where one weight is fixed at a bound and the variance is a parabola in another.
     """
     check_bounds(ASSETS, low, high)
     entries = _entries(cov)
-    best = _least_on_the_plane(entries)
+    best = _minimum_on_plane(entries)
     inside = ((best >= low) & (best <= high)).all(axis=0)  # False for NaN too
     outside = np.flatnonzero(~inside)
     if len(outside):
-        best[:, outside] = _least_on_an_edge(_of(entries, outside), low, high)
+        best[:, outside] = _minimum_on_edges(_select_rows(entries, outside), low, high)
     return np.ascontiguousarray(best.T)
 
 
 def risk_parity(cov: Floats, low: float = 0.0, high: float = 1.0) -> Floats:
-    """The weights of which each contributes as much to the variance as the others, then the nearest within bounds.
+    """Weights with equal contributions to the variance, projected onto the bounds.
 
     They minimise y'Cy/2 - (log y0 + log y1 + log y2)/3, with C the correlations and y the weights times their
     deviations, up to scale. That is self-concordant: damped Newton steps find it from anywhere.
@@ -76,7 +76,7 @@ def risk_parity(cov: Floats, low: float = 0.0, high: float = 1.0) -> Floats:
     check_bounds(ASSETS, low, high)
     entries = _entries(cov)
     deviations = np.sqrt(np.maximum(np.stack(entries[:3]), 0.0))
-    # An asset that never moved would get everything and leave nothing to divide by.
+    # Without a floor, an asset that never moved would cause a division by zero.
     floor = np.maximum(deviations.max(axis=0) * 1e-9, np.finfo(np.float64).tiny ** 0.25)
     deviations = np.maximum(deviations, floor)
     one, two, three = deviations
@@ -88,9 +88,9 @@ def risk_parity(cov: Floats, low: float = 0.0, high: float = 1.0) -> Floats:
 
 
 def momentum(growth: Floats, low: float, high: float) -> Floats:
-    """As much as is allowed of what grew most over `growth`, (rows, hours, 3), and as little of what grew least.
+    """Highest weight for the asset that grew most over `growth`, (rows, hours, 3), lowest for the one that grew least.
 
-    Assets that grew the same share what their ranks get.
+    Assets with equal growth share the weights of their ranks.
     """
     check_bounds(ASSETS, low, high)
     past = np.asarray(growth, dtype=np.float64)
@@ -106,13 +106,14 @@ def momentum(growth: Floats, low: float, high: float) -> Floats:
 
 
 def volatility_target(cov: Floats, low: float, high: float, target: float = TARGET_VOLATILITY) -> Floats:
-    """As much of the second and third asset, evenly, as a deviation of `target` a year allows; the rest is the first.
+    """Largest equal weights of the second and third asset with a yearly volatility of at most `target`.
 
-    `cov` is of hourly returns. Where every such mix within bounds moves more than that, it is the one that moves least.
+    The first asset gets the rest. `cov` is of hourly returns. If every mix within bounds is more volatile than
+    `target`, the least volatile is taken.
     """
     check_bounds(ASSETS, low, high)
     if not (math.isfinite(target) and target >= 0):
-        raise BadArgument(f"a volatility of {target} is none", "give what a year may deviate, such as 0.2")
+        raise BadArgument(f"{target} is no volatility", "give a standard deviation per year, such as 0.2")
     s00, s11, s22, s01, s02, s12 = _entries(cov)
     mixed, across = (s11 + s22 + 2.0 * s12) / 4.0, (s01 + s02) / 2.0
     # The variance with a share x of the mix is square·x² + slope·x + s00.
@@ -120,7 +121,7 @@ def volatility_target(cov: Floats, low: float, high: float, target: float = TARG
     least, most = max(1.0 - high, 2.0 * low), min(1.0 - low, 2.0 * high)
     with np.errstate(divide="ignore", invalid="ignore"):
         under = np.maximum(slope * slope - 4.0 * square * rest, 0.0)
-        # The larger root, in the form that loses no digits to a difference of nearly equal numbers.
+        # The larger root, in the form without cancellation.
         root = np.sqrt(under)
         largest = np.where(slope <= 0, (root - slope) / (2.0 * square), -2.0 * rest / (slope + root))
     beyond = square * most**2 + slope * most + rest
@@ -129,7 +130,7 @@ def volatility_target(cov: Floats, low: float, high: float, target: float = TARG
 
 
 def _entries(cov: Floats) -> Matrix:
-    """The six numbers of each of `cov`, each an array over the rows."""
+    """Split covariances (rows, 3, 3) into six arrays over the rows."""
     given = np.asarray(cov, dtype=np.float64)
     if given.ndim != 3 or given.shape[1:] != (ASSETS, ASSETS):
         raise BadArgument(f"covariances have the shape {given.shape}", "give (rows, 3, 3)")
@@ -140,17 +141,17 @@ def _entries(cov: Floats) -> Matrix:
     return one, two, three, four, five, six
 
 
-def _of(entries: Matrix, rows: NDArray[np.intp]) -> Matrix:
+def _select_rows(entries: Matrix, rows: NDArray[np.intp]) -> Matrix:
     one, two, three, four, five, six = (each[rows] for each in entries)
     return one, two, three, four, five, six
 
 
-def _least_on_the_plane(entries: Matrix) -> Floats:
-    """(3, rows): the weights that sum to one and vary least, whatever their signs; NaN where there is no such one."""
+def _minimum_on_plane(entries: Matrix) -> Floats:
+    """Minimum-variance weights of any sign that sum to one, (3, rows); NaN where the matrix is singular."""
     found = np.empty((ASSETS, len(entries[0])))
     calmest = np.argmin(np.stack(entries[:3]), axis=0)
-    # Solved for the two others, whose differences to the calmest asset are far from parallel even where that hardly
-    # moves at all; to another's they would not be.
+    # Solve for the two other assets relative to the calmest: those differences are far from parallel even where the
+    # calmest hardly moves.
     for asset, order in enumerate(((0, 3, 4), (1, 3, 5), (2, 4, 5))):
         rows = np.flatnonzero(calmest == asset)
         if not len(rows):
@@ -169,8 +170,8 @@ def _least_on_the_plane(entries: Matrix) -> Floats:
     return found
 
 
-def _least_on_an_edge(entries: Matrix, low: float, high: float) -> Floats:
-    """(3, rows): of the edges of the polygon, the point of least variance."""
+def _minimum_on_edges(entries: Matrix, low: float, high: float) -> Floats:
+    """Minimum-variance weights on the edges of the polygon, (3, rows)."""
     s00, s11, s22, s01, s02, s12 = entries
     squares, products = (s00, s11, s22), {(0, 1): s01, (0, 2): s02, (1, 2): s12}
     rows = len(s00)
@@ -184,7 +185,7 @@ def _least_on_an_edge(entries: Matrix, low: float, high: float) -> Floats:
             start, end = max(low, left - high), min(high, left - low)
             if start > end:
                 if start - end > 1e-12:
-                    continue  # with so much of one asset the other two cannot both keep their bounds
+                    continue  # the other two cannot both stay within bounds
                 start = end = (start + end) / 2.0
             pull = left * (squares[other] - between) + bound * (to_other - to_one)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -210,7 +211,7 @@ def _sorted(one: int, other: int) -> tuple[int, int]:
 
 
 def _equal_contributions(correlations: Floats) -> Floats:
-    """(3, rows) y with y_i (Cy)_i = 1/3 each, C having ones and `correlations` 01, 02, 12."""
+    """Solve y_i (Cy)_i = 1/3 for y, (3, rows), where C has ones and `correlations` 01, 02, 12."""
     share = 1.0 / ASSETS
     c01, c02, c12 = correlations
     everywhere = np.maximum(3.0 + 2.0 * (c01 + c02 + c12), 1e-6)
@@ -225,7 +226,7 @@ def _equal_contributions(correlations: Floats) -> Floats:
             e * y0 + f * y1 + y2 - share / y2,
         )
         a, b, c = 1.0 + share / (y0 * y0), 1.0 + share / (y1 * y1), 1.0 + share / (y2 * y2)
-        # The step is the gradient through the inverse of the Hessian, by its cofactors.
+        # Newton step: inverse Hessian, by cofactors, times gradient.
         k00, k01, k02 = b * c - f * f, e * f - d * c, d * f - b * e
         k11, k12, k22 = a * c - e * e, d * e - a * f, a * b - d * d
         determinant = a * k00 + d * k01 + e * k02
@@ -235,7 +236,7 @@ def _equal_contributions(correlations: Floats) -> Floats:
         decrement = np.sqrt(np.maximum(ASSETS * (g0 * s0 + g1 * s1 + g2 * s2), 0.0))
         part = np.where(decrement > _FULL_STEP_BELOW, 1.0 / (1.0 + decrement), 1.0)
         found[:, going] = y0 - part * s0, y1 - part * s1, y2 - part * s2
-        going = going[decrement > 1e-9]  # one more full step squares that: nothing is left to gain
+        going = going[decrement > 1e-9]  # the step just taken squares this error
         if not len(going):
             break
     return found

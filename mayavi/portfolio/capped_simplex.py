@@ -1,9 +1,9 @@
-"""Weights within bounds: the nearest point of the capped simplex.
+"""Euclidean projection of portfolio weights onto the capped simplex.
 
-The capped simplex holds the weights that sum to one and lie each in [low, high]. The nearest such weights to a request
-are `clip(request - shift, low, high)` with the one shift that makes them sum to one. Each pass below finds the shift as
-if the weights that are still free all stayed within bounds, and settles those that would not: with k assets it is exact
-after k passes, and rows that need none are done after the first.
+The capped simplex is the set of weights that sum to one and each lie in [low, high]. The projection of a request is
+`clip(request - shift, low, high)` with the shift that makes it sum to one. Each pass computes the shift as if all free
+weights stayed within bounds, and fixes those that would not: with k assets it is exact after k passes, and rows within
+bounds are done after the first.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from mayavi.errors import BadArgument
 Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-15
-"""More than the sum of a few weights can be off by rounding."""
+"""Upper bound of the rounding error in a sum of a few weights."""
 
 
 def project(requests: Floats, low: float, high: float) -> Floats:
-    """The weights nearest to each of `requests`, (rows, assets), that sum to one and lie within [low, high]."""
+    """Project each row of `requests`, (rows, assets), onto the weights within [low, high] that sum to one."""
     wanted = np.asarray(requests, dtype=np.float64)
     if wanted.ndim != 2:
         raise BadArgument(f"requests have the shape {wanted.shape}", "give one row of weights for each portfolio")
@@ -29,20 +29,20 @@ def project(requests: Floats, low: float, high: float) -> Floats:
 
 
 def project_columns(requests: Floats, low: float, high: float) -> Floats:
-    """`project` of (assets, rows) requests, one a column."""
+    """Project requests of shape (assets, rows), one a column."""
     assets = len(requests)
     check_bounds(assets, low, high)
-    near = requests - requests.max(axis=0)  # the digits of a large request would be missing in its sum
+    near = requests - requests.max(axis=0)  # a large request would lose digits in the sum
     shifted = near + (1.0 - near.sum(axis=0)) / assets
     weights: Floats = np.clip(shifted, low, high)
     beyond = np.flatnonzero((weights != shifted).any(axis=0))
     if len(beyond):
-        weights[:, beyond] = _settled(near[:, beyond], weights[:, beyond], low, high)
+        weights[:, beyond] = _project_clipped(near[:, beyond], weights[:, beyond], low, high)
     return weights
 
 
 def check_bounds(assets: int, low: float, high: float) -> None:
-    """`BadArgument` where no weights of so many assets can lie within [low, high] and sum to one."""
+    """Raise `BadArgument` if no weights of `assets` assets within [low, high] sum to one."""
     if not 0 <= low <= high <= 1:
         raise BadArgument(f"weights cannot lie between {low:g} and {high:g}", "give 0 <= low <= high <= 1")
     if low * assets > 1 + 1e-12 or high * assets < 1 - 1e-12:
@@ -52,13 +52,13 @@ def check_bounds(assets: int, low: float, high: float) -> None:
         )
 
 
-def _settled(near: Floats, weights: Floats, low: float, high: float) -> Floats:
-    """The projection where some weight left its bounds in the first pass; `weights` are clipped. (assets, rows) all."""
+def _project_clipped(near: Floats, weights: Floats, low: float, high: float) -> Floats:
+    """Finish the projection of columns that left their bounds; `weights` are clipped. Shapes are (assets, rows)."""
     assets = len(near)
     fixed = np.zeros(near.shape, dtype=np.bool_)
     for _ in range(assets):
-        # A sum above one asks for less: what is at `low` already stays there. Below one it is the reverse, and at one,
-        # up to rounding, everything that is at a bound is where it belongs.
+        # If the sum exceeds one, weights must shrink: those at `low` stay fixed. Below one it is the reverse. At one,
+        # up to rounding, all weights at a bound are final.
         excess = weights.sum(axis=0) - 1.0
         fixed |= (excess > -_ROUNDING) & (weights <= low)
         fixed |= (excess < _ROUNDING) & (weights >= high)

@@ -1,11 +1,11 @@
-"""`PPOYieldOptimizer`: PPO for the portfolio of USDY, mETH and MI4, from an observation to weights.
+"""`PPOYieldOptimizer`: train PPO on the portfolio of USDY, mETH and MI4, and predict weights.
 
     optimizer = PPOYieldOptimizer(seed=1)
     optimizer.train()
     weights = optimizer.predict(observation)
 
-It is `mayavi train --env rwa` with the names of an optimiser: what it trains is a run like any other, which `mayavi
-eval` and `mayavi backtest` play, and whose every setting is in `config`.
+It wraps `mayavi train --env rwa`: its trainings are runs like any other, which `mayavi eval` and `mayavi backtest` can
+play; `config` has every setting.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ NOT_TRAINED = "train() or load(path) first"
 
 @dataclass(slots=True)
 class Memory:
-    """What a recurrent policy remembers of an episode: one for each episode, made by `PPOYieldOptimizer.memory`."""
+    """State of a recurrent policy in one episode, created by `PPOYieldOptimizer.memory`."""
 
     state: State | None = None
 
     def forget(self) -> None:
-        """A new episode begins."""
+        """Reset for a new episode."""
         self.state = None
 
 
 class PPOYieldOptimizer:
-    """Trains, keeps, loads and asks a policy of the environment `rwa`.
+    """Train, save, load and query a policy of the environment `rwa`.
 
-    `n_steps` are the steps between two updates, over all `num_envs` episodes together. `env_config` is what the
-    environment is told, `settings` any other setting of `TrainConfig` by its name; what neither names is what `mayavi
-    train --env rwa` begins with. With `model_path` a training is saved there when it ends; runs are kept in `models`.
-    `state_dim` and `action_dim` need not be said: who does is told where the environment has other numbers.
+    `n_steps` is the number of steps between two updates, over all `num_envs` episodes together. `env_config` are
+    settings of the environment, `settings` any others of `TrainConfig`; defaults are those of `mayavi train --env rwa`.
+    With `model_path`, a finished training is saved there; runs are stored in `models`. `state_dim` and `action_dim` are
+    optional, and raise `UsageError` if they differ from the environment's.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class PPOYieldOptimizer:
         models: Path | None = None,
     ) -> None:
         _check_dimensions(state_dim, action_dim)
-        rows = max(1, num_envs)  # fewer are refused below, by their name
+        rows = max(1, num_envs)  # fewer are refused by TrainConfig
         if n_steps % rows:
             raise UsageError(
                 f"{n_steps:,} steps between two updates are not the same number for each of {num_envs} episodes",
@@ -118,12 +118,12 @@ class PPOYieldOptimizer:
         used = "no policy yet" if self._model is None else f"run {self._model.run_id}, {self._model.checkpoint().name}"
         return f"<PPOYieldOptimizer {config.framework} ppo{memory}, seed {config.seed}: {used}>"
 
-    # -- a model ------------------------------------------------------------------------------------------------------
+    # -- models -------------------------------------------------------------------------------------------------------
 
     def train(self, total_timesteps: int | None = None, *, progress: Progress | None = None) -> TrainedModel:
-        """Train a run of its own; its best policy on the validation split, or else its last, is the one in use then.
+        """Train a new run, and use its best policy on the validation split, or else its last.
 
-        A run that was interrupted goes on with `mayavi train --resume`, and is then loaded.
+        Continue an interrupted run with `mayavi train --resume`, then `load` it.
         """
         from mayavi.rl.training.train import train
 
@@ -133,13 +133,13 @@ class PPOYieldOptimizer:
         if total_timesteps is not None:
             config = TrainConfig.of(config.to_json(), {"timesteps": total_timesteps})
         done = train(config, models=self.models, progress=progress)
-        self._take(open_model(done.path))
+        self._use(open_model(done.path))
         if self.model_path is not None:
             self.save()
         return done
 
     def save(self, path: str | Path | None = None) -> Path:
-        """Copy the run to `path`, by default `model_path`: its record, its last policy and the one in use."""
+        """Copy the run to `path`, by default `model_path`: its record, its last checkpoint and the one in use."""
         place = self._place(path)
         model = self.model
         if place.resolve() == model.path.resolve():
@@ -156,32 +156,34 @@ class PPOYieldOptimizer:
         return place
 
     def load(self, path: str | Path | None = None) -> PPOYieldOptimizer:
-        """Take the policy of a run (its folder, its id in `models`) or of a checkpoint (`RUN:STEP`), by default that in
-        `model_path`; of a run its best, where it was evaluated. What cannot be loaded is an error, and changes nothing.
+        """Use the policy of a run (a folder, or an id in `models`) or of a checkpoint (`RUN:STEP`).
+
+        The default is `model_path`. Of a run the best checkpoint is taken, if there was an evaluation, else the last.
+        An error leaves the current policy in use.
         """
         named = self.model_path if path is None else path
         if named is None:
             raise UsageError("no model is named", "load(path), or give model_path when the optimiser is made")
         folder = Path(named)
         found = str(folder.absolute()) if folder.exists() else str(named)
-        self._take(open_model(found, self.models))
+        self._use(open_model(found, self.models))
         return self
 
     @property
     def model(self) -> Model:
-        """The run and checkpoint in use; `UsageError` before there is one."""
+        """Run and checkpoint in use; `UsageError` before there is one."""
         if self._model is None:
             raise UsageError("there is no policy yet", NOT_TRAINED)
         return self._model
 
     @property
     def policy(self) -> Policy:
-        """The policy in use, over rows; `UsageError` before there is one."""
+        """Policy in use, for batches of observations; `UsageError` before there is one."""
         if self._policy is None:
             raise UsageError("there is no policy yet", NOT_TRAINED)
         return self._policy
 
-    def _take(self, model: Model) -> None:
+    def _use(self, model: Model) -> None:
         from mayavi.gym_env import make_rows
 
         if model.env_name != RWA:
@@ -190,8 +192,8 @@ class PPOYieldOptimizer:
                 f"train one: mayavi train --env {RWA}",
             )
         config = model.config
-        told = {**config.env_config, "data": None, "begin": None, "end": None}  # a file is not needed to decide
-        env: Any = make_rows(RWA, 1, config=told)
+        settings = {**config.env_config, "data": None, "begin": None, "end": None}  # predictions need no file
+        env: Any = make_rows(RWA, 1, config=settings)
         model.check_fits(env)
         if env.config.actions != "continuous":
             raise ModelMismatch(
@@ -211,18 +213,18 @@ class PPOYieldOptimizer:
             )
         return place
 
-    # -- what it decides ----------------------------------------------------------------------------------------------
+    # -- predictions --------------------------------------------------------------------------------------------------
 
     def memory(self) -> Memory:
-        """The memory of a new episode, for `predict`."""
+        """Create the memory of a new episode, for `predict`."""
         return Memory()
 
     def predict(self, observation: NDArray[Any], state: Memory | None = None) -> NDArray[np.float64]:
-        """The weights of USDY, mETH and MI4 for an observation, or a row of them for each row of observations.
+        """Weights of USDY, mETH and MI4 for one observation, or for each row of observations.
 
-        They are to the last bit the `target_weights` of an environment that plays `action` of the same observation, as
-        long as it trades: what would trade less than `least_turnover` is left as it is held. A recurrent policy needs
-        the `state` of its episode, made by `memory()`, and goes on in it with every call; others leave it alone.
+        They equal the `target_weights` of an environment that plays `action` of the same observation, unless it would
+        trade less than `least_turnover`. A recurrent policy needs the `state` of its episode, made by `memory()`, and
+        updates it with every call; other policies ignore it.
         """
         action = self.action(observation, state)
         assert self._env is not None
@@ -230,7 +232,7 @@ class PPOYieldOptimizer:
         return weights if action.ndim == 2 else weights[0]
 
     def action(self, observation: NDArray[Any], state: Memory | None = None) -> NDArray[np.float32]:
-        """What the policy does in the environment's own action space; the arguments are those of `predict`."""
+        """Action of the policy in the environment's action space; arguments as for `predict`."""
         policy = self.policy
         if policy.recurrent and state is None:
             raise UsageError(
@@ -241,7 +243,7 @@ class PPOYieldOptimizer:
         if seen.ndim not in (1, 2):
             raise BadArgument(f"an observation has the shape {seen.shape}", "give one, or a row for each")
         if not np.isfinite(seen).all():
-            raise BadArgument("an observation is no number", "an environment never says NaN; look where it comes from")
+            raise BadArgument("an observation is no number", "environments never return NaN; look where it comes from")
         if state is not None and state.state is not None and len(state.state) != len(np.atleast_2d(seen)):
             raise BadArgument(
                 f"the memory is of {len(state.state)} episodes, and {len(np.atleast_2d(seen))} are observed",
@@ -254,16 +256,16 @@ class PPOYieldOptimizer:
 
 
 def _check_dimensions(state_dim: int | None, action_dim: int | None) -> None:
-    """`UsageError` where an observation or an action has another size than was said."""
+    """Raise `UsageError` where a given dimension differs from the environment's."""
     from mayavi.portfolio.env.observations import SIZE
     from mayavi.portfolio.market.data import ASSETS
 
-    for name, told, has in (("state_dim", state_dim, SIZE), ("action_dim", action_dim, len(ASSETS))):
-        if told is not None and told != has:
-            raise UsageError(f"{name} is {told}, and the environment '{RWA}' has {has}", "leave it out")
+    for name, given, has in (("state_dim", state_dim, SIZE), ("action_dim", action_dim, len(ASSETS))):
+        if given is not None and given != has:
+            raise UsageError(f"{name} is {given}, and the environment '{RWA}' has {has}", "leave it out")
 
 
 def _check_free(place: Path) -> None:
-    """`UsageError` where something else than a training run would be replaced."""
+    """Raise `UsageError` where saving would replace something other than a training run."""
     if place.is_file() or (place.is_dir() and any(place.iterdir()) and not (place / "run.json").is_file()):
         raise UsageError(f"'{place}' is there, and is no training run", "name a new folder")

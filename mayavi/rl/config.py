@@ -1,4 +1,4 @@
-"""`TrainConfig`: everything that decides a training, the same for both frameworks, stored with the run."""
+"""Training settings, common to both frameworks and stored with every run."""
 
 from __future__ import annotations
 
@@ -7,16 +7,30 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from mayavi.errors import BadScenario, UnknownName, UsageError
+from mayavi.errors import UnknownName
 from mayavi.rl.env_defaults import MARKET, env_defaults
+from mayavi.settings.document_kind import DocumentKind
 from mayavi.settings.model import Model
+from mayavi.settings.validation import checked_values
 
 Framework = Literal["rllib", "sb3"]
 Algorithm = Literal["ppo", "sac", "dqn"]
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
+_START_HINT = "begin with `env: aave`; docs/rl/training.md lists the settings"
+TRAINING = DocumentKind(
+    "configuration",
+    owner="a training",
+    missing_hint="`--config FILE` takes the settings as YAML or JSON",
+    empty_hint=_START_HINT,
+    start_hint=_START_HINT,
+    size_hint=_START_HINT,
+    keys_hint="docs/rl/training.md lists them",
+    place_hints={("env",): "name the environment with --env"},
+    override_example="learning_rate=3e-4",
+)
 
 _Width = Annotated[int, Field(strict=True, ge=1, le=65_536)]
 _Rate = Annotated[float, Field(gt=0, le=1)]
@@ -24,84 +38,81 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class TrainConfig(Model):
-    """A training as it is asked for. Settings that an algorithm does not know are left alone by it; the table in
-    docs/rl/training.md says which are whose."""
+    """Settings of a training run. An algorithm ignores the settings of others; docs/rl/training.md lists which."""
 
-    env: str = Field(description="the environment, by its name or gymnasium id")
-    env_config: dict[str, Any] = Field(default_factory=dict, description="what the environment is told")
-    framework: Framework = Field("rllib", description="who trains: Ray RLlib or stable-baselines3")
+    env: str = Field(description="environment, by name or gymnasium id")
+    env_config: dict[str, Any] = Field(default_factory=dict, description="settings of the environment")
+    framework: Framework = Field("rllib", description="training framework: Ray RLlib or stable-baselines3")
     algorithm: Algorithm = Field("ppo", description="PPO; SAC for continuous actions, DQN for discrete ones")
-    timesteps: int = Field(
-        50_000, ge=1, le=10**12, description="steps of the environment, rounded up to whole rollouts"
-    )
-    seed: int = Field(0, ge=0, lt=2**31, description="what chance depends on")
-    recurrent: bool = Field(False, description="a policy with memory (LSTM); PPO alone")
-    source: str = Field("replica", description="the world: `replica`, `snapshot:PATH` or `rpc`")
-    block: int | None = Field(None, ge=0, description="with `rpc`: the block the world is read at")
+    timesteps: int = Field(50_000, ge=1, le=10**12, description="environment steps, rounded up to whole rollouts")
+    seed: int = Field(0, ge=0, lt=2**31, description="random seed")
+    recurrent: bool = Field(False, description="recurrent policy (LSTM); PPO only")
+    source: str = Field("replica", description="source of the world: `replica`, `snapshot:PATH` or `rpc`")
+    block: int | None = Field(None, ge=0, description="with `rpc`: block at which the world is read")
 
-    num_envs: int = Field(64, ge=1, le=65_536, description="episodes side by side, over all runners together")
+    num_envs: int = Field(64, ge=1, le=65_536, description="parallel episodes, over all runners together")
     network: Annotated[tuple[_Width, ...], Field(strict=False, min_length=1, max_length=8)] = Field(
-        (64, 64), description="the widths of the hidden layers, of policy and value each"
+        (64, 64), description="widths of the hidden layers of policy and value network"
     )
-    activation: Literal["tanh", "relu"] = Field("tanh", description="what stands between the layers")
-    lstm_size: _Width = Field(64, description="recurrent: the width of the memory")
-    learning_rate: _Rate = Field(3e-4, description="the step of the optimizer (Adam)")
+    activation: Literal["tanh", "relu"] = Field("tanh", description="activation function")
+    lstm_size: _Width = Field(64, description="recurrent: width of the LSTM")
+    learning_rate: _Rate = Field(3e-4, description="learning rate of the optimizer (Adam)")
     learning_rate_end: float | None = Field(
-        None, ge=0, le=1, description="where the learning rate goes in a straight line; none: it stays"
+        None, ge=0, le=1, description="final learning rate of a linear schedule; none: constant"
     )
-    gamma: _Share = Field(0.99, description="what a reward of the next step is worth now")
-    reward_scale: float = Field(
-        1.0, gt=0, le=1e9, description="rewards are multiplied by this while training, and only there"
-    )
+    gamma: _Share = Field(0.99, description="discount factor per step")
+    reward_scale: float = Field(1.0, gt=0, le=1e9, description="factor on rewards during training only")
     bootstrap_at_horizon: bool = Field(
-        False, description="whether the horizon cuts an episode off (a value is expected after it) or ends it"
+        False, description="whether the value after the horizon is bootstrapped (truncation) or zero (termination)"
     )
     normalize_observations: bool = Field(
-        False, description="PPO: observations are shown over their running mean and deviation"
+        False, description="PPO: normalise observations by their running mean and deviation"
     )
     normalize_rewards: bool = Field(
-        False, description="PPO: rewards are divided by the running deviation of their discounted sums while training"
+        False, description="PPO: divide rewards by the running deviation of discounted returns, during training only"
     )
-    max_grad_norm: float = Field(0.5, gt=0, description="gradients are shortened to this length")
+    max_grad_norm: float = Field(0.5, gt=0, description="largest norm of gradients; longer ones are clipped")
 
     rollout_steps: int = Field(32, ge=1, le=100_000, description="PPO: steps of each episode between two updates")
-    minibatch_size: int = Field(256, ge=1, description="rows of a gradient step")
-    epochs: int = Field(10, ge=1, le=1000, description="PPO: how often a batch is gone through")
-    gae_lambda: _Share = Field(0.95, description="PPO: how far advantages look ahead")
-    clip_range: float = Field(0.2, gt=0, le=10, description="PPO: how far the policy moves in an update")
-    entropy_coefficient: float = Field(0.0, ge=0, description="PPO: how much chance in the policy is worth")
+    minibatch_size: int = Field(256, ge=1, description="batch size of a gradient step")
+    epochs: int = Field(10, ge=1, le=1000, description="PPO: passes over each batch")
+    gae_lambda: _Share = Field(0.95, description="PPO: lambda of generalised advantage estimation")
+    clip_range: float = Field(0.2, gt=0, le=10, description="PPO: clipping range of the policy ratio")
+    entropy_coefficient: float = Field(0.0, ge=0, description="PPO: weight of the entropy bonus")
     initial_deviation: float = Field(
-        1.0, gt=0, le=100, description="PPO, continuous actions: the deviation with which a fresh policy draws them"
+        1.0, gt=0, le=100, description="PPO, continuous actions: initial standard deviation of the policy"
     )
-    value_coefficient: float = Field(0.5, ge=0, description="PPO: the weight of the value's loss")
+    value_coefficient: float = Field(0.5, ge=0, description="PPO: weight of the value loss")
     target_kl: float | None = Field(
         None,
         gt=0,
-        description="PPO: how far an update may move the policy: stable-baselines3 cuts it short, RLlib adds a penalty",
+        description="PPO: target KL divergence of an update: stable-baselines3 stops it early, RLlib adds a penalty",
     )
 
-    buffer_size: int = Field(100_000, ge=1, description="SAC, DQN: steps that are remembered")
+    buffer_size: int = Field(100_000, ge=1, description="SAC, DQN: size of the replay buffer, in steps")
     learning_starts: int = Field(1_000, ge=0, description="SAC, DQN: steps before the first update")
     train_every: int = Field(1, ge=1, description="SAC, DQN: steps of all rows between two updates")
-    gradient_steps: int = Field(8, ge=1, description="SAC, DQN: gradient steps of an update")
-    target_update_every: int = Field(1_000, ge=1, description="DQN: steps between two copies of the network")
-    tau: _Rate = Field(0.005, description="SAC: the share of the network that moves over at each update")
-    exploration_share: _Share = Field(0.2, description="DQN: the part of the training in which chance fades")
-    exploration_end: _Share = Field(0.05, description="DQN: the share of random actions after that")
+    gradient_steps: int = Field(8, ge=1, description="SAC, DQN: gradient steps per update")
+    target_update_every: int = Field(1_000, ge=1, description="DQN: steps between updates of the target network")
+    tau: _Rate = Field(0.005, description="SAC: step of the soft update of the target network")
+    exploration_share: _Share = Field(0.2, description="DQN: share of the training in which exploration declines")
+    exploration_end: _Share = Field(0.05, description="DQN: share of random actions after that")
 
     runners: int | None = Field(
-        None, ge=0, le=1024, description="RLlib: processes that play; none: MAYAVI_RL_NUM_ENV_RUNNERS"
+        None, ge=0, le=1024, description="RLlib: environment runner processes; none: MAYAVI_RL_NUM_ENV_RUNNERS"
     )
-    torch_threads: int = Field(1, ge=1, le=1024, description="threads of torch; more rarely help with small networks")
-    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="where the network learns; auto: a GPU if any")
+    torch_threads: int = Field(1, ge=1, le=1024, description="torch threads; more rarely help with small networks")
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="device of the network; auto: a GPU if any")
     checkpoint_every_s: float = Field(60.0, gt=0, description="seconds between two checkpoints")
     checkpoint_every_steps: int | None = Field(
-        None, ge=1, description="steps between two checkpoints besides; none: a tenth of the training"
+        None, ge=1, description="additional checkpoints by steps; none: every tenth of the training"
     )
     evaluate_every: int | None = Field(
         None, ge=1, description="steps between two evaluations on the validation split; none: never"
     )
-    evaluate_episodes: int = Field(64, ge=1, le=100_000, description="episodes of such an evaluation, always the same")
+    evaluate_episodes: int = Field(
+        64, ge=1, le=100_000, description="episodes of each such evaluation, always the same"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -135,35 +146,32 @@ class TrainConfig(Model):
 
     @property
     def normalises(self) -> bool:
-        """Whether anything is seen through statistics."""
+        """Whether observations or rewards are normalised."""
         return self.normalize_observations or self.normalize_rewards
 
     @property
     def steps_between_checkpoints(self) -> int:
-        """Steps of the environment between two checkpoints, whatever the clock says."""
+        """Environment steps between two checkpoints, besides those written by time."""
         return self.checkpoint_every_steps or max(1, self.timesteps // 10)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain data; `TrainConfig.of` takes it back."""
+        """Settings as plain data, which `TrainConfig.of` accepts."""
         return self.model_dump(mode="json")
 
     @classmethod
     def of(cls, *layers: Mapping[str, Any]) -> TrainConfig:
-        """The training that `layers` describe together, the later ones winning; `UsageError` for what does not fit."""
+        """Merge `layers` over the environment's defaults, later layers winning; `UsageError` for what does not fit."""
         values: dict[str, Any] = {}
         for layer in layers:
             inner = {**values.get("env_config", {}), **layer.get("env_config", {})}
             values |= {**layer, "env_config": inner}
         check_choices(values)
         values = {**env_defaults(values), **values}
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            raise _explained(error) from None
+        return checked_values(cls, values, TRAINING)
 
 
 def check_choices(values: Mapping[str, Any]) -> None:
-    """`UnknownName` with the nearest names where a framework or an algorithm is not known."""
+    """Raise `UnknownName` with the nearest names for an unknown framework or algorithm."""
     for kind, known in (("framework", FRAMEWORKS), ("algorithm", ALGORITHMS)):
         named = values.get(kind)
         if isinstance(named, str) and named not in known:
@@ -171,48 +179,39 @@ def check_choices(values: Mapping[str, Any]) -> None:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """What a YAML or JSON file says of a training."""
+    """Read training settings from a YAML or JSON file."""
     from mayavi.settings.document import Document
 
-    if not path.is_file():
-        raise UsageError(f"there is no configuration at '{path}'", "`--config FILE` takes the settings as YAML or JSON")
-    try:
-        found: dict[str, Any] = plain(Document.open(path).data)
-    except BadScenario as error:
-        if "scenario" not in f"{error.message} {error.hint}":
-            raise
-        # Files are read as those of scenarios are; what is wrong with one of a training is told as that.
-        told = error.message.replace("scenario", "configuration")
-        raise BadScenario(told, "begin with `env: aave`; docs/rl/training.md lists the settings") from None
+    found: dict[str, Any] = plain(Document.open(path, kind=TRAINING).data)
     return found
 
 
 def parse_settings(options: Iterable[str], env_settings: Iterable[str]) -> dict[str, Any]:
-    """What each `--set key=value` changes: a setting of the training, or one of the environment.
+    """Parse `--set key=value` options into training settings and `env_config`.
 
-    A name that both have is the training's; `env.key` is always the environment's.
+    A name that both have belongs to the training; `env.key` always belongs to the environment.
     """
     from mayavi.settings.document import Document
 
     own, theirs = set(TrainConfig.model_fields) - {"env_config"}, set(env_settings)
     values: dict[str, Any] = {}
-    told: dict[str, Any] = {}
+    env_config: dict[str, Any] = {}
     for option in options:
         key = option.partition("=")[0].strip()
-        document = Document({}, f"--set {option}")
+        document = Document({}, f"--set {option}", kind=TRAINING)
         document.override(option.strip() if "=" not in option else f"value={option.partition('=')[2]}")
         value = plain(document.data)["value"]
         if key in own:
             values[key] = value
         elif key.removeprefix("env.") in theirs:
-            told[key.removeprefix("env.")] = value
+            env_config[key.removeprefix("env.")] = value
         else:
             raise UnknownName.of("setting", key, own | theirs, "docs/rl/training.md lists them")
-    return {**values, "env_config": told} if told else values
+    return {**values, "env_config": env_config} if env_config else values
 
 
 def plain(value: Any) -> Any:
-    """Numbers as a trainer takes them: written out exactly in a file, floats here."""
+    """Convert decimals to floats, recursively."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, dict):
@@ -220,18 +219,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(each) for each in value]
     return value
-
-
-def _explained(error: ValidationError) -> UsageError:
-    first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "unknown_keys":
-        from mayavi.gym_env.configuration import unknown_setting
-
-        return unknown_setting(first["ctx"], "a training", "docs/rl/training.md lists them")
-    if first["type"] == "value_error":
-        message, _, hint = str(first["ctx"]["error"]).partition("; ")
-        return UsageError(message, hint or None)
-    if first["type"] == "missing":
-        return UsageError(f"a training needs '{where}'", "name the environment with --env")
-    return UsageError(f"setting '{where}' is {first['input']!r}: {first['msg'][:1].lower()}{first['msg'][1:]}")

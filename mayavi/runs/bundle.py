@@ -1,7 +1,7 @@
-"""Bundles: one file that holds what a number came from, the same bytes wherever and whenever it is written.
+"""Bundles: a single file with everything behind a result, byte-identical on every machine.
 
-A bundle is a zip file without compression and without times: `manifest.json` first, then the files it lists with their
-SHA-256. `kind` says what is in it; a bundle of a run is written by `artifact`, other kinds bring files of their own.
+A bundle is an uncompressed zip file without timestamps: `manifest.json` first, then the files it lists with their
+SHA-256. `kind` names the contents, such as a simulation run or a training run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle that was read and whose every hash is right."""
+    """Bundle whose hashes have been verified."""
 
     path: Path
     kind: str
@@ -33,12 +33,12 @@ class Bundle:
     files: dict[str, bytes]
 
     def text(self, name: str) -> str:
-        """A file of it as text."""
+        """Text of a file in the bundle."""
         return self.files[name].decode()
 
 
 def write_bundle(path: Path, kind: str, facts: Mapping[str, Any], files: Mapping[str, bytes]) -> str:
-    """Write a bundle and return its SHA-256: the same for the same `kind`, `facts` (plain JSON) and `files`."""
+    """Write a bundle and return its SHA-256, which depends only on `kind`, `facts` (plain JSON) and `files`."""
     listed = {
         name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()} for name, content in files.items()
     }
@@ -61,7 +61,7 @@ def write_bundle(path: Path, kind: str, facts: Mapping[str, Any], files: Mapping
 
 
 def read_bundle(path: Path) -> Bundle:
-    """The bundle at `path`. Raises `BundleError` where it is damaged, lacks a file, has one too many or is too new."""
+    """Read and verify a bundle; `BundleError` if it is damaged, incomplete, has extra files or is too new."""
     if not path.is_file():
         raise UsageError(f"there is no bundle at '{path}'", "`mayavi artifact RUN_ID` writes one")
     again = "get it again from where it came from"

@@ -1,4 +1,4 @@
-"""Names of runs: they sort by time, two processes never make the same one, and their beginning is enough to type."""
+"""Run ids: sortable by time, unique across processes, and resolved from a unique prefix."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _last_ms = 0
 
 
 def new_run_id() -> str:
-    """A fresh id such as `20250314-092653589-k7p2qa9x`: the time in UTC to the millisecond, and forty random bits.
+    """Create an id such as `20250314-092653589-k7p2qa9x`: UTC time to the millisecond and forty random bits.
 
-    Ids made by one process sort in the order they were made.
+    Ids of one process sort in the order of creation.
     """
     global _last_ms
     with _lock:
         _last_ms = max(time.time_ns() // 1_000_000, _last_ms + 1)
         moment = _last_ms
     seconds, ms = divmod(moment, 1000)
-    chance = "".join(secrets.choice(_ALPHABET) for _ in range(8))
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(seconds))}{ms:03d}-{chance}"
+    suffix = "".join(secrets.choice(_ALPHABET) for _ in range(8))
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(seconds))}{ms:03d}-{suffix}"
 
 
 def check_id(identifier: str) -> str:
-    """`identifier`, or an error where it could not name a file: letters, digits, `-` and `_` do."""
+    """Return `identifier`; `UsageError` unless it consists of letters, digits, `-` and `_`."""
     if not identifier or not all(letter.isascii() and (letter.isalnum() or letter in "-_") for letter in identifier):
         raise UsageError(f"'{identifier}' cannot name a run", "letters, digits, '-' and '_' can; see `new_run_id()`")
     return identifier
 
 
 def resolve(named: str, known: Sequence[str], kind: str = "run") -> str:
-    """The one of `known` ids that `named` means: itself, its beginning or its end where only one fits, or `latest`."""
+    """Resolve a full id, a unique prefix or suffix, or `latest` to one of the `known` ids."""
     wanted = named.strip()
     if wanted in known:
         return wanted

@@ -1,4 +1,4 @@
-"""Turn the operating system's refusals to write into errors that help."""
+"""Turn `OSError`s of writing into errors with a hint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ELSEWHERE = "name another place with `--store` or MAYAVI_STORE"
 
 @contextmanager
 def explain_write_errors(place: Path) -> Iterator[None]:
-    """Raise `StoreFull` or `StoreError` naming `place` where writing to it fails."""
+    """Raise `StoreFull` or `StoreError` if writing to `place` fails."""
     try:
         yield
     except OSError as error:

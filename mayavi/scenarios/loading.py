@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import UsageError
+from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
 from mayavi.scenarios.models.prices import PathPrice
 from mayavi.scenarios.registry import entry
-from mayavi.settings.document import Document, Place, to_yaml
+from mayavi.settings.document import Document, to_yaml
+from mayavi.settings.document_kind import Place
 from mayavi.settings.validation import checked
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def load_text(
     overrides: Iterable[str] = (),
 ) -> Scenario:
     """The scenario that `text` holds, such as the `text` of another."""
-    return _finished(Document.parse(text, origin), chain, steps, overrides)
+    return _finished(Document.parse(text, origin, kind=SCENARIO), chain, steps, overrides)
 
 
 def scenario_source(name_or_path: str | Path) -> str:
@@ -77,8 +79,8 @@ def is_path(name_or_path: str | Path) -> bool:
 def _document(name_or_path: str | Path) -> Document:
     if not is_path(name_or_path):
         found = entry(str(name_or_path))
-        return Document.open(found.path)
-    document = Document.open(Path(name_or_path))
+        return Document.open(found.path, kind=SCENARIO)
+    document = Document.open(Path(name_or_path), kind=SCENARIO)
     document.data = {"name": _slug(Path(name_or_path).stem)} | document.data
     return document
 

@@ -1,13 +1,13 @@
-"""A YAML file as plain data that remembers where each thing stands, so that an error can name line and column.
+"""YAML document as plain data with the position of every value, so that errors name line and column.
 
-Numbers keep every digit that was written: `0.1` is a `Decimal`. What YAML reads in surprising ways, dates or `1:30`,
-stays text. A key given twice, a tag, an anchor that holds itself: all are errors with their place.
+Numbers keep every digit: `0.1` is a `Decimal`. Values that YAML reads in surprising ways, dates or `1:30`, stay text.
+Duplicate keys, tags and recursive anchors are errors with a position.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from decimal import Decimal
 from pathlib import Path
@@ -15,10 +15,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from mayavi.errors import BadScenario, UsageError, did_you_mean
-
-Place = tuple[str | int, ...]
-"""The way to a value: keys of mappings and indexes of lists."""
+from mayavi.errors import UsageError, did_you_mean
+from mayavi.settings.document_kind import DocumentKind, Place, dotted
 
 MOST_BYTES = 16 * 2**20
 MOST_VALUES = 200_000
@@ -26,71 +24,74 @@ _DEEPEST = 64
 
 _INTEGER = re.compile(r"[-+]?[0-9][0-9_]*")
 _DECIMAL = re.compile(r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?")
-_NAMED = ("agents", "pools", "prices", "tokens")  # their keys are names: one that is not there is a slip
 _BOOLEANS = {"true": True, "false": False}
 
 
 class Mark(NamedTuple):
-    """A place in a text, counted from 1 as editors do."""
+    """Position in a text, counted from 1."""
 
     line: int
     column: int
 
 
 class Document:
-    """Data and where it came from. `origin` is what messages call the file."""
+    """Data with the position of each value. `origin` names the document in errors; empty: no position is named."""
 
-    def __init__(self, data: dict[str, Any], origin: str, folder: Path | None = None) -> None:
+    def __init__(
+        self, data: dict[str, Any], origin: str, folder: Path | None = None, *, kind: DocumentKind | None = None
+    ) -> None:
         self.data = data
         self.origin = origin
         self.folder = folder
-        """What file names in it are relative to."""
+        """Base of relative file names in the document."""
+        self.kind = kind or DocumentKind()
         self._keys: dict[Place, Mark] = {}
         self._values: dict[Place, Mark] = {}
         self._options: dict[Place, str] = {}
 
     @classmethod
-    def parse(cls, text: str, origin: str, folder: Path | None = None) -> Document:
-        """The document that `text` holds: one mapping."""
-        document = cls({}, origin, folder)
+    def parse(cls, text: str, origin: str, folder: Path | None = None, *, kind: DocumentKind | None = None) -> Document:
+        """Parse a YAML text that holds one mapping."""
+        document = cls({}, origin, folder, kind=kind)
         document.data = _Reader(document).read(text)
         return document
 
     @classmethod
-    def open(cls, path: Path) -> Document:
-        """The document in a file."""
+    def open(cls, path: Path, *, kind: DocumentKind | None = None) -> Document:
+        """Read and parse a YAML file."""
+        kind = kind or DocumentKind()
         try:
             content = path.read_bytes()
         except FileNotFoundError:
-            raise UsageError(f"there is no scenario at '{path}'", "`mayavi scenarios new FILE` writes one") from None
+            raise UsageError(f"there is no {kind.noun} at '{path}'", kind.missing_hint) from None
         except IsADirectoryError:
-            raise UsageError(f"'{path}' is a folder, not a scenario", "name a file in it") from None
+            raise UsageError(f"'{path}' is a folder, not a {kind.noun}", "name a file in it") from None
         except OSError as error:
             raise UsageError(f"'{path}' cannot be read: {error.strerror}") from None
         if len(content) > MOST_BYTES:
-            raise BadScenario(f"'{path}' has {len(content):,} bytes, which is no scenario", "prices belong in a CSV")
+            raise kind.error(f"'{path}' has {len(content):,} bytes, which is no {kind.noun}", kind.size_hint)
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise BadScenario(f"{path}: byte {error.start} is not UTF-8", "save the file as UTF-8") from None
-        return cls.parse(text, str(path), path.parent)
+            raise kind.error(f"{path}: byte {error.start} is not UTF-8", "save the file as UTF-8") from None
+        return cls.parse(text, str(path), path.parent, kind=kind)
 
     # -- changing -----------------------------------------------------------------------------------------------------
 
     def override(self, option: str, flag: str = "--set") -> None:
-        """Apply `a.b=c`: the value is read as YAML, and whatever is wrong with it will be told by this option's name.
+        """Apply `a.b=c`, with the value read as YAML. Later errors about the value name this option.
 
-        `flag` is what it was given to. Keys are parted by dots; one that has dots itself is found where it exists
-        already, or put into quotes.
+        `flag` is the option's name. Keys are separated by dots; a key that contains dots is found where it exists
+        already, or written in quotes.
         """
         path, equals, written = option.partition("=")
         if not equals or not path.strip():
             raise UsageError(
-                f"'{flag} {option}' does not set anything", f"write it as `{flag} agents.borrowers.count=50`"
+                f"'{flag} {option}' does not set anything", f"write it as `{flag} {self.kind.override_example}`"
             )
         shown = f"{flag} {option}"
-        value = self._value_of(written, shown)
-        place, parent = self._way(path.strip(), shown)
+        value = self._parse_value(written, shown)
+        place, parent = self._resolve(path.strip(), shown)
         if isinstance(parent, list):
             parent[int(place[-1])] = value
         else:
@@ -99,7 +100,7 @@ class Document:
         self._options[place] = shown
 
     def put(self, place: Place, value: Any, option: str) -> None:
-        """Set what a named option of the command line gives, such as `--steps 10`."""
+        """Set the value of a named command-line option, such as `--steps 10`."""
         parent: Any = self.data
         for key in place[:-1]:
             parent = parent[key]
@@ -108,7 +109,7 @@ class Document:
         self._options[place] = option
 
     def graft(self, branch: Place) -> None:
-        """Take what stands at `branch` as if it were written at the top, over what is there; mappings are merged."""
+        """Merge the mapping at `branch` into the top level, overriding what is there."""
         found: Any = self.data
         for key in branch:
             found = found[key]
@@ -118,25 +119,32 @@ class Document:
     def _merge(self, target: dict[str, Any], source: Mapping[str, Any], at: Place, branch: Place) -> None:
         for key, value in source.items():
             here, there = (*at, key), (*branch, key)
-            if isinstance(value, Mapping) and isinstance(target.get(key), dict) and not _renamed(target[key], value):
+            if (
+                isinstance(value, Mapping)
+                and isinstance(target.get(key), dict)
+                and not self._retagged(target[key], value)
+            ):
                 self._merge(target[key], value, here, there)
                 continue
             target[key] = deepcopy(value)
             self._forget(here)
             for marks in (self._keys, self._values):
-                moved = {here + old[len(there) :]: mark for old, mark in marks.items() if old[: len(there)] == there}
-                marks.update(moved)
+                size = len(there)
+                marks.update({here + way[size:]: mark for way, mark in marks.items() if way[:size] == there})
 
-    def _value_of(self, written: str, shown: str) -> Any:
-        aside = Document({}, shown)
+    def _retagged(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+        """Whether `new` selects another model than `old`, and so replaces it."""
+        return any(key in new and new[key] != old.get(key) for key in self.kind.tag_keys)
+
+    def _parse_value(self, written: str, shown: str) -> Any:
         try:
-            return _Reader(aside).value(written)
-        except BadScenario as error:
+            return _Reader(Document({}, shown, kind=self.kind)).value(written)
+        except self.kind.error as error:
             raise UsageError(f"'{shown}': the value is not YAML", error.message) from None
 
-    def _way(self, path: str, shown: str) -> tuple[Place, Any]:
-        """The place that a dotted path names, and the mapping or list it is in."""
-        parts = _parts(path)
+    def _resolve(self, path: str, shown: str) -> tuple[Place, Any]:
+        """Resolve a dotted path to a place and the mapping or list that contains it; create missing mappings."""
+        parts = _split(path)
         at: Any = self.data
         place: list[str | int] = []
         while parts:
@@ -152,7 +160,13 @@ class Document:
                     f"'{shown}': {dotted(place)} is {at!r}, and nothing is inside it", f"set '{dotted(place)}' whole"
                 )
             place.append(step)
-            if parts and isinstance(at, dict) and step not in at and place[0] in _NAMED and len(place) == 2:
+            if (
+                parts
+                and isinstance(at, dict)
+                and step not in at
+                and len(place) == 2
+                and place[0] in self.kind.named_sections
+            ):
                 hint = did_you_mean(str(step), at) or (f"there are: {', '.join(at)}" if at else None)
                 raise UsageError(f"'{shown}': there is no '{step}' in {place[0]}", hint)
             if parts:
@@ -164,10 +178,10 @@ class Document:
             for old in [each for each in marks if each[: len(place)] == place]:
                 del marks[old]
 
-    # -- telling where ------------------------------------------------------------------------------------------------
+    # -- positions ----------------------------------------------------------------------------------------------------
 
     def where(self, place: Place, *, key: bool = False) -> str:
-        """`file.yaml:12:5` of the value at `place` (or of its key), or the option that set it."""
+        """Position of the value at `place` (or of its key) as `file.yaml:12:5`, or the option that set it."""
         for length in range(len(place), -1, -1):
             at = place[:length]
             if at in self._options:
@@ -179,27 +193,29 @@ class Document:
         return self.origin
 
     def options(self, place: Place) -> list[str]:
-        """The options that changed what stands at `place`, or something in it."""
+        """Command-line options that set the value at `place`, or a part of it."""
         return [option for at, option in self._options.items() if at[: len(place)] == place]
 
-    def fault(self, place: Place, message: str, hint: str | None = None, *, key: bool = False) -> BadScenario:
-        """An error that says where."""
-        return BadScenario(f"{self.where(place, key=key)}: {message}", hint)
+    def fault(self, place: Place, message: str, hint: str | None = None, *, key: bool = False) -> UsageError:
+        """Error of the document's kind, with the position in front."""
+        where = self.where(place, key=key)
+        return self.kind.error(f"{where}: {message}" if where else message, hint)
 
 
 class _Reader:
-    """From YAML's nodes to data, marks written down on the way."""
+    """Convert YAML nodes to data and record their positions in the document."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
+        self.kind = document.kind
         self.left = MOST_VALUES
 
     def read(self, text: str) -> dict[str, Any]:
         root = self._root(text)
         if root is None:
-            raise BadScenario(f"{self.document.origin} is empty", "`mayavi scenarios new FILE` writes a first scenario")
+            raise self.kind.error(f"{self.document.origin} is empty", self.kind.empty_hint)
         if not isinstance(root, yaml.MappingNode):
-            raise self._fault(root, "a scenario is a mapping of keys to values", "begin with `chain: ethereum`")
+            raise self._fault(root, f"a {self.kind.noun} is a mapping of keys to values", self.kind.start_hint)
         data: dict[str, Any] = self._data(root, ())
         return data
 
@@ -214,20 +230,26 @@ class _Reader:
             mark = error.problem_mark or error.context_mark
             at = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
             problem = (error.problem or "cannot be read").replace("\n", " ")
-            raise BadScenario(
+            raise self.kind.error(
                 f"{self.document.origin}{at}: not YAML: {problem}", "look at the indentation and the quotes there"
             ) from None
         except yaml.YAMLError as error:
             reason = " ".join(str(error).split())
-            raise BadScenario(f"{self.document.origin}: not YAML: {reason}", "save the file as plain text") from None
+            raise self.kind.error(
+                f"{self.document.origin}: not YAML: {reason}", "save the file as plain text"
+            ) from None
         except RecursionError:
-            raise BadScenario(f"{self.document.origin} is nested too deeply", "a scenario needs few levels") from None
+            raise self.kind.error(
+                f"{self.document.origin} is nested too deeply", f"a {self.kind.noun} needs few levels"
+            ) from None
         return root
 
     def _data(self, node: yaml.Node, place: Place) -> Any:
         self.left -= 1
         if self.left < 0:
-            raise self._fault(node, f"more than {MOST_VALUES:,} values, which is no scenario", "aliases multiply")
+            raise self._fault(
+                node, f"more than {MOST_VALUES:,} values, which is no {self.kind.noun}", "aliases multiply"
+            )
         if len(place) > _DEEPEST:
             raise self._fault(node, "nested too deeply, or an anchor that holds itself", "write it out")
         self.document._values[place] = _mark(node)
@@ -268,22 +290,22 @@ class _Reader:
             return text
         raise self._fault(node, f"the tag '{node.tag}' means nothing here", "leave it out")
 
-    def _fault(self, node: yaml.Node, message: str, hint: str | None = None) -> BadScenario:
+    def _fault(self, node: yaml.Node, message: str, hint: str | None = None) -> UsageError:
         mark = _mark(node)
-        return BadScenario(f"{self.document.origin}:{mark.line}:{mark.column}: {message}", hint)
+        return self.kind.error(f"{self.document.origin}:{mark.line}:{mark.column}: {message}", hint)
 
 
 def to_yaml(data: Mapping[str, Any]) -> str:
-    """`data` as YAML that reads back the same: keys in their order, numbers with all their digits."""
+    """Write `data` as YAML that reads back the same: keys in order, numbers with all digits."""
     text: str = yaml.dump(_plain(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     return text
 
 
-class _Dumper(yaml.SafeDumper):  # PyYAML has no types
-    """Writes decimals as they are, and long text as blocks."""
+class _Dumper(yaml.SafeDumper):
+    """Write decimals exactly, and text of several lines as blocks."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Never anchors: what is written twice is written out twice."""
+        """Never write anchors: repeated values are written out."""
         del data
         return True
 
@@ -293,7 +315,9 @@ def _as_decimal(dumper: yaml.SafeDumper, value: Decimal) -> yaml.Node:
 
 
 def _as_text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    style = "|" if "\n" in value else "'" if _DECIMAL.fullmatch(value) else None  # what would read as a number
+    style = (
+        "|" if "\n" in value else "'" if _DECIMAL.fullmatch(value) else None
+    )  # quoted where it would read as a number
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
@@ -315,24 +339,14 @@ def _mark(node: yaml.Node) -> Mark:
     return Mark(node.start_mark.line + 1, node.start_mark.column + 1)
 
 
-def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether `new` is a thing of another kind, which replaces the old one instead of adding to it."""
-    return any(key in new and new[key] != old.get(key) for key in ("kind", "process"))
-
-
-def _parts(path: str) -> list[str]:
+def _split(path: str) -> list[str]:
     return [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|([^.]+)', path)]
 
 
 def _longest_key(at: Mapping[str, Any], parts: list[str]) -> tuple[str, list[str]]:
-    """The key that `parts` begin with: `USDC.e` where there is one, else the first part."""
+    """Split off the longest existing key, such as `USDC.e`, else the first part."""
     for length in range(len(parts), 1, -1):
         joined = ".".join(parts[:length])
         if joined in at:
             return joined, parts[length:]
     return parts[0], parts[1:]
-
-
-def dotted(place: Iterable[str | int]) -> str:
-    """`agents.borrowers.count` of a place."""
-    return ".".join(map(str, place)) or "the scenario"

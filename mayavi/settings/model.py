@@ -1,4 +1,4 @@
-"""What every model of a scenario shares: no unknown key, nothing converted behind one's back, nothing changed later."""
+"""Base of all settings models: unknown keys, implicit conversions and later changes are errors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic_core import PydanticCustomError
 
 
 class Model(BaseModel):
-    """A part of a scenario. A key it does not know is an error that knows the nearest one."""
+    """Strict, frozen pydantic model. The error for an unknown key lists the known ones, for suggestions."""
 
-    # Built when first used: the whole scenario once, and not every part of it by itself too.
+    # Validators are built on first use: a model nested in another never needs its own.
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
     @model_validator(mode="before")

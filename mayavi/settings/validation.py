@@ -1,22 +1,28 @@
-"""From data to a checked model; what does not fit becomes an error with its place, the value and what would fit."""
+"""Check data against a model: the one place where a pydantic `ValidationError` becomes an error for users.
+
+The error says what is wrong, where (file, line and column if known), the value, and what would fit.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from mayavi.errors import BadScenario, did_you_mean
-from mayavi.settings.document import Document, Place, dotted
+from mayavi.errors import UsageError, did_you_mean
+from mayavi.settings.document_kind import DocumentKind, Place
 from mayavi.settings.model import Model
+
+if TYPE_CHECKING:
+    from mayavi.settings.document import Document
 
 M = TypeVar("M", bound=Model)
 
 _SHOWN = 5
-_PLACE = re.compile(r"^.*?:\d+:\d+: ")
+_POSITION = re.compile(r"^.*?:\d+:\d+: ")
 _EXPECTED = {
     "int_type": "a whole number",
     "int_parsing": "a whole number",
@@ -39,26 +45,47 @@ _LIKE = {
     "model_type": "write it in braces, or indented below: {key: value}",
     "model_attributes_type": "write it in braces, or indented below: {key: value}",
 }
+_LIMITS = {
+    "greater_than": "above",
+    "greater_than_equal": "at least",
+    "less_than": "below",
+    "less_than_equal": "at most",
+}
 
 
 def checked(model: type[M], document: Document) -> M:
-    """`document` as a `model`; `BadScenario` with everything that is wrong, the first in its message."""
+    """Validate `document`; raise its kind's error with the first problem as message and the others as hints."""
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
-        found = [_told(document, each) for each in _fitting(document, error.errors(include_url=False))]
-    first, *others = _by_place(found)
+        raise explained(error, document) from None
+
+
+def checked_values(model: type[M], values: Mapping[str, Any], kind: DocumentKind) -> M:
+    """Validate plain values that come from no file; raise as `checked` does, without a position."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        from mayavi.settings.document import Document
+
+        raise explained(error, Document(dict(values), "", kind=kind)) from None
+
+
+def explained(error: ValidationError, document: Document) -> UsageError:
+    """Turn pydantic's error about `document` into one for users."""
+    found = [_describe(document, each) for each in _relevant(document, error.errors(include_url=False))]
+    first, *others = _unique(found)
     hints = [first.hint] if first.hint else []
     hints += [f"also {each.message}" for each in others[:_SHOWN]]
     if len(others) > _SHOWN:
         hints.append(f"and {len(others) - _SHOWN} more")
-    raise BadScenario(first.message, "\n".join(hints) or None)
+    return document.kind.error(first.message, "\n".join(hints) or None)
 
 
-def _fitting(document: Document, errors: Iterable[ErrorDetails]) -> list[ErrorDetails]:
-    """Where a value may have several forms, what is wrong with it in the form it has, not that it has no other.
+def _relevant(document: Document, errors: Iterable[ErrorDetails]) -> list[ErrorDetails]:
+    """Drop errors about the forms of a union that the value does not take.
 
-    A word is measured by the words that may stand there, a mapping by its keys.
+    Text is compared with the words allowed there, a mapping by its keys.
     """
     placed = [(each, _place(document.data, each["loc"])[0]) for each in errors]
     deeper = {place[:length] for _, place in placed for length in range(len(place))}
@@ -72,81 +99,117 @@ def _fitting(document: Document, errors: Iterable[ErrorDetails]) -> list[ErrorDe
     return kept
 
 
-def _by_place(errors: Iterable[BadScenario]) -> list[BadScenario]:
-    """Each message once, in the order of the file as pydantic found them."""
-    once: dict[str, BadScenario] = {}
+def _unique(errors: Iterable[UsageError]) -> list[UsageError]:
+    """Drop errors that repeat a message at another position; keep pydantic's order."""
+    once: dict[str, UsageError] = {}
     for error in errors:
-        once.setdefault(_PLACE.sub("", error.message), error)
+        once.setdefault(_POSITION.sub("", error.message), error)
     return list(once.values())
 
 
-def _told(document: Document, error: ErrorDetails) -> BadScenario:
+def _describe(document: Document, error: ErrorDetails) -> UsageError:
+    """Describe one of pydantic's errors."""
+    kind = error["type"]
     place, missing = _place(document.data, error["loc"])
-    kind, facts = error["type"], error.get("ctx", {})
     if kind == "missing":
-        where = dotted(place)
-        return document.fault(place, f"'{missing}' is missing" + (f" from {where}" if place else ""))
+        return _missing(document, place, missing)
     if kind == "unknown_keys":
-        key, known = facts["keys"][0], facts["known"]
-        inside = f" in {dotted(place)}" if place else ""
-        hint = did_you_mean(key, known) or f"known here: {', '.join(known)}"
-        return document.fault((*place, key), f"unknown key '{key}'{inside}", hint, key=True)
-    name = dotted(place)
+        return _unknown_key(document, place, error["ctx"])
     if kind in {"union_tag_invalid", "union_tag_not_found"}:
         return _wrong_tag(document, place, error)
+    if kind in {"quantity", "rule"}:
+        return _broken_rule(document, place, error)
+    name, value, facts = document.kind.subject(place), _shown(document, error["input"]), error.get("ctx", {})
     if kind == "literal_error":
         allowed = [each.strip(" '") for each in facts["expected"].replace(" or ", ",").split(",")]
-        message = f"{name} is {_value(error['input'])}, and may be {_listed(allowed)}"
-        return document.fault(place, message, did_you_mean(str(error["input"]), allowed))
+        hint = did_you_mean(str(error["input"]), allowed)
+        return document.fault(place, f"{name} is {value}, and may be {_listed(allowed)}", hint)
     if kind in _EXPECTED:
-        return document.fault(place, f"{name} is {_value(error['input'])}, not {_EXPECTED[kind]}", _LIKE.get(kind))
-    if kind in {"greater_than", "greater_than_equal", "less_than", "less_than_equal"}:
-        bound = next(iter(facts.values()))
-        words = {"greater_than": "above", "greater_than_equal": "at least", "less_than": "below"}
-        limit = f"{words.get(kind, 'at most')} {bound:,}"
-        return document.fault(place, f"{name} is {_value(error['input'])}, and must be {limit}")
+        return document.fault(place, f"{name} is {value}, not {_EXPECTED[kind]}", _LIKE.get(kind))
+    if kind in _LIMITS:
+        return document.fault(place, f"{name} is {value}, and must be {_LIMITS[kind]} {next(iter(facts.values())):,}")
     if kind in {"too_short", "too_long"}:
         few = kind == "too_short"
-        bound = facts["min_length" if few else "max_length"]
-        needs = f"{'at least' if few else 'at most'} {bound}"
-        advice = "`mayavi scenarios new FILE` writes a scenario that has some" if place == ("agents",) else None
-        return document.fault(place, f"{name} has {facts['actual_length']} entries, and needs {needs}", advice)
-    if kind in {"quantity", "rule"}:
-        subject = f"{name} " if kind == "quantity" else ""
-        extra = tuple(facts.get("at", ()))
-        involved = [(*place, *extra), *((*place, *each) for each in facts.get("involved", ()))]
-        typed = list(dict.fromkeys(option for each in involved if each for option in document.options(each)))
-        if typed:  # what was typed made the conflict, not the file
-            return BadScenario(f"{' with '.join(typed)}: {subject}{facts['message']}", facts.get("hint"))
-        return document.fault((*place, *extra), f"{subject}{facts['message']}", facts.get("hint"))
-    return document.fault(place, f"{name}: {error['msg'][:1].lower()}{error['msg'][1:]}")
+        needs = f"{'at least' if few else 'at most'} {facts['min_length' if few else 'max_length']}"
+        message = f"{name} has {facts['actual_length']} entries, and needs {needs}"
+        return document.fault(place, message, document.kind.place_hints.get(place))
+    return _other(document, place, error)
 
 
-def _wrong_tag(document: Document, place: Place, error: ErrorDetails) -> BadScenario:
+def _missing(document: Document, place: Place, missing: str) -> UsageError:
+    kind = document.kind
+    if missing.isdigit():  # a tuple that is too short
+        value = _shown(document, _at(document.data, place))
+        return document.fault(place, f"{kind.subject(place)} is {value}: number {int(missing) + 1} of it is missing")
+    hint = kind.place_hints.get((*place, missing))
+    if kind.owner is not None:
+        return document.fault(place, f"{kind.owner} needs '{'.'.join(map(str, (*place, missing)))}'", hint)
+    return document.fault(place, f"'{missing}' is missing" + (f" from {kind.subject(place)}" if place else ""), hint)
+
+
+def _unknown_key(document: Document, place: Place, facts: Mapping[str, Any]) -> UsageError:
+    kind, key, known = document.kind, str(facts["keys"][0]), [str(each) for each in facts["known"]]
+    nearest = did_you_mean(key, known) or kind.keys_hint
+    if kind.owner is not None and not place:
+        message, hint = f"{kind.owner} has no setting '{key}'", nearest or f"it has {', '.join(known)}"
+    else:
+        message = f"unknown key '{key}'" + (f" in {kind.subject(place)}" if place else "")
+        hint = nearest or f"known here: {', '.join(known)}"
+    return document.fault((*place, key), message, hint, key=True)
+
+
+def _broken_rule(document: Document, place: Place, error: ErrorDetails) -> UsageError:
+    """Describe an error of our own validators, which bring message, hint and the places involved."""
+    facts = error["ctx"]
+    subject = f"{document.kind.subject(place)} " if error["type"] == "quantity" else ""
+    extra = tuple(facts.get("at", ()))
+    involved = [(*place, *extra), *((*place, *each) for each in facts.get("involved", ()))]
+    options = list(dict.fromkeys(option for each in involved if each for option in document.options(each)))
+    if options:  # the command line caused the conflict, not the file
+        return document.kind.error(f"{' with '.join(options)}: {subject}{facts['message']}", facts.get("hint"))
+    return document.fault((*place, *extra), f"{subject}{facts['message']}", facts.get("hint"))
+
+
+def _other(document: Document, place: Place, error: ErrorDetails) -> UsageError:
+    """Describe any other error in its own words. A `ValueError` may bring a hint after "; "."""
+    message, hint = error["msg"], ""
+    if error["type"] == "value_error":
+        message, _, hint = str(error["ctx"]["error"]).partition("; ")
+    if not place and document.kind.owner is not None:  # a conflict of several settings
+        return document.fault(place, message, hint or None)
+    if error["type"] != "value_error":
+        message = f"{message[:1].lower()}{message[1:]}"
+    name = document.kind.subject(place)
+    value = "" if document.kind.owner is None else f" is {_shown(document, error['input'])}"
+    return document.fault(place, f"{name}{value}: {message}", hint or None)
+
+
+def _wrong_tag(document: Document, place: Place, error: ErrorDetails) -> UsageError:
     facts, value = error["ctx"], error["input"]
     key = str(facts["discriminator"]).strip("'").removesuffix("()")
-    own = f"'{key}'" if key in {"kind", "process"} else "form"
+    tagged = key in document.kind.tag_keys  # else the model is chosen by the form of the value
     expected = [each.strip(" '") for each in str(facts.get("expected_tags", "")).split(",") if each.strip()]
-    name = dotted(place)
+    name = document.kind.subject(place)
     if error["type"] == "union_tag_not_found":
         if not isinstance(value, dict):
-            return document.fault(place, f"{name} is {_value(value)}, not a mapping of keys to values")
-        return document.fault(place, f"{name} does not say its {own}", f"such as `{key}: …`" if own != "form" else None)
+            return document.fault(place, f"{name} is {_shown(document, value)}, not a mapping of keys to values")
+        own, hint = (f"'{key}'", f"such as `{key}: …`") if tagged else ("form", None)
+        return document.fault(place, f"{name} does not say its {own}", hint)
     tag = str(facts["tag"])
     at = (*place, key) if isinstance(value, dict) and key in value else place
-    message = f"unknown {own.strip(chr(39))} '{tag}' of {name}"
+    message = f"unknown {key if tagged else 'form'} '{tag}' of {name}"
     return document.fault(at, message, did_you_mean(tag, expected) or f"there are: {', '.join(expected)}")
 
 
 def _place(data: Any, loc: tuple[int | str, ...]) -> tuple[Place, str]:
-    """The way in the data: pydantic's own, less the names of the models it chose. And what it could not find."""
+    """Convert pydantic's location to a place in the data, without model names; also the last step not found."""
     place: list[int | str] = []
     missing = ""
     for step in loc:
         if isinstance(data, dict) and str(step) in data:
             data, missing = data[str(step)], ""
             place.append(str(step))
-        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+        elif isinstance(data, list | tuple) and isinstance(step, int) and step < len(data):
             data, missing = data[step], ""
             place.append(step)
         else:
@@ -154,7 +217,16 @@ def _place(data: Any, loc: tuple[int | str, ...]) -> tuple[Place, str]:
     return tuple(place), missing
 
 
-def _value(value: Any) -> str:
+def _at(data: Any, place: Place) -> Any:
+    for step in place:
+        data = data[step]
+    return data
+
+
+def _shown(document: Document, value: Any) -> str:
+    """Format a value: as Python where settings are flat, else as the YAML that was written."""
+    if document.kind.owner is not None:
+        return repr(value)
     if value is None:
         return "empty"
     if isinstance(value, dict):

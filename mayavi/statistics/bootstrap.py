@@ -1,8 +1,8 @@
-"""Figures of a sample of episodes, each with the interval a bootstrap gives it.
+"""Percentile bootstrap over episodes.
 
-An interval is the percentile bootstrap: episodes are drawn again with replacement, and the middle 95 % of what comes
-out is the interval. All figures of one evaluation see the same draws, so a paired difference stays paired. The
-generator is our own, seeded by name: the same rewards give the same intervals on every machine.
+Episodes are resampled with replacement; the middle 95 % of the resampled statistics is the confidence interval. All
+statistics of one evaluation share the same resamples, so paired differences stay paired. The random stream is seeded by
+name: the same rewards give the same intervals on every machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mayavi.statistics.estimate import Estimate
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
-"""Takes samples along the last axis and gives one figure for each."""
+"""Reduces samples along the last axis to one number each."""
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
@@ -28,12 +28,12 @@ _DRAWS_AT_ONCE = 2_000_000
 
 
 def mean(samples: Floats) -> Floats:
-    """The arithmetic mean."""
+    """Arithmetic mean."""
     return np.asarray(samples.mean(axis=-1))
 
 
 def interquartile_mean(samples: Floats) -> Floats:
-    """The mean of the middle half: a quarter of the episodes, rounded down, is left out at either end."""
+    """Mean without the lowest and the highest quarter of the episodes, each rounded down."""
     count = samples.shape[-1]
     cut = count // 4
     if not cut:
@@ -43,19 +43,19 @@ def interquartile_mean(samples: Floats) -> Floats:
 
 
 def improvement(differences: Floats) -> Floats:
-    """The share of paired differences above zero, ties counting half."""
+    """Share of paired differences above zero, ties counting half."""
     return np.asarray((differences > 0).mean(axis=-1) + (differences == 0).mean(axis=-1) / 2)
 
 
 def exact_mean(values: Floats) -> float:
-    """The mean, correctly summed: the order of episodes does not matter, and equal rewards have their own as mean."""
+    """Mean by exact summation: independent of the order, and exact for equal values."""
     if (values == values[0]).all():
         return float(values[0])
     return math.fsum(values.tolist()) / len(values)
 
 
 def deviation(values: Floats) -> float:
-    """The standard deviation of the episodes themselves, divided by their number; exactly 0 where all are equal."""
+    """Population standard deviation by exact summation; exactly 0 if all values are equal."""
     if (values == values[0]).all():
         return 0.0
     centre = exact_mean(values)
@@ -64,23 +64,23 @@ def deviation(values: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """How intervals are made: the same `Bootstrap` gives the same interval for the same values."""
+    """Bootstrap settings: equal settings give equal intervals for equal values."""
 
     seed: int = 0
     resamples: int = RESAMPLES
     confidence: float = CONFIDENCE
     apart: int | None = None
-    """Of the episodes so many share nothing with one another: a sample drawn again is no larger than that, for
-    windows that overlap say little more than those that lie side by side."""
+    """Number of non-overlapping episodes, or None if all are independent. Resamples are no larger than this, because
+    overlapping windows of one history add little evidence."""
 
     def __post_init__(self) -> None:
         if self.resamples < 100:
             raise UsageError(f"{self.resamples} resamples are too few", "an interval takes a hundred at least")
         if not 0 < self.confidence < 1:
-            raise UsageError(f"a confidence of {self.confidence} is none", "it lies between 0 and 1: 0.95")
+            raise UsageError(f"a confidence of {self.confidence} is not possible", "it lies between 0 and 1: 0.95")
 
     def estimate(self, values: Floats, statistic: Statistic = mean) -> Estimate:
-        """`statistic` of `values`, one for each episode, with its interval."""
+        """Estimate `statistic` of `values`, one for each episode."""
         values = checked(values)
         if (values == values[0]).all():
             figure = float(statistic(values[:1]))
@@ -89,10 +89,10 @@ class Bootstrap:
         return self._interval(centre, [statistic(values[drawn]) for drawn in self._draws("episodes", len(values))])
 
     def resampled_means(self, values: Floats) -> Floats:
-        """(resamples, figures): the means of (figures, episodes) `values` in each of the samples drawn again.
+        """Means of `values`, (figures, episodes), in each resample: (resamples, figures).
 
-        The samples are those of `estimate`, and one product of matrices takes the means of all figures at once:
-        thousands of episodes with a hundred figures each take seconds.
+        The resamples are those of `estimate`. One matrix product computes all means at once, so that thousands of
+        episodes with a hundred figures each take seconds.
         """
         figures = np.ascontiguousarray(checked(values).T)
         episodes = len(figures)
@@ -104,21 +104,21 @@ class Bootstrap:
         return np.concatenate(parts) / episodes
 
     def training_weights(self, trainings: int) -> Floats:
-        """(resamples, trainings): how often each of so many trainings is drawn again, as shares."""
+        """Weight of each training in each resample of trainings, (resamples, trainings)."""
         chosen = stream(self.seed, "bootstrap", "trainings").integers(trainings, size=(self.resamples, trainings))
         weights = np.zeros((self.resamples, trainings))
         np.add.at(weights, (np.arange(self.resamples)[:, None], chosen), 1 / trainings)
         return weights
 
     def interval(self, centre: float, resampled: Floats, trainings: int = 1) -> Estimate:
-        """`centre` with the middle of what came out of the samples drawn again, of so many trainings pooled."""
-        return self._interval(centre, [resampled], _expanded((1 - self.confidence) / 2, trainings))
+        """Confidence interval around `centre` from resampled values that pool `trainings` trainings."""
+        return self._interval(centre, [resampled], _expanded_tail((1 - self.confidence) / 2, trainings))
 
     def estimate_pooled(self, values: Floats, statistic: Statistic = mean) -> Estimate:
-        """`statistic` of (trainings, episodes) values, trainings and episodes drawn again both.
+        """Estimate `statistic` of (trainings, episodes) values, resampling both trainings and episodes.
 
-        The interval tells what another training seed and other episodes would give, not other episodes alone. Trainings
-        are few, and percentiles of a bootstrap of few are too narrow: they are expanded as Student's t asks for.
+        The interval covers other training seeds and other episodes, not only other episodes. Percentiles of a bootstrap
+        of few trainings are too narrow, so they are expanded according to Student's t.
         """
         values = np.asarray(values, dtype=np.float64)
         checked(values.ravel())
@@ -131,10 +131,10 @@ class Bootstrap:
             mixed = weights[done : done + len(drawn)] @ values
             parts.append(statistic(np.take_along_axis(mixed, drawn, axis=1)))
             done += len(drawn)
-        return self._interval(centre, parts, _expanded((1 - self.confidence) / 2, trainings))
+        return self._interval(centre, parts, _expanded_tail((1 - self.confidence) / 2, trainings))
 
     def estimate_ratio(self, parts: Floats, wholes: Floats) -> Estimate | None:
-        """The mean of `parts` over that of `wholes`, none of which is negative; None where these are all zero."""
+        """Estimate mean(parts) / mean(wholes) of non-negative values; None if all `wholes` are zero."""
         parts, wholes = checked(parts), checked(wholes)
         whole = exact_mean(wholes)
         if whole <= 0:
@@ -146,7 +146,7 @@ class Bootstrap:
         return self._interval(exact_mean(parts) / whole, ratios)
 
     def _draws(self, name: str, count: int) -> Iterator[NDArray[np.int64]]:
-        """(resamples, count) indices, a part at a time, in memory that does not grow with them."""
+        """Yield resampled indices, (rows, size), in batches of bounded memory."""
         rng = stream(self.seed, "bootstrap", name)
         size = count if self.apart is None else min(count, self.apart)
         rows = max(1, _DRAWS_AT_ONCE // size)
@@ -159,8 +159,8 @@ class Bootstrap:
         return Estimate(centre, float(low), float(high))
 
 
-def _expanded(tail: float, count: int) -> float:
-    """The tail to cut off so that percentiles of a bootstrap of `count` values hold what those of many would."""
+def _expanded_tail(tail: float, count: int) -> float:
+    """Tail probability that widens percentiles of a bootstrap of only `count` values."""
     if count < 2:
         return tail
     from scipy.special import ndtr, stdtrit
@@ -169,7 +169,7 @@ def _expanded(tail: float, count: int) -> float:
 
 
 def checked(values: Floats) -> Floats:
-    """`values` as an array; none at all, or one that is no number, is refused."""
+    """Convert to an array; `UsageError` if it is empty or has a value that is not finite."""
     sample = np.asarray(values, dtype=np.float64)
     if not sample.size:
         raise UsageError("there is no episode to judge by", "play one at least")

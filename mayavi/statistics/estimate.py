@@ -1,8 +1,7 @@
-"""What many runs say together: means and quantiles, each with the interval a bootstrap gives it.
+"""Estimates with confidence intervals, and summaries of many runs.
 
-A quantile is interpolated between the two nearest outcomes (Hyndman and Fan's seventh, which NumPy, pandas, R and
-DuckDB's `quantile_cont` take by default). An interval is the percentile bootstrap: outcomes are drawn again with
-replacement, and the middle of what comes out is the interval. Nothing here makes a random number of its own.
+Quantiles are interpolated between the two nearest outcomes (type 7 of Hyndman and Fan, the default of NumPy, pandas, R
+and DuckDB's `quantile_cont`). Intervals are percentile bootstraps. The caller provides the random generator.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from mayavi.errors import UsageError
 
 QUANTILES = {"p5": 0.05, "p50": 0.50, "p95": 0.95}
 AT_RISK = 0.95
-"""VaR and LaR: what nineteen runs of twenty stay below."""
+"""Level of value at risk and liquidations at risk: 95 % of the runs stay below."""
 
 _DRAWS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure computed from a sample, and the interval that holds it with the confidence asked for."""
+    """Estimated value with its confidence interval."""
 
     value: float
     low: float
@@ -37,7 +36,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One figure of many runs. `minimum` and `maximum` are outcomes; the others are estimates."""
+    """Summary of one figure over many runs. `minimum` and `maximum` are outcomes; the others are estimates."""
 
     count: int
     minimum: float
@@ -49,7 +48,7 @@ class Summary:
 
     @property
     def at_risk(self) -> Estimate:
-        """What 95 % of the runs do not exceed: VaR where the figure is bad debt, LaR where it is liquidated value."""
+        """95 % quantile: VaR if the figure is bad debt, LaR if it is liquidated value."""
         return self.p95
 
     def to_json(self) -> dict[str, object]:
@@ -61,9 +60,9 @@ class Summary:
 def summarise(
     values: Iterable[float], rng: np.random.Generator, *, resamples: int = 2_000, confidence: float = 0.95
 ) -> Summary:
-    """The mean and the quantiles of `values` with their intervals.
+    """Estimate mean and quantiles of `values`.
 
-    The same values and the same state of `rng` give the same summary; the order of the values does not matter.
+    The result depends on the values and the state of `rng`, not on the order of the values.
     """
     sample = np.sort(outcomes(values))
     if resamples < 1:
@@ -84,7 +83,7 @@ def summarise(
 def summarise_all(
     columns: Mapping[str, Iterable[float]], seed: int, *, resamples: int = 2_000, confidence: float = 0.95
 ) -> dict[str, Summary]:
-    """`summarise` for each column, each with a random stream of its own name: adding a column changes no other."""
+    """Summarise each column with a random stream of its own: adding a column changes no other."""
     return {
         name: summarise(values, _stream(seed, name), resamples=resamples, confidence=confidence)
         for name, values in columns.items()
@@ -92,19 +91,19 @@ def summarise_all(
 
 
 def quantile(values: Iterable[float], share: float) -> float:
-    """The value below which `share` of the outcomes lie, interpolated between the two nearest."""
+    """Quantile of the outcomes, interpolated between the two nearest."""
     if not 0 <= share <= 1:
         raise UsageError(f"there is no quantile {share}", "a quantile is a share between 0 and 1: 0.95")
     return float(np.quantile(outcomes(values), share))
 
 
 def value_at_risk(values: Iterable[float], level: float = AT_RISK) -> float:
-    """What a share `level` of the runs do not exceed: of bad debt it is VaR, of liquidated value LaR."""
+    """Value that a share `level` of the runs do not exceed: VaR of bad debt, LaR of liquidated value."""
     return quantile(values, level)
 
 
 def outcomes(values: Iterable[float]) -> NDArray[np.float64]:
-    """`values` as an array; none at all, or one that is no number, is refused."""
+    """Convert to an array; `UsageError` if it is empty or has a value that is not finite."""
     sample = np.fromiter(values, dtype=np.float64)
     if not len(sample):
         raise UsageError("there is nothing to summarise", "a summary needs one finished run at least")
@@ -116,7 +115,7 @@ def outcomes(values: Iterable[float]) -> NDArray[np.float64]:
 def _resampled(
     sample: NDArray[np.float64], shares: list[float], rng: np.random.Generator, resamples: int
 ) -> NDArray[np.float64]:
-    """Mean and quantiles of each resample, in memory that does not grow with their number."""
+    """Compute mean and quantiles of each resample, in batches of bounded memory."""
     rows = max(1, _DRAWS_AT_ONCE // len(sample))
     parts = []
     for start in range(0, resamples, rows):

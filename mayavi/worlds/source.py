@@ -1,4 +1,4 @@
-"""Source of a run's world: offline replica, node, or snapshot file."""
+"""Source of a run's world: the offline replica, a node, or a snapshot file."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _replicas: dict[str, Fork] = {}
 
 @dataclass(frozen=True, slots=True)
 class WorldSource:
-    """World chosen by the caller. Can be pickled and opened in another process."""
+    """Description of a world. It can be pickled, and opens the same world in another process."""
 
     kind: Kind = "replica"
     chain: str | None = None
-    """None: the scenario's chain, or the snapshot's."""
+    """None: the chain of the scenario, or that of the snapshot."""
     path: Path | None = None
-    rpc_url: str | None = field(default=None, repr=False)  # may contain a key
+    rpc_url: str | None = field(default=None, repr=False)  # it may hold a key
     block: int | str | None = None
 
     @classmethod
@@ -41,7 +41,7 @@ class WorldSource:
         rpc_url: str | None = None,
         block: int | str | None = None,
     ) -> WorldSource:
-        """Combine options into a source; raise `UsageError` if they contradict each other or one is missing."""
+        """Build a source from command-line options; `UsageError` if they contradict each other."""
         if kind is None:
             kind = "snapshot" if snapshot is not None else "rpc" if rpc_url is not None else "replica"
         if kind not in get_args(Kind):
@@ -81,16 +81,16 @@ class WorldSource:
         return cls.of(kind, snapshot=path or None, rpc_url=rpc_url, block=block)
 
     def on(self, chain: str) -> WorldSource:
-        """Return a copy of the source for `chain`."""
+        """Copy of this source for `chain`."""
         return replace(self, chain=chain)
 
     def open(self, progress: Progress | None = None) -> Fork:
-        """Open the world. A file is read once per process; every caller gets an independent copy.
+        """Open the world as an independent fork. A file is read once in each process, and then copied.
 
         `progress(what, done, total)` is called while a replica is built.
         """
-        from mayavi import Fork
         from mayavi.evm.chains import chain as known_chain
+        from mayavi.evm.fork import Fork
 
         if self.kind == "rpc":
             return Fork.from_rpc(self.rpc_url, self.block, chain=self.chain)
@@ -108,7 +108,7 @@ class WorldSource:
 
 @lru_cache(maxsize=MOST_OPEN)
 def _from_file(path: str) -> Fork:
-    from mayavi import Fork
+    from mayavi.evm.fork import Fork
 
     return Fork.load_snapshot(path)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.random import PCG64
 
 from mayavi import _kernel
-from mayavi.numerics.seeding import Seeded
+from mayavi.numerics.seeding import PrecomputedSeed
 from mayavi.numerics.streams import stream, streams
 
 
@@ -40,7 +40,7 @@ def test_many_streams_are_what_each_is_by_itself(count: int) -> None:
 
 def test_whatever_else_numpy_asks_a_seed_for_it_gets_from_numpys_own() -> None:
     digests, states = _kernel.stream_seeds([3], ["a"])
-    ours, theirs = Seeded(digests, states[0]), np.random.SeedSequence(numbered(3, "a"))
+    ours, theirs = PrecomputedSeed(digests, states[0]), np.random.SeedSequence(numbered(3, "a"))
     for words, kind in ((4, np.uint64), (7, np.uint32), (4, np.uint32), (8, np.uint64)):
         assert ours.generate_state(words, kind).tolist() == theirs.generate_state(words, kind).tolist()
 

@@ -67,8 +67,8 @@ def test_a_file_is_yaml_or_json(tmp_path: Path) -> None:
     [
         ({"framework": "sb4"}, "unknown framework 'sb4'", "did you mean 'sb3'?"),
         ({"algorithm": "pop"}, "unknown algorithm 'pop'", "there are ppo, sac, dqn"),
-        ({"timesteps": 0}, "setting 'timesteps' is 0: input should be greater than or equal to 1", ""),
-        ({"timesteps": 1.5}, "setting 'timesteps' is 1.5: input should be a valid integer", ""),
+        ({"timesteps": 0}, "setting 'timesteps' is 0, and must be at least 1", ""),
+        ({"timesteps": 1.5}, "setting 'timesteps' is 1.5, not a whole number", ""),
         ({"gama": 1}, "a training has no setting 'gama'", "did you mean 'gamma'?"),
         ({"recurrent": True, "algorithm": "dqn"}, "DQN has no recurrent form here", "take ppo"),
         ({"recurrent": True, "algorithm": "sac"}, "SAC has no recurrent form here", "take ppo"),
@@ -77,7 +77,7 @@ def test_a_file_is_yaml_or_json(tmp_path: Path) -> None:
         ({"normalize_rewards": True, "algorithm": "sac"}, "SAC learns from what it remembers", "take ppo"),
         ({"env": "market", "framework": "rllib", "evaluate_every": 9}, "the market has several agents", "leave"),
         ({"evaluate_every": 9, "env_config": {"split": "validation"}}, "is trained on and evaluated on", "leave one"),
-        ({"network": []}, "setting 'network' is []", ""),
+        ({"network": []}, "setting 'network' has 0 entries, and needs at least 1", ""),
         ({"seed": -1}, "setting 'seed' is -1", ""),
     ],
 )  # fmt: skip

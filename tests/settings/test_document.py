@@ -9,9 +9,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mayavi.errors import BadScenario, UsageError
+from mayavi.errors import UsageError
 from mayavi.settings.document import Document, to_yaml
+from mayavi.settings.document_kind import DocumentKind
 
+
+class RecipeError(UsageError):
+    """Error class of the kind of document that these tests define."""
+
+
+RECIPE = DocumentKind("recipe", RecipeError, named_sections=("agents",), tag_keys=("kind",))
 TEXT = """\
 chain: ethereum
 agents:
@@ -22,7 +29,7 @@ list: [1, 2.50, -25%, 1_700 USDC, true, ~, 2023-03-11, 1:30, .5, 1e3, yes]
 
 
 def test_values_are_read_as_they_are_written() -> None:
-    data = Document.parse(TEXT, "a.yaml").data
+    data = Document.parse(TEXT, "a.yaml", kind=RECIPE).data
     assert data["agents"]["bob"] == {"kind": "borrower", "count": 1000}
     assert data["list"] == [
         *(1, Decimal("2.50"), "-25%", "1_700 USDC", True, None, "2023-03-11", "1:30"),
@@ -31,7 +38,7 @@ def test_values_are_read_as_they_are_written() -> None:
 
 
 def test_a_place_is_told_by_line_and_column_counted_from_one() -> None:
-    document = Document.parse(TEXT, "a.yaml")
+    document = Document.parse(TEXT, "a.yaml", kind=RECIPE)
     assert document.where(("agents", "bob", "count")) == "a.yaml:3:33"
     assert document.where(("agents", "bob", "count"), key=True) == "a.yaml:3:26"
     assert document.where(("list", 2)) == "a.yaml:5:17"
@@ -43,7 +50,7 @@ def test_a_place_is_told_by_line_and_column_counted_from_one() -> None:
     [
         ("", "is empty"),
         ("# only a comment\n", "is empty"),
-        ("- 1\n- 2\n", "a.yaml:1:1: a scenario is a mapping"),
+        ("- 1\n- 2\n", "a.yaml:1:1: a recipe is a mapping"),
         ("a: 1\na: 2\n", "a.yaml:2:1: the key 'a' is given twice"),
         ("a: {b: 1, b: 2}\n", "a.yaml:1:11: the key 'b' is given twice"),
         ("a: [1, 2\nb: 3\n", "not YAML"),
@@ -57,8 +64,8 @@ def test_a_place_is_told_by_line_and_column_counted_from_one() -> None:
     ],
 )
 def test_what_cannot_be_read_says_where(text: str, message: str) -> None:
-    with pytest.raises(BadScenario) as caught:
-        Document.parse(text, "a.yaml")
+    with pytest.raises(RecipeError) as caught:
+        Document.parse(text, "a.yaml", kind=RECIPE)
     assert message in caught.value.message
 
 
@@ -66,17 +73,17 @@ def test_a_few_aliases_cannot_fill_the_memory() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     for one, two in zip("abcdefgh", "bcdefghi", strict=True):
         lines.append(f"{two}: &{two} [{', '.join(['*' + one] * 10)}]")
-    with pytest.raises(BadScenario, match="more than"):
-        Document.parse("\n".join(lines), "a.yaml")
+    with pytest.raises(RecipeError, match="more than"):
+        Document.parse("\n".join(lines), "a.yaml", kind=RECIPE)
 
 
 def test_nesting_without_end_is_refused() -> None:
-    with pytest.raises(BadScenario):
-        Document.parse("a: " + "[" * 5000 + "]" * 5000, "a.yaml")
+    with pytest.raises(RecipeError):
+        Document.parse("a: " + "[" * 5000 + "]" * 5000, "a.yaml", kind=RECIPE)
 
 
 def test_an_override_replaces_one_value_and_is_named_in_errors() -> None:
-    document = Document.parse(TEXT, "a.yaml")
+    document = Document.parse(TEXT, "a.yaml", kind=RECIPE)
     document.override("agents.bob.count=7")
     document.override("list.0={x: -5%}")
     document.override("agents.USDC.e=4")
@@ -101,14 +108,14 @@ def test_an_override_replaces_one_value_and_is_named_in_errors() -> None:
 )
 def test_an_override_that_goes_nowhere_says_so(option: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        Document.parse(TEXT, "a.yaml").override(option)
+        Document.parse(TEXT, "a.yaml", kind=RECIPE).override(option)
     assert message in caught.value.message
     assert option in caught.value.message
 
 
 def test_what_differs_on_a_chain_goes_over_the_rest_and_keeps_its_place() -> None:
     text = "steps: 4\nagents:\n  bob: {kind: a, count: 1}\nchains:\n  base: {agents: {bob: {count: 2}}}\n"
-    document = Document.parse(text, "a.yaml")
+    document = Document.parse(text, "a.yaml", kind=RECIPE)
     document.graft(("chains", "base"))
     assert document.data["agents"] == {"bob": {"kind": "a", "count": 2}}
     assert document.where(("agents", "bob", "count")) == "a.yaml:5:32"
@@ -116,7 +123,7 @@ def test_what_differs_on_a_chain_goes_over_the_rest_and_keeps_its_place() -> Non
 
 def test_a_thing_of_another_kind_replaces_the_old_one_whole() -> None:
     text = "agents:\n  bob: {kind: a, count: 1}\nchains:\n  base: {agents: {bob: {kind: b}}}\n"
-    document = Document.parse(text, "a.yaml")
+    document = Document.parse(text, "a.yaml", kind=RECIPE)
     document.graft(("chains", "base"))
     assert document.data["agents"] == {"bob": {"kind": "b"}}
 
@@ -129,8 +136,8 @@ def test_a_file_that_is_not_there_is_a_misuse(tmp_path: Path, name: str) -> None
 
 def test_a_file_that_is_no_text_says_which_byte(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"a: \xff\xfe")
-    with pytest.raises(BadScenario, match="byte 3 is not UTF-8"):
-        Document.open(tmp_path / "a.yaml")
+    with pytest.raises(RecipeError, match="byte 3 is not UTF-8"):
+        Document.open(tmp_path / "a.yaml", kind=RECIPE)
 
 
 SCALARS = (

@@ -1,9 +1,9 @@
-"""A backtest: portfolios of a policy and of rules in the same markets, with fees, out of sample, and what that proves.
+"""Backtest policies and rule-based strategies in the same markets, with fees and out of sample.
 
     results = Backtester(optimizer, env).run_backtest(n_episodes=200)
     results["rl_agent"][0]["sharpe"], results["equal_weight"][0]["sharpe"]
 
-`backtest` gives all of it: every figure with its interval, paired differences with verdicts, and curves.
+`backtest` returns everything: metrics with confidence intervals, paired differences with verdicts, and curves.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ import numpy as np
 
 from mayavi.errors import UsageError
 from mayavi.gym_env.configuration import configured
-from mayavi.portfolio.backtest.block_bootstrap import BLOCK_HOURS, resampled_metrics
 from mayavi.portfolio.backtest.episodes import Make, Outcome, Runs, run_drawn, run_windows, window_count
-from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, Floats, portfolio_metrics, ratio
+from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, Floats, portfolio_metrics, ratio, resampled_metrics
 from mayavi.portfolio.env.config import RWAConfig
 from mayavi.portfolio.env.env import RWAYieldEnv
 from mayavi.rl.evaluation.evaluate import pooled_name
@@ -32,25 +31,27 @@ RL_AGENT = "rl_agent"
 BOUND = "hindsight"
 EPISODES = 1_000
 RESAMPLES = 2_000
+BLOCK_HOURS = 168
+"""Default mean length of a bootstrap block: a week."""
 MOST_EPISODES = 1_000_000
 JUDGED = {
     "log_growth": ("grows by", "more", "less"),
     "sharpe": ("has a Sharpe ratio", "higher", "lower"),
 }
-"""The figures that a verdict is given on, and how their differences are said."""
+"""Metrics that get a verdict, and the words for their differences."""
 
 
 @dataclass(frozen=True, slots=True)
 class BacktestSettings:
-    """All that decides a backtest beside the environment and who plays."""
+    """Settings of a backtest besides the environment and the strategies."""
 
     episodes: int = EPISODES
-    """Of drawn markets; of a real one all windows are played."""
+    """Number of simulated markets; in a historical market all windows are played."""
     seed: int = 0
     bootstrap: Bootstrap = field(default_factory=lambda: Bootstrap(resamples=RESAMPLES))
     minimum_distinct: int = MINIMUM_DISTINCT
     block_hours: int = BLOCK_HOURS
-    """Of a real market: the mean length of the blocks in which its hours are drawn again."""
+    """Mean length of the bootstrap's blocks in a historical market."""
 
     def __post_init__(self) -> None:
         if type(self.episodes) is not int or not 1 <= self.episodes <= MOST_EPISODES:
@@ -64,31 +65,31 @@ class BacktestSettings:
 
 @dataclass(frozen=True, slots=True)
 class Portfolio:
-    """What came of one strategy: every metric with its interval."""
+    """Outcome of one strategy: every metric with its confidence interval."""
 
     outcome: Outcome
     figures: dict[str, Estimate]
     resampled: dict[str, Floats]
-    """The same metrics in the samples drawn again, the same samples for everybody."""
+    """Metrics in each bootstrap sample; all strategies share the samples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """One strategy against another in the same markets."""
+    """Comparison of two strategies in the same markets."""
 
     strategy: str
     against: str
     metric: str
     difference: Estimate
     wins: float
-    """The share of episodes or windows in which it is the greater, ties counting half."""
+    """Share of episodes or windows in which `strategy` has the greater metric, ties counting half."""
     verdict: Verdict
     trainings: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Backtest:
-    """What came out, ready to be written and drawn."""
+    """Results of a backtest."""
 
     env: RWAYieldEnv
     settings: BacktestSettings
@@ -97,18 +98,18 @@ class Backtest:
     portfolios: dict[str, Portfolio]
     comparisons: tuple[Paired, ...]
     pooled: tuple[Paired, ...]
-    """The trainings taken together, where there are several of one algorithm."""
+    """Comparisons over all trainings of one algorithm, where there are several."""
     bound: dict[str, Estimate]
-    """Of the bound in hindsight: `total_return` and `log_growth`."""
+    """Hindsight bound of `total_return` and `log_growth`."""
 
     @property
     def historical(self) -> bool:
-        """Whether the market is a real one."""
+        """Whether the market is historical."""
         return self.env.config.data is not None
 
 
 def rules(env: type[RWAYieldEnv] | RWAYieldEnv) -> list[str]:
-    """The baselines of a backtest: all scripts of the environment but that which is another by a second name."""
+    """Names of the baselines: all strategies of the environment except `noop`, an alias."""
     return [name for name in env.strategies if name != "noop"]
 
 
@@ -121,10 +122,10 @@ def backtest(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Backtest:
-    """Play every market with everybody, and compare each of `subjects` with each baseline in `against`.
+    """Play all strategies in the same markets, and compare each of `subjects` with each baseline in `against`.
 
-    Without a subject every baseline is compared with the first. `make(rows)` gives the environment; where its market is
-    a real one, all windows of its split are played, one after the other.
+    Without subjects, every baseline is compared with the first. `make(rows)` builds the environment. In a historical
+    market all consecutive windows of the split are played.
     """
     settings = settings or BacktestSettings()
     env = make(1)
@@ -142,33 +143,33 @@ def backtest(
     if env.config.data is not None:
         env = make(window_count(env))
         runs = run_windows(env, players, progress=progress)
-        portfolios = _of_history(runs, settings, env.config)
+        portfolios = _historical_portfolios(runs, settings, env.config)
     else:
         if not all(isinstance(each, Trained) for each in subjects):
-            threads = 1  # a stranger may remember what another thread made it do
+            threads = 1  # an unknown strategy may keep state that threads would share
         runs = run_drawn(make, players, settings.episodes, threads=threads, progress=progress)
-        portfolios = _of_episodes(runs, settings, env.config.horizon)
+        portfolios = _simulated_portfolios(runs, settings, env.config.horizon)
     pairs = [(one, other) for one in own for other in names] or [(one, names[0]) for one in names[1:]]
     comparisons = tuple(
-        _compared([portfolios[one]], portfolios[other], metric, settings, env.config)
+        _compare([portfolios[one]], portfolios[other], metric, settings, env.config)
         for one, other in pairs
         for metric in JUDGED
     )
     pooled: tuple[Paired, ...] = ()
     for together in _trainings(own, portfolios):
         pooled += tuple(
-            _compared(together, portfolios[other], metric, settings, env.config) for other in names for metric in JUDGED
+            _compare(together, portfolios[other], metric, settings, env.config) for other in names for metric in JUDGED
         )
     bound = _bound(runs, settings, env.config)
     return Backtest(env, settings, runs, tuple(own), portfolios, comparisons, pooled, bound)
 
 
 class Backtester:
-    """An agent against the rules, episode by episode: the least one needs to look at.
+    """Compare an agent with the baselines, episode by episode.
 
-    `agent` is a `PPOYieldOptimizer`, a `Model`, a policy or a strategy, or None for the rules alone; `env` any of the
-    portfolio's environments, of which the settings are taken. Episodes are those of `split`; an agent that was trained
-    on them is refused.
+    `agent` is a `PPOYieldOptimizer`, a `Model`, a policy or a strategy, or None for the baselines alone; `env` is any
+    form of the portfolio environment, whose settings are used. Episodes are those of `split`; an agent trained on them
+    is refused.
     """
 
     def __init__(self, agent: Any, env: Any, *, split: str = "test", seed: int = 0) -> None:
@@ -179,7 +180,7 @@ class Backtester:
         self.subject = None if agent is None else subject_of(RL_AGENT, agent, self.config, seed=seed)
 
     def run_backtest(self, n_episodes: int = 10) -> dict[str, list[dict[str, float]]]:
-        """For `rl_agent` and every rule a list with an entry for each episode.
+        """Results of each episode for `rl_agent` and every baseline.
 
         `final_value` is in dollars, `total_return` in percent, `max_drawdown` a share, `sharpe` for a year.
         """
@@ -188,12 +189,12 @@ class Backtester:
         return {name: episode_results(each.outcome) for name, each in done.portfolios.items()}
 
     def make(self, rows: int) -> RWAYieldEnv:
-        """The environment with so many rows."""
+        """Build the environment with `rows` rows."""
         return RWAYieldEnv(self.config, rows)
 
 
 def episode_results(outcome: Outcome) -> list[dict[str, float]]:
-    """An entry for each episode."""
+    """Final value, total return, drawdown and Sharpe ratio of each episode."""
     metrics = outcome.metrics
     return [
         {"final_value": value, "total_return": grown * 100, "max_drawdown": fallen, "sharpe": sharpe}
@@ -208,7 +209,7 @@ def episode_results(outcome: Outcome) -> list[dict[str, float]]:
 
 
 def _trainings(own: Sequence[str], portfolios: dict[str, Portfolio]) -> list[list[Portfolio]]:
-    """Those of one algorithm together, where it was trained more than once."""
+    """Group the trainings of each algorithm that was trained more than once."""
     groups: dict[str, list[Portfolio]] = {}
     for name in own:
         groups.setdefault(pooled_name(name), []).append(portfolios[name])
@@ -219,17 +220,17 @@ def _baselines(env: RWAYieldEnv, against: Sequence[str] | None) -> list[str]:
     names = list(dict.fromkeys(rules(env) if against is None else against))
     check_strategies(env, names)
     if OPTIMUM in names:
-        raise UsageError("a backtest searches no optimum", f"it tells the bound '{BOUND}' in any case; leave it out")
+        raise UsageError("a backtest searches no optimum", f"it always reports the bound '{BOUND}'; leave it out")
     if not names:
-        raise UsageError("nobody is there to compare with", f"there are {', '.join(rules(env))}")
+        raise UsageError("there is no strategy to compare with", f"there are {', '.join(rules(env))}")
     return names
 
 
-def _of_episodes(runs: Runs, settings: BacktestSettings, horizon: int) -> dict[str, Portfolio]:
-    """Episodes are drawn one by one, so they are what is drawn again. A figure is the mean of the episodes'.
+def _simulated_portfolios(runs: Runs, settings: BacktestSettings, horizon: int) -> dict[str, Portfolio]:
+    """Bootstrap over episodes, which are independent; a metric is the mean over the episodes.
 
-    But for two: what a single month would come to in a year is a lottery ticket, and the mean of many is that of the
-    luckiest. The CAGR is that of the mean log growth, and Calmar's ratio is this over the mean of the drawdowns.
+    There are two exceptions, because annualised returns of single months have extreme outliers: the CAGR is that of the
+    mean log growth, and the Calmar ratio divides it by the mean drawdown.
     """
     everything = np.stack([outcome.metrics[metric] for outcome in runs.outcomes.values() for metric in METRICS])
     both = np.concatenate([everything.mean(axis=1)[None], settings.bootstrap.resampled_means(everything)])
@@ -243,8 +244,8 @@ def _of_episodes(runs: Runs, settings: BacktestSettings, horizon: int) -> dict[s
     return found
 
 
-def _of_history(runs: Runs, settings: BacktestSettings, config: RWAConfig) -> dict[str, Portfolio]:
-    """There is one history, so blocks of its hours are drawn again."""
+def _historical_portfolios(runs: Runs, settings: BacktestSettings, config: RWAConfig) -> dict[str, Portfolio]:
+    """Bootstrap over blocks of hours, as there is only one history."""
     series = {name: _hourly(outcome) for name, outcome in runs.outcomes.items()}
     resampled = resampled_metrics(
         series,
@@ -274,17 +275,17 @@ def _hourly(outcome: Outcome) -> tuple[Floats, Floats, Floats]:
     return outcome.hourly
 
 
-def _compared(
+def _compare(
     ours: Sequence[Portfolio], other: Portfolio, metric: str, settings: BacktestSettings, config: RWAConfig
 ) -> Paired:
-    """One portfolio, or several trainings of one algorithm together, against another."""
+    """Compare one portfolio, or several trainings of one algorithm, with another."""
     bootstrap, trainings = settings.bootstrap, len(ours)
     centre = float(np.mean([each.figures[metric].value for each in ours])) - other.figures[metric].value
     drawn = np.stack([each.resampled[metric] for each in ours], axis=1)
     mixed = drawn[:, 0] if trainings == 1 else (drawn * bootstrap.training_weights(trainings)).sum(axis=1)
     difference = bootstrap.interval(centre, mixed - other.resampled[metric], trainings)
-    apart = np.stack([each.outcome.metrics[metric] for each in ours]) - other.outcome.metrics[metric]
-    wins = float((apart > 0).mean() + (apart == 0).mean() / 2)
+    by_episode = np.stack([each.outcome.metrics[metric] for each in ours]) - other.outcome.metrics[metric]
+    wins = float((by_episode > 0).mean() + (by_episode == 0).mean() / 2)
     name = ours[0].outcome.name
     if trainings > 1:
         name = pooled_name(name)
@@ -305,7 +306,7 @@ def _compared(
 def _evidence(
     ours: Sequence[Portfolio], other: Portfolio, settings: BacktestSettings, *, historical: bool
 ) -> tuple[dict[str, int], tuple[str, str]]:
-    """How many independent pieces of evidence there are, how many differ, in how many both did exactly the same."""
+    """Count independent episodes or blocks, distinct ones, and those with equal results; and name their unit."""
     if not historical:
         theirs = other.outcome
         distinct = min(_distinct(each.outcome, theirs) for each in ours)
@@ -320,7 +321,7 @@ def _evidence(
 
 
 def _distinct(one: Outcome, other: Outcome) -> int:
-    """How many pairs of courses differ: two that end and swing alike to the last bit are one course played twice."""
+    """Count distinct pairs of outcomes; equal final values and volatilities mean one episode played twice."""
     marks = [each for outcome in (one, other) for each in (outcome.final_values, outcome.metrics["volatility"])]
     return len(np.unique(np.stack(marks, axis=1), axis=0))
 

@@ -1,7 +1,7 @@
-"""A backtest as JSON: schema `mayavi-backtest`, version 1, described in docs/rl/backtest.md.
+"""JSON document of a backtest: schema `mayavi-backtest`, version 1, described in docs/rl/backtest.md.
 
-It depends on what was played, on how that was named, and on the versions of what computed it: no time of day is in it,
-and no run id but in the command.
+It depends on the markets, the strategies and their names, and on the versions of the software. It contains no time of
+day, and run ids only in the command.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mayavi.rl.evaluation.document import env_facts
 
 SCHEMA, VERSION = "mayavi-backtest", 1
 MOST_LISTED = 200
-"""Episodes up to which every single one is in the document; of more, what they come to."""
+"""Most episodes that are listed one by one; beyond that the document has aggregates only."""
 
 
 def document_of(
@@ -30,7 +30,7 @@ def document_of(
     versions: Mapping[str, str] | None = None,
     in_sample: bool = False,
 ) -> dict[str, Any]:
-    """All of a backtest as plain data."""
+    """Convert a backtest to plain data."""
     settings = done.settings
     return {
         "schema": SCHEMA,
@@ -58,7 +58,7 @@ def document_of(
 
 
 def market_facts(done: Backtest) -> dict[str, Any]:
-    """Which market it was: how many drawn episodes, or which hours of a file."""
+    """Describe the market: number of simulated episodes, or the windows of a file."""
     markets, horizon = done.env.markets, done.env.config.horizon
     facts: dict[str, Any] = {"kind": "simulated", "episodes": done.settings.episodes, "hours": horizon}
     if isinstance(markets, SharedMarket) and done.historical:
@@ -105,7 +105,7 @@ def _paired(paired: Paired) -> dict[str, Any]:
 
 
 def _curves(curves: Curves) -> dict[str, Any]:
-    """At most some hundreds of hours, as pictures have them."""
+    """Curves at no more than 361 hours, enough for charts."""
     chosen = np.unique(np.linspace(0, len(curves.hours) - 1, min(len(curves.hours), 361)).round().astype(int))
 
     def rounded(values: Any) -> Any:

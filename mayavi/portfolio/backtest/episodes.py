@@ -1,4 +1,4 @@
-"""The runs of a backtest: drawn markets in batches on all cores, or the consecutive windows of a real one."""
+"""Play the episodes of a backtest: simulated markets in batches on all cores, or windows of a historical one."""
 
 from __future__ import annotations
 
@@ -21,58 +21,58 @@ from mayavi.rl.evaluation.play import Progress, Strategy
 
 Make = Callable[[int], RWAYieldEnv]
 Players = Callable[[RWAYieldEnv], Sequence[Strategy]]
-"""New strategies for a batch: each thread has its own, for some remember what they did last."""
+"""Builds new strategies for a batch: some are stateful, so threads do not share them."""
 
 BATCH = 1_024
-"""Episodes side by side. It is part of the result where a network plays, and so the same on every machine."""
+"""Episodes per batch. Network outputs depend on it in the last bits, so it is the same on every machine."""
 CURVE_POINTS = 61
-"""How many hours of an episode pictures are drawn from."""
+"""Number of hours of an episode that charts show."""
 QUANTILES = (0.05, 0.5, 0.95)
 
 
 @dataclass(slots=True)
 class Curves:
-    """What pictures show: over `hours`, for a drawn market the quantiles of all episodes, for a real one its course."""
+    """Curves for charts: quantiles over all simulated episodes, or the course in a historical market."""
 
     hours: NDArray[np.int64]
     equity: Floats
-    """(3 or 1, hours): value over that at the start: the 5 %, 50 % and 95 % quantiles, or the value itself."""
+    """Value relative to the start, (3 or 1, hours): the 5 %, 50 % and 95 % quantiles, or the value itself."""
     drawdown: Floats
-    """(hours,) how far the value is below its peak, on average."""
+    """Mean loss from the peak, (hours,)."""
     weights: Floats
-    """(hours, 3)."""
+    """Mean weights, (hours, 3)."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a strategy made of all episodes."""
+    """Outcome of a strategy in all episodes."""
 
     name: str
     metrics: dict[str, Floats]
-    """By name the figure of each episode."""
+    """Metrics of each episode, by name."""
     final_values: Floats
     lengths: NDArray[np.int64]
     stopped: NDArray[np.bool_]
     curves: Curves
     hourly: tuple[Floats, Floats, Floats] | None = None
-    """Of a real market, all windows one after the other: growth, turnover and cost of each hour."""
+    """Hourly growth, turnover and cost over all windows of a historical market."""
 
 
 @dataclass(slots=True)
 class Runs:
-    """All that was played."""
+    """Outcomes of all strategies in the same episodes."""
 
     outcomes: dict[str, Outcome]
     bound: Floats
-    """(episodes,) what nobody can end with more than, in dollars."""
+    """Hindsight bound on the final value in dollars, (episodes,)."""
     windows: list[tuple[float, float]] = field(default_factory=list)
-    """Of a real market: when each window begins and ends, in seconds since 1970."""
+    """Begin and end of each window of a historical market, in seconds since 1970."""
 
 
 def run_drawn(
     make: Make, players: Players, episodes: int, *, threads: int | None = None, progress: Progress | None = None
 ) -> Runs:
-    """The first `episodes` of the split, everybody in the same drawn markets."""
+    """Play the first `episodes` of the split with all strategies, in the same simulated markets."""
     rows = min(episodes, BATCH)
     starts = range(0, episodes, rows)
     workers = min(len(starts), threads or os.cpu_count() or 1)
@@ -82,7 +82,7 @@ def run_drawn(
     def batch(start: int) -> tuple[dict[str, Any], Floats, int]:
         env = idle.pop() if idle else make(rows)
         if workers > 1:
-            env.threads = 1  # each core has a batch to draw
+            env.threads = 1  # every core simulates a batch of its own
         numbers = range(start, min(start + rows, episodes))
         filled = [*numbers, *(numbers[-1] for _ in range(rows - len(numbers)))]
         env.begin(range(rows), filled)
@@ -92,7 +92,7 @@ def run_drawn(
         for player in players(env):
             walked = stage.walk(player)
             _check_bound(player.name, walked, bound)
-            found[player.name] = _batch_of(env, walked)
+            found[player.name] = _batch_results(env, walked)
         idle.append(env)
         return found, bound, len(numbers)
 
@@ -103,35 +103,35 @@ def run_drawn(
             done += part[2]
             if progress is not None:
                 progress(done, episodes)
-    outcomes = {name: _together(name, [part[0][name] for part in parts]) for name in parts[0][0]}
+    outcomes = {name: _merge_batches(name, [part[0][name] for part in parts]) for name in parts[0][0]}
     return Runs(outcomes, np.concatenate([part[1] for part in parts]))
 
 
 def run_windows(env: RWAYieldEnv, players: Players, *, progress: Progress | None = None) -> Runs:
-    """All windows of a real market that follow each other; `env` has a row for each."""
+    """Play all consecutive windows of a historical market; `env` has a row for each."""
     market = env.markets
     assert isinstance(market, SharedMarket)
     starts = market.consecutive(env.config.horizon)
     env.begin_at(range(env.rows), starts)
     stage = Stage(env, starts)
     bound = _bound(env, stage)
-    everybody = list(players(env))
+    strategies = list(players(env))
     outcomes = {}
-    for at, player in enumerate(everybody):
+    for at, player in enumerate(strategies):
         walked = stage.walk(player, each_weight=True)
         _check_bound(player.name, walked, bound)
-        outcomes[player.name] = _of_windows(player.name, env, walked)
+        outcomes[player.name] = _window_outcome(player.name, env, walked)
         if progress is not None:
-            progress(at + 1, len(everybody))
+            progress(at + 1, len(strategies))
     times = market.market.times
     windows = [] if times is None else [(float(times[at]), float(times[at + env.config.horizon])) for at in starts]
     return Runs(outcomes, bound, windows)
 
 
 def window_count(env: RWAYieldEnv) -> int:
-    """How many windows of a real market follow each other."""
+    """Number of consecutive windows of a historical market."""
     if not isinstance(env.markets, SharedMarket):
-        raise UsageError("drawn markets have no windows", "name how many episodes are drawn")
+        raise UsageError("simulated markets have no windows", "give a number of episodes")
     return len(env.markets.consecutive(env.config.horizon))
 
 
@@ -151,7 +151,7 @@ def _bound(env: RWAYieldEnv, stage: Stage) -> Floats:
 
 
 def _check_bound(name: str, walked: Walked, bound: Floats) -> None:
-    """Nobody may do better than whoever knows the future: then values or the bound are wrong."""
+    """Raise `SimulationError` where a value exceeds the hindsight bound: one of them must be wrong."""
     beyond = np.flatnonzero(walked.values[:, -1] > bound * (1 + 1e-9))
     if len(beyond):
         raise SimulationError(
@@ -173,7 +173,7 @@ def _figures(env: RWAYieldEnv, walked: Walked) -> dict[str, Floats]:
     )
 
 
-def _batch_of(env: RWAYieldEnv, walked: Walked) -> dict[str, Any]:
+def _batch_results(env: RWAYieldEnv, walked: Walked) -> dict[str, Any]:
     points = _points(env.config.horizon)
     peaks = np.maximum.accumulate(walked.values, axis=1)
     return {
@@ -188,7 +188,7 @@ def _batch_of(env: RWAYieldEnv, walked: Walked) -> dict[str, Any]:
     }
 
 
-def _together(name: str, parts: list[dict[str, Any]]) -> Outcome:
+def _merge_batches(name: str, parts: list[dict[str, Any]]) -> Outcome:
     def joined(key: str) -> Any:
         return np.concatenate([part[key] for part in parts])
 
@@ -204,7 +204,7 @@ def _together(name: str, parts: list[dict[str, Any]]) -> Outcome:
     return Outcome(name, metrics, joined("final"), joined("lengths"), joined("stopped"), curves)
 
 
-def _of_windows(name: str, env: RWAYieldEnv, walked: Walked) -> Outcome:
+def _window_outcome(name: str, env: RWAYieldEnv, walked: Walked) -> Outcome:
     growth = (walked.values[:, 1:] / walked.values[:, :-1]).ravel()
     equity = np.concatenate([[1.0], np.cumprod(growth)])
     weights = np.concatenate([walked.weights[:, :-1].reshape(-1, 3), walked.weights[-1:, -1]])

@@ -1,21 +1,21 @@
-"""What nobody can beat: a bound on the value of any portfolio within bounds, were the whole future known.
+"""Hindsight bound: the most that any portfolio within bounds could be worth if the whole future were known.
 
-Two problems that ask for less than the real one are solved exactly, and the smaller of the two values counts:
+Two relaxations of the real problem are solved exactly, and the smaller value is the bound:
 
-- bounds without costs: every hour as much as is allowed in what grows most, then in the second. Hours do not matter to
-  each other, so the value is a product;
-- costs without bounds: a dollar in asset i goes from asset to asset by the best path there is. Wealth is linear in
-  where it lies, so a portfolio does no better than each of its dollars does.
+- bounds without costs: every hour the highest allowed weight in the asset that grows most, then in the second. Hours
+  are independent, so the value is a product;
+- costs without bounds: a dollar in asset i moves between assets along the best path. Wealth is linear in the holdings,
+  so a portfolio is worth no more than its dollars on their best paths.
 
-What a move costs. The environment takes paid = c·V·Σ|w - x/V| from holdings x of sum V, and leaves y = w·(V - paid).
-With M = V·Σ|w - x/V|/2, what is sold before fees, paid = 2cM, and an asset that gets smaller gets smaller by
-x - y = (x - wV) + 2cM·w; all of these together by at most M + 2cM. All that get larger do so by 2cM less than that. So
-of a dollar that leaves, at most 1 - 2cM/(M + 2cM) = 1/(1 + 2c) arrives: a bound in which exactly this arrives, and
-gas costs nothing, allows everything that the environment does.
+Cost of a move. The environment takes paid = c·V·Σ|w - x/V| from holdings x of sum V, and leaves y = w·(V - paid).
+With M = V·Σ|w - x/V|/2, the amount sold before fees, paid = 2cM. A shrinking asset shrinks by
+x - y = (x - wV) + 2cM·w; all of them together by at most M + 2cM. The growing assets grow by 2cM less than that. So at
+most 1 - 2cM/(M + 2cM) = 1/(1 + 2c) of a moved dollar arrives: letting exactly this arrive, and ignoring gas, allows
+everything that the environment does.
 
-Whoever falls too far below the peak is stopped and keeps what is left, which may be more than the rest of a bad market
-would leave. A value kept like that is below both the bound of that hour and the peak less the fall, and a peak is below
-the highest bound so far: that is allowed too.
+A portfolio that falls too far below its peak is stopped and keeps its value, which may be more than a bad market would
+leave. Such a value is below both the bound of that hour and the peak less the drawdown, and a peak is below the highest
+bound so far: the bound includes this case.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 
 def arriving(cost_bps: float) -> float:
-    """The most that arrives of a dollar that is moved where `cost_bps` is paid on everything bought and sold."""
+    """Largest share of a moved dollar that arrives, with `cost_bps` paid on everything bought and sold."""
     return 1.0 / (1.0 + 2.0 * cost_bps / 10_000)
 
 
@@ -43,9 +43,9 @@ def hindsight_bound(
     cost_bps: float,
     stop_drawdown: float = 1.0,
 ) -> Floats:
-    """(rows, hours + 1): what a dollar in weights `start` can have become at each hour at most.
+    """Upper bound on the value of a dollar held in weights `start`, at each hour: (rows, hours + 1).
 
-    `growth` are (rows, hours, 3) factors.
+    `growth` has factors of shape (rows, hours, 3).
     """
     factors, begin = np.asarray(growth, dtype=np.float64), np.asarray(start, dtype=np.float64)
     if factors.ndim != 3 or factors.shape[2] != 3 or begin.shape != (3,):
@@ -62,18 +62,18 @@ def hindsight_bound(
 
 
 def _without_costs(growth: Floats, low: float, high: float) -> Floats:
-    """The product of what the best weights within bounds make of each hour."""
+    """Cumulative growth with the best weights within bounds at every hour."""
     worst, best = growth.min(axis=2), growth.max(axis=2)
     middle = np.maximum(worst, np.minimum(best, growth.sum(axis=2) - worst - best))
     weights, left = [], 1.0 - 3.0 * low
-    for _ in range(3):  # what lies above the lower bound goes to the best first
+    for _ in range(3):  # fill up the best asset first
         weights.append(low + min(high - low, left))
         left -= weights[-1] - low
-    return _from_one(weights[0] * best + weights[1] * middle + weights[2] * worst)
+    return _cumulative(weights[0] * best + weights[1] * middle + weights[2] * worst)
 
 
 def _without_bounds(growth: Floats, start: Floats, arrives: float) -> Floats:
-    """What dollars that lie as `start` become on their best paths."""
+    """Value of dollars in weights `start` on their best paths between assets."""
     rows, hours, assets = growth.shape
     factors = np.ascontiguousarray(growth.transpose(1, 2, 0))
     total = np.empty((hours + 1, rows))
@@ -88,7 +88,7 @@ def _without_bounds(growth: Floats, start: Floats, arrives: float) -> Floats:
     return np.ascontiguousarray(total.T)
 
 
-def _from_one(factors: Floats) -> Floats:
+def _cumulative(factors: Floats) -> Floats:
     rows, hours = factors.shape
     product = np.ones((rows, hours + 1))
     np.cumprod(factors, axis=1, out=product[:, 1:])

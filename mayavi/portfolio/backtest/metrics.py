@@ -1,59 +1,62 @@
-"""What a portfolio's values say of it: growth, risk, and what trading cost, for thousands of episodes at once.
+"""Portfolio metrics: growth, risk and trading costs, vectorised over episodes.
 
-Returns and risks are shares (0.01 is 1 %), hours are hours, a year has 8,760 of them. An episode that ended early keeps
-its last value to the end: nobody earns or loses after the stop, and all figures are of the same hours for everybody.
-Where a figure would divide by zero, such as the Sharpe ratio of what never moved, it is 0.
+Returns and risks are shares (0.01 is 1 %); a year has 8,760 hours. An episode that ended early keeps its last value to
+the end, so that all metrics cover the same hours. Where a metric would divide by zero, such as the Sharpe ratio of a
+constant value, it is 0.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument
+from mayavi.statistics.block_bootstrap import resampled_statistics
 
 Floats = NDArray[np.float64]
 
 HOURS_A_YEAR = 8_760
 AT_RISK = 0.95
-"""The value at risk is what 95 of 100 hours lose less than; the expected shortfall, the mean of the other five."""
+"""Level of value at risk and expected shortfall: 95 % of the hours lose less than the value at risk."""
 
 METRICS = {
-    "total_return": "what the capital grew by",
-    "log_growth": "the logarithm of the factor it grew by: sums over time",
-    "cagr": "what it would grow by in a year at that pace",
-    "volatility": "the standard deviation of hourly returns, for a year",
-    "sharpe": "the mean return beyond the risk-free rate over the deviation, for a year",
-    "sortino": "the same over the deviation of what fell short of the risk-free rate",
+    "total_return": "growth of the capital",
+    "log_growth": "logarithm of the growth factor: adds up over time",
+    "cagr": "compound annual growth rate",
+    "volatility": "standard deviation of hourly returns, annualised",
+    "sharpe": "mean return in excess of the risk-free rate over the standard deviation, annualised",
+    "sortino": "mean excess return over the deviation of returns below the risk-free rate, annualised",
     "calmar": "cagr over max_drawdown",
-    "max_drawdown": "the deepest fall below a peak before it, as a share of the peak",
-    "time_in_drawdown": "the share of hours below a peak before them",
-    "value_at_risk": "what 95 % of the hours lose less than",
-    "expected_shortfall": "the mean loss of the other hours",
-    "turnover": "what was bought and sold, in portfolios: 2 is everything exchanged once",
+    "max_drawdown": "largest loss from an earlier peak, as a share of the peak",
+    "time_in_drawdown": "share of hours below an earlier peak",
+    "value_at_risk": "hourly loss that 95 % of the hours stay below",
+    "expected_shortfall": "mean loss of the other 5 % of the hours",
+    "turnover": "amount bought and sold over the value: 2 is everything exchanged once",
     "cost": "dollars paid for trading, gas included",
 }
-"""Every figure by its name, in the order of tables."""
+"""Metrics and their descriptions, in the order of tables."""
 
 _MOST_LOG_GROWTH = 700.0
-"""Of a year: a good hour's pace for 8,760 of them would leave the range of numbers."""
+"""Cap on annualised log growth: that of a single good hour would overflow."""
 _EPISODES_AT_ONCE = 256
-"""The hours of so many stay in a processor's cache."""
+"""Episodes per batch: their hours stay in the processor's cache."""
 
 
 def portfolio_metrics(
     values: Floats, *, risk_free_rate: float, turnover: Floats | None = None, cost: Floats | None = None
 ) -> dict[str, Floats]:
-    """All `METRICS` of `values`, (episodes, hours + 1) dollars: by name one for each episode.
+    """Compute all `METRICS` of values in dollars, (episodes, hours + 1): arrays of shape (episodes,) by name.
 
-    `risk_free_rate` is in percent a year, as everywhere; `turnover` and `cost` are sums of each episode.
+    `risk_free_rate` is in percent a year; `turnover` and `cost` are totals of each episode.
     """
     worth = checked_values(values)
     episodes = len(worth)
     found = {name: np.zeros(episodes) for name in METRICS}
     for start in range(0, episodes, _EPISODES_AT_ONCE):
         some = slice(start, start + _EPISODES_AT_ONCE)
-        for name, figures in _of_values(np.ascontiguousarray(worth[some].T), hourly_rate(risk_free_rate)).items():
+        for name, figures in _value_metrics(np.ascontiguousarray(worth[some].T), hourly_rate(risk_free_rate)).items():
             found[name][some] = figures
     for name, given in (("turnover", turnover), ("cost", cost)):
         if given is not None:
@@ -63,24 +66,47 @@ def portfolio_metrics(
     return found
 
 
+def resampled_metrics(
+    series: Mapping[str, tuple[Floats, Floats, Floats]],
+    *,
+    resamples: int,
+    risk_free_rate: float,
+    block: int,
+    seed: int = 0,
+) -> dict[str, dict[str, Floats]]:
+    """Block-bootstrap `METRICS` of each portfolio, at the same hours for all: (resamples,) by portfolio and metric.
+
+    `series` has the growth factors, turnover and costs of each hour, all of shape (hours,).
+    """
+
+    def metrics(growth: Floats, turnover: Floats, cost: Floats) -> dict[str, Floats]:
+        values = np.ones((len(growth), growth.shape[1] + 1))
+        np.cumprod(growth, axis=1, out=values[:, 1:])
+        return portfolio_metrics(
+            values, risk_free_rate=risk_free_rate, turnover=turnover.sum(axis=1), cost=cost.sum(axis=1)
+        )
+
+    return resampled_statistics(series, metrics, resamples=resamples, block=block, seed=seed)
+
+
 def hourly_rate(percent_a_year: float) -> float:
-    """The return of an hour that grows to `percent_a_year` in a year of hours, compounded."""
+    """Hourly return that compounds to `percent_a_year` in a year."""
     return float(np.expm1(np.log1p(percent_a_year / 100) / HOURS_A_YEAR))
 
 
 def drawdowns(values: Floats) -> Floats:
-    """How far each of `values`, (episodes, hours), lies below the highest up to it, as a share of that."""
+    """Loss of each value from the highest before it, as a share; shape (episodes, hours)."""
     peaks = np.maximum.accumulate(values, axis=-1)
     return 1.0 - values / peaks
 
 
 def loss_tail(hours: int) -> int:
-    """How many of so many hours the expected shortfall is the mean of: five of a hundred, rounded up."""
+    """Number of hours that the expected shortfall averages: 5 %, rounded up."""
     return max(1, int(np.ceil(round(hours * (1 - AT_RISK), 9))))
 
 
 def checked_values(values: Floats) -> Floats:
-    """`values` as an array of (episodes, hours + 1) positive dollars, or `BadArgument`."""
+    """Validate values: (episodes, hours + 1) positive dollars, else `BadArgument`."""
     worth = np.asarray(values, dtype=np.float64)
     if worth.ndim != 2 or not len(worth) or worth.shape[1] < 2:
         raise BadArgument(f"values have the shape {worth.shape}", "give (episodes, hours + 1), one hour at least")
@@ -89,8 +115,8 @@ def checked_values(values: Floats) -> Floats:
     return worth
 
 
-def _of_values(worth: Floats, riskless: float) -> dict[str, Floats]:
-    """The figures that follow from the values alone; (hours + 1, episodes), as they run fastest along memory."""
+def _value_metrics(worth: Floats, riskless: float) -> dict[str, Floats]:
+    """Metrics that follow from the values alone, given as (hours + 1, episodes), the faster layout."""
     hours = len(worth) - 1
     returns = worth[1:] / worth[:-1] - 1.0
     grown = worth[-1] / worth[0]
@@ -121,6 +147,6 @@ def _of_values(worth: Floats, riskless: float) -> dict[str, Floats]:
 
 
 def ratio(above: Floats, below: Floats) -> Floats:
-    """`above` over `below`, 0 where that is nothing, or a rounding of nothing."""
+    """Divide, with 0 where the divisor is zero up to rounding."""
     some = below > 1e-14
     return np.where(some, above, 0.0) / np.where(some, below, 1.0)

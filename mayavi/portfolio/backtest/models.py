@@ -1,4 +1,4 @@
-"""Backtests of training runs and of rules alone, as the documents that are written and drawn."""
+"""Backtest training runs, or the baselines alone, into a JSON document."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from mayavi.rl.evaluation.models import check_different, model_facts
 from mayavi.rl.evaluation.play import Progress
 from mayavi.rl.models import Model
 
-OF_THE_MARKET = ("data", "begin", "end", "split")
-"""What a backtest says itself, and does not take from a training."""
+MARKET_SETTINGS = ("data", "begin", "end", "split")
+"""Settings that a backtest does not take from the training."""
 
 
 def backtest_models(
@@ -33,10 +33,10 @@ def backtest_models(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """The backtest of the policies of `models`, or of the rules alone where there is none.
+    """Backtest the policies of `models`, or the baselines alone if there are none.
 
-    The environment has the settings that the first was trained with, but for the market, which `config` names: `data`,
-    with `begin` and `end`, or drawn ones; `split`, by default `test`; and any other setting.
+    The environment has the settings that the first model was trained with, except for the market. `config` overrides
+    any setting and names the market: `data`, `begin` and `end`, else simulated markets; `split` is `test` by default.
     """
     settings = settings or BacktestSettings()
     for model in models:
@@ -47,7 +47,7 @@ def backtest_models(
             )
     check_different(models)
     trained = dict(models[0].config.env_config) if models else {}
-    kept = {key: value for key, value in trained.items() if key not in OF_THE_MARKET}
+    kept = {key: value for key, value in trained.items() if key not in MARKET_SETTINGS}
     asked = configured(RWAConfig, {**kept, "split": "test", **(config or {})})
     env = RWAYieldEnv(asked, 1)
     groups = grouped(models, historical=asked.data is not None)

@@ -1,7 +1,7 @@
-"""A backtest as one page: charts, tables, verdicts, and the command that makes it again.
+"""HTML page of a backtest: charts, tables, verdicts, and the command that reproduces it.
 
-Everything is in the file: no script, no font, no picture from elsewhere. It is drawn from the document alone, and the
-same document gives the same bytes.
+The page is one self-contained file without scripts. It depends on the document alone: the same document gives the same
+bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mayavi.portfolio.market.data import ASSETS
 NAMES = dict(zip(ASSETS, ("USDY", "mETH", "MI4"), strict=True))
 SHARES = {"total_return", "cagr", "volatility", "max_drawdown", "time_in_drawdown", "value_at_risk",
           "expected_shortfall"}  # fmt: skip
-"""Metrics that are told in percent."""
+"""Metrics shown in percent."""
 TITLES = {
     "total_return": "return",
     "log_growth": "log growth",
@@ -36,13 +36,13 @@ TITLES = {
 }
 
 
-def page_of(document: Mapping[str, Any]) -> str:
-    """The page of a document of `backtest_file`."""
+def render_page(document: Mapping[str, Any]) -> str:
+    """Render a document of `document_of` as HTML."""
     market, strategies = document["market"], list(document["strategies"])
     heading = _heading(market, document["env"]["config"])
     warned = (
-        '<p class="warning" role="note">In sample: a policy here may have been trained on what it plays. Nothing on '
-        "this page says how it does on anything else.</p>"
+        '<p class="warning" role="note">In sample: a policy here may have been trained on the markets it plays. '
+        "Nothing on this page shows how it performs elsewhere.</p>"
         if document["in_sample"]
         else ""
     )
@@ -56,7 +56,7 @@ def page_of(document: Mapping[str, Any]) -> str:
     ]
     if market["kind"] == "historical":
         body.append(_section("Windows", _windows(market, document["strategies"], strategies)))
-    body.append(_section("To make it again", _again(document)))
+    body.append(_section("Reproduce", _again(document)))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -109,33 +109,33 @@ def _lines(document: Mapping[str, Any], what: str) -> tuple[Sequence[float], lis
 def _equity(document: Mapping[str, Any]) -> str:
     hours, lines = _lines(document, "equity")
     drawn = document["market"]["kind"] == "simulated"
-    told = (
-        "The median of all episodes; the band holds nine of ten episodes of the thick line."
+    caption = (
+        "The median of all episodes; the band contains 90 % of the episodes of the thick line."
         if drawn
-        else "Windows one after the other, each begun anew with the capital and the weights of the start."
+        else "Consecutive windows, each started anew with the initial capital and weights."
     )
-    about = f"{told} At the end: " + ", ".join(f"{line.name} {line.values[-1] * 100:+.2f} %" for line in lines) + "."
-    chart = line_chart("What the capital grew by", about, hours, lines, ticks=_ticks(document, hours))
-    return f"<p>{told}</p>{_wide(chart)}{legend([line.name for line in lines])}"
+    about = f"{caption} At the end: " + ", ".join(f"{line.name} {line.values[-1] * 100:+.2f} %" for line in lines) + "."
+    chart = line_chart("Growth of the capital", about, hours, lines, ticks=_ticks(document, hours))
+    return f"<p>{caption}</p>{_wide(chart)}{legend([line.name for line in lines])}"
 
 
 def _drawdown(document: Mapping[str, Any]) -> str:
     hours, lines = _lines(document, "drawdown")
-    told = (
-        "How far below the highest value so far, the mean of all episodes."
+    caption = (
+        "Loss from the highest value so far, mean of all episodes."
         if document["market"]["kind"] == "simulated"
-        else "How far below the highest value so far."
+        else "Loss from the highest value so far."
     )
     about = (
-        f"{told} At the deepest: " + ", ".join(f"{line.name} {max(line.values) * 100:.2f} %" for line in lines) + "."
+        f"{caption} At the deepest: " + ", ".join(f"{line.name} {max(line.values) * 100:.2f} %" for line in lines) + "."
     )
     lines = [Line(each.name, [-value for value in each.values], each.colour, None, each.strong) for each in lines]
     chart = line_chart("Drawdown", about, hours, lines, ticks=_ticks(document, hours))
-    return f"<p>{told}</p>{_wide(chart)}"
+    return f"<p>{caption}</p>{_wide(chart)}"
 
 
 def _wide(chart: str) -> str:
-    """A chart that a narrow window scrolls: made small, nobody could read its axes."""
+    """Wrap a chart so that narrow windows scroll it instead of shrinking its labels."""
     return f'<div class="scroll wide" tabindex="0">{chart}</div>'
 
 
@@ -152,9 +152,9 @@ def _weights(document: Mapping[str, Any]) -> str:
 def _figures(document: Mapping[str, Any]) -> str:
     share = f"{document['settings']['confidence'] * 100:g} %"
     how = (
-        "over the episodes, each drawn again whole"
+        "over whole episodes"
         if document["market"]["kind"] == "simulated"
-        else f"over blocks of {document['settings']['block_hours']} hours drawn again"
+        else f"over blocks of {document['settings']['block_hours']} hours"
     )
     head = "".join(f'<th scope="col" title="{escape(METRICS[name])}">{TITLES[name]}</th>' for name in METRICS)
     rows = []
@@ -163,10 +163,10 @@ def _figures(document: Mapping[str, Any]) -> str:
         rows.append(f'<tr><th scope="row">{escape(name)}</th>{cells}<td>{one["stopped"]:,}</td></tr>')
     bound = document[BOUND]
     cells = "".join(_cell(metric, bound[metric]) if metric in bound else "<td>–</td>" for metric in METRICS)
-    rows.append(f'<tr><th scope="row">{BOUND} (nobody can do better)</th>{cells}<td>–</td></tr>')
+    rows.append(f'<tr><th scope="row">{BOUND} (upper bound)</th>{cells}<td>–</td></tr>')
     return (
-        f"<p>Below each figure its {share} interval, by a bootstrap {how}. Stopped are the episodes that ended early "
-        "at the drawdown that ends them; their value stays from then on.</p>"
+        f"<p>Below each figure its {share} confidence interval, by a bootstrap {how}. Stopped episodes ended early "
+        "at the largest drawdown allowed; their value stays constant from then on.</p>"
         f'<div class="scroll"><table><thead><tr><th scope="col">portfolio</th>{head}<th scope="col">stopped</th>'
         f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
@@ -178,20 +178,20 @@ def _cell(metric: str, estimate: Mapping[str, float]) -> str:
 
 
 def figure(metric: str, value: float) -> str:
-    """A metric as a person reads it."""
+    """Format the value of a metric for people."""
     if metric in SHARES:
-        return f"{_no_less(value * 100, 1 if abs(value) >= 1 else 2)} %"
-    return _no_less(value, 5 if metric == "log_growth" else 2)
+        return f"{_fixed(value * 100, 1 if abs(value) >= 1 else 2)} %"
+    return _fixed(value, 5 if metric == "log_growth" else 2)
 
 
-def _no_less(value: float, digits: int) -> str:
-    """So many digits, and nothing is less than nothing."""
+def _fixed(value: float, digits: int) -> str:
+    """Format to `digits` places; never prints -0."""
     return f"{round(value, digits) + 0.0:,.{digits}f}"
 
 
 def _verdicts(document: Mapping[str, Any]) -> str:
     if not document["comparisons"]:
-        return "<p>One portfolio alone is compared with nobody.</p>"
+        return "<p>There is only one portfolio, and nothing to compare it with.</p>"
     rows = []
     for each in (*document["pooled"], *document["comparisons"]):
         trainings = f" ({each['trainings']} trainings)" if each["trainings"] > 1 else ""
@@ -206,8 +206,8 @@ def _verdicts(document: Mapping[str, Any]) -> str:
         f'<th scope="col">{title}</th>' for title in ("portfolio", "against", "by", "difference", "wins", "verdict")
     )
     return (
-        "<p>Everybody plays the same markets, so differences are taken episode by episode, or hour by hour. Wins are "
-        "the share of episodes or windows in which it has more, ties counting half.</p>"
+        "<p>All portfolios play the same markets, so differences are paired by episode or by hour. Wins are the share "
+        "of episodes or windows in which the portfolio has more, ties counting half.</p>"
         f'<div class="scroll"><table class="told"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
         "</div>"
     )
@@ -240,8 +240,8 @@ def _again(document: Mapping[str, Any]) -> str:
         rows.append(("columns filled by a rule", ", ".join(document["market"]["assumed"])))
     rows += [(f"version of {key}", value) for key, value in document["versions"].items()]
     for model in document["models"]:
-        told = ", ".join(f"{key} {value}" for key, value in model.items() if key != "name")
-        rows.append((f"policy {model['name']}", told))
+        facts = ", ".join(f"{key} {value}" for key, value in model.items() if key != "name")
+        rows.append((f"policy {model['name']}", facts))
     listed = "".join(
         f'<tr><th scope="row">{escape(str(key))}</th><td>{escape(str(value))}</td></tr>' for key, value in rows
     )

@@ -1,8 +1,8 @@
-"""Who plays a backtest, and that nobody has seen it before.
+"""Strategies of a backtest from policies, and the check that no policy was trained on what it plays.
 
-A policy is refused where it was trained on the episodes that are played: on the same split of drawn markets, or, in a
-real one, on hours that are not all over when a window begins. Of several trainings that differ in nothing but where
-their data ends, each window is played by the newest that was over by then: that is a walk forward.
+A policy is refused if it was trained on the played episodes: on the same split of simulated markets or, in a historical
+one, on hours after the beginning of a window. Of several trainings that differ only in where their data ends, each
+window is played by the newest whose data ends before it: a walk-forward backtest.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from mayavi.rl.evaluation.strategies import Trained
 from mayavi.rl.models import Model
 
 NEVER = -math.inf
-"""When the data of a training ended that saw none of a real market."""
+"""End of data of a training that saw no historical market."""
 
 
 @dataclass(slots=True)
 class Relay:
-    """Several policies, of which each plays the windows that are its own."""
+    """Several policies, each of which plays its own windows."""
 
     name: str
     policies: Sequence[Policy]
     turns: Sequence[int]
-    """For each window which policy plays it."""
+    """Index of the policy that plays each window."""
     seed: int = 0
     _players: list[tuple[NDArray[np.intp], Trained]] = field(default_factory=list, repr=False)
 
     def begin(self, env: RowsEnv[Any], episodes: Sequence[int]) -> None:
-        """Give each policy its rows."""
+        """Assign each policy its rows."""
         self._players = []
         for which, policy in enumerate(self.policies):
             rows = np.flatnonzero(np.asarray(self.turns) == which)
@@ -53,7 +53,7 @@ class Relay:
                 self._players.append((rows, player))
 
     def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
-        """What each does in its windows."""
+        """Collect the actions of each policy in its windows."""
         parts = [(rows, player.actions(env, observations[rows])) for rows, player in self._players]
         actions = np.zeros((env.rows, *parts[0][1].shape[1:]), dtype=parts[0][1].dtype)
         for rows, chosen in parts:
@@ -69,32 +69,32 @@ class Renamed:
     strategy: Strategy
 
     def begin(self, env: RowsEnv[Any], episodes: Sequence[int]) -> None:
-        """As it does."""
+        """Delegate."""
         self.strategy.begin(env, episodes)
 
     def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
-        """As it does."""
+        """Delegate."""
         return self.strategy.actions(env, observations)
 
 
 @dataclass(slots=True)
 class Predicting:
-    """Anybody with `predict(observation)`, which gives three weights."""
+    """Strategy of an object with `predict(observation) -> weights`."""
 
     name: str
     agent: Any
 
     def begin(self, env: RowsEnv[Any], episodes: Sequence[int]) -> None:
-        """It remembers nothing."""
+        """Stateless."""
 
     def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
-        """The actions that ask for its weights."""
+        """Actions for the predicted weights."""
         assert isinstance(env, RWAYieldEnv)
         return env.actions_for(np.stack([np.asarray(self.agent.predict(each)) for each in observations]))
 
 
 def config_of(env: Any) -> RWAConfig:
-    """The settings of the portfolio's environment, whichever of its forms `env` is."""
+    """Settings of the portfolio environment, in any of its forms."""
     found = env if isinstance(env, RWAConfig) else getattr(getattr(env, "unwrapped", env), "config", None)
     if found is None:
         found = getattr(getattr(getattr(env, "unwrapped", env), "env", None), "config", None)
@@ -107,7 +107,7 @@ def config_of(env: Any) -> RWAConfig:
 
 
 def subject_of(name: str, agent: Any, config: RWAConfig, *, seed: int = 0) -> Strategy:
-    """`agent` as a strategy; one that was trained is refused where it has seen what it is to play."""
+    """Make `agent` a strategy; `UsageError` if it was trained on what it is to play."""
     model = agent if isinstance(agent, Model) else getattr(agent, "model", None)
     if isinstance(model, Model):
         policy = agent.policy() if agent is model else agent.policy
@@ -127,7 +127,7 @@ def subject_of(name: str, agent: Any, config: RWAConfig, *, seed: int = 0) -> St
 
 
 def grouped(models: Sequence[Model], *, historical: bool) -> dict[str, list[Model]]:
-    """`models` by the name of who plays; in a real market those of one algorithm and seed are one, walking forward."""
+    """Group models by strategy name; in a historical market, those of one algorithm and seed walk forward together."""
     groups: dict[tuple[Any, ...], list[Model]] = {}
     for at, model in enumerate(models):
         config = model.config
@@ -140,7 +140,7 @@ def grouped(models: Sequence[Model], *, historical: bool) -> dict[str, list[Mode
 def subjects_of(
     groups: Mapping[str, Sequence[Model]], env: RWAYieldEnv, *, seed: int = 0, in_sample: bool = False
 ) -> list[Strategy]:
-    """The strategies that policies are, by name; with `in_sample` nobody is refused for having seen what is played."""
+    """Make strategies of grouped models; `in_sample` skips the check for unseen markets."""
     found: list[Strategy] = []
     for name, group in groups.items():
         for model in group:
@@ -160,9 +160,9 @@ def subjects_of(
 
 
 def check_unseen(models: Sequence[Model], env: RWAYieldEnv) -> list[int]:
-    """For each window of a real market which of `models` plays it; `UsageError` where all have seen it.
+    """Choose the model that plays each window of a historical market; `UsageError` where all have seen it.
 
-    In drawn markets there are no windows, and a split is seen or not.
+    Simulated markets have no windows: the split must be unseen, and the result is empty.
     """
     if not isinstance(env.markets, SharedMarket) or env.markets.market.times is None:
         for model in models:
@@ -188,7 +188,7 @@ def check_unseen(models: Sequence[Model], env: RWAYieldEnv) -> list[int]:
 
 
 def _drawn_seen(model: Model, config: RWAConfig) -> str:
-    """How a training knows the drawn markets of `config`, or nothing where it does not."""
+    """Describe how a training knows the simulated markets of `config`; empty if it does not."""
     trained = _trained_on(model)
     if trained.data is not None:
         return ""
@@ -198,14 +198,14 @@ def _drawn_seen(model: Model, config: RWAConfig) -> str:
 
 
 def seen_until(model: Model) -> float:
-    """Up to when a real market was known to a training, in seconds since 1970: to train on, or to choose by."""
+    """End of the historical data that trained or chose a policy, in seconds since 1970."""
     trained = _trained_on(model)
     try:
         return known_until(trained)
     except (MayaviError, OSError) as error:
-        told = error.message if isinstance(error, MayaviError) else str(error)
+        reason = error.message if isinstance(error, MayaviError) else str(error)
         raise UsageError(
-            f"which hours run {model.run_id} was trained on is not known: {told}",
+            f"which hours run {model.run_id} was trained on is not known: {reason}",
             f"put '{trained.data}' where it was; --in-sample plays without knowing, and says so",
         ) from None
 
@@ -215,7 +215,7 @@ def _trained_on(model: Model) -> RWAConfig:
 
 
 def _names(models: Sequence[Model]) -> list[str]:
-    """`ppo`, `recurrent_ppo`; with the seed of the training, `ppo@3`, where there are several."""
+    """Names such as `ppo` and `recurrent_ppo`; with the seed, `ppo@3`, if there are several."""
     names: list[str] = []
     for model in models:
         config = model.config

@@ -1,7 +1,7 @@
-"""Charts as SVG inside a page: lines, bands and stacked areas, in a few lines of our own and without a script.
+"""SVG charts for HTML pages: lines, bands and stacked areas, without scripts.
 
-Colours are classes (`c0` to `c9`) that the page's style defines, for light and for dark. A chart has a title and a
-description that a screen reader tells. The same numbers give the same bytes.
+Colours are classes (`c0` to `c9`) that the page's style defines for light and dark themes. A chart has a title and a
+description for screen readers. The same numbers give the same bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COLOURS = 10
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a chart, with the band around it where there is one."""
+    """Line of a chart, with an optional band around it."""
 
     name: str
     values: Numbers
@@ -30,7 +30,7 @@ class Line:
 
 
 def line_chart(title: str, about: str, across: Numbers, lines: Sequence[Line], *, ticks: Ticks) -> str:
-    """Lines of shares over `across`; the strong ones are drawn last and thicker."""
+    """Draw lines of shares over `across`; strong ones last and thicker."""
     every = [value for line in lines for value in line.values]
     every += [value for line in lines if line.band for side in line.band for value in side]
     frame = _Frame(across, min(every), max(every), WIDTH, HEIGHT)
@@ -51,7 +51,7 @@ def line_chart(title: str, about: str, across: Numbers, lines: Sequence[Line], *
 
 
 def stacked_chart(title: str, about: str, across: Numbers, layers: Sequence[tuple[str, Numbers]]) -> str:
-    """Shares that add up to one, on top of each other; small, to stand beside others."""
+    """Draw a small stacked area chart of shares that add up to one."""
     width, height = 370, 150
     frame = _Frame(across, 0.0, 1.0, width, height)
     parts, below = [], [0.0] * len(across)
@@ -65,7 +65,7 @@ def stacked_chart(title: str, about: str, across: Numbers, layers: Sequence[tupl
 
 
 def legend(names: Sequence[str], *, area: bool = False) -> str:
-    """What colour means what."""
+    """List names with their colours."""
     items = []
     for at, name in enumerate(names):
         drawn = f'class="area a{at}" d="M0 0H18V10H0Z"' if area else f'class="line strong {_colour(at)}" d="M0 5H18"'
@@ -75,23 +75,23 @@ def legend(names: Sequence[str], *, area: bool = False) -> str:
 
 
 def _colour(at: int) -> str:
-    """Beyond the colours there are, the same again in dashes."""
+    """Class of a colour; beyond the last, colours repeat dashed."""
     return f"c{at % COLOURS}{' dash' if at // COLOURS % 2 else ''}"
 
 
 Ticks = Sequence[tuple[float, str]]
-"""Where marks stand on the horizontal axis, and what they say."""
+"""Positions and labels of ticks on the horizontal axis."""
 
 
 def even_ticks(last: float, unit: str, *, each: float = 1.0, count: int = 6) -> Ticks:
-    """Round numbers of `unit`, of which each is `each` of the axis, from 0 to `last`."""
+    """Round numbers from 0 to `last`, in units of `each` along the axis."""
     step = _step(0.0, last / each, count)
     marks = [at * step for at in range(int(last / each / step + 1e-9) + 1)]
     return [(mark * each, f"{mark:g} {unit}" if at == len(marks) - 1 else f"{mark:g}") for at, mark in enumerate(marks)]
 
 
 class _Frame:
-    """Where numbers stand in a picture."""
+    """Scale from data to coordinates."""
 
     def __init__(self, across: Numbers, low: float, high: float, width: int, height: int) -> None:
         if high - low < 1e-9:
@@ -117,11 +117,11 @@ class _Frame:
             y = self.y(value)
             parts.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{self.width - _RIGHT}"/>')
             parts.append(f'<text class="tick end" x="{_LEFT - 6}" y="{y + 4:.1f}">{_percent(value, self.step)}</text>')
-        for value, told in ticks:
+        for value, label in ticks:
             x = self.x(value)
             parts.append(f'<path class="grid" d="M{x:.1f} {self.height - _BOTTOM}v4"/>')
             parts.append(
-                f'<text class="tick middle" x="{x:.1f}" y="{self.height - _BOTTOM + 18}">{escape(told)}</text>'
+                f'<text class="tick middle" x="{x:.1f}" y="{self.height - _BOTTOM + 18}">{escape(label)}</text>'
             )
         return "".join(parts)
 
@@ -134,7 +134,7 @@ def _svg(title: str, about: str, parts: Sequence[str], width: int, height: int) 
 
 
 def _step(low: float, high: float, count: int) -> float:
-    """A round number of which about `count` lie between."""
+    """Round step that divides the range into about `count` parts."""
     rough = max((high - low) / count, 1e-12)
     power = 10.0 ** math.floor(math.log10(rough))
     return next(power * each for each in (1, 2, 5, 10) if power * each >= rough * (1 - 1e-9))

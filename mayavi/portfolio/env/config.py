@@ -1,4 +1,4 @@
-"""What the environment of the three yielding tokens can be told."""
+"""Settings of the portfolio environment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pydantic_core import PydanticCustomError
 
 from mayavi.gym_env.configuration import EnvConfig
 from mayavi.portfolio.market.data import ASSETS
-from mayavi.portfolio.market.sources import files_of, moved
+from mayavi.portfolio.market.sources import data_files, relocate
 
 LOOKBACK = 168
-"""Hours of the market before an episode that are known when it starts: a week."""
+"""Hours of market history known at the start of an episode: a week."""
 
 
 def _rising_shares(both: tuple[float, float]) -> tuple[float, float]:
@@ -33,57 +33,57 @@ Weights = Annotated[tuple[float, float, float], Field(strict=False), AfterValida
 
 
 class RWAConfig(EnvConfig):
-    """What `RWAYieldEnv` can be told."""
+    """Settings of `RWAYieldEnv`."""
 
-    actions: Literal["discrete", "continuous"] = Field("continuous", description="the kind of action space")
-    horizon: int = Field(720, ge=1, le=100_000, description="hours until an episode is cut off: 720 are thirty days")
-    initial_capital: float = Field(100_000.0, ge=1, le=1e12, description="dollars at the start")
-    initial_weights: Weights = Field((0.4, 0.35, 0.25), description=f"at the start, of {', '.join(ASSETS)}")
-    rebalance_cost_bps: float = Field(10.0, ge=0, le=1_000, description="hundredths of a percent of what is traded")
-    risk_free_rate: float = Field(4.25, ge=-50, le=100, description="percent a year that growth is measured against")
-    stop_drawdown: float = Field(
-        0.15, gt=0, le=0.99, description="an episode terminates when the value falls this far below its peak"
-    )
-    min_weight: float = Field(0.05, ge=0, le=1 / 3, description="of each asset, after every decision")
-    max_weight: float = Field(0.60, ge=1 / 3, le=1, description="of each asset, after every decision")
+    actions: Literal["discrete", "continuous"] = Field("continuous", description="kind of action space")
+    horizon: int = Field(720, ge=1, le=100_000, description="hours until an episode is truncated: 720 are thirty days")
+    initial_capital: float = Field(100_000.0, ge=1, le=1e12, description="initial capital in dollars")
+    initial_weights: Weights = Field((0.4, 0.35, 0.25), description=f"initial weights of {', '.join(ASSETS)}")
+    rebalance_cost_bps: float = Field(10.0, ge=0, le=1_000, description="trading cost in basis points of the turnover")
+    risk_free_rate: float = Field(4.25, ge=-50, le=100, description="risk-free rate in percent a year")
+    stop_drawdown: float = Field(0.15, gt=0, le=0.99, description="drawdown from the peak that terminates an episode")
+    min_weight: float = Field(0.05, ge=0, le=1 / 3, description="lowest weight of each asset after a trade")
+    max_weight: float = Field(0.60, ge=1 / 3, le=1, description="highest weight of each asset after a trade")
     least_turnover: float = Field(
-        0.0001, ge=0, le=1, description="what would trade less of the value than this is not traded"
+        0.0001, ge=0, le=1, description="smallest turnover, as a share of the value, that is traded"
     )
-    lent_share: float = Field(0.5, ge=0, le=1, description="the part of USDY and mETH that is supplied to Aave")
+    lent_share: float = Field(0.5, ge=0, le=1, description="share of USDY and mETH that is supplied to Aave")
     reward: Literal["log_growth", "seed"] = Field(
         "log_growth",
-        description="`log_growth`: of the value, less the risk-free rate, less what its square costs; `seed`: a shaped "
-        "reward, for comparison",
+        description="`log_growth`: log growth of the value over the risk-free rate, less a penalty on its square; "
+        "`seed`: a shaped reward, for comparison",
     )
-    risk_aversion: float = Field(2.0, ge=0, le=1_000, description="with `log_growth`: half of it times the square")
+    risk_aversion: float = Field(
+        2.0, ge=0, le=1_000, description="with `log_growth`: twice the weight of the penalty on the square"
+    )
     benchmark: Literal["none", "equal_weight"] = Field(
         "none",
-        description="with `log_growth`: what a third of each, rebalanced for nothing, would have been rewarded with in "
-        "the same hour is taken off",
+        description="with `log_growth`: portfolio whose reward in the same hour is subtracted; `equal_weight` is "
+        "rebalanced without costs",
     )
-    reward_scaling: float = Field(100.0, gt=0, le=1e9, description="rewards are multiplied by it: 100 is in percent")
+    reward_scaling: float = Field(100.0, gt=0, le=1e9, description="factor on rewards: 100 makes them percent")
     market: dict[str, Any] = Field(
         {},
-        description="parameters of `RWAModel` that differ, of the drawn market or of what a file lacks",
+        description="parameters of `RWAModel` for simulated markets, or for columns that a file lacks",
     )
     data: str | None = Field(
         None,
-        description="a CSV or Parquet file of a real market instead of drawn ones, or columns of several: "
+        description="CSV or Parquet file of a historical market, or columns of several: "
         "`eth_price=FILE:COLUMN, btc_price=FILE:COLUMN, fed_rate=FILE:COLUMN@HOURS`",
     )
-    begin: str | None = Field(None, description="with `data`: the time from which it is used")
-    end: str | None = Field(None, description="with `data`: the time up to which it is used")
+    begin: str | None = Field(None, description="with `data`: first time to use")
+    end: str | None = Field(None, description="with `data`: last time to use")
     boundaries: Boundaries = Field(
-        (0.6, 0.8), description="with `data`: the shares of its hours at which validation and test begin"
+        (0.6, 0.8), description="with `data`: shares of its hours at which validation and test begin"
     )
 
     def data_files(self) -> list[str]:
         """Paths of the files that `data` names."""
-        return [] if self.data is None else files_of(self.data)
+        return [] if self.data is None else data_files(self.data)
 
     def with_data_files(self, places: Mapping[str, str]) -> dict[str, object]:
         """`data` with its files at `places`."""
-        return {} if self.data is None else {"data": moved(self.data, places)}
+        return {} if self.data is None else {"data": relocate(self.data, places)}
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -1,7 +1,7 @@
 """`RWAYieldEnv`: a portfolio of USDY, mETH and MI4, rebalanced hour by hour.
 
 USDY is tokenised treasury bills, mETH is liquid-staked ETH, MI4 an index of BTC, ETH, SOL and dollars. The market is
-drawn by `markets.RWAModel`, a path for each episode, or read from a file (`data`).
+simulated by `RWAModel`, one path for each episode, or read from a file (`data`).
 """
 
 from __future__ import annotations
@@ -27,31 +27,32 @@ from mayavi.portfolio.market.data import ASSETS, COLUMNS, PLACE
 
 PARTS = len(ASSETS)
 HOLD = 0
-"""The discrete action that trades nothing but what the bounds ask for."""
+"""Discrete action that trades only to restore the bounds."""
 MENU = ((1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1))
-"""The other discrete actions: which of the assets, in even parts, as nearly as the bounds allow."""
+"""Other discrete actions: equal parts of the marked assets, projected onto the bounds."""
 LEAST = 1e-300
-"""What a value of zero is divided by; its row is over."""
+"""Divisor in place of a value of zero, whose row has ended."""
 SLACK = 1e-6
-"""How far weights given to `action_of` may miss a sum of one or their bounds: what float32 makes of them."""
+"""Tolerance of `action_of` for sums and bounds: the rounding of float32."""
 
 
 class RWAYieldEnv(RowsEnv[RWAConfig]):
-    """Holds three assets. A step at hour t: trade at t, pay for it once, hold until t + 1, observe what is known then.
+    """Portfolio of three assets. A step at hour t trades at t, pays the costs, holds until t + 1 and observes.
 
-    Actions. Continuous: three numbers from -1 to 1, a request of (a + 1) / 2 for the weight of each asset. What is
-    held is the nearest to it that adds up to one within `min_weight` and `max_weight`: its Euclidean projection, and no
-    bound is broken by a bit. Discrete: 0 holds; 1 a third of each; 2, 3, 4 as much as may be of USDY, mETH, MI4; 5, 6,
-    7 half of USDY and mETH, USDY and MI4, mETH and MI4, less what the bounds ask for.
+    Actions. Continuous: three numbers from -1 to 1, where (a + 1) / 2 requests the weight of each asset. The weights
+    held are the Euclidean projection of the request onto those that sum to one within `min_weight` and `max_weight`.
+    Discrete: 0 holds; 1 is a third of each; 2, 3, 4 as much as allowed of USDY, mETH, MI4; 5, 6, 7 half of USDY and
+    mETH, USDY and MI4, mETH and MI4, projected onto the bounds.
 
     Between trades weights drift with the market. A trade costs `rebalance_cost_bps` of its turnover Σ|w - drifted|
-    times the value, and gas at the hour's price. A turnover below `least_turnover` is not traded, so that who asks for
-    what is held, in float32, holds; drifted weights that broke a bound are always brought back.
+    times the value, and gas at the hour's price. A turnover below `least_turnover` is not traded, so that a request for
+    the current weights, rounded to float32, costs nothing; weights that drifted out of their bounds are always traded
+    back.
 
-    Observations are in the table of `rwa_observations`, rewards in `rwa_rewards`. An episode terminates when the value
-    is more than `stop_drawdown` below its peak, and is truncated after `horizon` hours.
+    `env.observations` has the table of observations, `env.rewards` the rewards. An episode terminates when the value is
+    more than `stop_drawdown` below its peak, and is truncated after `horizon` hours.
 
-    `start="fixed"` is one path for all episodes of all splits; with `data`, the first start of the split.
+    With `start="fixed"` all episodes of all splits play one path; with `data`, the first start of the split.
     """
 
     name = "rwa"
@@ -66,9 +67,9 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         self.markets = open_markets(config, rows, starts)
         self.world_digest = self.markets.digest
         self.weights = np.full((PARTS, rows), 1.0 / PARTS)
-        """(3, rows) now."""
+        """Current weights, (3, rows)."""
         self.levels = np.ones((PARTS, rows))
-        """(3, rows) what a dollar in each asset at the first known hour is now."""
+        """Current value of a dollar put into each asset at the first known hour, (3, rows)."""
         self._target, self._by_asset = np.full((PARTS, rows), 1.0 / PARTS), np.zeros((PARTS, rows))
         self._values = np.ones((rows, config.horizon + 1))
         first_row = np.arange(rows) * (config.horizon + 1)
@@ -101,16 +102,16 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         return self.config.min_weight, self.config.max_weight
 
     def training_overlap(self, trained: RWAConfig) -> str | None:
-        """How a training met hours of this market, where it split the market elsewhere or played another kind."""
+        """Describe how a training saw these hours: None if by the same split, "" if it saw none of them."""
         if (trained.data is None) != (self.config.data is None):
-            return ""  # drawn markets here, a real one there
+            return ""  # simulated markets here, a historical one there, or the reverse
         if _part(trained) == _part(self.config):
             return None
         assert isinstance(self.markets, SharedMarket)
         assert self.markets.market.times is not None
         try:
             until = known_until(trained)
-        except (MayaviError, OSError):  # its file is gone: nothing is known to be new
+        except (MayaviError, OSError):  # without its file, nothing is known to be unseen
             return f"may have been trained on these hours ('{trained.data}' cannot be read)"
         if until <= self.markets.market.times[self.markets.first]:
             return ""
@@ -119,14 +120,14 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
     # -- weights and actions ------------------------------------------------------------------------------------------
 
     def weights_of(self, actions: NDArray[Any]) -> Floats:
-        """(n, 3) continuous actions as the weights that are held for them, if anything is traded."""
+        """Weights that continuous actions of shape (n, 3) lead to, if anything is traded."""
         given = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
         return project((given + 1.0) / 2.0, *self._bounds)
 
     def action_of(self, weights: Any) -> NDArray[np.float32]:
-        """The continuous action that asks for `weights`: three of them, or a row of three for each of some rows.
+        """Continuous action that requests `weights`, of shape (3,) or (n, 3).
 
-        `BadArgument` where they do not add up to one, or break a bound.
+        Raises `BadArgument` where they do not sum to one or break a bound.
         """
         wanted = np.asarray(weights, dtype=np.float64)
         if wanted.shape[-1:] != (PARTS,) or wanted.ndim > 2:
@@ -146,20 +147,20 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         return (2.0 * wanted - 1.0).astype(np.float32)
 
     def actions_for(self, weights: Floats) -> NDArray[Any]:
-        """The actions that come nearest to (rows, 3) `weights`, in this environment's own space."""
+        """Actions in this environment's space nearest to `weights` of shape (rows, 3)."""
         if self.config.actions == "continuous":
             return self.action_of(weights)
-        apart = ((weights[:, None] - self._menu) ** 2).sum(axis=2)
-        return 1 + np.asarray(apart.argmin(axis=1), dtype=np.int64)
+        distances = ((weights[:, None] - self._menu) ** 2).sum(axis=2)
+        return 1 + np.asarray(distances.argmin(axis=1), dtype=np.int64)
 
     def holding_actions(self) -> NDArray[Any]:
-        """The actions that trade nothing but what the bounds ask for."""
+        """Actions that trade only to restore the bounds."""
         if self.config.actions == "discrete":
             return np.full(self.rows, HOLD, dtype=np.int64)
         return (2.0 * self.weights.T - 1.0).astype(np.float32)
 
     def targets(self, actions: NDArray[Any]) -> Floats:
-        """(3, rows) weights that are asked for, within the bounds."""
+        """Requested weights within the bounds, (3, rows)."""
         if self.config.actions == "continuous":
             return project_columns((np.ascontiguousarray(actions.T) + 1.0) * 0.5, *self._bounds)
         chosen = self._menu[np.maximum(actions - 1, 0)].T
@@ -167,21 +168,21 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         return np.where(actions == HOLD, held, chosen)
 
     def _within_bounds(self) -> NDArray[np.bool_]:
-        """Whether the weights of each row, as they drifted, break no bound."""
+        """Whether the drifted weights of each row are within bounds."""
         low, high = self._bounds
         return np.asarray(((self.weights >= low) & (self.weights <= high)).all(axis=0))
 
     # -- an episode ---------------------------------------------------------------------------------------------------
 
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
-        """The market's hour 0, the capital, the weights at the start."""
+        """Start new episodes with the initial capital and weights."""
         self.markets.begin(rows, chances, self.threads)
-        self._stand_at_start(rows)
+        self._reset_rows(rows)
 
     def begin_at(self, rows: Sequence[int] | Rows, hours: Sequence[int] | Rows) -> None:
-        """With `data`: put `rows` at the start of episodes that begin at those of its `hours`, by their numbers."""
+        """Start episodes of `rows` at the given hours of a historical market."""
         if not isinstance(self.markets, SharedMarket):
-            raise UsageError("drawn markets have no hours of their own", "`begin` starts an episode; or give data")
+            raise UsageError("simulated markets have no hours to choose", "`begin` starts an episode; or give data")
         places, wanted = np.asarray(rows, dtype=np.intp), np.asarray(hours, dtype=np.int64)
         first, last = self.markets.first, self.markets.last
         if len(wanted) and not first <= wanted.min() <= wanted.max() <= last:
@@ -191,10 +192,10 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
             )
         self.begin(places, wanted.tolist())
         self.columns["start_hour"][places] = wanted
-        self._stand_at_start(places)
+        self._reset_rows(places)
 
-    def _stand_at_start(self, rows: Rows) -> None:
-        """What `rows` have at the hour 0 of their markets."""
+    def _reset_rows(self, rows: Rows) -> None:
+        """Reset value, weights and levels of `rows` to hour 0 of their markets."""
         config, columns = self.config, self.columns
         columns["value"][rows] = columns["peak"][rows] = config.initial_capital
         self._values[rows] = config.initial_capital
@@ -203,13 +204,13 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         columns["levels"][rows] = self.markets.levels_at(now)[rows]
 
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
-        """Trade, pay, hold for an hour."""
+        """Trade, pay the costs and hold for an hour; only `live` rows change."""
         config, columns, before = self.config, self.columns, self.weights
         every = bool(live.all())
         value, hours = columns["value"], self.hours
         later = np.minimum(hours + 1, config.horizon)
         target = self.targets(actions)
-        turnover = _total(np.abs(target - before))
+        turnover = total_over_assets(np.abs(target - before))
         rests = (turnover < config.least_turnover) & self._within_bounds()
         target = np.where(rests, before, target)
         turnover = np.where(rests, 0.0, turnover)
@@ -220,7 +221,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         held = target * invested
         gained = held * (levels / self.levels - 1.0)
         held += gained
-        after = _total(held)
+        after = total_over_assets(held)
         weights, shares = held / np.maximum(after, LEAST), gained / np.maximum(value, LEAST)
         returned = after / np.maximum(value, LEAST) - 1.0
         variance = columns["variance"] * VOLATILITY_KEEPS + (1.0 - VOLATILITY_KEEPS) * returned * returned
@@ -246,42 +247,41 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
 
     @property
     def hours(self) -> NDArray[np.int64]:
-        """The hour of its episode that each row stands at."""
+        """Current hour of each row's episode."""
         return np.minimum(self.steps, self.config.horizon)
 
     def value_at(self, hours: NDArray[np.int64]) -> Floats:
-        """What each portfolio was worth at its own of `hours`, one or several; before the start, what it had then."""
+        """Portfolio values at `hours`, (rows,) or (rows, n); before the start, the initial value."""
         first = self._value_origins.reshape(-1, *(1,) * (hours.ndim - 1))
         found: Floats = self._flat_values.take(first + np.maximum(hours, 0))
         return found
 
     def drawdown(self) -> Floats:
-        """How far each value is below its peak."""
+        """Loss of each value from its peak, as a share of the peak."""
         fallen: Floats = 1.0 - self.columns["value"] / self.columns["peak"]
         return fallen
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """By the reward's name; ruin ends an episode."""
+        """Rewards, and whether the drawdown terminates the episode."""
         return REWARDS[self.config.reward](self), self.drawdown() > self.config.stop_drawdown
 
     def observe(self) -> Observations:
-        """See the table of `rwa_observations`."""
+        """Observations as described in `env.observations`."""
         return observed(self)
 
     def past_growth(self, window: int, rows: Rows | None = None) -> Floats:
-        """(rows, window, 3): the gross factors of each asset in the last `window` hours, all of them known; of `rows`,
-        by their numbers, or of all."""
+        """Growth factors of each asset in the last `window` hours, (rows, window, 3); of all rows by default."""
         if type(window) is not int or not 1 <= window <= LOOKBACK:
             raise BadArgument(f"a window of {window!r} hours is not known", f"it is from 1 to {LOOKBACK}")
         back = self.markets.levels_before(self.hours, window, rows)
         return back[:, 1:] / back[:, :-1]
 
-    # -- what is told -------------------------------------------------------------------------------------------------
+    # -- information -------------------------------------------------------------------------------------------------
 
     def exact(self) -> dict[str, list[Any]]:
-        """Dollars and shares unrounded. `return_by_asset` less (`cost` + `gas_usd`) / value is `hourly_return`."""
+        """Unrounded figures. `return_by_asset` less (`cost` + `gas_usd`) / value is `hourly_return`."""
         columns = self.columns
-        told = {
+        figures = {
             "portfolio_value": columns["value"],
             "weights": columns["weights"],
             "drawdown": self.drawdown(),
@@ -295,26 +295,26 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
             "peak_value": columns["peak"],
             "market": self.markets.inputs_at(self.hours, self.episodes),
         }
-        lists = {name: values.tolist() for name, values in told.items()}
+        lists = {name: values.tolist() for name, values in figures.items()}
         if isinstance(self.markets, SharedMarket) and self.markets.market.times is not None:
             lists["time"] = self.markets.times_at(self.hours)
         return lists
 
     def tells(self, row: int) -> list[tuple[str, str]]:
-        """The figures of `exact`, those of the market each with its name."""
-        told = {name: values[row] for name, values in self.exact().items()}
-        inputs = dict(zip(COLUMNS, told.pop("market"), strict=True))
-        pairs = [(name, _in_words(value)) for name, value in told.items()]
+        """Figures of `exact`, with one line for each market input."""
+        figures = {name: values[row] for name, values in self.exact().items()}
+        inputs = dict(zip(COLUMNS, figures.pop("market"), strict=True))
+        pairs = [(name, _format(value)) for name, value in figures.items()]
         return [*pairs, ("market", ""), *((f"· {name}", f"{value:,.6g}") for name, value in inputs.items())]
 
     def line(self, row: int) -> str:
-        """Where a row stands in one line, for `render_mode="human"`."""
+        """Summary of a row in one line, for `render_mode="human"`."""
         shares = " ".join(f"{name}={self.weights[at, row]:.2f}" for at, name in enumerate(("USDY", "mETH", "MI4")))
         value, drawdown = self.columns["value"][row], self.drawdown()[row]
         return f"Step {self.steps[row]:4d} | Value: ${value:,.2f} | Weights: {shares} | DD: {drawdown:.4f}"
 
     def curves(self) -> dict[str, dict[str, Floats]]:
-        """The value, the weights and what the prices did."""
+        """Value, weights and relative prices, for charts."""
         inputs = self.markets.inputs_at(self.hours, self.episodes)
         first = self.markets.inputs_at(np.zeros_like(self.hours), self.episodes)
         prices = {name: PLACE[f"{name.lower()}_price"] for name in ("ETH", "BTC", "SOL")}
@@ -327,7 +327,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
     # -- the market under the rows ------------------------------------------------------------------------------------
 
     def identities(self, rows: Rows) -> list[bytes]:
-        """Of each row's market."""
+        """Identity of each row's market path."""
         return self.markets.identities(rows)
 
     def _copy_under(self, sources: Rows, targets: Rows) -> None:
@@ -340,20 +340,20 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         self.markets.put_kept(kept, rows)
 
 
-def _in_words(value: Any) -> str:
+def _format(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, list):
-        return "  ".join(map(_in_words, value))
+        return "  ".join(map(_format, value))
     return f"{value:,.2f}" if abs(value) >= 1_000 else f"{value:.6g}"
 
 
-def _total(parts: Floats) -> Floats:
-    """The sum over the assets, added one after the other: the same bits for any number of rows."""
+def total_over_assets(parts: Floats) -> Floats:
+    """Sum over the assets in a fixed order: the same bits for any number of rows."""
     total: Floats = parts[0] + parts[1] + parts[2]
     return total
 
 
 def _part(config: RWAConfig) -> tuple[Any, ...]:
-    """What decides which hours of a real market a split is."""
+    """Settings that decide which hours of a historical market belong to a split."""
     return () if config.data is None else (config.data, config.begin, config.end, config.boundaries)

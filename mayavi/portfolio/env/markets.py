@@ -1,7 +1,7 @@
-"""The markets under the rows: each row its own drawn path, or all of them somewhere in one that they share.
+"""Markets of an environment's rows: a simulated path for each row, or one path that all rows share.
 
-A row's hour 0 is where its episode starts. Up to `LOOKBACK` hours before it are known too: estimates exist from the
-first step on.
+Hour 0 of a row is the start of its episode. The `LOOKBACK` hours before it are known too, so that estimates exist from
+the first step on.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ Rows = NDArray[np.intp]
 
 PEGS = ("usdy_peg", "meth_peg")
 _AT_ONCE = 24
-"""Paths that a thread draws in one go: as many as the model itself works on at once."""
+"""Paths that a thread simulates at once; the model's own batch size."""
 
 
 class RowMarkets(ABC):
-    """What `RWAYieldEnv` asks of the market of every row, by the hour of its episode.
+    """Market data of every row of `RWAYieldEnv` by the hour of its episode.
 
-    `levels` are what a dollar in each asset at the first known hour has become: their ratios are growth.
+    `levels` are the value of a dollar put into each asset at the first known hour; their ratios are growth factors.
     """
 
     digest: str
-    """What tells this market, or this way to draw markets, from others."""
+    """Identity of the market, or of the model that simulates it."""
 
     def __init__(self, config: RWAConfig, rows: int, paths: int, hours: int) -> None:
-        """`hours` of `paths`, of which the first `LOOKBACK` are known and not played."""
+        """Allocate `hours` of `paths`; the first `LOOKBACK` hours are known and not played."""
         self.config, self.rows = config, rows
         self._features = np.zeros((paths, hours - LOOKBACK, FEATURES), dtype=np.float32)
         self._levels = np.ones((paths, hours, len(ASSETS)))
@@ -55,45 +55,45 @@ class RowMarkets(ABC):
 
     @abstractmethod
     def places(self) -> tuple[Any, Any]:
-        """For each row where its hour 0 is, counted over all paths: among the hours that are played, and among all."""
+        """Flat index of each row's hour 0, among played hours and among all hours."""
 
     @abstractmethod
-    def begin(self, rows: Rows, chances: Sequence[np.random.Generator], threads: int | None) -> None:
-        """Put `rows` at the start of new episodes."""
+    def begin(self, rows: Rows, rngs: Sequence[np.random.Generator], threads: int | None) -> None:
+        """Start new episodes of `rows`."""
 
     @abstractmethod
     def inputs_at(self, hours: Hours, episodes: NDArray[np.int64]) -> Floats:
-        """(rows, 16) inputs, unscaled, of each row at its own of `hours`; -1 among `episodes` is a row without one."""
+        """Unscaled market inputs (rows, 16) of each row at `hours`; an episode of -1 is a row without one."""
 
     def features_at(self, hours: Hours) -> NDArray[np.float32]:
-        """(rows, FEATURES) of what an observation tells of the market."""
+        """Market part of the observations, (rows, FEATURES)."""
         found: NDArray[np.float32] = self._features.reshape(-1, FEATURES).take(self.places()[0] + hours, axis=0)
         return found
 
     def gas_at(self, hours: Hours) -> Floats:
-        """(rows,) dollars of gas that a trade costs."""
+        """Gas cost of a trade in dollars, (rows,)."""
         found: Floats = self._gas.reshape(-1).take(self.places()[0] + hours)
         return found
 
     def pegs_at(self, hours: Hours) -> Floats:
-        """(rows, 2) of USDY and mETH; kept for the reward that asks for them."""
+        """Pegs of USDY and mETH, (rows, 2); kept only for the reward that needs them."""
         found: Floats = self._pegs.reshape(-1, len(PEGS)).take(self.places()[0] + hours, axis=0)
         return found
 
     def levels_at(self, hours: Hours) -> Floats:
-        """(rows, 3) levels; hours back to `-LOOKBACK` are known."""
+        """Levels, (rows, 3); hours down to `-LOOKBACK` are known."""
         found: Floats = self._levels.reshape(-1, len(ASSETS)).take(self.places()[1] + hours, axis=0)
         return found
 
     def levels_before(self, hours: Hours, window: int, rows: Rows | None = None) -> Floats:
-        """(rows, window + 1, 3) levels of the last hours up to each row's own of `hours`; of `rows`, or of all."""
+        """Levels of the last `window` hours up to `hours`, (rows, window + 1, 3); of all rows by default."""
         now = self.places()[1] + hours
         some = now if rows is None else now[rows]
         found: Floats = self._levels.reshape(-1, len(ASSETS)).take(some[:, None] + np.arange(-window, 1), axis=0)
         return found
 
     def put(self, paths: slice | Rows, market: RWAMarket) -> None:
-        """Take `market` for `paths`."""
+        """Store `market` as `paths`."""
         values = market.values
         first = 0 if market.times is None else int(market.times[0] // HOUR_SECONDS)
         levels = np.empty((len(values), values.shape[1], len(ASSETS)))
@@ -105,30 +105,30 @@ class RowMarkets(ABC):
         if self._pegs.size:
             self._pegs[paths] = values[:, LOOKBACK:, [PLACE[name] for name in PEGS]]
 
-    # -- what stands under rows is copied with them -------------------------------------------------------------------
+    # -- copies and snapshots of rows ---------------------------------------------------------------------------------
 
     @abstractmethod
     def identities(self, rows: Rows) -> list[bytes]:
-        """For each row what tells its path from another's."""
+        """Identity of each row's path."""
 
     @abstractmethod
     def copy(self, sources: Rows, targets: Rows) -> None:
-        """Give `targets` the paths of `sources`."""
+        """Copy the paths of `sources` to `targets`."""
 
     @abstractmethod
     def keep(self, rows: Rows) -> list[Any]:
-        """The paths of `rows`, to be put somewhere later."""
+        """Snapshot the paths of `rows`, for `put_kept`."""
 
     @abstractmethod
     def put_kept(self, kept: Sequence[Any], rows: Rows) -> None:
-        """Give each of `rows` its one of `kept`."""
+        """Restore snapshots into `rows`."""
 
 
 class DrawnMarkets(RowMarkets):
-    """A path of its own for every row, drawn when its episode begins."""
+    """One simulated path for every row, drawn when its episode starts."""
 
     def __init__(self, config: RWAConfig, rows: int) -> None:
-        self.model = model_of(config.market)
+        self.model = model_with(config.market)
         self._hours = LOOKBACK + config.horizon
         super().__init__(config, rows, rows, self._hours + 1)
         self.digest = sha256(f"mayavi rwa {self.model}".encode()).hexdigest()
@@ -137,34 +137,34 @@ class DrawnMarkets(RowMarkets):
         self._unscaled: dict[int, Floats] = {}
 
     def places(self) -> tuple[Any, Any]:
-        """Each row has a path."""
+        """Flat indexes of hour 0 in each row's own path."""
         return self._places
 
-    def begin(self, rows: Rows, chances: Sequence[np.random.Generator], threads: int | None) -> None:
-        """A path for each of `chances`, some of them at a time on each thread."""
+    def begin(self, rows: Rows, rngs: Sequence[np.random.Generator], threads: int | None) -> None:
+        """Simulate a path for each row, in batches on several threads."""
 
-        def drawn(at: int) -> None:
-            self.put(rows[at : at + _AT_ONCE], self.model.draw(chances[at : at + _AT_ONCE], self._hours))
+        def draw(at: int) -> None:
+            self.put(rows[at : at + _AT_ONCE], self.model.draw(rngs[at : at + _AT_ONCE], self._hours))
 
         parts = range(0, len(rows), _AT_ONCE)
         workers = min(len(parts), threads or os.cpu_count() or 1)
         if workers == 1:
             for at in parts:
-                drawn(at)
+                draw(at)
             return
         with ThreadPoolExecutor(workers) as pool:
-            for each in [pool.submit(drawn, at) for at in parts]:
+            for each in [pool.submit(draw, at) for at in parts]:
                 each.result()
 
     def inputs_at(self, hours: Hours, episodes: NDArray[np.int64]) -> Floats:
-        """Of paths that are drawn again: few ask, and all of them would be most of what a row takes."""
+        """Simulate the paths again: inputs are rarely needed, and storing them would dominate a row's memory."""
         wanted = {each for each in episodes.tolist() if each >= 0}
         known = {number: path for number, path in self._unscaled.items() if number in wanted}
         missing = sorted(wanted - known.keys())
         for at in range(0, len(missing), _AT_ONCE):
             numbers = missing[at : at + _AT_ONCE]
-            chances = [episode_stream("rwa", self.config.split, number) for number in numbers]
-            paths = self.model.draw(chances, self._hours).values[:, LOOKBACK:]
+            rngs = [episode_stream("rwa", self.config.split, number) for number in numbers]
+            paths = self.model.draw(rngs, self._hours).values[:, LOOKBACK:]
             known |= dict(zip(numbers, paths, strict=True))
         self._unscaled = known
         found = np.ones((self.rows, len(COLUMNS)))
@@ -174,32 +174,32 @@ class DrawnMarkets(RowMarkets):
         return found
 
     def identities(self, rows: Rows) -> list[bytes]:
-        """A hash of all that the path did to the assets and showed."""
+        """Hash of the path's levels and features."""
         return [sha256(self._levels[row].tobytes() + self._features[row].tobytes()).digest() for row in rows.tolist()]
 
     def _all(self) -> list[NDArray[Any]]:
         return [self._features, self._levels, self._gas, self._pegs]
 
     def copy(self, sources: Rows, targets: Rows) -> None:
-        """All of the paths."""
+        """Copy the paths of `sources` to `targets`."""
         for each in self._all():
             each[targets] = each[sources]
 
     def keep(self, rows: Rows) -> list[Any]:
-        """Copies."""
+        """Copy the arrays of each row's path."""
         return [[each[row].copy() for each in self._all()] for row in rows.tolist()]
 
     def put_kept(self, kept: Sequence[Any], rows: Rows) -> None:
-        """From the copies."""
+        """Restore the copied arrays into `rows`."""
         for copies, row in zip(kept, rows.tolist(), strict=True):
             for each, copied in zip(self._all(), copies, strict=True):
                 each[row] = copied
 
 
 class SharedMarket(RowMarkets):
-    """One path for all rows: a real market, in which every episode starts elsewhere, or the one of fixed starts.
+    """One path for all rows: a historical market with different starts, or the path of fixed starts.
 
-    `first` and `last` are the hours at which an episode may start; a row's own is in `starts`.
+    Episodes may start from hour `first` to `last`; `starts` has the current start of each row.
     """
 
     def __init__(self, market: RWAMarket, config: RWAConfig, rows: int, first: int, last: int, starts: Any) -> None:
@@ -209,46 +209,46 @@ class SharedMarket(RowMarkets):
         self.digest = market.digest
 
     def places(self) -> tuple[Any, Any]:
-        """The hour each row started at."""
+        """Starts of the rows in the shared path."""
         return self.starts - LOOKBACK, self.starts
 
-    def begin(self, rows: Rows, chances: Sequence[np.random.Generator], threads: int | None) -> None:
-        """Any hour at which an episode may start, each as likely."""
+    def begin(self, rows: Rows, rngs: Sequence[np.random.Generator], threads: int | None) -> None:
+        """Draw a start for each row, uniformly from `first` to `last`."""
         possible = self.last - self.first + 1
-        self.starts[rows] = [self.first + int(chance.integers(possible)) if possible > 1 else self.first
-                             for chance in chances]  # fmt: skip
+        self.starts[rows] = [self.first + int(rng.integers(possible)) if possible > 1 else self.first
+                             for rng in rngs]  # fmt: skip
 
     def consecutive(self, horizon: int) -> list[int]:
-        """The hours at which episodes of `horizon` start that follow each other, the first at the split's beginning."""
+        """Starts of consecutive episodes of `horizon` hours, from the beginning of the split."""
         return list(range(self.first, self.last + 1, horizon))
 
     def inputs_at(self, hours: Hours, episodes: NDArray[np.int64]) -> Floats:
-        """Of the one path."""
+        """Unscaled inputs (rows, 16) from the shared path."""
         found: Floats = self.market.values[0, self.starts + hours]
         return found
 
     def times_at(self, hours: Hours) -> list[int]:
-        """Seconds since 1970."""
+        """Times in seconds since 1970."""
         assert self.market.times is not None
         return [int(each) for each in self.market.times[self.starts + hours].tolist()]
 
     def identities(self, rows: Rows) -> list[bytes]:
-        """The hour a row started at is one of its columns, and the market is the world."""
+        """Empty: the start is one of the row's columns, and the market is the world."""
         return [b""] * len(rows)
 
     def copy(self, sources: Rows, targets: Rows) -> None:
-        """They have it."""
+        """Do nothing: all rows share one path."""
 
     def keep(self, rows: Rows) -> list[Any]:
-        """Nothing is theirs alone."""
+        """Nothing to snapshot: all rows share one path."""
         return [None] * len(rows)
 
     def put_kept(self, kept: Sequence[Any], rows: Rows) -> None:
-        """They have it."""
+        """Do nothing: all rows share one path."""
 
 
-def model_of(parameters: dict[str, Any]) -> RWAModel:
-    """`RWAModel` with other `parameters`; `UnknownName` with the nearest for one it does not have."""
+def model_with(parameters: dict[str, Any]) -> RWAModel:
+    """Build an `RWAModel`; `UnknownName` with the nearest names for an unknown parameter."""
     known = [each.name for each in fields(RWAModel)]
     for name in parameters:
         if name not in known:
@@ -257,31 +257,31 @@ def model_of(parameters: dict[str, Any]) -> RWAModel:
 
 
 def open_markets(config: RWAConfig, rows: int, starts: NDArray[np.int64]) -> RowMarkets:
-    """What `config` asks for. `starts` is where rows of a shared market keep the hour they started at."""
+    """Open the markets that `config` describes. `starts` receives the start of each row in a shared market."""
     if config.data is not None:
         market = read_market(config)
-        first, last = span_of(market, config)
+        first, last = start_range(market, config)
         starts[:] = first
         return SharedMarket(market, config, rows, first, first if config.start == "fixed" else last, starts)
     if config.start == "drawn":
         return DrawnMarkets(config, rows)
-    only = model_of(config.market).draw([episode_stream("rwa", "train", 0)], LOOKBACK + config.horizon)
+    only = model_with(config.market).draw([episode_stream("rwa", "train", 0)], LOOKBACK + config.horizon)
     starts[:] = LOOKBACK
     return SharedMarket(only, config, rows, LOOKBACK, LOOKBACK, starts)
 
 
 def read_market(config: RWAConfig) -> RWAMarket:
-    """The real market that `config` names, from `begin` to `end`."""
-    from mayavi.portfolio.market.sources import open_rwa  # only who has data pays for it
+    """Read the historical market that `config` names, from `begin` to `end`."""
+    from mayavi.portfolio.market.sources import open_rwa  # slow to import, and needed with data only
 
     assert config.data is not None
-    return open_rwa(config.data, begin=config.begin, end=config.end, model=model_of(config.market))
+    return open_rwa(config.data, begin=config.begin, end=config.end, model=model_with(config.market))
 
 
 def known_until(config: RWAConfig) -> float:
-    """The time up to which a training with `config` knew a real market, in seconds since 1970; -inf for drawn ones.
+    """End of the hours that a training with `config` saw, in seconds since 1970; -inf for simulated markets.
 
-    Hours to train on count, and hours to choose a checkpoint by. Raises where the file of `config` cannot be read.
+    Both the hours of training and those that chose a checkpoint count. Raises where the file cannot be read.
     """
     if config.data is None:
         return -math.inf
@@ -289,14 +289,14 @@ def known_until(config: RWAConfig) -> float:
     assert market.times is not None
     if config.split == "test":
         return float(market.times[-1])
-    # The validation split chooses the best checkpoint: it is not trained on, and has been looked at all the same.
+    # The validation split chooses the best checkpoint: it is not trained on, but it is not unseen either.
     return float(market.times[round(config.boundaries[1] * len(market.times)) - 1])
 
 
-def span_of(market: RWAMarket, config: RWAConfig) -> tuple[int, int]:
-    """The first and the last hour at which an episode of the split may start: it must end within the split.
+def start_range(market: RWAMarket, config: RWAConfig) -> tuple[int, int]:
+    """First and last hour at which an episode of the split may start: it must end within the split.
 
-    What was before is known, so `LOOKBACK` may reach into the split before; at the beginning of the file it cannot.
+    `LOOKBACK` may reach into the previous split, but not before the beginning of the file.
     """
     hours = market.hours + 1
     edges = [0, *(round(share * hours) for share in config.boundaries), hours]

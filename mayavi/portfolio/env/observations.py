@@ -1,20 +1,20 @@
-"""What `RWAYieldEnv` shows of a row: what is known at its hour, scaled, within finite bounds.
+"""Observations of `RWAYieldEnv`: what is known at the current hour, scaled, within finite bounds.
 
 | | |
 |---|---|
-| 0 | the share of the hours that is left |
-| 1–3 | weights now, drifted since the last trade |
-| 4 | drawdown over the one that ends the episode |
+| 0 | share of the hours that remain |
+| 1–3 | current weights, drifted since the last trade |
+| 4 | drawdown, relative to the one that ends the episode |
 | 5–7 | return of the portfolio over the last 1, 24 and 168 hours, or since the start, times 100, 20 and 10 |
-| 8 | volatility of the portfolio, a year: the returns of earlier hours weigh half as much every 24 hours |
-| 9 | value over that of the start, less one, times 10 |
-| 10 | all costs so far over the capital of the start, times 100 |
+| 8 | volatility of the portfolio per year, exponentially weighted with a half-life of 24 hours |
+| 9 | value over the initial value, less one, times 10 |
+| 10 | all costs so far over the initial capital, times 100 |
 | 11 | the last hour's cost over the value, times 1,000 |
 | 12–14, 15–17, 18–20 | returns of USDY, mETH and MI4 over the last 1, 24 and 168 hours, times 100, 20 and 10 |
 | 21–36 | the market's inputs in the order of `COLUMNS`, less a usual value, over a usual deviation (`SCALES`) |
 
-Prices are told over what they were 168 hours before: a policy meets none that it has never seen only because years have
-passed. Nothing of a later hour enters, and what the market shows is a function of the market and the hour alone.
+Prices are relative to those 168 hours before, so that a policy does not meet unseen levels merely because years have
+passed. No later hour enters, and the market part depends on the market and the hour alone.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from mayavi.portfolio.env.env import RWAYieldEnv
 
 WINDOWS = (1, 24, LOOKBACK)
-"""Hours over which returns are told."""
+"""Windows of returns, in hours."""
 WINDOW_SCALES = (100.0, 20.0, 10.0)
 VOLATILITY_KEEPS = kept_of_half_life(24.0)
-"""What a squared return weighs an hour later."""
+"""Weight that a squared return keeps after an hour."""
 
 SCALES: dict[str, tuple[float, float]] = {
     "usdy_apy": (4.0, 2.0),
@@ -56,13 +56,13 @@ SCALES: dict[str, tuple[float, float]] = {
     "mnt_price": (1.0, 0.2),
     "sol_price": (1.0, 0.2),
 }
-"""Of each input what is taken off, and what it is then divided by; prices are over those of a week before first."""
+"""Offset and divisor of each input; prices are first divided by those of a week before."""
 PRICES = tuple(PLACE[f"{name}_price"] for name in ("eth", "btc", "mnt", "sol"))
-"""The places of the inputs that are told over those of a week before."""
+"""Indexes of the inputs that are divided by their value a week before."""
 
 OWN, ASSET_RETURNS = 12, len(ASSETS) * len(WINDOWS)
 FEATURES = ASSET_RETURNS + len(COLUMNS)
-"""What is told of the market."""
+"""Number of market features."""
 SIZE = OWN + FEATURES
 _WIDE = 10.0
 _OFF = np.array([SCALES[name][0] for name in COLUMNS])
@@ -70,7 +70,7 @@ _TIMES = np.array([1.0 / SCALES[name][1] for name in COLUMNS])
 
 
 def bounds() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The least and the most that an observation says."""
+    """Lower and upper bounds of an observation."""
     low, high = np.full(SIZE, -_WIDE, dtype=np.float32), np.full(SIZE, _WIDE, dtype=np.float32)
     low[:5], high[:5] = 0.0, (1.0, 1.0, 1.0, 1.0, _WIDE)
     low[8] = low[10] = low[11] = 0.0
@@ -81,29 +81,29 @@ _LOW, _HIGH = (each[:OWN, None].astype(np.float64) for each in bounds())
 
 
 def features(values: Floats, levels: Floats) -> NDArray[np.float32]:
-    """(paths, hours - LOOKBACK, FEATURES) of a market: what every hour shows of it, from the first with a week before.
+    """Market features of every hour with a week before it, (paths, hours - LOOKBACK, FEATURES).
 
-    `values` are (paths, hours, 16) inputs, `levels` (paths, hours, 3) what a dollar in each asset has become.
+    `values` are inputs of shape (paths, hours, 16), `levels` values of a dollar in each asset, (paths, hours, 3).
     """
     paths, hours = len(values), values.shape[1] - LOOKBACK
-    told = np.empty((paths, hours, FEATURES), dtype=np.float32)
+    found = np.empty((paths, hours, FEATURES), dtype=np.float32)
     now = levels[:, LOOKBACK:]
     for at, (window, scale) in enumerate(zip(WINDOWS, WINDOW_SCALES, strict=True)):
         returns = now / levels[:, LOOKBACK - window : levels.shape[1] - window]
         returns -= 1.0
         returns *= scale
-        told[:, :, len(ASSETS) * at : len(ASSETS) * (at + 1)] = np.clip(returns, -_WIDE, _WIDE, out=returns)
+        found[:, :, len(ASSETS) * at : len(ASSETS) * (at + 1)] = np.clip(returns, -_WIDE, _WIDE, out=returns)
     seen = values[:, LOOKBACK:].copy()
     for place in PRICES:
         seen[:, :, place] /= values[:, :hours, place]
-    seen -= np.broadcast_to(_OFF, (hours, len(COLUMNS))).copy()  # as long as a path: one run along memory
+    seen -= np.broadcast_to(_OFF, (hours, len(COLUMNS))).copy()  # contiguous, for one pass along memory
     seen *= np.broadcast_to(_TIMES, (hours, len(COLUMNS))).copy()
-    told[:, :, ASSET_RETURNS:] = np.clip(seen, -_WIDE, _WIDE, out=seen)
-    return told
+    found[:, :, ASSET_RETURNS:] = np.clip(seen, -_WIDE, _WIDE, out=seen)
+    return found
 
 
 def observed(env: RWAYieldEnv) -> Observations:
-    """(rows, SIZE) of all rows."""
+    """Observations of all rows, (rows, SIZE)."""
     columns, config, hours = env.columns, env.config, env.hours
     value = columns["value"]
     own = np.empty((OWN, env.rows))
@@ -119,7 +119,7 @@ def observed(env: RWAYieldEnv) -> Observations:
     own[10] = columns["costs"] * (100.0 / config.initial_capital)
     own[11] = (columns["cost"] + columns["gas"]) * 1_000.0 / np.maximum(value, 1e-9)
     np.clip(own, _LOW, _HIGH, out=own)
-    told: Observations = np.empty((env.rows, SIZE), dtype=np.float32)
-    told[:, :OWN] = own.T
-    told[:, OWN:] = env.markets.features_at(hours)
-    return told
+    found: Observations = np.empty((env.rows, SIZE), dtype=np.float32)
+    found[:, :OWN] = own.T
+    found[:, OWN:] = env.markets.features_at(hours)
+    return found

@@ -1,4 +1,4 @@
-"""What `RWAYieldEnv` rewards, by name. Each gives one number for each row, for the hour just gone."""
+"""Reward functions of `RWAYieldEnv`, by name. Each returns one reward per row for the last hour."""
 
 from __future__ import annotations
 
@@ -16,41 +16,40 @@ if TYPE_CHECKING:
     from mayavi.portfolio.env.env import RWAYieldEnv
 
 LEAST_GROWTH = 1e-12
-"""A value of zero counts as this share of the one before."""
+"""Lower bound of an hourly growth factor, for its logarithm."""
 
 SHARPE_WINDOW = 168
 SEED_DRAWDOWN, SEED_COST, SEED_DEPEG = 50.0, 1_000.0, 10.0
 SEED_PEGS = (0.995, 0.98)
-"""Of USDY and mETH, below what it costs."""
+"""Pegs of USDY and mETH below which `seed` charges a penalty."""
 
 
 def hourly_rate(percent_a_year: float) -> float:
-    """What the risk-free rate adds to the logarithm of a value in an hour."""
+    """Log growth of the risk-free rate in an hour."""
     return percent_a_year / 100.0 / HOURS_PER_YEAR
 
 
 def log_growth(env: RWAYieldEnv) -> Floats:
-    """scaling × (x - risk_aversion / 2 × x²), x: the logarithm of the hour's growth less that of the risk-free rate.
+    """Log growth in excess of the risk-free rate, less a penalty on its square.
 
-    Costs are in the growth, once. The squares add up to the variance that the value went through, so the sum over an
-    episode is, to second order, what somebody of constant relative risk aversion 1 + `risk_aversion` maximises. A term
-    for the drawdown would make today's reward depend on a peak long gone, and would charge a loss again every hour
-    until it is made good; this one is the same whatever happened before. Ruin never pays: what led there was rewarded
-    with less than the logarithm of what is left, and no later hour could have cost as much.
+    The reward is scaling × (x - risk_aversion / 2 × x²), where x is the hour's log growth less the risk-free rate.
+    Costs reduce the growth, once. The squares add up to the realised variance, so the sum over an episode is, to second
+    order, the utility of an investor with constant relative risk aversion 1 + `risk_aversion`. A drawdown term would
+    make the reward depend on an old peak and charge a loss again every hour until it is recovered; this reward depends
+    on the last hour alone. Ruin never pays: the loss that led there cost more than any later hour could.
 
-    With a `benchmark` its reward of the same hour is taken off. Nobody's actions change that number, so whoever plays
-    an episode to its end is ahead of another by as much as without it; but most of the market's noise is in both, and
-    what an action was worth is easier to learn from the rest.
+    With a `benchmark`, its reward of the same hour is subtracted. No action changes that number, so differences between
+    policies stay the same; but it carries most of the market's noise, and what remains is easier to learn from.
     """
     grown = np.maximum(1.0 + env.columns["hourly_return"], LEAST_GROWTH)
-    rewards = _worth(env, grown)
+    rewards = _utility(env, grown)
     if env.config.benchmark == "equal_weight":
-        rewards -= _worth(env, equal_growth(env))
+        rewards -= _utility(env, equal_growth(env))
     return rewards
 
 
-def _worth(env: RWAYieldEnv, grown: Floats) -> Floats:
-    """What `log_growth` makes of an hour's growth."""
+def _utility(env: RWAYieldEnv, grown: Floats) -> Floats:
+    """Reward of `log_growth` for hourly growth factors."""
     config = env.config
     excess: Floats = portable.log(grown) - hourly_rate(config.risk_free_rate)
     rewards: Floats = (excess - 0.5 * config.risk_aversion * excess * excess) * config.reward_scaling
@@ -58,7 +57,7 @@ def _worth(env: RWAYieldEnv, grown: Floats) -> Floats:
 
 
 def equal_growth(env: RWAYieldEnv) -> Floats:
-    """What a third of each asset, with no costs, grew by in the hour just gone."""
+    """Growth factor of equal weights without costs in the last hour."""
     hours = env.hours
     factors = env.markets.levels_at(hours) / env.markets.levels_at(np.maximum(hours - 1, 0))
     growth: Floats = (factors[:, 0] + factors[:, 1] + factors[:, 2]) / 3.0
@@ -66,13 +65,13 @@ def equal_growth(env: RWAYieldEnv) -> Floats:
 
 
 def seed(env: RWAYieldEnv) -> Floats:
-    """sharpe × scaling - 50 × drawdown - depeg penalty - 1,000 × cost share: a shaped reward, to be compared with.
+    """Shaped reward for comparison: sharpe × scaling - 50 × drawdown - depeg penalty - 1,000 × cost share.
 
-    `sharpe` is the hour's excess return over the standard deviation of the last 168 returns and 1e-8 (100 times the
-    excess in the first hour). The penalty is 10 times the weight of USDY while its peg is below 0.995, and of mETH
-    below 0.98. What is wrong with it: one hour's return over its own deviation is noise of the size of one, which times
-    100 drowns all the rest; the return divided is in its own divisor; costs count in the return and a thousandfold
-    again; the drawdown is charged every hour; and as most hours cost something, an early end is worth having.
+    `sharpe` is the hour's excess return over the standard deviation of the last 168 returns plus 1e-8 (100 times the
+    excess in the first hour). The depeg penalty is 10 times the weight of USDY while its peg is below 0.995, and of
+    mETH below 0.98. Known flaws: an hourly Sharpe ratio is noise of size one, which times 100 dominates everything; the
+    return is part of its own divisor; costs count in the return and again a thousandfold; the drawdown is charged every
+    hour; and since most hours cost something, ending early pays.
     """
     columns, config = env.columns, env.config
     excess = columns["hourly_return"] - hourly_rate(config.risk_free_rate)
@@ -88,9 +87,9 @@ def seed(env: RWAYieldEnv) -> Floats:
 
 
 def trailing_moments(env: RWAYieldEnv) -> tuple[Floats, Floats, Floats]:
-    """Mean and standard deviation of the returns of the last 168 hours, or of as many as there are, and how many."""
+    """Mean, standard deviation and number of the returns of the last 168 hours, or fewer near the start."""
     back = env.hours[:, None] + np.arange(-SHARPE_WINDOW, 1)
-    values = env.value_at(back)  # the start's before the start: a return of zero
+    values = env.value_at(back)  # the initial value before the start: returns of zero
     returns = values[:, 1:] / values[:, :-1] - 1.0
     count = np.minimum(env.hours, SHARPE_WINDOW).astype(np.float64)
     known = np.maximum(count, 1.0)
@@ -100,7 +99,7 @@ def trailing_moments(env: RWAYieldEnv) -> tuple[Floats, Floats, Floats]:
 
 
 def sharpe_ratio(env: RWAYieldEnv) -> Floats:
-    """A year's, of the last 168 hours or as many as there are; zero before there are two that differ."""
+    """Sharpe ratio per year of the last 168 hours; zero until two returns differ."""
     mean, deviation, count = trailing_moments(env)
     excess = (mean - hourly_rate(env.config.risk_free_rate)) * math.sqrt(HOURS_PER_YEAR)
     ratio: Floats = np.where((count > 1) & (deviation > 0), excess / np.maximum(deviation, 1e-300), 0.0)

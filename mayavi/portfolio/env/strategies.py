@@ -1,8 +1,8 @@
-"""Scripted portfolios: what a policy is compared with. Each gives the actions of all rows, in the env's own space.
+"""Rule-based strategies that policies are compared with. Each returns actions for all rows in the env's own space.
 
-Those with fixed weights go back to them every hour. Those that estimate decide once a day, from the returns of the last
-`WINDOW` hours, and hold what they have in between: an estimate moves a little every hour, and following it hourly would
-pay for noise.
+Strategies with fixed weights rebalance every hour. Those with estimates decide once a day, from the returns of the last
+`WINDOW` hours, and hold in between: hourly estimates change a little all the time, and following them would pay for
+noise.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Play = Callable[["RWAYieldEnv"], NDArray[Any]]
 Floats = NDArray[np.float64]
 
 WINDOW = LOOKBACK
-"""Hours that estimates are made from: a week."""
+"""Hours of returns behind an estimate: a week."""
 DECISION_HOURS = 24
 _ROWS_AT_ONCE = 128
-"""Past hours of so many rows stay in a processor's cache."""
+"""Rows per batch: their past hours stay in the processor's cache."""
 
 
 def buy_and_hold(env: RWAYieldEnv) -> NDArray[Any]:
-    """Trades nothing but what the bounds ask for."""
+    """Trade only to restore the bounds."""
     return env.holding_actions()
 
 
 def _fixed(*wanted: float) -> Play:
-    """The nearest to these weights within bounds, every hour; the same array again for the same number of rows."""
+    """Rebalance every hour to the projection of these weights; returns the same array while settings are the same."""
     known: dict[tuple[Any, ...], NDArray[Any]] = {}
 
     def play(env: RWAYieldEnv) -> NDArray[Any]:
@@ -48,7 +48,7 @@ def _fixed(*wanted: float) -> Play:
             weights = project(np.array([wanted]), config.min_weight, config.max_weight)
             found = env.actions_for(np.repeat(weights, env.rows, axis=0))
             found.flags.writeable = False
-            known.clear()  # other threads may play too, and each keeps what it found
+            known.clear()  # safe with other threads: each returns its own `found`
             known[key] = found
         return found
 
@@ -58,7 +58,7 @@ def _fixed(*wanted: float) -> Play:
 def _daily(
     estimate: Callable[[RWAYieldEnv, NDArray[np.intp]], Floats], rule: Callable[[Floats, float, float], Floats]
 ) -> Play:
-    """At the first hour of each day the weights that `rule` makes of an estimate and the bounds."""
+    """At the first hour of each day, set the weights that `rule` derives from an estimate and the bounds."""
 
     def play(env: RWAYieldEnv) -> NDArray[Any]:
         actions, config = env.holding_actions(), env.config
@@ -77,7 +77,7 @@ def _covariance(env: RWAYieldEnv, rows: NDArray[np.intp]) -> Floats:
 
 
 def _grown(env: RWAYieldEnv, rows: NDArray[np.intp]) -> Floats:
-    """(rows, 1, 3): what the window as a whole made of a dollar."""
+    """Growth factor over the whole window, (rows, 1, 3)."""
     markets, hours = env.markets, env.hours
     return (markets.levels_at(hours)[rows] / markets.levels_at(hours - WINDOW)[rows])[:, None]
 

@@ -1,4 +1,4 @@
-"""The market of the three tokens USDY, mETH and MI4, hour by hour: one type for what was drawn and for what was."""
+"""Hourly market data of USDY, mETH and MI4, simulated or historical."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mayavi.markets.process import Floats
 from mayavi.markets.timestamps import say_time, to_seconds
 
 ASSETS = ("usdy", "meth", "mi4")
-"""What can be held: tokenised treasury bills, liquid-staked ETH, an index of BTC, ETH, SOL and dollars."""
+"""Assets of the portfolio: tokenised treasury bills, liquid-staked ETH, an index of BTC, ETH, SOL and dollars."""
 
 INPUTS = (
     "usdy_apy",
@@ -31,15 +31,15 @@ INPUTS = (
     "gas_price",
     "mnt_price",
 )
-"""What an agent sees of an hour. Yields, the policy rate and the dominance are in percent, prices in dollars, pegs a
-ratio to the fair value, `eth_vol` per year (0.5 is 50 %), `usdy_vol` the standard deviation of USDY's peg, `gas_price`
+"""Columns that an agent observes. Yields, the policy rate and the dominance are in percent, prices in dollars, pegs
+ratios to the fair value, `eth_vol` per year (0.5 is 50 %), `usdy_vol` the standard deviation of USDY's peg, `gas_price`
 in gwei of MNT."""
 
 COLUMNS = (*INPUTS, "sol_price")
-"""All there is of an hour: SOL's price moves MI4 and is seen through it alone."""
+"""All columns: SOL's price moves MI4 and is observed only through it."""
 
 PLACE = {name: place for place, name in enumerate(COLUMNS)}
-"""Where a column stands in `RWAMarket.values`."""
+"""Index of each column in `RWAMarket.values`."""
 
 HOUR_SECONDS = 3600
 HOURS_PER_YEAR = 8760.0
@@ -54,8 +54,8 @@ _RATES = ("usdy_apy", "meth_apy", "mi4_apy", "fed_rate", "aave_usdy_apy", "aave_
 class RWAMarket:
     """One or more paths of the market: `values[path, hour, column]`, columns in the order of `COLUMNS`.
 
-    `times` are the seconds since 1970 of the hours, or None where the market was drawn. `source` is "simulated" or the
-    file. `assumed` names the columns that no file had and a rule filled. Values cannot be written to.
+    `times` are the hours in seconds since 1970, or None in a simulated market. `source` is "simulated" or the file.
+    `assumed` names the columns that the file lacks and a rule filled. Values are read-only.
     """
 
     times: Floats | None
@@ -87,7 +87,7 @@ class RWAMarket:
 
     def _check_values(self) -> None:
         paths, hours, columns = self.values.shape
-        lines = self.values.reshape(paths, hours * columns)  # along paths first: whole lines of memory at a time
+        lines = self.values.reshape(paths, hours * columns)  # reduce over paths first, along memory
         least = lines.min(axis=0).reshape(hours, columns).min(axis=0)
         most = lines.max(axis=0).reshape(hours, columns).max(axis=0)
         for name, place in PLACE.items():
@@ -104,31 +104,31 @@ class RWAMarket:
             if name == "btc_dominance" and not (low >= 0 and high <= 100):
                 self._refuse(name, (column < 0) | (column > 100), "is no share", "it is in percent: 0 to 100")
 
-    def _refuse(self, name: str, bad: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], told: str, hint: str) -> None:
+    def _refuse(self, name: str, bad: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], problem: str, hint: str) -> None:
         path, hour = (int(each) for each in np.argwhere(bad)[0])
         when = f"hour {hour}" if self.times is None else say_time(float(self.times[hour]))
         value = self.values[path, hour, PLACE[name]]
-        raise BadArgument(f"{name} at {when} of '{self.source}', '{value}', {told}", hint)
+        raise BadArgument(f"{name} at {when} of '{self.source}', '{value}', {problem}", hint)
 
     @property
     def paths(self) -> int:
-        """How many."""
+        """Number of paths."""
         return int(self.values.shape[0])
 
     @property
     def hours(self) -> int:
-        """How many moves from one hour to the next."""
+        """Number of moves from one hour to the next."""
         return int(self.values.shape[1]) - 1
 
     def column(self, name: str) -> Floats:
-        """(paths, hours + 1) values of the column `name`."""
+        """Values of one column, of shape (paths, hours + 1)."""
         if name not in PLACE:
             raise UnknownKey.of("column", name, COLUMNS, f"there are {', '.join(COLUMNS)}")
         column: Floats = self.values[:, :, PLACE[name]]
         return column
 
     def between(self, begin: str | float | None = None, end: str | float | None = None) -> RWAMarket:
-        """The hours of a historical market from `begin` to `end`, both with it; for training and testing by time."""
+        """Slice of a historical market from `begin` to `end`, both included."""
         if self.times is None:
             raise BadArgument("a drawn market has no times", "split drawn markets by seed")
         low, high = self._moment("begin", begin, self.times[0]), self._moment("end", end, self.times[-1])
@@ -150,12 +150,12 @@ class RWAMarket:
 
     @property
     def first_hour(self) -> int:
-        """The number of the first hour since 1970, by which MI4's schedule counts; 0 where the market was drawn."""
+        """Hours from 1970 to the first hour, for MI4's rebalancing schedule; 0 in a simulated market."""
         return 0 if self.times is None else int(self.times[0] // HOUR_SECONDS)
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of times and values: two markets with one digest are the same to the last bit."""
+        """SHA-256 of times and values."""
         found = hashlib.sha256(b"mayavi rwa market")
         if self.times is not None:
             found.update(np.ascontiguousarray(self.times, dtype="<f8").tobytes())

@@ -1,4 +1,4 @@
-"""Rare events with exponential sizes, told by a normal that is far out: whether one happens, and how large it is."""
+"""Rare events with exponential sizes, both decided by one normal draw far in the tail."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from mayavi.portfolio.market.data import HOURS_PER_YEAR
 
 
 def event_bound(each_year: float, lean_variance: float = 0.0) -> float:
-    """What a normal exceeds in so many hours of a year; infinite where that is none.
+    """Bound that a standard normal exceeds in `each_year` hours a year; infinite for none.
 
-    With a lean, that is on average over a normal lean of `lean_variance`: a normal exceeds a bound less a normal lean
-    as often as the sum of both exceeds the bound.
+    With `lean_variance`, the frequency is averaged over a normal lean that lowers the bound: a normal exceeds
+    bound - lean as often as the sum of both exceeds the bound.
     """
     if each_year <= 0.0:
         return math.inf
@@ -24,9 +24,9 @@ def event_bound(each_year: float, lean_variance: float = 0.0) -> float:
 
 
 def event_sizes(z: Floats, bound: float, least: float, mean: float, lean: Floats | None = None) -> Floats:
-    """Zero, but where `z` exceeds `bound`, less the `lean` of that hour: there `least` and an exponential size more.
+    """Sizes of events: `least` plus an exponential size where `z` exceeds `bound - lean`, elsewhere zero.
 
-    How far `z` is beyond decides the size: the chance to be farther still is uniform, so its logarithm is exponential.
+    The tail probability beyond `z`, given an event, is uniform; its negative logarithm is the exponential size.
     """
     sizes = np.zeros(z.shape)
     if lean is None:

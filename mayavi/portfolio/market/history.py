@@ -1,4 +1,4 @@
-"""A market of USDY, mETH and MI4 out of the past: read from CSV or Parquet, checked, and brought to whole hours."""
+"""Historical markets: read from CSV or Parquet, validated, and aligned to whole hours."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from mayavi.portfolio.market.derived import btc_dominance, mi4_apy, utilised
 from mayavi.portfolio.market.model import RWAModel
 
 REQUIRED = ("eth_price", "btc_price", "fed_rate")
-"""What a market cannot be without; every other column has a rule."""
+"""Required columns; every other column has a rule that fills it."""
 
 MOST_WAIT = 3.0
-"""How often its usual spacing a column may be without a value."""
+"""Longest gap of a column, in multiples of its usual spacing."""
 
 VOL_HALF_LIFE = 24.0
-"""Hours: `eth_vol`, where no file has it, is of ETH's moves so far, the older the less."""
+"""Half-life, in hours, of the weights by which `eth_vol` is estimated where no file has it."""
 
 Fill = Literal["error", "hold"]
 Source = tuple[str | PathLike[str], str] | tuple[str | PathLike[str], str, float]
@@ -40,21 +40,21 @@ _HINTS = {
     "keep_last=": "remove one of them",
     "skip_blank=": "fill it in, or remove the line",
 }
-"""What to do instead where a series would take an argument, which a market does not."""
+"""Hints that replace those of `Series`, whose arguments a market does not have."""
 
 _ZONE = re.compile(r"(?:[zZ]|UTC|[+-]\d\d(?::?\d\d)?)$")
 _CLOCK = re.compile(r"\d:\d\d")
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """A column as a file has it: from each of `times` on, a value is known."""
+class _KnownColumn:
+    """Column of a file: each value is known from its time on."""
 
     series: Series
     name: str
 
     def at(self, hours: Floats, fill: Fill) -> Floats:
-        """The last value known by each hour."""
+        """Last value known by each hour."""
         times = self.series.times
         known = np.searchsorted(times, hours, side="right") - 1
         if fill == "error":
@@ -88,37 +88,37 @@ def read_rwa(
     fill: Fill = "error",
     model: RWAModel | None = None,
 ) -> RWAMarket:
-    """The market in a file whose columns have the names of `COLUMNS`, or in several files joined by time.
+    """Read a market from a file with the columns `COLUMNS`, or from several files joined by time.
 
-    Of several, each column says where it is: {"eth_price": ("eth.csv", "close"), …}, and third, where its values are
-    known only so many hours after the time in their row, that delay. At each whole hour (UTC; a time without a zone is
-    UTC) stands the last value known by then: nothing is averaged and nothing taken from later. Prices come at least
-    hourly; a gap of more than three times the usual spacing is an error, or keeps the last value with fill="hold".
-    Required are `REQUIRED`; docs/rl/rwa-market.md says by which rules `model` fills other columns that are absent.
+    For several files, map each column to its source: {"eth_price": ("eth.csv", "close"), …}; a third item is the delay
+    in hours after which a value is known. Each whole hour (UTC, as are times without a zone) gets the last value known
+    by then: nothing is averaged or taken from later. Prices must be hourly or denser. A gap of more than three times
+    the usual spacing is an error; with fill="hold" it keeps the last value. `REQUIRED` columns must be there;
+    docs/rl/rwa-market.md describes the rules by which `model` fills the others.
     """
     if fill not in ("error", "hold"):
-        raise BadArgument(f"fill '{fill}' is nothing known", "choose 'error' or 'hold'")
+        raise BadArgument(f"fill '{fill}' is unknown", "choose 'error' or 'hold'")
     if isinstance(source, Mapping):
-        known = _joined(source)
-        told = " + ".join(dict.fromkeys(Path(each[0]).name for each in source.values()))
+        known = _join_files(source)
+        label = " + ".join(dict.fromkeys(Path(each[0]).name for each in source.values()))
     else:
-        known, told = _of_one_file(Path(source)), str(source)
-    hours = _hours(known, told, begin, end)
+        known, label = _read_one_file(Path(source)), str(source)
+    hours = _common_hours(known, label, begin, end)
     columns = {name: each.at(hours, fill)[None, :] for name, each in known.items()}
     assumed = tuple(name for name in COLUMNS if name not in columns)
-    _assume(columns, model or RWAModel())
+    _fill_absent(columns, model or RWAModel())
     values = np.empty((1, len(hours), len(COLUMNS)))
     for name, place in PLACE.items():
         values[:, :, place] = columns[name]
-    return RWAMarket(hours, values, told, assumed)
+    return RWAMarket(hours, values, label, assumed)
 
 
 def write_rwa(
     market: RWAMarket, path: str | PathLike[str], *, row: int = 0, begin: str | float = "2025-01-01T00:00:00Z"
 ) -> None:
-    """One path of a market as a CSV or Parquet file that `read_rwa` gives back to the last bit.
+    """Write one path of a market as CSV or Parquet, which `read_rwa` reads back exactly.
 
-    A drawn market has no times: its hours are written as those from `begin` on.
+    A simulated market has no times: its hours are written as those from `begin` on.
     """
     target = Path(path)
     if not 0 <= row < market.paths:
@@ -134,7 +134,7 @@ def write_rwa(
             for time, values in zip(times.tolist(), market.values[row].tolist(), strict=True):
                 lines.writerow((say_time(time), *map(repr, values)))
     elif kind == ".parquet":
-        import duckdb  # only Parquet pays for it
+        import duckdb  # slow to import, and needed for Parquet only
 
         table = {"time": times.astype(np.int64)} | {
             name: np.ascontiguousarray(market.values[row, :, place]) for name, place in PLACE.items()
@@ -147,7 +147,7 @@ def write_rwa(
         raise BadArgument(f"'{target}' is no file that a market can be written to", "name a .csv or .parquet file")
 
 
-def _of_one_file(path: Path) -> dict[str, _Known]:
+def _read_one_file(path: Path) -> dict[str, _KnownColumn]:
     found = read_all(path)
     by_name = {name.strip().casefold(): name for name in found.names}
     if len(by_name) < len(found.names):
@@ -169,28 +169,28 @@ def _of_one_file(path: Path) -> dict[str, _Known]:
                 f"'{path}' has a column '{name}' that no market has",
                 near or f"remove it; there are {', '.join(COLUMNS)}",
             )
-    known: dict[str, _Known] = {}
+    known: dict[str, _KnownColumn] = {}
     for name in COLUMNS:
         if name in by_name:
             table = found.table(time, by_name[name])
             if not known:
                 _check_zones(table)
-            known[name] = _known(table, name, "ascending", skip_blank=False)
+            known[name] = _column(table, name, "ascending", skip_blank=False)
     return known
 
 
-def _joined(source: Mapping[str, Source]) -> dict[str, _Known]:
+def _join_files(source: Mapping[str, Source]) -> dict[str, _KnownColumn]:
     for name in source:
         if name not in COLUMNS:
             raise UnknownKey.of("column", name, COLUMNS, f"there are {', '.join(COLUMNS)}")
     for name in REQUIRED:
         if name not in source:
             raise BadSeries(f"no file is named for the column '{name}'", f"required are {', '.join(REQUIRED)}")
-    known: dict[str, _Known] = {}
+    known: dict[str, _KnownColumn] = {}
     for name, (path, column, *delay) in source.items():
         table = read_table(Path(path), None, column)
         _check_zones(table)
-        found = _known(table, name, "either", skip_blank=True)
+        found = _column(table, name, "either", skip_blank=True)
         hours = float(delay[0]) if delay else 0.0
         if not (np.isfinite(hours) and hours >= 0):
             raise BadArgument(f"the delay '{hours:g}' of {name} is no time to wait", "hours, zero or more")
@@ -198,11 +198,11 @@ def _joined(source: Mapping[str, Source]) -> dict[str, _Known]:
         if hours:
             later = series.times + hours * HOUR_SECONDS
             series = Series(series.file, series.place, later, series.prices, series.places)
-        known[name] = _Known(series, name)
+        known[name] = _KnownColumn(series, name)
     return known
 
 
-def _known(table: Table, name: str, order: Literal["ascending", "either"], skip_blank: bool) -> _Known:
+def _column(table: Table, name: str, order: Literal["ascending", "either"], skip_blank: bool) -> _KnownColumn:
     try:
         series = Series.of_table(table, order, skip_blank=skip_blank, any_sign=name not in ABOVE_ZERO)
     except BadSeries as error:
@@ -213,26 +213,28 @@ def _known(table: Table, name: str, order: Literal["ascending", "either"], skip_
             f"'{table.file}' has {name} every {say_duration(series.usual_spacing)}",
             "prices come every hour or more often",
         )
-    return _Known(series, name)
+    return _KnownColumn(series, name)
 
 
 def _check_zones(table: Table) -> None:
-    """All times of a file have a zone, or none has: half of them would be moved by hours."""
+    """Raise `BadSeries` where some times of a file have a zone and others have none."""
     clocks = [(place, str(time).strip()) for place, time, _ in table.rows if _CLOCK.search(str(time))]
     if not clocks:
         return
     first = bool(_ZONE.search(clocks[0][1]))
     for place, time in clocks:
         if bool(_ZONE.search(time)) != first:
-            told = "has no time zone, unlike those" if first else "has a time zone, unlike those"
+            problem = "has no time zone, unlike those" if first else "has a time zone, unlike those"
             raise BadSeries(
-                f"'{table.file}', {table.place} {place}: '{time}' {told} before it",
+                f"'{table.file}', {table.place} {place}: '{time}' {problem} before it",
                 "give every time its zone, as in 2023-03-11T07:00:00Z, or none: then all are UTC",
             )
 
 
-def _hours(known: Mapping[str, _Known], told: str, begin: str | float | None, end: str | float | None) -> Floats:
-    """The whole hours at which every column has a value, within what was asked for."""
+def _common_hours(
+    known: Mapping[str, _KnownColumn], label: str, begin: str | float | None, end: str | float | None
+) -> Floats:
+    """Whole hours from `begin` to `end` at which every column has a value."""
     limits = []
     for name, asked in (("begin", begin), ("end", end)):
         try:
@@ -240,7 +242,7 @@ def _hours(known: Mapping[str, _Known], told: str, begin: str | float | None, en
         except (ValueError, OverflowError):
             raise BadArgument(f"{name} '{asked}' is no time", "write it as 2023-03-11T07:00:00Z") from None
     first = max(float(each.series.times[0]) for each in known.values())
-    # A slow column, such as a daily rate, is still good for a while after its last value; prices are not.
+    # A slow column, such as a daily rate, stays valid for a while after its last value; prices do not.
     last = min(
         float(each.series.times[-1]) + max(0.0, each.series.usual_spacing - HOUR_SECONDS) for each in known.values()
     )
@@ -252,18 +254,18 @@ def _hours(known: Mapping[str, _Known], told: str, begin: str | float | None, en
             late = max(known, key=lambda name: float(known[name].series.times[0]))
             early = min(known, key=lambda name: float(known[name].series.times[-1]))
             raise BadSeries(
-                f"'{told}' has no hour with every column: {late} begins at {say_time(first)}, after {early} ends",
+                f"'{label}' has no hour with every column: {late} begins at {say_time(first)}, after {early} ends",
                 "take files of the same time, or leave out a column that a rule can fill",
             )
         raise BadSeries(
-            f"'{told}' has no two whole hours from {say_time(low)} to {say_time(high)} with every column",
+            f"'{label}' has no two whole hours from {say_time(low)} to {say_time(high)} with every column",
             f"all columns have values from {say_time(first)} to {say_time(last)}",
         )
     return hours
 
 
-def _assume(columns: dict[str, Floats], model: RWAModel) -> None:
-    """Fill in what is absent, each from the model's means and from what is known by each hour."""
+def _fill_absent(columns: dict[str, Floats], model: RWAModel) -> None:
+    """Fill absent columns from the model's means and from what is known by each hour."""
     eth, btc, fed = (columns[name] for name in REQUIRED)
 
     def absent(name: str) -> bool:
@@ -300,7 +302,7 @@ def _assume(columns: dict[str, Floats], model: RWAModel) -> None:
 
 
 def trailing_volatility(prices: Floats, start: float, half_life: float = VOL_HALF_LIFE) -> Floats:
-    """(paths, hours) volatilities per year, from the squared moves so far, whose weight halves in `half_life` hours."""
+    """Volatility per year, (paths, hours), from past squared moves whose weight halves in `half_life` hours."""
     kept = kept_of_half_life(half_life)
     moves = np.diff(portable.log(prices), axis=1)
     begin = np.full((1, len(prices)), start * start / HOURS_PER_YEAR)

@@ -1,7 +1,7 @@
-"""A drawn market of USDY, mETH and MI4: prices, volatilities, rates, pegs and gas that belong together.
+"""Stochastic model of the market of USDY, mETH and MI4: joint prices, volatilities, rates, pegs and gas.
 
-docs/rl/rwa-market.md has every equation, and where each default comes from; `tools/calibrate_rwa.py` prints those that
-data decides.
+docs/rl/rwa-market.md has every equation and the source of each default; `tools/calibrate_rwa.py` prints those that are
+estimated from data.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from mayavi.portfolio.market.paths import PathMaker
 _DAILY = ("usdy_vol_half_life", "staking_half_life", "usdy_lag_half_life")
 _SHORTEST_OF_DAYS = 3.0
 _CHUNK = 24
-"""Paths worked on at once: so many that the arrays of a month stay in a processor's cache."""
+"""Paths per batch: the arrays of a month stay in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class RWAModel:
-    """The parameters of the market; `draw` makes paths of it.
+    """Parameters of the market; `draw` simulates paths.
 
-    Volatilities and drifts are per year, rates in percent a year, half-lives in hours, frequencies per year. Sizes of
-    jumps are logarithms; a depeg of the size s takes a peg to 1 / (1 + s). A deviation is a standard deviation in the
-    long run.
+    Volatilities and drifts are per year, rates in percent a year, half-lives in hours, frequencies per year. Jump sizes
+    are logarithms; a depeg of size s takes a peg to 1 / (1 + s). A deviation is a long-run standard deviation.
     """
 
     eth_start: float = 3000.0
@@ -44,13 +43,13 @@ class RWAModel:
     btc_drift: float = 0.14
     sol_drift: float = 0.2
     mnt_drift: float = 0.2
-    """Of the expected price: jumps and volatility are compensated."""
+    """Drift of the expected price: jumps and volatility are compensated."""
 
     eth_volatility: float = 0.54
     btc_volatility: float = 0.43
     sol_to_eth_volatility: float = 1.25
     mnt_to_eth_volatility: float = 1.25
-    """The root of the mean variance without jumps; SOL and MNT have no clock of their own and follow ETH's."""
+    """Root of the mean variance without jumps; the volatility of SOL and MNT is proportional to ETH's."""
 
     vol_slow_deviation: float = 0.34
     vol_slow_half_life: float = 600.0
@@ -58,7 +57,7 @@ class RWAModel:
     vol_fast_half_life: float = 10.0
     vol_apart_deviation: float = 0.11
     vol_apart_half_life: float = 500.0
-    """Of the logarithm of volatility: a slow and a fast part that all share, and one that ETH has and BTC the less."""
+    """Log-volatility: a slow and a fast part that all prices share, and one added for ETH and subtracted for BTC."""
 
     eth_btc_correlation: float = 0.79
     eth_sol_correlation: float = 0.75
@@ -66,7 +65,7 @@ class RWAModel:
     eth_mnt_correlation: float = 0.55
     btc_mnt_correlation: float = 0.50
     sol_mnt_correlation: float = 0.50
-    """Of the shocks of an hour, jumps apart."""
+    """Correlations of hourly shocks without jumps."""
 
     jumps_up_per_year: float = 33.0
     jumps_down_per_year: float = 44.0
@@ -76,7 +75,7 @@ class RWAModel:
     jump_btc_share: float = 0.57
     jump_sol_share: float = 1.2
     jump_mnt_share: float = 1.0
-    """All prices jump at once: ETH by `jump_least` and an exponential size more, the others by a share of that."""
+    """All prices jump together: ETH by `jump_least` plus an exponential size, the others by a share of that."""
 
     rate_start: float = 4.75
     rate_start_deviation: float = 0.5
@@ -95,7 +94,7 @@ class RWAModel:
     staking_half_life: float = 336.0
     sol_staking_apy: float = 6.5
     mi4_dollar_spread: float = 2.0
-    """MI4's dollars earn USDY's yield and so much more; its ETH the staking yield, its SOL `sol_staking_apy`."""
+    """Spread that MI4's dollars earn over USDY's yield; its ETH earns the staking yield, its SOL `sol_staking_apy`."""
 
     usdy_vol_mean: float = 0.001
     usdy_vol_deviation: float = 0.3
@@ -105,8 +104,8 @@ class RWAModel:
     usdy_depeg_least: float = 0.01
     usdy_depeg_mean: float = 0.1
     usdy_depeg_half_life: float = 17.0
-    """The peg's noise has `usdy_vol`; a depeg is `least` and an exponential size more, and halves in its half-life.
-    A path begins with what is left of the last one before it."""
+    """The peg's noise has the deviation `usdy_vol`; a depeg is `least` plus an exponential size, and decays with its
+    half-life. A path starts with the remainder of the last depeg before it."""
 
     meth_peg_deviation: float = 0.0013
     meth_peg_half_life: float = 62.0
@@ -115,7 +114,7 @@ class RWAModel:
     meth_depeg_mean: float = 0.035
     meth_depeg_half_life: float = 890.0
     meth_depeg_vol_link: float = 0.8
-    """The chance of a depeg in an hour is Φ(a + link · the swing of ETH's log-volatility), so often on average."""
+    """Probability of a depeg in an hour: Φ(a + link · deviation of ETH's log-volatility), with a set by the mean."""
 
     usdy_utilisation_mean: float = 0.5
     usdy_utilisation_deviation: float = 0.1
@@ -128,11 +127,11 @@ class RWAModel:
     gas_deviation: float = 0.3
     gas_half_life: float = 6.0
     gas_vol_link: float = 0.5
-    """Gas is dearer when ETH moves: its logarithm has `link` times the deviation of ETH's log-volatility."""
+    """Gas rises with volatility: its logarithm includes `link` times the deviation of ETH's log-volatility."""
 
     dominance_start: float = 55.0
     dominance_deviation: float = 3.0
-    """Of BTC's share of all coins at the start, in percent; from there on prices move it."""
+    """BTC dominance at the start, in percent; prices move it afterwards."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -168,7 +167,7 @@ class RWAModel:
             at_least_zero(name, value)
 
     def correlation(self) -> Correlation:
-        """How the shocks of the four prices go together."""
+        """Correlation of the shocks of the four prices."""
         return Correlation(
             {
                 ("eth", "btc"): self.eth_btc_correlation,
@@ -182,37 +181,37 @@ class RWAModel:
 
     @property
     def log_vol_variance(self) -> float:
-        """Of the logarithm of ETH's volatility, and of BTC's, in the long run."""
+        """Long-run variance of the log-volatility of ETH and BTC."""
         return self.vol_slow_deviation**2 + self.vol_fast_deviation**2 + self.vol_apart_deviation**2
 
     def expected_jump(self, share: float) -> float:
-        """The logarithm of what the jumps of an hour make of a price on average, where it jumps by `share` of ETH's."""
+        """Logarithm of the mean hourly growth factor by jumps that are `share` of ETH's."""
         up, down = self.jumps_up_per_year / HOURS_PER_YEAR, self.jumps_down_per_year / HOURS_PER_YEAR
         rise = float(portable.exp(share * self.jump_least)) / (1.0 - share * self.jump_up_mean) - 1.0
         fall = float(portable.exp(-share * self.jump_least)) / (1.0 + share * self.jump_down_mean) - 1.0
         return float(portable.log(1.0 + up * rise + down * fall))
 
     def usdy_apy_of(self, fed_rate: Floats, step_hours: float) -> Floats:
-        """(paths, steps) yields of USDY along (paths, steps) policy rates: less the fee, and with the lag."""
+        """Yields of USDY along policy rates, both of shape (paths, steps): less the fee, and lagged."""
         kept = kept_of_half_life(self.usdy_lag_half_life / step_hours)
         wanted = fed_rate - self.usdy_fee
         shocks = (1.0 - kept) * wanted[None, :, 1:]
         lagged: Floats = autoregress(np.array([kept]), wanted[None, :, 0], shocks)[0]
         return np.maximum(lagged, 0.0)
 
-    def draw(self, chances: Sequence[np.random.Generator], hours: int) -> RWAMarket:
-        """One path of `hours` moves for each of `chances`, whose draws are all the chance there is in it.
+    def draw(self, rngs: Sequence[np.random.Generator], hours: int) -> RWAMarket:
+        """Simulate one path of `hours` moves for each generator.
 
-        A path depends on its own generator alone, bit for bit, whoever else is drawn; from a generator in the same
-        state a longer path begins with the shorter one.
+        A path depends, bit for bit, on its own generator alone. A longer path from a generator in the same state begins
+        with the shorter one.
         """
         whole("hours", hours, 1, "a path has at least one move")
-        if not chances:
+        if not rngs:
             raise BadArgument(
                 "there is no generator to draw a path from", "give one for each path: stream(7, 'market', '0')"
             )
         maker = PathMaker(self, hours)
-        values = np.empty((len(chances), hours + 1, len(COLUMNS)))
-        for begin in range(0, len(chances), _CHUNK):
-            maker.make(chances[begin : begin + _CHUNK], values[begin : begin + _CHUNK])
+        values = np.empty((len(rngs), hours + 1, len(COLUMNS)))
+        for begin in range(0, len(rngs), _CHUNK):
+            maker.make(rngs[begin : begin + _CHUNK], values[begin : begin + _CHUNK])
         return RWAMarket(None, values)

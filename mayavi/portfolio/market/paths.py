@@ -1,7 +1,7 @@
-"""How `RWAModel` makes its paths: arrays of (paths, hours) for a few paths at a time, no loop over hours.
+"""Simulation of `RWAModel`: arrays of (paths, hours) for a batch of paths, without a loop over hours.
 
-Of every path's normals the first ones are its start, then come those of day 1, of day 2 and so on; of a day's, its own
-come first and then those of its hours. One call a path, and a longer path begins with the shorter one.
+A path's normals are drawn in one call: first those of its start, then those of day 1, day 2 and so on; within a day the
+daily ones first, then the hourly ones. So a longer path begins with the shorter one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DAY = 24
 PRICES = ("eth", "btc", "sol", "mnt")
 HOURLY_STATES = ("vol_slow", "vol_fast", "vol_apart", "usdy_utilisation", "meth_utilisation", "gas")
 DAILY_STATES = ("usdy_vol", "staking")
-"""Series that return to zero: each has a normal of its own every hour or day, and one for where it starts."""
+"""Mean-reverting series: each has its own normal every hour or day, and one for its start."""
 
 HOURLY = (*HOURLY_STATES, *PRICES, "usdy_peg", "meth_peg", "jump", "depeg")
 DAILY = (*DAILY_STATES, "rate")
@@ -37,7 +37,7 @@ MOST_STEPS = 3.0
 
 
 class PathMaker:
-    """What all paths of one model share, worked out once."""
+    """Constants of a model, computed once, and the simulation of paths from them."""
 
     def __init__(self, model: RWAModel, hours: int) -> None:
         self.model, self.hours = model, hours
@@ -53,19 +53,19 @@ class PathMaker:
             "usdy_vol": (m.usdy_vol_deviation, m.usdy_vol_half_life / DAY),
             "staking": (m.staking_deviation, m.staking_half_life / DAY),
         }
-        self.hourly = _Returning([own[name] for name in HOURLY_STATES])
-        self.daily = _Returning([own[name] for name in DAILY_STATES])
+        self.hourly = _MeanReverting([own[name] for name in HOURLY_STATES])
+        self.daily = _MeanReverting([own[name] for name in DAILY_STATES])
         self.log_vol_variance = m.log_vol_variance
         self.correlation = m.correlation()
         self.jump_up_bound, self.jump_down_bound = event_bound(m.jumps_up_per_year), event_bound(m.jumps_down_per_year)
         self.usdy_depeg_bound = event_bound(m.usdy_depegs_per_year)
         self.meth_depeg_bound = event_bound(m.meth_depegs_per_year, m.meth_depeg_vol_link**2 * self.log_vol_variance)
 
-    def make(self, chances: Sequence[np.random.Generator], out: Floats) -> None:
-        """Fill `out`, (paths, hours + 1, columns), with a path for each of `chances`."""
+    def make(self, rngs: Sequence[np.random.Generator], out: Floats) -> None:
+        """Fill `out`, of shape (paths, hours + 1, columns), with a path for each generator."""
         m = self.model
-        start, daily, z = self._normals(chances)
-        columns = np.empty((len(COLUMNS), len(chances), self.days * DAY + 1))
+        start, daily, z = self._normals(rngs)
+        columns = np.empty((len(COLUMNS), len(rngs), self.days * DAY + 1))
         column = {name: columns[place] for name, place in PLACE.items()}
         self._days(start, daily, column)
         states = self.hourly.path([start[name] for name in HOURLY_STATES], z[: len(HOURLY_STATES)])
@@ -98,23 +98,23 @@ class PathMaker:
         for path, values in enumerate(out):
             values[:] = columns[:, path, : self.hours + 1].T
 
-    def _normals(self, chances: Sequence[np.random.Generator]) -> tuple[dict[str, Floats], dict[str, Floats], Floats]:
+    def _normals(self, rngs: Sequence[np.random.Generator]) -> tuple[dict[str, Floats], dict[str, Floats], Floats]:
         starts, own, days = len(STARTS), len(DAILY), self.days
         line = np.empty(starts + days * (own + DAY * len(HOURLY)))
         by_day = line[starts:].reshape(days, -1)
-        start = np.empty((starts, len(chances)))
-        daily = np.empty((own, len(chances), days))
-        z = np.empty((len(HOURLY), len(chances), days, DAY))
-        for path, chance in enumerate(chances):
-            chance.standard_normal(out=line)
+        start = np.empty((starts, len(rngs)))
+        daily = np.empty((own, len(rngs), days))
+        z = np.empty((len(HOURLY), len(rngs), days, DAY))
+        for path, rng in enumerate(rngs):
+            rng.standard_normal(out=line)
             start[:, path] = line[:starts]
             daily[:, path] = by_day[:, :own].T
             z[:, path] = by_day[:, own:].reshape(days, DAY, -1).transpose(2, 0, 1)
-        hourly = z.reshape(len(HOURLY), len(chances), days * DAY)
+        hourly = z.reshape(len(HOURLY), len(rngs), days * DAY)
         return dict(zip(STARTS, start, strict=True)), dict(zip(DAILY, daily, strict=True)), hourly
 
     def _days(self, start: dict[str, Floats], z: dict[str, Floats], column: dict[str, Floats]) -> None:
-        """What changes once a day: the policy rate, the yields that follow it, the staking yield, `usdy_vol`."""
+        """Fill daily columns: the policy rate, yields that follow it, the staking yield, `usdy_vol`."""
         m = self.model
         states = self.daily.path([start[name] for name in DAILY_STATES], np.stack([z[name] for name in DAILY_STATES]))
         usdy_vol, staking = dict(zip(DAILY_STATES, states, strict=True)).values()
@@ -133,13 +133,13 @@ class PathMaker:
             column[name][:, 1:].reshape(len(days), -1, DAY)[:] = days[:, 1:, None]
 
     def _policy_rate(self, first: Floats, meeting: Floats, z: Floats) -> Floats:
-        """(paths, days + 1): whole steps at the meetings, never below zero."""
+        """Policy rate, (paths, days + 1): changes by whole steps at meetings, never below zero."""
         m, (paths, days) = self.model, z.shape
         rate = np.maximum(np.rint((m.rate_start + m.rate_start_deviation * first) / RATE_STEP) * RATE_STEP, 0.0)
         changes = np.zeros((paths, days + 1))
         changes[:, 0] = rate
         uniform = meeting * 1024.0
-        uniform -= np.floor(uniform)  # the digits behind those that make a normal what it is
+        uniform -= np.floor(uniform)  # low digits of a normal are uniform
         when = np.floor(uniform * m.meeting_days).astype(np.int64)
         last = np.zeros(paths)
         while len(rows := np.flatnonzero(when < days)):
@@ -148,11 +148,11 @@ class PathMaker:
                 + m.rate_momentum * last[rows]
                 + m.rate_noise * z[rows, when[rows]]
             )
-            moved = np.clip(np.rint(wish), -MOST_STEPS, MOST_STEPS)
-            moved = np.maximum(moved, np.ceil(-rate[rows] / RATE_STEP))
-            changes[rows, when[rows] + 1] = moved * RATE_STEP
-            rate[rows] += moved * RATE_STEP
-            last[rows] = moved
+            change = np.clip(np.rint(wish), -MOST_STEPS, MOST_STEPS)
+            change = np.maximum(change, np.ceil(-rate[rows] / RATE_STEP))
+            changes[rows, when[rows] + 1] = change * RATE_STEP
+            rate[rows] += change * RATE_STEP
+            last[rows] = change
             when[rows] += m.meeting_days
         return np.cumsum(changes, axis=1)
 
@@ -185,7 +185,7 @@ class PathMaker:
     def _pegs(
         self, start: dict[str, Floats], hourly: dict[str, Floats], swing: Floats, column: dict[str, Floats]
     ) -> None:
-        """1 / (1 + noise + depeg): positive whatever the depeg, which `noise` is far too small to undo."""
+        """Fill pegs, 1 / (1 + noise + depeg): always positive, as the noise is clipped."""
         m, usdy_vol = self.model, column["usdy_vol"]
         lives = (m.usdy_peg_half_life, m.usdy_depeg_half_life, m.meth_peg_half_life, m.meth_depeg_half_life)
         kept = np.array([kept_of_half_life(life) for life in lives])
@@ -208,7 +208,7 @@ class PathMaker:
             np.divide(1.0, depeg, out=column[name])
 
     def _depegs_before(self, start: dict[str, Floats]) -> Floats:
-        """(2, paths): what is left of the last depeg of USDY, and of mETH, that came before the path."""
+        """Remainder of the last depeg before the path, of USDY and of mETH: (2, paths)."""
         m = self.model
         uniform = upper_tail(np.stack([start[name] for name in DEPEGS])).reshape(2, 2, -1)
         age, size = -portable.log(uniform)
@@ -225,8 +225,8 @@ class PathMaker:
         return left
 
 
-class _Returning:
-    """Series that return to zero, by their standard deviations and half-lives in steps."""
+class _MeanReverting:
+    """Series that revert to zero, given standard deviations and half-lives in steps."""
 
     def __init__(self, own: list[tuple[float, float]]) -> None:
         self.deviation = np.array([deviation for deviation, _ in own])
@@ -234,7 +234,7 @@ class _Returning:
         self.shock = self.deviation * np.array([shock_size(kept) for kept in self.kept.tolist()])
 
     def path(self, start: list[Floats], z: Floats) -> Floats:
-        """(series, paths, steps + 1) along the normals `z`, from where the normals `start` put them."""
+        """Simulate (series, paths, steps + 1) from normals: `start` for the first values, `z` for the steps."""
         first = np.stack(start) * self.deviation[:, None]
         z *= self.shock[:, None, None]
         return autoregress(self.kept, first, z)

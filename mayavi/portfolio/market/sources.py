@@ -1,9 +1,9 @@
-"""A market of the past by what one writes on a command line: a file, or for each column a file and its column.
+"""Historical markets named by a string: one file, or a file and its column for each market column.
 
     market.csv
     eth_price=eth.csv:close, btc_price=btc.csv:close, fed_rate=fed.csv:Rate@24
 
-`@24` says that a value is known only so many hours after the time in its row.
+`@24` delays a column: its values are known only 24 hours after the time in their row.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _DELAY = re.compile(r"^(.*)@(\d+(?:\.\d+)?)$", re.DOTALL)
 
 
 def open_rwa(
-    told: str, *, begin: str | None = None, end: str | None = None, model: RWAModel | None = None
+    spec: str, *, begin: str | None = None, end: str | None = None, model: RWAModel | None = None
 ) -> RWAMarket:
-    """The market that `told` names; the rest is as `read_rwa` has it."""
-    return read_rwa(sources_of(told) if _is_list(told) else told, begin=begin, end=end, model=model)
+    """Read the market that `spec` names; the other arguments are those of `read_rwa`."""
+    return read_rwa(parse_columns(spec) if _lists_columns(spec) else spec, begin=begin, end=end, model=model)
 
 
-def sources_of(told: str) -> dict[str, Source]:
-    """For each column of the list its file and the file's column."""
+def parse_columns(spec: str) -> dict[str, Source]:
+    """Parse `eth_price=FILE:COLUMN@HOURS, …` into a file, its column and the delay for each market column."""
     found: dict[str, Source] = {}
-    for part in _NEXT.split(told):
+    for part in _NEXT.split(spec):
         match = _COLUMN.match(part)
         name, rest = (match[1], match[2].strip()) if match else ("", "")
         path, colon, column = rest.rpartition(":")
@@ -46,24 +46,24 @@ def sources_of(told: str) -> dict[str, Source]:
     return found
 
 
-def files_of(told: str) -> list[str]:
-    """The files that `told` names, each once."""
-    if not _is_list(told):
-        return [told]
-    return list(dict.fromkeys(str(path) for path, *_ in sources_of(told).values()))
+def data_files(spec: str) -> list[str]:
+    """Files that `spec` names, each once."""
+    if not _lists_columns(spec):
+        return [spec]
+    return list(dict.fromkeys(str(path) for path, *_ in parse_columns(spec).values()))
 
 
-def moved(told: str, places: Mapping[str, str]) -> str:
-    """The same market, its files found where `places` says."""
-    if not _is_list(told):
-        return places[told]
+def relocate(spec: str, places: Mapping[str, str]) -> str:
+    """Replace each file in `spec` by `places[file]`."""
+    if not _lists_columns(spec):
+        return places[spec]
     columns = []
-    for name, (path, column, *delay) in sources_of(told).items():
+    for name, (path, column, *delay) in parse_columns(spec).items():
         columns.append(f"{name}={places[str(path)]}:{column}{''.join(f'@{hours:g}' for hours in delay)}")
     return ", ".join(columns)
 
 
-def _is_list(told: str) -> bool:
-    """Whether it names columns; a file's own name may have an equals sign too, but no column's name before it."""
-    match = _COLUMN.match(told)
+def _lists_columns(spec: str) -> bool:
+    """Whether `spec` lists columns; a file name may contain "=" too, but not after the name of a column."""
+    match = _COLUMN.match(spec)
     return match is not None and (match[1] in COLUMNS or ":" in match[2])

@@ -203,7 +203,7 @@ def test_misuse_is_told():
     assert "momentum" in (caught.value.hint or "")
     with pytest.raises(UsageError, match="searches no optimum"):
         backtest(making(), [], ["optimum"], QUICK)
-    with pytest.raises(UsageError, match="nobody is there"):
+    with pytest.raises(UsageError, match="no strategy to compare with"):
         backtest(making(), [], [], QUICK)
     with pytest.raises(UsageError, match="two portfolios are called 'random'"):
         backtest(making(), [Chance(1)], ["random"], QUICK)

@@ -14,7 +14,7 @@ import pytest
 
 from mayavi.portfolio.backtest.backtest import backtest
 from mayavi.portfolio.backtest.document import document_of
-from mayavi.portfolio.backtest.page import figure, page_of
+from mayavi.portfolio.backtest.page import figure, render_page
 from mayavi.portfolio.backtest.svg_charts import Line, even_ticks, line_chart, stacked_chart
 from tests.portfolio.backtest.worlds import QUICK, making, past_market
 
@@ -63,7 +63,7 @@ def drawn() -> dict[str, Any]:
 
 
 def test_nothing_is_loaded_from_anywhere(drawn: dict[str, Any]):
-    page = page_of(drawn)
+    page = render_page(drawn)
     reader = read(page)
     assert reader.references == []
     assert not {"script", "link", "img", "iframe", "object", "embed"} & set(reader.tags)
@@ -71,7 +71,7 @@ def test_nothing_is_loaded_from_anywhere(drawn: dict[str, Any]):
 
 
 def test_it_holds_every_figure_of_the_document(drawn: dict[str, Any]):
-    text = read(page_of(drawn)).text
+    text = read(render_page(drawn)).text
     for name, one in drawn["strategies"].items():
         assert name in text
         for metric, estimate in one["metrics"].items():
@@ -83,28 +83,28 @@ def test_it_holds_every_figure_of_the_document(drawn: dict[str, Any]):
     assert drawn["command"] in text
     assert "rebalance_cost_bps" in text
     assert "In sample" not in text
-    assert "In sample" in page_of({**drawn, "in_sample": True})
+    assert "In sample" in render_page({**drawn, "in_sample": True})
 
 
 def test_one_portfolio_alone_has_no_empty_table(drawn: dict[str, Any]):
-    assert "compared with nobody" not in page_of(drawn)
-    page = page_of({**drawn, "comparisons": [], "pooled": []})
-    assert "compared with nobody" in page
+    assert "nothing to compare it with" not in render_page(drawn)
+    page = render_page({**drawn, "comparisons": [], "pooled": []})
+    assert "nothing to compare it with" in page
     assert ">verdict</th>" not in page
 
 
 def test_narrow_windows_scroll_the_two_charts_with_axes(drawn: dict[str, Any]):
-    assert len(re.findall(r'<div class="scroll wide" tabindex="0"><svg class="chart"', page_of(drawn))) == 2
+    assert len(re.findall(r'<div class="scroll wide" tabindex="0"><svg class="chart"', render_page(drawn))) == 2
 
 
 def test_the_same_document_gives_the_same_bytes(drawn: dict[str, Any]):
-    assert page_of(drawn) == page_of(drawn)
+    assert render_page(drawn) == render_page(drawn)
     done = backtest(making(), [], ["equal_weight", "meth_only", "momentum"], replace(QUICK, episodes=24))
-    assert page_of(document_of(done, command=drawn["command"], versions={"mayavi": "0"})) == page_of(drawn)
+    assert render_page(document_of(done, command=drawn["command"], versions={"mayavi": "0"})) == render_page(drawn)
 
 
 def test_charts_are_told_to_those_who_do_not_see_them(drawn: dict[str, Any]):
-    charts = re.findall(r'<svg class="chart".*?</svg>', page_of(drawn), re.DOTALL)
+    charts = re.findall(r'<svg class="chart".*?</svg>', render_page(drawn), re.DOTALL)
     assert len(charts) == 2 + len(drawn["strategies"])
     for chart in charts:
         parsed = ElementTree.fromstring(chart)
@@ -117,7 +117,7 @@ def test_charts_are_told_to_those_who_do_not_see_them(drawn: dict[str, Any]):
 
 
 def test_a_page_has_a_language_one_heading_and_both_colour_schemes(drawn: dict[str, Any]):
-    page = page_of(drawn)
+    page = render_page(drawn)
     assert '<html lang="en">' in page
     assert page.count("<h1>") == 1
     assert "prefers-color-scheme:dark" in page
@@ -128,7 +128,7 @@ def test_a_page_has_a_language_one_heading_and_both_colour_schemes(drawn: dict[s
 def test_a_real_market_shows_its_windows_and_what_was_assumed(tmp_path: Path):
     done = backtest(making(data=str(past_market(tmp_path))), [], ["equal_weight", "usdy_only"], QUICK)
     document = document_of(done, command="mayavi backtest rwa --data past.csv")
-    text = read(page_of(document)).text
+    text = read(render_page(document)).text
     for begin, _ in document["market"]["windows"]:
         assert begin[:10] in text
     first = document["strategies"]["usdy_only"]["episodes"][0]["total_return"]
@@ -143,7 +143,7 @@ def test_what_has_a_name_with_marks_does_not_break_the_page(drawn: dict[str, Any
         "strategies": {name: drawn["strategies"]["momentum"]},
         "curves": {name: drawn["curves"]["momentum"]},
     }
-    reader = read(page_of(changed))
+    reader = read(render_page(changed))
     assert name in reader.text
     assert "b" not in reader.tags
 

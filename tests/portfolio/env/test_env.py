@@ -368,7 +368,7 @@ def test_a_fixed_start_in_a_file_is_the_first_of_the_split(past: tuple[str, RWAM
     assert drawn.observe()[1].tolist() == drawn.observe()[2].tolist() != drawn.observe()[0].tolist()
     with pytest.raises(UsageError, match="cannot start at hour 1599"):
         drawn.begin_at([0], [1_599])
-    with pytest.raises(UsageError, match="no hours of their own"):
+    with pytest.raises(UsageError, match="no hours to choose"):
         rwa().begin_at([0], [5])
 
 

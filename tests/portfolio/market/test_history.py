@@ -198,7 +198,7 @@ def test_a_gap_is_told_or_held(write: WriteRows) -> None:
     assert held.tolist() == [3000, 3001, 3002, *[3003] * 6, 3009, 3010]
     assert read_rwa(path, end="2024-03-01T03:00:00Z").hours == 3
     assert read_rwa(path, begin="2024-03-01T09:00:00Z").hours == 1
-    with pytest.raises(BadArgument, match="fill 'guess' is nothing known"):
+    with pytest.raises(BadArgument, match="fill 'guess' is unknown"):
         read_rwa(path, fill="guess")  # type: ignore[arg-type]
 
 

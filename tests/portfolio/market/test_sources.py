@@ -11,12 +11,12 @@ from mayavi.errors import BadArgument, UnknownKey
 from mayavi.numerics.streams import stream
 from mayavi.portfolio.market.history import read_rwa, write_rwa
 from mayavi.portfolio.market.model import RWAModel
-from mayavi.portfolio.market.sources import files_of, moved, open_rwa, sources_of
+from mayavi.portfolio.market.sources import data_files, open_rwa, parse_columns, relocate
 
 
 def test_columns_of_files_with_commas_colons_and_delays():
     told = "eth_price=a/eth.csv:close, btc_price = b:c.csv:close,fed_rate=fed.csv:Rate, upper - limit@24"
-    assert sources_of(told) == {
+    assert parse_columns(told) == {
         "eth_price": ("a/eth.csv", "close"),
         "btc_price": ("b:c.csv", "close"),
         "fed_rate": ("fed.csv", "Rate, upper - limit", 24.0),
@@ -25,15 +25,15 @@ def test_columns_of_files_with_commas_colons_and_delays():
 
 def test_files_are_named_once_and_can_be_moved():
     told = "eth_price=a.csv:close,btc_price=a.csv:open@1.5, fed_rate=fed.csv:Rate, upper - limit@24"
-    assert files_of(told) == ["a.csv", "fed.csv"]
-    there = moved(told, {"a.csv": "b:c.csv", "fed.csv": "d/fed.csv"})
-    assert sources_of(there) == {
+    assert data_files(told) == ["a.csv", "fed.csv"]
+    there = relocate(told, {"a.csv": "b:c.csv", "fed.csv": "d/fed.csv"})
+    assert parse_columns(there) == {
         "eth_price": ("b:c.csv", "close"),
         "btc_price": ("b:c.csv", "open", 1.5),
         "fed_rate": ("d/fed.csv", "Rate, upper - limit", 24.0),
     }
-    assert files_of("market=1.csv") == ["market=1.csv"]
-    assert moved("market=1.csv", {"market=1.csv": "2.csv"}) == "2.csv"
+    assert data_files("market=1.csv") == ["market=1.csv"]
+    assert relocate("market=1.csv", {"market=1.csv": "2.csv"}) == "2.csv"
 
 
 def test_one_file_and_its_columns_one_by_one_are_the_same_market(tmp_path: Path):

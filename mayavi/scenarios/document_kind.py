@@ -1,0 +1,19 @@
+"""Wording of errors about scenario files."""
+
+from __future__ import annotations
+
+from mayavi.errors import BadScenario
+from mayavi.settings.document_kind import DocumentKind
+
+SCENARIO = DocumentKind(
+    "scenario",
+    BadScenario,
+    missing_hint="`mayavi scenarios new FILE` writes one",
+    empty_hint="`mayavi scenarios new FILE` writes a first scenario",
+    start_hint="begin with `chain: ethereum`",
+    size_hint="prices belong in a CSV",
+    place_hints={("agents",): "`mayavi scenarios new FILE` writes a scenario that has some"},
+    override_example="agents.borrowers.count=50",
+    named_sections=("agents", "pools", "prices", "tokens"),
+    tag_keys=("kind", "process"),
+)
