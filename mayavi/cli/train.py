@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mayavi.cli.eval import ModelsOption
+from mayavi.cli.exit_codes import INTERRUPTED
 from mayavi.cli.interruption import stopping
 from mayavi.cli.output import print_json, print_note
 from mayavi.cli.progress import activity, counted, duration
@@ -66,7 +67,6 @@ def train(
 
     `mayavi eval RUN_ID` says what it is worth. A training that was stopped goes on with `mayavi train --resume`.
     """
-    from mayavi.cli import INTERRUPTED
     from mayavi.rl.backend import MODAL, chosen_backend, train_on
     from mayavi.rl.training.run_folder import RunFolder, models_path
 
