@@ -7,15 +7,15 @@ from decimal import Decimal
 import pytest
 
 from mayavi.errors import CostCeiling, UnknownName, UsageError
-from mayavi.rl.backend import chosen_backend
 from mayavi.rl.modal.cost_guard import STARTUP_S, Machine, ceiling_usd, check_cost
+from mayavi.rl.training.backend import chosen_backend
 
 
 def test_the_default_is_four_hours_of_an_a10g_with_its_cores_and_memory() -> None:
     machine = Machine.from_environment({})
     # 0.000306 + 4 × 0.0000131 + 16 × 0.00000222 dollars a second, for 14,400 seconds
     assert machine.worst_case_usd == Decimal("0.000306") * 14_400 + Decimal("0.0000879200") * 14_400
-    assert machine.told() == (
+    assert machine.describe() == (
         "at most $5.68: A10G $1.1016 + 4 cores $0.1886 + 16 GiB $0.1279 = $1.4181 an hour, for 14,400 s"
     )
     check_cost(machine, ceiling_usd({}))  # ten dollars allow it
@@ -74,7 +74,7 @@ def test_prices_are_settings() -> None:
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ({"MAYAVI_MODAL_GPU": "B200"}, "what a B200 costs is not known here"),
+        ({"MAYAVI_MODAL_GPU": "B200"}, "the price of a B200 is not known"),
         ({"MAYAVI_MODAL_GPU_USD_PER_HOUR": "-2"}, "MAYAVI_MODAL_GPU_USD_PER_HOUR is '-2'"),
         ({"MAYAVI_MODAL_TIMEOUT_S": "60"}, "MAYAVI_MODAL_TIMEOUT_S is 60"),
         ({"MAYAVI_MODAL_TIMEOUT_S": "soon"}, "MAYAVI_MODAL_TIMEOUT_S is soon"),

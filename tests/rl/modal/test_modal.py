@@ -22,7 +22,8 @@ from mayavi.rl.config import TrainConfig
 from mayavi.rl.modal import app as modal_app
 from mayavi.rl.modal import training as modal_training
 from mayavi.rl.modal.cost_guard import Machine
-from mayavi.rl.modal.training import download, fetch_run, told_as_ours, train_on_modal
+from mayavi.rl.modal.training import explain_modal_errors, fetch_run, train_on_modal
+from mayavi.rl.modal.volume import download, upload_world
 from mayavi.rl.models import open_model
 from mayavi.rl.training.run_files import digest_of, list_files
 from mayavi.rl.training.train import train
@@ -125,7 +126,7 @@ def test_every_checkpoint_is_committed_and_the_next_attempt_goes_on(
     volume: FolderVolume, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = TrainConfig.of(SETTINGS)
-    world = modal_training._bring_world(config, volume, tmp_path)
+    world = upload_world(config, volume, tmp_path)
     request = modal_app.Request(config.to_json(), "run-1", world)
     commits = []
 
@@ -173,7 +174,7 @@ def test_a_run_begun_here_is_finished_there(volume: FolderVolume, tmp_path: Path
 
 def test_an_interrupted_download_leaves_nothing_half_and_goes_on(volume: FolderVolume, tmp_path: Path) -> None:
     config, models = TrainConfig.of(SETTINGS), tmp_path / "models"
-    world = modal_training._bring_world(config, volume, tmp_path)
+    world = upload_world(config, volume, tmp_path)
     modal_app.train_in(volume.path, modal_app.Request(config.to_json(), "run-2", world), lambda: None)
     volume.breaks_at = "run-2/run.json"
     with pytest.raises(RemoteError, match="the download of run run-2 was interrupted: the line is dead") as error:
@@ -193,7 +194,7 @@ def test_an_interrupted_download_leaves_nothing_half_and_goes_on(volume: FolderV
 
     (volume.path / "run-2" / "final" / "model.zip").write_bytes(b"something else")
     shutil.rmtree(models)
-    with pytest.raises(RemoteError, match="another hash than its list has"):
+    with pytest.raises(RemoteError, match="another hash than its manifest has"):
         download(volume, "run-2", models)
     assert not (models / "run-2").exists()
 
@@ -205,7 +206,7 @@ def test_an_interrupted_download_leaves_nothing_half_and_goes_on(volume: FolderV
 def test_a_list_that_is_none_is_refused(volume: FolderVolume, tmp_path: Path, listed: bytes) -> None:
     (volume.path / "run").mkdir()
     (volume.path / "run" / "manifest.json").write_bytes(listed)
-    with pytest.raises(RemoteError, match="list of files of 'run'"):
+    with pytest.raises(RemoteError, match="manifest of 'run'"):
         download(volume, "run", tmp_path / "models")
 
 
@@ -329,10 +330,10 @@ def test_without_modal_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_without_an_account_it_says_how_to_get_one() -> None:
-    with pytest.raises(SetupError, match="Token missing") as error, told_as_ours():
+    with pytest.raises(SetupError, match="Token missing") as error, explain_modal_errors():
         raise modal.exception.AuthError("Token missing. Could not authenticate client.")
     assert "modal token new" in str(error.value.hint)
-    with pytest.raises(RemoteError, match="ConnectionError: no route"), told_as_ours():
+    with pytest.raises(RemoteError, match="ConnectionError: no route"), explain_modal_errors():
         raise modal.exception.ConnectionError("no route")
 
 

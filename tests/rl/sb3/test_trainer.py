@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -237,6 +238,24 @@ def test_an_algorithm_that_cannot_act_there_is_refused(
     assert "--set actions=" in (refused.value.hint or "")
 
 
+def test_a_policy_loads_after_the_module_of_its_learning_rate_schedule_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mayavi.rl.sb3 import algorithm
+
+    older: Any = ModuleType("older_module")
+    older.Schedule = type("Schedule", (algorithm.LinearSchedule,), {"__module__": "older_module"})
+    config = TrainConfig.of(CHASE, SMALL, {"timesteps": 256, "learning_rate_end": 0.0})
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "older_module", older)
+        patch.setattr(algorithm, "LinearSchedule", older.Schedule)
+        train(config, models=tmp_path, run_id="one")
+    assert "older_module" not in sys.modules
+    assert open_model("one", tmp_path).policy()
+    longer = TrainConfig.of(config.to_json(), {"timesteps": 512})
+    assert train(longer, models=tmp_path, resume="one").steps == 512
+
+
 def test_a_model_plays_only_what_it_was_trained_on(
     learned: tuple[TrainedModel, Path, list[TrainProgress]], tmp_path: Path
 ) -> None:
@@ -246,9 +265,9 @@ def test_a_model_plays_only_what_it_was_trained_on(
         model.make_env(2, watches=3)
     with pytest.raises(ModelMismatch, match="it does one of 3, and this environment has 1 number"):
         model.make_env(2, actions="continuous")
-    with pytest.raises(ModelMismatch, match=r"trained on observations of the shape \(2,\), and is shown \(3,\)"):
+    with pytest.raises(ModelMismatch, match=r"trained on observations of shape \(2,\), not \(3,\)"):
         model.policy().actions(np.zeros((1, 3), dtype=np.float32))
-    with pytest.raises(UsageError, match="needs a generator"):
+    with pytest.raises(UsageError, match="needs a random generator"):
         model.policy().actions(np.zeros((1, 2), dtype=np.float32), deterministic=False)
 
 
@@ -270,7 +289,7 @@ def test_a_checkpoint_of_another_run_is_refused(
 
 @pytest.mark.parametrize("settings", [{}, {"recurrent": True, "lstm_size": 8}], ids=["mlp", "lstm"])
 def test_a_policy_acts_over_rows_as_the_framework_does_row_by_row(tmp_path: Path, settings: dict[str, Any]) -> None:
-    from mayavi.rl.sb3.trainer import algorithm_class
+    from mayavi.rl.sb3.algorithm import algorithm_class
 
     config = TrainConfig.of(CHASE, SMALL, {"timesteps": 512}, settings)
     trained = train(config, models=tmp_path)

@@ -21,10 +21,11 @@ CONTINUOUS = {"env_config": {"actions": "continuous"}}
 def parameters_of_sb3(config: TrainConfig) -> int:
     from mayavi.gym_env.adapters.sb3 import RowsVecEnv
     from mayavi.rl.environments import make_training_rows
-    from mayavi.rl.sb3.trainer import TrainingRows, _built
+    from mayavi.rl.sb3.algorithm import build_algorithm
+    from mayavi.rl.sb3.training_env import TrainingRows
 
     rows = TrainingRows(RowsVecEnv(make_training_rows(config, config.num_envs)), config, None)
-    return sum(each.numel() for each in _built(config, rows).policy.parameters())
+    return sum(each.numel() for each in build_algorithm(config, rows).policy.parameters())
 
 
 @pytest.mark.parametrize(
