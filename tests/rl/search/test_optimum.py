@@ -101,7 +101,7 @@ def test_a_continuous_space_is_searched_on_a_grid_that_is_told() -> None:
     assert found.facts["grid"] == {"whole": False, "actions": [[-1.0], [0.0], [1.0]]}
     # rounding makes the three points the three actions of the discrete ladder
     assert [found.values[0], found.values[1]] == pytest.approx([best_by_hand(ladder(), each)[0] for each in (0, 1)])
-    with pytest.raises(UsageError, match="a grid of 1 points is none"):
+    with pytest.raises(UsageError, match="a grid of 1 points is too small"):
         action_grid(ladder(actions="continuous"), 1)
 
 
