@@ -1,4 +1,4 @@
-"""A checkpoint is there whole or not at all, and says what it belongs to."""
+"""Checkpoints are written atomically, verified, and belong to one run."""
 
 from __future__ import annotations
 

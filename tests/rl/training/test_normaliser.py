@@ -1,4 +1,4 @@
-"""The statistics a policy sees through: exact, the same for all, kept with it."""
+"""Normalisation statistics are exact, shared by all runners, and stored with the policy."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_it_is_the_mean_and_variance_of_all_that_was_shown_however_it_was_shown(
 
 def test_what_is_shown_has_mean_nought_and_deviation_one_and_outliers_are_cut() -> None:
     shown = np.random.default_rng(2).normal(7, 3, (2_000, 2)).astype(np.float32)
-    shown[:, 1] = 0.25  # never varies: it is shown as it is beside its mean
+    shown[:, 1] = 0.25  # never varies, so it is only centred
     seen = RunningStats.empty(2)
     seen.add(shown.astype(np.float64))
     normalised = Normaliser(seen).observations(shown)
@@ -64,7 +64,7 @@ def test_rewards_keep_their_sign_and_are_measured_by_what_an_episode_sums_up_to(
     never = np.zeros(2, dtype=bool)
     lens.reward(np.array([1.0, 2.0]), never)
     lens.reward(np.array([1.0, 2.0]), np.array([True, False]))
-    lens.reward(np.array([0.0, 2.0]), never, np.array([True, False]))  # the first row begins anew
+    lens.reward(np.array([0.0, 2.0]), never, np.array([True, False]))  # the first row restarts
     lens.reward(np.array([1.0, 0.0]), never)
     noted = lens.take().return_stats
     sums = [1.0, 2.0, 1.5, 3.0, 3.5, 1.0, 1.75]
@@ -96,7 +96,7 @@ def test_a_training_begins_with_whole_episodes_of_random_play() -> None:
     assert first is not None
     assert first.observation_stats is not None
     assert first.observation_stats.count > 16 * 2
-    assert 0.2 < first.observation_stats.mean[1] < 0.9  # the time that is left, which goes from one to nought
+    assert 0.2 < first.observation_stats.mean[1] < 0.9  # the share of time left, from one to zero
     assert first.to_json() == first_normaliser(TrainConfig.of(CHASE, NORMALISED)).to_json()  # type: ignore[union-attr]
     assert first.to_json() != first_normaliser(TrainConfig.of(CHASE, NORMALISED, {"seed": 4})).to_json()  # type: ignore[union-attr]
     assert first_normaliser(TrainConfig.of(CHASE)) is None
@@ -105,7 +105,7 @@ def test_a_training_begins_with_whole_episodes_of_random_play() -> None:
 def test_a_policy_sees_through_what_its_checkpoint_holds(tmp_path: Path) -> None:
     trained = train(TrainConfig.of(CHASE, NORMALISED, {"timesteps": 1_024}), models=tmp_path, run_id="one")
     assert trained.mean_reward is not None
-    assert -1.5 < trained.mean_reward < 0.5  # as the environment has it
+    assert -1.5 < trained.mean_reward < 0.5  # not normalised
     model = open_model("one", tmp_path)
     policy = model.policy()
     raw = np.random.default_rng(4).uniform(-1, 1, (50, 2)).astype(np.float32)
