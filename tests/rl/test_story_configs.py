@@ -1,4 +1,4 @@
-"""Every configuration of docs/rl trains for a few steps, and a page shows its command."""
+"""The configurations of docs/rl train as they stand: a few steps of each, and a page that shows the command."""
 
 from __future__ import annotations
 

@@ -27,7 +27,6 @@ from mayavi.rl.training.atomic_files import write_json
 from mayavi.rl.training.run_files import MANIFEST, fetch, mirror, read_manifest
 from mayavi.rl.training.run_folder import FINISHED, RunFolder
 from mayavi.rl.training.train import train
-from mayavi.worlds.artifacts import contracts_root
 
 APP = "mayavi"
 VOLUME = "mayavi-models"
@@ -172,13 +171,15 @@ def build_image() -> Any:
 
     Building it imports the kernel, so a broken one is found before a GPU is paid for.
     """
+    from mayavi.worlds.artifacts import contracts_root
+
     check_platform()
     image = import_modal().Image.debian_slim(python_version=f"{sys.version_info.major}.{sys.version_info.minor}")
     package = Path(__file__).resolve().parents[2]
     image = image.uv_pip_install(*requirements()).add_local_dir(
         package, f"{_HOME}/mayavi", copy=True, ignore=["**/__pycache__", "**/*.pyc"]
     )
-    for part in ("build", "vyper"):  # environments replace price feeds by our own contracts
+    for part in ("build", "vyper"):  # our own contracts: a real chain's price feed is replaced by one of them
         place = contracts_root() / part
         if place.is_dir():
             image = image.add_local_dir(place, f"{_HOME}/contracts/{part}", copy=True)

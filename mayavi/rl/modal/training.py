@@ -124,8 +124,8 @@ def explain_modal_errors() -> Iterator[None]:
         yield
     except modal.exception.AuthError as error:
         raise SetupError(
-            f"Modal rejects the login: {str(error).partition('. ')[0]}",
-            "`modal token new` sets an account up; docs/rl/modal.md describes the rest",
+            f"Modal does not know who you are: {str(error).partition('. ')[0]}",
+            "`modal token new` sets an account up; docs/rl/modal.md tells the rest",
         ) from None
     except modal.exception.FunctionTimeoutError:
         raise RemoteError(
