@@ -30,7 +30,7 @@ PACKAGES = ("agents", "cli", "evm", "markets", "protocols", "replay", "scenarios
 MODULES = (
     *("duckdb", "rich.console", "rich.progress", "rich.table"),
     *(
-        "mayavi.rl.backend",
+        "mayavi.rl.training.backend",
         "mayavi.portfolio.backtest.episodes",
         "mayavi.rl.config",
         "mayavi.portfolio.backtest.models",

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["main"]
+from mayavi.cli.exit_codes import INTERRUPTED
 
-INTERRUPTED = 130
+__all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

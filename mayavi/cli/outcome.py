@@ -11,12 +11,11 @@ from typing import NamedTuple
 import typer
 
 from mayavi import setup_fault
-from mayavi.cli import INTERRUPTED
 from mayavi.cli.app import app_for
+from mayavi.cli.exit_codes import FAILURE, INTERRUPTED, MISUSE
 from mayavi.cli.output import print_error, print_json
 from mayavi.errors import MayaviError
 
-FAILURE, MISUSE = 1, 2
 OFF = {"", "0", "false", "no", "off"}
 
 

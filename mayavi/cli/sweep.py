@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mayavi.cli.exit_codes import INTERRUPTED
 from mayavi.cli.output import Column, print_json, print_note, print_table
 from mayavi.cli.position import block_of
 from mayavi.cli.progress import activity, counted, duration
@@ -56,7 +57,6 @@ def sweep(
 
     Every run is kept. What is stored is not run again: the same command goes on with a sweep that was interrupted.
     """
-    from mayavi.cli import INTERRUPTED
     from mayavi.parallel.processes import check_jobs, default_jobs
     from mayavi.scenarios.loading import load_scenario
     from mayavi.scenarios.run.sweep import check_buildable, plan_of, run_sweep, stored_runs

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mayavi.cli.eval import ModelsOption
+from mayavi.cli.exit_codes import INTERRUPTED
 from mayavi.cli.interruption import stopping
 from mayavi.cli.output import print_json, print_note
 from mayavi.cli.progress import activity, counted, duration
@@ -66,8 +67,7 @@ def train(
 
     `mayavi eval RUN_ID` says what it is worth. A training that was stopped goes on with `mayavi train --resume`.
     """
-    from mayavi.cli import INTERRUPTED
-    from mayavi.rl.backend import MODAL, chosen_backend, train_on
+    from mayavi.rl.training.backend import MODAL, chosen_backend, train_on
     from mayavi.rl.training.run_folder import RunFolder, models_path
 
     if run is not None and not resume:
@@ -187,9 +187,9 @@ def _fetch(run: str, place: Path, say: Callable[[str], None]) -> None:
 def _prepare(asked: TrainConfig) -> None:
     """Open the world for the first time, where that takes a while and nobody would know why."""
     from mayavi.cli.run import open_shown
-    from mayavi.rl.environments import stands_on_a_chain, world_of
+    from mayavi.rl.environments import needs_chain, world_of
 
-    if not stands_on_a_chain(asked):
+    if not needs_chain(asked):
         return
     chain = str(asked.env_config.get("chain", "ethereum"))
     world = world_of(asked)

@@ -1,4 +1,4 @@
-"""What trainings in an environment begin with, where it is not what most environments want."""
+"""Default training settings of individual environments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 MARKET, RWA = "market", "rwa"
-"""The environment of several agents, which RLlib alone can train; the portfolio of tokenised assets."""
+"""The multi-agent market, which only RLlib trains, and the portfolio of tokenised assets."""
 _IDS = {"mayavi/RWAYield-v0": RWA}
 
 _RWA: dict[str, Any] = {
@@ -26,16 +26,14 @@ _RWA_RECURRENT: dict[str, Any] = {"minibatch_size": 256}
 
 
 def env_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that a training of `values` has where it says nothing of them itself."""
+    """Defaults for the training described by `values`, which take precedence."""
     named = str(values.get("env"))
     env = _IDS.get(named, named)
-    if env == MARKET:  # a market a row: they are not stepped together
+    if env == MARKET:  # each row is a market of its own: many rows are slow
         return {"num_envs": 8, "minibatch_size": min(256, 8 * values.get("rollout_steps", 32))}
     if env == RWA:
         found = _RWA | (_RWA_RECURRENT if values.get("recurrent") else {})
-        if (
-            values.get("algorithm", "ppo") != "ppo"
-        ):  # SAC and DQN remember what they saw: statistics that move are not for them
+        if values.get("algorithm", "ppo") != "ppo":  # a replay buffer would mix observations of different statistics
             found |= {"normalize_observations": False, "normalize_rewards": False}
         return found
     return {}

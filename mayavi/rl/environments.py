@@ -1,4 +1,4 @@
-"""The environment of a training: its world, its rows, and what is known of it before anything is trained."""
+"""Environment of a training: its world, its rows, and the facts that a trainer needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import UsageError
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.training.checkpoints import described
+from mayavi.rl.spaces import space_to_json
 from mayavi.worlds.source import WorldSource
 
 if TYPE_CHECKING:
@@ -20,58 +20,59 @@ if TYPE_CHECKING:
 
 
 ONLY_ROLE = "default_policy"
-"""What RLlib calls the one policy of an environment with a single agent."""
+"""RLlib's name for the policy of a single-agent environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnvFacts:
-    """What a trainer must know of an environment: for each role, that is each policy, what it sees and does."""
+    """Facts that a trainer needs about an environment."""
 
     name: str
     roles: Mapping[str, tuple[spaces.Box, spaces.Space[Any]]]
+    """Observation and action space of each role; every role has its own policy."""
     horizon: int
     world_digest: str
 
     @property
     def discrete(self) -> bool:
-        """Whether an action is one of a few."""
+        """Whether all action spaces are discrete."""
         return all(hasattr(actions, "n") for _, actions in self.roles.values())
 
     def sizes(self) -> list[tuple[int, int]]:
-        """For each role how many numbers it observes, and how many choices or numbers an action has."""
+        """Observation size, and number of actions or action size, of each role."""
         return [
             (math.prod(seen.shape), int(getattr(done, "n", 0)) or math.prod(done.shape or ()))
             for seen, done in self.roles.values()
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """For `run.json` and each checkpoint."""
+        """JSON data for `run.json` and `checkpoint.json`."""
         if set(self.roles) == {ONLY_ROLE}:
-            seen, done = (described(each) for each in self.roles[ONLY_ROLE])
+            seen, done = (space_to_json(each) for each in self.roles[ONLY_ROLE])
         else:
             seen, done = (
-                {"kind": "Dict", "spaces": {role: described(both[at]) for role, both in self.roles.items()}}
+                {"kind": "Dict", "spaces": {role: space_to_json(both[at]) for role, both in self.roles.items()}}
                 for at in (0, 1)
             )
         return {"env": self.name, "observation_space": seen, "action_space": done}
 
 
 def is_market(config: TrainConfig) -> bool:
-    """Whether several agents are trained at once."""
+    """Whether the environment has several agents."""
     from mayavi.gym_env.registry import MULTI_AGENT, entry
 
     return entry(config.env).name in MULTI_AGENT
 
 
 def env_settings(name: str) -> list[str]:
-    """The names of what an environment can be told; `UnknownName` where there is no such environment."""
+    """Names of the settings of an environment; `UnknownName` if there is no such environment."""
     from mayavi.gym_env import entry
 
     return list(entry(name).load().config_type.model_fields)
 
 
 def env_config(config: TrainConfig) -> EnvConfig:
-    """The settings of the environment of a training."""
+    """Settings of the environment of a training."""
     from mayavi.gym_env import entry
     from mayavi.gym_env.configuration import configured
 
@@ -79,19 +80,19 @@ def env_config(config: TrainConfig) -> EnvConfig:
     return settings
 
 
-def stands_on_a_chain(config: TrainConfig) -> bool:
-    """Whether the environment needs a world; a portfolio does not."""
+def needs_chain(config: TrainConfig) -> bool:
+    """Whether the environment runs on a chain; a portfolio does not."""
     return is_market(config) or "chain" in env_settings(config.env)
 
 
 def world_of(config: TrainConfig) -> WorldSource:
-    """The world that `source` names: `replica`, `snapshot:PATH` or `rpc` (MAYAVI_RPC_URL, which is never kept)."""
+    """World that `source` names: `replica`, `snapshot:PATH` or `rpc` (MAYAVI_RPC_URL, which is never stored)."""
     return WorldSource.named(config.source, block=config.block)
 
 
-def pinned(config: TrainConfig) -> TrainConfig:
-    """`config` with the number of the block that a node calls the latest now, so that everybody opens the same."""
-    if config.source != "rpc" or config.block is not None or not stands_on_a_chain(config):
+def pin_block(config: TrainConfig) -> TrainConfig:
+    """Replace the node's latest block by its current number, so that all processes open the same state."""
+    if config.source != "rpc" or config.block is not None or not needs_chain(config):
         return config
     fork = world_of(config).on(str(config.env_config.get("chain", "ethereum"))).open()
     fork.close()
@@ -99,23 +100,23 @@ def pinned(config: TrainConfig) -> TrainConfig:
 
 
 def make_training_rows(config: TrainConfig, rows: int) -> RowsEnv[Any]:
-    """The environment that is trained on."""
+    """Rows of the training environment."""
     from mayavi.gym_env import make_rows
 
     return make_rows(config.env, rows, config=config.env_config, world=world_of(config))
 
 
 def env_facts(config: TrainConfig) -> EnvFacts:
-    """What is known of the environment; `UsageError` where the framework or the algorithm cannot train in it."""
+    """Facts about the environment; `UsageError` if the algorithm does not support its action space."""
     facts = _market_facts(config) if is_market(config) else facts_of(make_training_rows(config, 1))
     if config.algorithm == "sac" and facts.discrete:
         raise UsageError(
-            f"SAC needs continuous actions, and those of '{facts.name}' are discrete",
+            f"SAC needs continuous actions, and '{facts.name}' has discrete ones",
             "`--set actions=continuous`, or --algorithm ppo or dqn",
         )
     if config.algorithm == "dqn" and not facts.discrete:
         raise UsageError(
-            f"DQN needs discrete actions, and those of '{facts.name}' are continuous",
+            f"DQN needs discrete actions, and '{facts.name}' has continuous ones",
             "`--set actions=discrete`, or --algorithm ppo or sac",
         )
     return facts
@@ -127,12 +128,12 @@ def _market_facts(config: TrainConfig) -> EnvFacts:
     from mayavi.gym_env.market.rows import AaveMarketRows
 
     if config.algorithm != "ppo":
-        raise UsageError("the market is trained with PPO alone", "leave --algorithm out")
+        raise UsageError("the market supports only PPO", "leave --algorithm out")
     return facts_of(AaveMarketRows(configured(MarketConfig, config.env_config), 1, world=world_of(config)))
 
 
 def facts_of(env: RowsEnv[Any]) -> EnvFacts:
-    """What is known of an environment that is made."""
+    """Facts about an existing environment."""
     from mayavi.gym_env.market.rows import AaveMarketRows
 
     alone: dict[str, Any] = {ONLY_ROLE: (env.observation_space, env.action_space)}

@@ -1,4 +1,4 @@
-"""`open_model`: a trained policy by its run, whatever trained it.
+"""`open_model`: open a training run and load its policies.
 
 model = open_model("latest", Path("data/models"))
 policy, env = model.policy(), model.make_env(32, split="test")
@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import CheckpointError, ModelMismatch, UsageError
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.training.checkpoints import Checkpoint, read_checkpoint, told
+from mayavi.rl.environments import facts_of, world_of
+from mayavi.rl.policy_loading import load_policy
+from mayavi.rl.spaces import describe_space
+from mayavi.rl.training import global_rng
+from mayavi.rl.training.checkpoints import MANIFEST, Checkpoint, read_checkpoint
 from mayavi.rl.training.run_folder import BEST, RunFolder, find_run, models_path
 
 if TYPE_CHECKING:
@@ -22,42 +26,45 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """A training run and its checkpoints. `chosen` is the checkpoint that `policy()` takes: the last by default."""
+    """Training run and its checkpoints. `policy()` loads the checkpoint `chosen`, by default the last one."""
 
     def __init__(self, folder: RunFolder, chosen: Checkpoint | None = None) -> None:
         self.folder, self.chosen = folder, chosen
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """All that is known of the run: `run.json`."""
+        """Contents of `run.json`."""
         return self.folder.read()
 
     @cached_property
     def config(self) -> TrainConfig:
-        """What was trained."""
+        """Configuration of the training."""
         return TrainConfig.of(self.record["config"])
 
     @property
     def run_id(self) -> str:
-        """The run's id."""
+        """Id of the run."""
         return self.folder.run_id
 
     @property
     def path(self) -> Path:
-        """The run's folder."""
+        """Folder of the run."""
         return self.folder.path
 
     @property
     def env_name(self) -> str:
-        """The environment, by its name."""
+        """Name of the environment."""
         return str(self.record["env"])
 
     def checkpoints(self) -> list[Checkpoint]:
-        """All checkpoints, by their steps; `final` last where the training is finished."""
+        """Checkpoints sorted by steps; `final` last, if the training is finished."""
         return self.folder.checkpoints()
 
     def checkpoint(self, named: str | int | Checkpoint | None = None) -> Checkpoint:
-        """The checkpoint after that many steps, `final`, `best`, or by default the chosen or the last one."""
+        """Checkpoint by its number of steps, `final` or `best`; by default the chosen one, else the last.
+
+        Raises `CheckpointError` if there is none yet, `UsageError` for an unknown name.
+        """
         if isinstance(named, Checkpoint):
             return named
         if named is None and self.chosen is not None:
@@ -77,29 +84,16 @@ class Model:
         names = [each.name for each in found] + [BEST] * self.folder.best_path.is_dir()
         raise UsageError(f"run {self.run_id} has no checkpoint '{named}'", f"it has {', '.join(names)}")
 
-    def _best(self) -> Checkpoint:
-        """The one that did best on the validation split."""
-        if not self.folder.best_path.is_dir():
-            raise UsageError(
-                f"run {self.run_id} was not evaluated while it was trained, so no checkpoint is its best",
-                f"train with `--set evaluate_every=N`, or look at all: `mayavi eval {self.run_id} --split validation "
-                "--checkpoints all`",
-            )
-        return read_checkpoint(self.folder.best_path, whole=False)
-
     def policy(self, checkpoint: str | int | Checkpoint | None = None, *, role: str | None = None) -> Policy:
-        """The policy of a checkpoint, ready to act on the CPU. `role` names one of a market's."""
-        from mayavi.rl.training import global_rng
-
+        """Load the policy of a checkpoint on the CPU. `role` names one of a market's."""
         found = read_checkpoint(self.checkpoint(checkpoint).path)
-        self._check_own(found)
-        with global_rng.kept():  # loading seeds the global generators
+        self._check_belongs(found)
+        with global_rng.preserved():  # loading seeds the global generators
             return load_policy(self.config, found, role)
 
     def make_env(self, rows: int = 1, *, world: WorldSource | None = None, **settings: Any) -> RowsEnv[Any]:
-        """The environment as it was trained on; `settings` change single values, such as `split`."""
+        """Make the environment of the training; `settings` change single values, such as `split`."""
         from mayavi.gym_env import make_rows
-        from mayavi.rl.environments import world_of
 
         env = make_rows(
             self.env_name, rows, config=self.config.env_config, world=world or world_of(self.config), **settings
@@ -108,28 +102,36 @@ class Model:
         return env
 
     def check_fits(self, env: RowsEnv[Any]) -> None:
-        """`ModelMismatch` where `env` is another environment, or shows or takes something else."""
+        """Raise `ModelMismatch` if `env` is another environment or has other spaces than the training."""
         if env.name != self.env_name:
             raise ModelMismatch(
                 f"run {self.run_id} was trained on '{self.env_name}', not on '{env.name}'",
                 f"evaluate it there, or train one: mayavi train --env {env.name}",
             )
-        from mayavi.rl.environments import facts_of
-
-        here = facts_of(env).to_json()
+        given = facts_of(env).to_json()
         for verb, name in (("observes", "observation_space"), ("does", "action_space")):
-            trained, given = self.record[name], here[name]
-            if trained != given:
-                other = " with other bounds" if told(trained) == told(given) else ""
+            if self.record[name] != given[name]:
+                own, other = describe_space(self.record[name]), describe_space(given[name])
+                bounds = " with other bounds" if own == other else ""
                 raise ModelMismatch(
-                    f"run {self.run_id} was trained on another {name.replace('_', ' ')}: it {verb} {told(trained)}, "
-                    f"and this environment has {told(given)}{other}",
+                    f"run {self.run_id} was trained on another {name.replace('_', ' ')}: it {verb} {own}, "
+                    f"and this environment has {other}{bounds}",
                     "its settings are in run.json under config.env_config; a newer mayavi may have changed the "
                     "environment, then train again",
                 )
 
-    def _check_own(self, found: Checkpoint) -> None:
-        """`ModelMismatch` where a checkpoint was put into a run it does not belong to."""
+    def _best(self) -> Checkpoint:
+        """Checkpoint with the highest mean reward on the validation split."""
+        if not self.folder.best_path.is_dir():
+            raise UsageError(
+                f"run {self.run_id} was not evaluated while it was trained, so it has no best checkpoint",
+                f"train with `--set evaluate_every=N`, or evaluate all checkpoints: `mayavi eval {self.run_id} "
+                "--split validation --checkpoints all`",
+            )
+        return read_checkpoint(self.folder.best_path, whole=False)
+
+    def _check_belongs(self, found: Checkpoint) -> None:
+        """Raise `ModelMismatch` if a checkpoint does not belong to this run."""
         for key, own in (
             ("env", self.env_name),
             ("framework", self.config.framework),
@@ -138,38 +140,21 @@ class Model:
             ("observation_space", self.record["observation_space"]),
             ("action_space", self.record["action_space"]),
         ):
-            if found.facts.get(key) != own:
-                shown = (told(each) if isinstance(each, dict) else each for each in (found.facts.get(key), own))
-                theirs, ours = shown
+            other = found.facts.get(key)
+            if other != own:
+                name = key.replace("_", " ")
                 raise ModelMismatch(
-                    f"checkpoint {found.name} has the {key.replace('_', ' ')} '{theirs}', and run {self.run_id} "
-                    f"the {key.replace('_', ' ')} '{ours}'",
+                    f"checkpoint {found.name} has the {name} '{_describe(other)}', and run {self.run_id} "
+                    f"the {name} '{_describe(own)}'",
                     "it belongs to another run",
                 )
 
 
-def load_policy(config: TrainConfig, checkpoint: Checkpoint, role: str | None = None) -> Policy:
-    """The policy of a checkpoint, on the CPU, with the statistics it sees through. Loading seeds global generators."""
-    if config.framework == "sb3":
-        from mayavi.rl.sb3.policy import load_sb3_policy
-
-        policy = load_sb3_policy(config, checkpoint)
-    else:
-        from mayavi.rl.rllib.policy import load_rllib_policy
-
-        policy = load_rllib_policy(config, checkpoint, role)
-    if config.normalises:
-        from mayavi.rl.training.normaliser import Normaliser
-
-        policy.normaliser = Normaliser.read(checkpoint.path)
-    return policy
-
-
 def open_model(named: str | Path, models: Path | None = None) -> Model:
-    """The model of a run (its id, the beginning or end of it, `latest`, its folder), or of a checkpoint (its folder,
-    RUN:STEP, RUN:final, RUN:best)."""
+    """Open a run (its id, the start or end of the id, `latest`, its folder) or a checkpoint (its folder, RUN:STEP,
+    RUN:final, RUN:best)."""
     path = Path(named)
-    if (path / "checkpoint.json").is_file():
+    if (path / MANIFEST).is_file():
         owner = path.parent if path.name in {"final", BEST} else path.parent.parent
         return Model(find_run(str(owner.absolute()), models_path(models)), read_checkpoint(path))
     run, colon, step = str(named).rpartition(":")
@@ -177,3 +162,7 @@ def open_model(named: str | Path, models: Path | None = None) -> Model:
         model = Model(find_run(run, models_path(models)))
         return Model(model.folder, model.checkpoint(step))
     return Model(find_run(str(named), models_path(models)))
+
+
+def _describe(value: Any) -> Any:
+    return describe_space(value) if isinstance(value, dict) else value

@@ -1,10 +1,10 @@
-"""`Policy`: a trained policy over rows, whatever trained it.
+"""`Policy`: a trained policy over rows, independent of the framework that trained it.
 
     actions, state = policy.actions(env.observe(), None, deterministic=True)
     actions, state = policy.actions(env.observe(), state, deterministic=False, rng=rng)
 
-`state` is what a recurrent policy remembers, an array whose first axis is the rows: zeros are the start of an episode,
-so a row that begins anew is zeroed. None is the start of all. Chance comes from `rng` alone.
+`state` is the recurrent state, an array whose first axis is the rows. Zeros start an episode, so set a row to zero when
+its episode restarts; None starts all rows. Stochastic actions draw from `rng` only.
 """
 
 from __future__ import annotations
@@ -27,30 +27,36 @@ State = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """A distribution over one of n: `logits` by row. `greedy` has no chance in it, as the values of DQN."""
+class Categorical:
+    """Distribution over n discrete actions. `logits` has the shape (rows, n).
+
+    A `greedy` distribution always takes the mode, as with the action values of DQN.
+    """
 
     logits: NDArray[np.float64]
     greedy: bool = False
 
-    def best(self) -> NDArray[Any]:
-        """The likeliest."""
+    def mode(self) -> NDArray[Any]:
+        """Most likely action of each row."""
         best: NDArray[Any] = self.logits.argmax(axis=1)
         return best
 
-    def drawn(self, rng: np.random.Generator) -> NDArray[Any]:
-        """One for each row, by its probability."""
+    def sample(self, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw one action per row."""
         if self.greedy:
-            return self.best()
+            return self.mode()
         weights = np.exp(self.logits - self.logits.max(axis=1, keepdims=True))
-        below = np.cumsum(weights, axis=1)
-        drawn = (rng.random(len(below))[:, None] * below[:, -1:] >= below).sum(axis=1)
-        return np.asarray(np.minimum(drawn, below.shape[1] - 1))
+        cumulative = np.cumsum(weights, axis=1)
+        drawn = (rng.random(len(cumulative))[:, None] * cumulative[:, -1:] >= cumulative).sum(axis=1)
+        return np.asarray(np.minimum(drawn, cumulative.shape[1] - 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """A normal distribution by row; `squashed` ones go through tanh and are stretched over the action space."""
+    """Normal distribution per row, clipped to [`low`, `high`].
+
+    A `squashed` one passes through tanh and is scaled to that interval.
+    """
 
     mean: NDArray[np.float64]
     deviation: NDArray[np.float64]
@@ -58,26 +64,29 @@ class Gaussian:
     high: NDArray[Any]
     squashed: bool = False
 
-    def best(self) -> NDArray[Any]:
-        """The middle."""
-        return self._placed(self.mean)
+    def mode(self) -> NDArray[Any]:
+        """Action at the mean of each row."""
+        return self._to_actions(self.mean)
 
-    def drawn(self, rng: np.random.Generator) -> NDArray[Any]:
-        """One for each row."""
-        return self._placed(self.mean + self.deviation * rng.standard_normal(self.mean.shape))
+    def sample(self, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw one action per row."""
+        return self._to_actions(self.mean + self.deviation * rng.standard_normal(self.mean.shape))
 
-    def _placed(self, raw: NDArray[np.float64]) -> NDArray[Any]:
+    def _to_actions(self, raw: NDArray[np.float64]) -> NDArray[Any]:
         if self.squashed:
             raw = self.low + (np.tanh(raw) + 1) / 2 * (self.high - self.low)
         return np.clip(raw, self.low, self.high).astype(np.float32)
 
 
+ActionDistribution = Categorical | Gaussian
+
+
 class Policy(ABC):
-    """Acts for rows of the environment it was trained on."""
+    """Chooses actions for rows of the environment it was trained on."""
 
     recurrent: bool = False
     normaliser: Normaliser | None = None
-    """What the policy sees through, as it did at the end of its training."""
+    """Observation statistics at the end of the training; None if observations are not normalised."""
 
     def __init__(self, observation_space: spaces.Box, action_space: spaces.Space[Any]) -> None:
         self.observation_space, self.action_space = observation_space, action_space
@@ -90,31 +99,35 @@ class Policy(ABC):
         deterministic: bool = True,
         rng: np.random.Generator | None = None,
     ) -> tuple[NDArray[Any], State | None]:
-        """What the rows do, and what the policy remembers. `ModelMismatch` where it knows other observations."""
-        seen = np.asarray(observations, dtype=np.float32)
-        if seen.shape[1:] != self.observation_space.shape:
+        """Actions of all rows, and the next recurrent state.
+
+        Raises `ModelMismatch` for observations of another shape, `UsageError` for stochastic play without `rng`.
+        """
+        raw = np.asarray(observations, dtype=np.float32)
+        if raw.shape[1:] != self.observation_space.shape:
             raise ModelMismatch(
-                f"the policy was trained on observations of the shape {self.observation_space.shape}, "
-                f"and is shown {seen.shape[1:]}",
+                f"the policy was trained on observations of shape {self.observation_space.shape}, not {raw.shape[1:]}",
                 "make the environment with the settings of the run: `model.make_env()`",
             )
-        distribution, state = self.distribution(seen, state)
+        distribution, state = self.distribution(raw, state)
         if deterministic:
-            chosen = distribution.best()
+            chosen = distribution.mode()
         elif rng is None:
-            raise UsageError("a policy that plays by chance needs a generator", "give rng=np.random.default_rng(seed)")
+            raise UsageError("a stochastic policy needs a random generator", "pass rng=np.random.default_rng(seed)")
         else:
-            chosen = distribution.drawn(rng)
+            chosen = distribution.sample(rng)
         start = int(getattr(self.action_space, "start", 0))
         return (chosen + start if start else chosen), state
 
     def distribution(
         self, observations: NDArray[np.float32], state: State | None
-    ) -> tuple[Choice | Gaussian, State | None]:
-        """What the policy would do, row by row, and what it remembers then."""
+    ) -> tuple[ActionDistribution, State | None]:
+        """Action distribution for raw observations, and the next recurrent state."""
         shown = observations if self.normaliser is None else self.normaliser.observations(observations)
-        return self.of_seen(shown, state)
+        return self.distribution_of_normalised(shown, state)
 
     @abstractmethod
-    def of_seen(self, observations: NDArray[np.float32], state: State | None) -> tuple[Choice | Gaussian, State | None]:
-        """The same, of what the network is shown."""
+    def distribution_of_normalised(
+        self, observations: NDArray[np.float32], state: State | None
+    ) -> tuple[ActionDistribution, State | None]:
+        """Action distribution for normalised observations, and the next recurrent state."""

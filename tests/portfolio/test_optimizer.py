@@ -206,7 +206,7 @@ def test_misuse_is_told_with_the_way_out() -> None:
 
 def test_what_is_shown_must_be_an_observation(optimizer: PPOYieldOptimizer) -> None:
     size = optimizer.policy.observation_space.shape[0]
-    with pytest.raises(ModelMismatch, match=r"and is shown \(3,\)"):
+    with pytest.raises(ModelMismatch, match=r"not \(3,\)"):
         optimizer.predict(np.zeros(3), optimizer.memory())
     with pytest.raises(BadArgument, match="is no number"):
         optimizer.predict(np.full(size, np.nan), optimizer.memory())

@@ -23,8 +23,8 @@ FEW |= {"evaluate_every": None}
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_a_configuration_trains_and_its_policy_plays(path: Path, tmp_path: Path) -> None:
-    told = read_config(path)
-    trained = train(TrainConfig.of(told, FEW, {"checkpoint_every_steps": None}), models=tmp_path)
+    values = read_config(path)
+    trained = train(TrainConfig.of(values, FEW, {"checkpoint_every_steps": None}), models=tmp_path)
     model = open_model(trained.run_id, tmp_path)
     env = model.make_env(2, split="validation")
     assert len(play(env, Trained("ppo", model.policy()), range(2)).rewards) == 2

@@ -64,7 +64,7 @@ def backtest_models(
 def _versions(models: Sequence[Model]) -> dict[str, str]:
     import numpy as np
 
-    from mayavi.rl.training.train import versions
+    from mayavi.rl.training.frameworks import versions
 
     used = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
     for model in models:

@@ -52,7 +52,7 @@ def evaluate_models(
     of the one model are compared as well. `against` is by default every script of the environment.
     """
     from mayavi.rl.environments import world_of
-    from mayavi.rl.training.train import versions
+    from mayavi.rl.training.frameworks import versions
 
     settings = settings or EvaluationSettings()
     first = models[0]

@@ -1,8 +1,8 @@
-"""Mayavi on Modal: the app, its image, its volume, and the one function that trains there.
+"""Modal app: its image, its volume, and the function that trains there.
 
-`train_on_volume` is a plain function: `modal_function` wraps it and adds nothing. It trains on the machine's own disk
-and copies the run to the volume whenever something new is on it, whole files with their list last: whatever happens to
-the machine, the volume holds a run that can be gone on with, and an attempt that finds one there goes on with it.
+`train_on_volume` is a plain function that `modal_function` wraps. It trains on the machine's own disk and mirrors the
+run to the volume after every write, files first and the manifest last. Whatever happens to the machine, the volume
+holds a run that can be resumed, and the next attempt resumes it.
 """
 
 from __future__ import annotations
@@ -20,42 +20,48 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mayavi.errors import MayaviError, RemoteError, SetupError
+from mayavi.rl.config import TrainConfig
+from mayavi.rl.environments import env_config
 from mayavi.rl.modal.cost_guard import NO_GPU, STARTUP_S, Machine
+from mayavi.rl.training.atomic_files import write_json
+from mayavi.rl.training.run_files import MANIFEST, fetch, mirror, read_manifest
+from mayavi.rl.training.run_folder import FINISHED, RunFolder
+from mayavi.rl.training.train import train
 
 APP = "mayavi"
 VOLUME = "mayavi-models"
 MOUNT = Path("/models")
 WORLDS = "worlds"
 FILES = "data"
-PLACED = ("source", "env_config")
-"""What of a training's settings may name places of a machine."""
+PATH_SETTINGS = ("source", "env_config")
+"""Settings of a training that may contain paths of a machine."""
 HOME_FILE = "home.json"
-"""Beside the record of a run: what its world and its files are called where it was asked for."""
+"""Stored with a run: the values of `PATH_SETTINGS` on the machine that requested it."""
 _HOME = "/root"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a machine is asked to train."""
+    """Training request for a Modal machine."""
 
     config: dict[str, Any]
     run_id: str
     world: str | None
-    """The snapshot to train on, as a path in the volume; none where the environment needs no world."""
+    """Path of the snapshot in the volume; None if the environment needs no world."""
     files: dict[str, str] = field(default_factory=dict)
-    """The files of a market of the past, by their names where the request comes from: as paths in the volume."""
+    """Paths in the volume of the historical market data files, by their paths on the requesting machine."""
     volume: str = str(MOUNT)
     environment: dict[str, str] = field(default_factory=dict)
 
 
-# -- there ------------------------------------------------------------------------------------------------------------
+# -- on the Modal machine ---------------------------------------------------------------------------------------------
 
 
 def train_on_volume(asked: dict[str, Any]) -> dict[str, Any]:
-    """What runs on Modal: train what is asked, or go on with it, and keep it in the volume.
+    """Entry point on Modal: start or resume the requested training and store it in the volume.
 
-    What Mayavi can explain comes back as the answer, since another attempt would end alike. Whatever else goes wrong is
-    raised, and Modal tries again.
+    A `MayaviError` is returned as the answer, since another attempt would fail alike. Other exceptions are raised, and
+    Modal retries.
     """
     request = Request(**asked)
     os.environ.update(request.environment)
@@ -66,65 +72,58 @@ def train_on_volume(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def train_in(volume: Path, request: Request, commit: Callable[[], None]) -> dict[str, Any]:
-    """Train in a folder of this machine and keep a copy in `volume`; `commit` is called when the copy is complete."""
-    from mayavi.rl.config import TrainConfig
-    from mayavi.rl.training.checkpoints import write_json
-    from mayavi.rl.training.run_files import MANIFEST, fetch, mirror, read_manifest
-    from mayavi.rl.training.run_folder import FINISHED, RunFolder
-    from mayavi.rl.training.train import train
-
-    config = TrainConfig.of(request.config, _as_there(volume, request))
-    kept = volume / request.run_id
+    """Train in a temporary folder and mirror the run to `volume`; `commit` is called after each mirror."""
+    config = TrainConfig.of(request.config, _paths_in_volume(volume, request))
+    stored = volume / request.run_id
     with TemporaryDirectory() as scratch:
         models = Path(scratch)
         folder = RunFolder(models / request.run_id)
 
-        def keep() -> None:
-            write_json(folder.path / HOME_FILE, {name: request.config[name] for name in PLACED})
-            mirror(folder.path, kept)
+        def store() -> None:
+            write_json(folder.path / HOME_FILE, {name: request.config[name] for name in PATH_SETTINGS})
+            mirror(folder.path, stored)
             commit()
 
         resume = None
-        if (kept / MANIFEST).is_file():
-            fetch(read_manifest(kept), lambda name: [(kept / name).read_bytes()], folder.path)
+        if (stored / MANIFEST).is_file():
+            fetch(read_manifest(stored), lambda name: [(stored / name).read_bytes()], folder.path)
             record = folder.read()
             if record["status"] == FINISHED and config.timesteps <= record["steps"]:
                 return {"run_id": request.run_id, "steps": record["steps"]}
-            folder.write(record | {"config": record["config"] | {name: config.to_json()[name] for name in PLACED}})
+            folder.write(
+                record | {"config": record["config"] | {name: config.to_json()[name] for name in PATH_SETTINGS}}
+            )
             resume = str(folder.path)
-        done = train(config, models=models, resume=resume, run_id=request.run_id, commit=keep)
-        keep()
+        done = train(config, models=models, resume=resume, run_id=request.run_id, commit=store)
+        store()
     return {"run_id": done.run_id, "steps": done.steps}
 
 
-def _as_there(volume: Path, request: Request) -> dict[str, Any]:
-    """What of a training's settings names places, with those that its world and its files have in the volume."""
-    there: dict[str, Any] = {}
+def _paths_in_volume(volume: Path, request: Request) -> dict[str, Any]:
+    """Settings `PATH_SETTINGS` with the paths that the world and the data files have in the volume."""
+    settings: dict[str, Any] = {}
     if request.world is not None:
-        there["source"] = f"snapshot:{volume / request.world}"
+        settings["source"] = f"snapshot:{volume / request.world}"
     if request.files:
-        from mayavi.rl.config import TrainConfig
-        from mayavi.rl.environments import env_config
-
         places = {name: str(volume / place) for name, place in request.files.items()}
-        settings = env_config(TrainConfig.of(request.config))
-        there["env_config"] = request.config["env_config"] | settings.with_data_files(places)
-    return there
+        config = env_config(TrainConfig.of(request.config))
+        settings["env_config"] = request.config["env_config"] | config.with_data_files(places)
+    return settings
 
 
 def _commit() -> None:
-    """Make what was written to the volume last; a folder that stands for it needs nothing."""
+    """Persist the volume; a local folder in its place needs nothing."""
     import modal
 
     if not modal.is_local():
         modal.Volume.from_name(VOLUME).commit()
 
 
-# -- here -------------------------------------------------------------------------------------------------------------
+# -- on the requesting machine ----------------------------------------------------------------------------------------
 
 
 def import_modal() -> Any:
-    """The package `modal`; `SetupError` where it is not installed."""
+    """Import `modal`; `SetupError` if it is not installed."""
     try:
         import modal
     except ModuleNotFoundError:
@@ -135,19 +134,19 @@ def import_modal() -> Any:
 
 
 def open_volume() -> Any:
-    """The volume that keeps models, made where there is none yet."""
+    """Open the volume of models, creating it if it does not exist."""
     return import_modal().Volume.from_name(VOLUME, create_if_missing=True)
 
 
 def build_app(machine: Machine, volume: Any) -> tuple[Any, Any]:
-    """The app, and in it the function `train_on_volume` on such a machine."""
+    """Modal app, and its function `train_on_volume` on `machine`."""
     modal = import_modal()
     app = modal.App(APP)
     return app, modal_function(app, machine, volume, build_image())
 
 
 def modal_function(app: Any, machine: Machine, volume: Any, image: Any) -> Any:
-    """`train_on_volume` as a function of `app`. Its limits are those that the worst case counts."""
+    """Wrap `train_on_volume` as a function of `app`, limited to what the maximum cost counts."""
     modal = import_modal()
     cores, memory_mib = float(machine.cores), int(machine.memory_gib * 1024)
     wrapped = app.function(
@@ -168,9 +167,9 @@ def modal_function(app: Any, machine: Machine, volume: Any, image: Any) -> Any:
 
 
 def build_image() -> Any:
-    """What the machine has: the packages of this project as they are installed here, and Mayavi itself.
+    """Image with Mayavi and its packages in the versions installed on this machine.
 
-    The kernel is checked while the image is built, before a GPU is paid for.
+    Building it imports the kernel, so a broken one is found before a GPU is paid for.
     """
     from mayavi.worlds.artifacts import contracts_root
 
@@ -188,35 +187,36 @@ def build_image() -> Any:
 
 
 def check_platform(system: str | None = None, machine: str | None = None) -> None:
-    """`SetupError` where the kernel that is built here cannot run on Modal's machines."""
+    """Raise `SetupError` if the kernel built on this machine cannot run on Modal."""
     here = (system or platform.system(), machine or platform.machine())
     if here not in {("Linux", "x86_64"), ("Linux", "AMD64")}:
         raise SetupError(
-            f"Modal's machines are Linux on x86-64, and Mayavi is built for {here[0]} on {here[1]} here",
+            f"Modal runs Linux on x86-64, and Mayavi on this machine is built for {here[0]} on {here[1]}",
             "start the training from Linux on x86-64, such as a container",
         )
 
 
 def requirements() -> list[str]:
-    """The project's own requirements with those of its extra `rl`, each in the version that is installed here."""
+    """Requirements of the project and its extra `rl`, pinned to the versions installed on this machine."""
     pinned = []
     for requirement in _declared():
         found = re.match(r"([A-Za-z0-9._-]+)\s*(\[[^\]]*\])?", requirement)
         if found is None:
-            raise RemoteError(f"the requirement '{requirement}' is not understood")
+            raise RemoteError(f"the requirement '{requirement}' cannot be parsed")
         name, extras = found.group(1), found.group(2) or ""
         try:
             version = metadata.version(name).partition("+")[0]
         except metadata.PackageNotFoundError:
             raise SetupError(
-                f"{name} is needed there and not installed here", "`pip install 'mayavi-sim[rl]'` installs it"
+                f"{name} is needed on Modal and not installed on this machine",
+                "`pip install 'mayavi-sim[rl]'` installs it",
             ) from None
         pinned.append(f"{name}{extras}=={version}")
     return pinned
 
 
 def _declared() -> list[str]:
-    """What pyproject.toml asks for, or beside an installed package what its metadata does."""
+    """Requirements from pyproject.toml, or from the metadata of the installed package."""
     project = Path(__file__).resolve().parents[3] / "pyproject.toml"
     if project.is_file():
         document = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
@@ -231,5 +231,5 @@ def _declared() -> list[str]:
 
 
 def as_arguments(request: Request) -> dict[str, Any]:
-    """A request as it is sent."""
+    """Request as JSON data for `train_on_volume`."""
     return asdict(request)

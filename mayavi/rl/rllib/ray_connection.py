@@ -1,4 +1,4 @@
-"""Ray as a training needs it: a cluster that is there, or one of this machine that goes when the training does."""
+"""Connect to a Ray cluster, or start a local one for the duration of a training."""
 
 from __future__ import annotations
 
@@ -17,44 +17,51 @@ VARIABLE = "MAYAVI_RL_NUM_ENV_RUNNERS"
 
 
 def runner_count(chosen: int | None) -> int:
-    """Processes that play beside the one that learns: what is `chosen`, else MAYAVI_RL_NUM_ENV_RUNNERS, else as many
-    as there are cores, two at most."""
+    """Number of processes that play rollouts for the learner.
+
+    `chosen`, else MAYAVI_RL_NUM_ENV_RUNNERS, else the number of cores, at most two.
+    """
     if chosen is not None:
         return chosen
     written = os.environ.get(VARIABLE, "").strip()
     if not written:
         return min(len(os.sched_getaffinity(0)), 2)
     if not written.isdigit():
-        raise UsageError(f"{VARIABLE} is '{written}'", "give a number; 0 lets the learning process play itself")
+        raise UsageError(f"{VARIABLE} is '{written}'", "give a whole number; 0 plays rollouts in the learning process")
     return int(written)
 
 
-def checked_runners(config: TrainConfig, address: str | None = None, kept: int | None = None) -> int:
-    """The number of runners of a training, `kept` where it is resumed; `UsageError` where they cannot play it."""
-    runners = runner_count(kept if config.runners is None else config.runners)
+def checked_runners(config: TrainConfig, address: str | None = None, previous: int | None = None) -> int:
+    """Number of runners of a training, by default `previous` when it is resumed.
+
+    Raises `UsageError` for more runners than rows, or for a cluster without runners.
+    """
+    runners = runner_count(previous if config.runners is None else config.runners)
     if runners > config.num_envs:
         raise UsageError(
             f"{runners} runners cannot share {config.num_envs} rows", "give more num_envs, or fewer runners"
         )
     if address is not None and not runners:
-        raise UsageError(f"nothing would be played on the Ray cluster at '{address}'", "give runners: --set runners=2")
+        raise UsageError(
+            f"a training with 0 runners does not use the Ray cluster at '{address}'", "give runners: --set runners=2"
+        )
     return runners
 
 
 @contextmanager
 def ray_for(runners: int, address: str | None) -> Iterator[Any]:
-    """Ray, connected to `address` or RAY_ADDRESS, else started here without a dashboard and ended after.
+    """Ray connected to `address` or RAY_ADDRESS, else started on this machine and shut down afterwards.
 
-    Where the caller has started Ray already, that is used and left running.
+    A Ray that the caller has initialised is used as it is and left running.
     """
     address = address or os.environ.get("RAY_ADDRESS", "").strip() or None
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # runners ask for no accelerator, and warn of none
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # no warning about runners without GPU
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Ray's own
+        warnings.simplefilter("ignore")  # Ray's own warnings
         import ray
 
-        hush()
+        silence_ray()
         if ray.is_initialized():
             yield ray
             return
@@ -80,7 +87,7 @@ def ray_for(runners: int, address: str | None) -> Iterator[Any]:
             ray.shutdown()
 
 
-def hush() -> None:
-    """RLlib tells of its own affairs at length; what concerns the user is raised."""
+def silence_ray() -> None:
+    """Silence the loggers of Ray and RLlib: errors that concern the user are raised."""
     for name in ("ray", "ray.rllib", "ray.tune", "ray.train"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -1,46 +1,49 @@
-"""The statistics that RLlib's runners see through: one and the same for all, moved between rollouts."""
+"""Share one set of normalisation statistics among all RLlib runners."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from mayavi.rl.rllib.env import training_vector
 from mayavi.rl.training.normaliser import Normaliser
 
 
-def show_through(algorithm: Any, normaliser: Normaliser) -> None:
-    """Let every runner see through `normaliser`."""
+def set_statistics(algorithm: Any, normaliser: Normaliser) -> None:
+    """Make every runner normalise with a copy of `normaliser`."""
     written = normaliser.to_json()
 
-    def show(runner: Any) -> None:
-        from mayavi.rl.rllib.env import training_vector
-
+    def replace(runner: Any) -> None:
         lens = training_vector(runner).lens
         assert lens is not None
         lens.now = Normaliser.of(written)
         lens.take()
 
-    _each(algorithm, show)
+    _for_each_runner(algorithm, replace)
 
 
-def move_statistics(algorithm: Any, normaliser: Normaliser) -> float | None:
-    """Take in what all runners saw, one after the other by their number. Gives what the last episodes earned."""
-    earned: list[float] = []
-    for _, noted, recent in sorted(_each(algorithm, _taken), key=lambda each: int(each[0])):
-        normaliser.merge(Normaliser.of(noted))
-        earned.extend(recent)
-    show_through(algorithm, normaliser)
-    return sum(earned) / len(earned) if earned else None
+def update_statistics(algorithm: Any, normaliser: Normaliser) -> float | None:
+    """Merge what all runners recorded into `normaliser` and distribute the result.
+
+    Runners are merged in the order of their index, so that the sums are reproducible. Returns the mean return of
+    their most recent episodes, None before the first has ended.
+    """
+    returns: list[float] = []
+    for _, recorded, recent in sorted(_for_each_runner(algorithm, _take_recorded), key=lambda each: int(each[0])):
+        normaliser.merge(Normaliser.of(recorded))
+        returns.extend(recent)
+    set_statistics(algorithm, normaliser)
+    return sum(returns) / len(returns) if returns else None
 
 
-def _taken(runner: Any) -> tuple[int, dict[str, Any], list[float]]:
-    from mayavi.rl.rllib.env import training_vector
-
+def _take_recorded(runner: Any) -> tuple[int, dict[str, Any], list[float]]:
+    """Runner index, statistics recorded since the last update, and returns of recent episodes."""
     vector = training_vector(runner)
     assert vector.lens is not None
     return runner.worker_index or 0, vector.lens.take().to_json(), list(vector.recent)
 
 
-def _each(algorithm: Any, do: Any) -> list[Any]:
+def _for_each_runner(algorithm: Any, function: Callable[[Any], Any]) -> list[Any]:
     group = algorithm.env_runner_group
-    found: list[Any] = group.foreach_env_runner(do, local_env_runner=group.num_remote_env_runners() == 0)
+    found: list[Any] = group.foreach_env_runner(function, local_env_runner=group.num_remote_env_runners() == 0)
     return found

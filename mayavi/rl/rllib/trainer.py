@@ -19,14 +19,13 @@ import torch
 
 from mayavi.errors import MayaviError, WorkerError
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.rllib.ray_connection import checked_runners, hush, ray_for
-from mayavi.rl.rllib.statistics import move_statistics, show_through
+from mayavi.rl.rllib.files import ALGORITHM, RESUME_STATE
+from mayavi.rl.rllib.ray_connection import checked_runners, ray_for, silence_ray
+from mayavi.rl.rllib.statistics import set_statistics, update_statistics
 from mayavi.rl.training.checkpoints import Checkpoint
 from mayavi.rl.training.global_rng import spread_seed
 from mayavi.rl.training.normaliser import Normaliser, first_normaliser
 from mayavi.rl.training.session import Boundary, Session
-
-ALGORITHM, STANDING = "algorithm", "standing.pkl"
 
 
 def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint | None, address: str | None) -> None:
@@ -62,16 +61,16 @@ def _lost(error: Exception) -> MayaviError:
 
 
 def _built(config: TrainConfig, session: Session, runners: int) -> Any:
-    from mayavi.rl.rllib.algorithm import algorithm_config, begin_with_deviation, on_gpu
+    from mayavi.rl.rllib.algorithm import algorithm_config, on_gpu, set_initial_deviation
     from mayavi.rl.rllib.resume_state import seed_buffer
 
     session.record |= {"device": "cuda" if on_gpu(config) else "cpu", "runners": runners}
     made = algorithm_config(config, session.facts, runners)
     algorithm = made.build_algo()
-    hush()  # building has set the level of its loggers
+    silence_ray()  # building has set the level of its loggers
     seed_buffer(algorithm, spread_seed(config.seed, "replay"))
     if config.initial_deviation != 1.0 and not session.facts.discrete:
-        begin_with_deviation(algorithm, config.initial_deviation)
+        set_initial_deviation(algorithm, config.initial_deviation)
     if runners:
         session.record["nodes"] = len(set(algorithm.env_runner_group.foreach_env_runner(_node, local_env_runner=False)))
     return algorithm
@@ -84,19 +83,19 @@ def _node(_: Any) -> str:
 
 
 def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkpoint | None) -> None:
-    from mayavi.rl.rllib.resume_state import put_back
+    from mayavi.rl.rllib.resume_state import restore
 
     steps = episodes = 0
     mean: float | None = None
     normaliser = Normaliser.read(resume.path) if resume and config.normalises else first_normaliser(config)
     if normaliser is not None:
-        show_through(algorithm, normaliser)
+        set_statistics(algorithm, normaliser)
     if resume:
         steps, episodes, mean = (resume.facts[name] for name in ("steps", "episodes", "mean_reward"))
         algorithm.restore_from_path(str((resume.path / ALGORITHM).absolute()))
-        reason = put_back(algorithm, (resume.path / STANDING).read_bytes())
+        reason = restore(algorithm, (resume.path / RESUME_STATE).read_bytes())
         if not reason and session.record["device"] != "cpu":
-            reason = "the arithmetic of a GPU is not the same twice"
+            reason = "GPU arithmetic is not deterministic"
         session.resumed_from(resume, exact=not reason, reason=reason)
     while steps < config.timesteps:
         result = algorithm.train()
@@ -106,7 +105,7 @@ def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkp
         episodes += 0 if math.isnan(ended) else int(ended)  # nothing is told of a rollout in which no episode ended
         mean = mean if math.isnan(told) else told / config.reward_scale
         if normaliser is not None:
-            mean = move_statistics(algorithm, normaliser)
+            mean = update_statistics(algorithm, normaliser)
         session.scalars(_numbers(result), steps)
         if steps < config.timesteps:
             session.at(_boundary(algorithm, normaliser, steps, episodes, mean))
@@ -114,16 +113,16 @@ def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkp
 
 
 def _boundary(algorithm: Any, normaliser: Normaliser | None, steps: int, episodes: int, mean: float | None) -> Boundary:
-    from mayavi.rl.rllib.resume_state import standing
+    from mayavi.rl.rllib.resume_state import resume_state
 
     def save(path: Path) -> None:
-        kept = standing(algorithm)  # first: saving draws from no generator, and this is how it can be sure of it
+        kept = resume_state(algorithm)  # first: saving draws from no generator, and this is how it can be sure of it
         algorithm.save_to_path(str((path / ALGORITHM).absolute()))
-        (path / STANDING).write_bytes(kept)
+        (path / RESUME_STATE).write_bytes(kept)
         if normaliser is not None:
             normaliser.write(path)
 
-    return Boundary(steps, episodes, mean, save, (STANDING,))
+    return Boundary(steps, episodes, mean, save, (RESUME_STATE,))
 
 
 def _numbers(result: Mapping[str, Any], prefix: str = "") -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Policies that stable-baselines3 trained, over rows."""
+"""Policies trained with Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from mayavi.errors import CheckpointError
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.policy import Choice, Gaussian, Policy, State
-from mayavi.rl.sb3.trainer import MODEL, algorithm_class
+from mayavi.rl.policy import ActionDistribution, Categorical, Gaussian, Policy, State
+from mayavi.rl.sb3.algorithm import load_algorithm
 from mayavi.rl.training.checkpoints import Checkpoint
 
 
 def load_sb3_policy(config: TrainConfig, checkpoint: Checkpoint) -> Policy:
-    """The policy of a checkpoint, on the CPU."""
+    """Load the policy of a checkpoint on the CPU."""
     try:
-        model = algorithm_class(config).load(checkpoint.path / MODEL, device="cpu")
+        model = load_algorithm(config, checkpoint.path)
     except Exception as error:
         trained = checkpoint.facts["versions"].get("stable_baselines3")
         raise CheckpointError(
@@ -28,7 +28,7 @@ def load_sb3_policy(config: TrainConfig, checkpoint: Checkpoint) -> Policy:
 
 
 class Sb3Policy(Policy):
-    """A policy of PPO, recurrent PPO, SAC or DQN."""
+    """PPO, recurrent PPO, SAC or DQN policy."""
 
     def __init__(self, model: Any, config: TrainConfig) -> None:
         super().__init__(model.observation_space, model.action_space)
@@ -36,17 +36,18 @@ class Sb3Policy(Policy):
         self.network = model.policy
         self.network.set_training_mode(False)
 
-    def of_seen(self, observations: NDArray[np.float32], state: State | None) -> tuple[Choice | Gaussian, State | None]:
-        """What the network says, and what it remembers then."""
+    def distribution_of_normalised(
+        self, observations: NDArray[np.float32], state: State | None
+    ) -> tuple[ActionDistribution, State | None]:
+        """Action distribution for normalised observations, and the next recurrent state."""
         with torch.no_grad():
-            return self._seeing(observations, state)
+            return self._forward(torch.as_tensor(observations), state)
 
-    def _seeing(self, observations: NDArray[np.float32], state: State | None) -> tuple[Choice | Gaussian, State | None]:
-        seen = torch.as_tensor(observations)
+    def _forward(self, observations: torch.Tensor, state: State | None) -> tuple[ActionDistribution, State | None]:
         if self.algorithm == "dqn":
-            return Choice(_array(self.network.q_net(seen)), greedy=True), None
+            return Categorical(_array(self.network.q_net(observations)), greedy=True), None
         if self.algorithm == "sac":
-            mean, log_std, _ = self.network.actor.get_action_dist_params(seen)
+            mean, log_std, _ = self.network.actor.get_action_dist_params(observations)
             return self._gaussian(mean, log_std.exp(), squashed=True), None
         if self.recurrent:
             lstm = self.network.lstm_actor
@@ -54,13 +55,13 @@ class Sb3Policy(Policy):
             if state is None:
                 state = np.zeros((rows, 2, lstm.num_layers, lstm.hidden_size), dtype=np.float32)
             hidden, cell = (torch.as_tensor(state[:, each].transpose(1, 0, 2).copy()) for each in (0, 1))
-            found, (hidden, cell) = self.network.get_distribution(seen, (hidden, cell), torch.zeros(rows))
+            found, (hidden, cell) = self.network.get_distribution(observations, (hidden, cell), torch.zeros(rows))
             state = np.stack([hidden.numpy(), cell.numpy()]).transpose(2, 0, 1, 3).copy()
         else:
-            found, state = self.network.get_distribution(seen), None
+            found, state = self.network.get_distribution(observations), None
         inner = found.distribution
         if hasattr(inner, "logits"):
-            return Choice(_array(inner.logits)), state
+            return Categorical(_array(inner.logits)), state
         return self._gaussian(inner.mean, inner.stddev), state
 
     def _gaussian(self, mean: Any, deviation: Any, *, squashed: bool = False) -> Gaussian:

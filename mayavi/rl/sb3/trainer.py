@@ -1,193 +1,77 @@
-"""Training with stable-baselines3: PPO, SAC and DQN, and sb3-contrib's recurrent PPO.
+"""Training with Stable-Baselines3: PPO, SAC, DQN, and sb3-contrib's recurrent PPO.
 
-A checkpoint is taken between two rollouts. It holds the weights and the optimizer, all generators, where every row
-stands (its episode and the actions it has seen) and, for SAC and DQN, what is remembered. A training that goes on from
-it does what an undisturbed one does: on a CPU the final weights are the same, bit for bit.
+Checkpoints are taken between two rollouts. They hold weights, optimizer, random generators, the episode and actions so
+far of every row and, for SAC and DQN, the replay buffer. A resumed training therefore continues exactly: on a CPU its
+final weights equal those of an uninterrupted training, bit for bit.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from stable_baselines3 import DQN, PPO, SAC
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger
-from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from mayavi.gym_env.adapters.sb3 import RowsVecEnv
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import make_training_rows
+from mayavi.rl.sb3.algorithm import build_algorithm, load_algorithm
+from mayavi.rl.sb3.files import LSTM_STATE, MODEL, REPLAY_BUFFER, RNG, ROWS
+from mayavi.rl.sb3.training_env import TrainingRows
 from mayavi.rl.training import global_rng
 from mayavi.rl.training.checkpoints import Checkpoint
-from mayavi.rl.training.normaliser import Lens, Normaliser, first_normaliser, seen_space
+from mayavi.rl.training.normaliser import Normaliser, first_normaliser
 from mayavi.rl.training.session import Boundary, Session
-
-MODEL = "model.zip"
-ROWS, CHANCE, MEMORY, REPLAY = "rows.json", "chance.json", "memory.pt", "replay_buffer.pkl"
-ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}
-
-
-class Schedule:
-    """A learning rate that goes in a straight line from `start` to `end`."""
-
-    def __init__(self, start: float, end: float) -> None:
-        self.start, self.end = start, end
-
-    def __call__(self, remaining: float) -> float:
-        """The rate when that share of the training is left."""
-        return self.end + (self.start - self.end) * max(remaining, 0.0)
-
-
-class TrainingRows(VecEnvWrapper):  # type: ignore[misc]  # no types there
-    """Rows as the trainer sees them: normalised, rewards scaled, the horizon an end unless it is to be a cut."""
-
-    def __init__(self, rows: RowsVecEnv, config: TrainConfig, normaliser: Normaliser | None) -> None:
-        super().__init__(rows, observation_space=seen_space(config, rows.observation_space))
-        self.rows, self.scale, self.bootstrap = rows, config.reward_scale, config.bootstrap_at_horizon
-        self.lens: Lens | None = None
-        if normaliser is not None:
-            self.lens = Lens(config.gamma, rows.num_envs, rows.observation_space.shape, normaliser)
-        self.episodes = 0
-
-    def reset(self) -> Any:
-        """Start an episode in every row."""
-        observations = self.venv.reset()
-        return observations if self.lens is None else self.lens.observe(observations)
-
-    def step_wait(self) -> Any:
-        """Step all rows."""
-        observations, rewards, done, infos = self.venv.step_wait()
-        ended = int(done.sum())
-        if self.lens is not None:
-            observations, rewards = self.lens.observe(observations), self.lens.reward(rewards, done)
-        if ended:
-            self.episodes += ended
-            for row in done.nonzero()[0]:
-                if not self.bootstrap:
-                    infos[row]["TimeLimit.truncated"] = False
-                if self.lens is not None:
-                    last = infos[row]["terminal_observation"]
-                    infos[row]["terminal_observation"] = self.lens.now.observations(last)
-        return observations, rewards * self.scale if self.scale != 1.0 else rewards, done, infos
-
-    def move_statistics(self) -> None:
-        """Take in what was seen since the last time: the next rollout is seen through it."""
-        if self.lens is not None:
-            self.lens.now.merge(self.lens.take())
-
-
-def algorithm_class(config: TrainConfig) -> type[BaseAlgorithm]:
-    """The class that trains what `config` asks for."""
-    if config.recurrent:
-        from sb3_contrib import RecurrentPPO
-
-        recurrent: type[BaseAlgorithm] = RecurrentPPO
-        return recurrent
-    found: type[BaseAlgorithm] = {"ppo": PPO, "sac": SAC, "dqn": DQN}[config.algorithm]
-    return found
 
 
 def train_with_sb3(config: TrainConfig, session: Session, resume: Checkpoint | None) -> None:
-    """Train until the timesteps are reached. `session` hears of every rollout."""
+    """Train until `config.timesteps`, reporting every rollout to `session`."""
     torch.set_num_threads(config.torch_threads)
     normaliser = Normaliser.read(resume.path) if resume and config.normalises else first_normaliser(config)
     rows = TrainingRows(RowsVecEnv(make_training_rows(config, config.num_envs)), config, normaliser)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*primarily intended to run on the CPU.*")
-        model = _loaded(config, rows, resume) if resume else _built(config, rows)
+        model = _restore(config, rows, resume) if resume else build_algorithm(config, rows)
     session.record["device"] = str(model.device)
     if resume:
         on_gpu = model.device.type != "cpu"
-        reason = "the arithmetic of a GPU is not the same twice" if on_gpu else ""
+        reason = "GPU arithmetic is not deterministic" if on_gpu else ""
         session.resumed_from(resume, exact=not on_gpu, reason=reason)
-    model.set_logger(Logger(folder=None, output_formats=[_Scalars(session)]))
-    between = _Between(session, rows, config)
+    model.set_logger(Logger(folder=None, output_formats=[_TensorBoardWriter(session)]))
+    callback = _SessionCallback(session, rows, config)
     left = config.timesteps - model.num_timesteps
     if left > 0:
-        model.learn(left, callback=between, reset_num_timesteps=resume is None, log_interval=between.log_interval)
-    rows.move_statistics()
-    session.finish(between.boundary(model))
+        model.learn(left, callback=callback, reset_num_timesteps=resume is None, log_interval=callback.log_interval)
+    rows.update_statistics()
+    session.finish(callback.boundary(model))
 
 
-def _built(config: TrainConfig, rows: TrainingRows) -> BaseAlgorithm:
-    rate: Any = config.learning_rate
-    if config.learning_rate_end is not None:
-        rate = Schedule(config.learning_rate, config.learning_rate_end)
-    widths = list(config.network)
-    network: dict[str, Any] = {"activation_fn": ACTIVATIONS[config.activation], "net_arch": widths}
-    common: dict[str, Any] = {
-        "env": rows,
-        "learning_rate": rate,
-        "batch_size": config.minibatch_size,
-        "gamma": config.gamma,
-        "seed": global_rng.spread_seed(config.seed, "sb3"),
-        "device": config.device,
-    }
-    if config.algorithm == "ppo":
-        network |= {"net_arch": {"pi": widths, "vf": widths}, "log_std_init": math.log(config.initial_deviation)}
-        if config.recurrent:
-            network["lstm_hidden_size"] = config.lstm_size
-        kind = algorithm_class(config)
-        return kind(
-            "MlpLstmPolicy" if config.recurrent else "MlpPolicy",
-            policy_kwargs=network,
-            n_steps=config.rollout_steps,
-            n_epochs=config.epochs,
-            gae_lambda=config.gae_lambda,
-            clip_range=config.clip_range,
-            ent_coef=config.entropy_coefficient,
-            vf_coef=config.value_coefficient,
-            max_grad_norm=config.max_grad_norm,
-            target_kl=config.target_kl,
-            **common,
-        )
-    common |= {
-        "policy_kwargs": network,
-        "buffer_size": config.buffer_size,
-        "learning_starts": config.learning_starts,
-        "train_freq": config.train_every,
-        "gradient_steps": config.gradient_steps,
-    }
-    if config.algorithm == "sac":
-        return SAC("MlpPolicy", tau=config.tau, **common)
-    return DQN(
-        "MlpPolicy",
-        target_update_interval=config.target_update_every,
-        exploration_fraction=config.exploration_share,
-        exploration_final_eps=config.exploration_end,
-        max_grad_norm=config.max_grad_norm,
-        **common,
-    )
-
-
-def _loaded(config: TrainConfig, rows: TrainingRows, resume: Checkpoint) -> BaseAlgorithm:
-    kind = algorithm_class(config)
-    model = kind.load(resume.path / MODEL, env=rows, device=config.device, force_reset=False)
-    kept = json.loads((resume.path / ROWS).read_text(encoding="utf-8"))
-    rows.rows.restore(kept["play"])
+def _restore(config: TrainConfig, rows: TrainingRows, resume: Checkpoint) -> BaseAlgorithm:
+    model = load_algorithm(config, resume.path, config.device, env=rows, force_reset=False)
+    saved = json.loads((resume.path / ROWS).read_text(encoding="utf-8"))
+    rows.rows.restore(saved["play"])
     rows.episodes = resume.facts["episodes"]
     if rows.lens is not None:
-        rows.lens.sums = np.array(kept["sums"])
-    model.action_space.np_random.bit_generator.state = kept["action_space"]
-    if (resume.path / MEMORY).is_file():
+        rows.lens.sums = np.array(saved["sums"])
+    model.action_space.np_random.bit_generator.state = saved["action_space"]
+    if (resume.path / LSTM_STATE).is_file():
         from sb3_contrib.common.recurrent.type_aliases import RNNStates
 
-        model._last_lstm_states = RNNStates(*torch.load(resume.path / MEMORY, map_location=model.device))
-    if (resume.path / REPLAY).is_file():
-        model.load_replay_buffer(resume.path / REPLAY)
-    global_rng.restore(json.loads((resume.path / CHANCE).read_text(encoding="utf-8")))  # last: loading seeds everything
+        model._last_lstm_states = RNNStates(*torch.load(resume.path / LSTM_STATE, map_location=model.device))
+    if (resume.path / REPLAY_BUFFER).is_file():
+        model.load_replay_buffer(resume.path / REPLAY_BUFFER)
+    global_rng.restore(json.loads((resume.path / RNG).read_text(encoding="utf-8")))  # last: loading seeds everything
     return model
 
 
-class _Between(BaseCallback):  # type: ignore[misc]  # no types there
-    """Tells the session of every moment between two rollouts."""
+class _SessionCallback(BaseCallback):  # type: ignore[misc]  # no types there
+    """Reports the boundary between two rollouts to the session."""
 
     def __init__(self, session: Session, rows: TrainingRows, config: TrainConfig) -> None:
         super().__init__()
@@ -197,7 +81,7 @@ class _Between(BaseCallback):  # type: ignore[misc]  # no types there
 
     def _on_rollout_start(self) -> None:
         if not self._first:
-            self.rows.move_statistics()
+            self.rows.update_statistics()
             self.session.at(self.boundary(self.model))
         self._first = False
 
@@ -205,13 +89,13 @@ class _Between(BaseCallback):  # type: ignore[misc]  # no types there
         return True
 
     def boundary(self, model: BaseAlgorithm) -> Boundary:
-        """Now, when the last update is done and the next rollout has not begun."""
+        """Boundary after the last update and before the next rollout."""
         recent = [each["r"] for each in model.ep_info_buffer or ()]
-        files = [ROWS, CHANCE]
+        files = [ROWS, RNG]
         if self.config.recurrent:
-            files.append(MEMORY)
+            files.append(LSTM_STATE)
         if self.config.algorithm != "ppo":
-            files.append(REPLAY)
+            files.append(REPLAY_BUFFER)
         mean = float(sum(recent) / len(recent)) if recent else None
         return Boundary(
             model.num_timesteps, self.rows.episodes, mean, lambda path: self._save(model, path), tuple(files)
@@ -220,28 +104,28 @@ class _Between(BaseCallback):  # type: ignore[misc]  # no types there
     def _save(self, model: BaseAlgorithm, path: Path) -> None:
         generators = global_rng.state()
         model.save(path / MODEL)
-        kept = {"play": self.rows.rows.state(), "action_space": model.action_space.np_random.bit_generator.state}
+        saved = {"play": self.rows.rows.state(), "action_space": model.action_space.np_random.bit_generator.state}
         if (lens := self.rows.lens) is not None:
-            kept["sums"] = lens.sums.tolist()
+            saved["sums"] = lens.sums.tolist()
             lens.now.write(path)
-        (path / ROWS).write_text(json.dumps(kept), encoding="utf-8")
-        (path / CHANCE).write_text(json.dumps(generators), encoding="utf-8")
+        (path / ROWS).write_text(json.dumps(saved), encoding="utf-8")
+        (path / RNG).write_text(json.dumps(generators), encoding="utf-8")
         if self.config.recurrent:
-            torch.save(tuple(model._last_lstm_states), path / MEMORY)
+            torch.save(tuple(model._last_lstm_states), path / LSTM_STATE)
         if self.config.algorithm != "ppo":
-            model.save_replay_buffer(path / REPLAY)
+            model.save_replay_buffer(path / REPLAY_BUFFER)
 
 
-class _Scalars(KVWriter):  # type: ignore[misc]  # no types there
-    """What stable-baselines3 logs, for the run's TensorBoard."""
+class _TensorBoardWriter(KVWriter):  # type: ignore[misc]  # no types there
+    """Forwards the scalars that SB3 logs to the session's TensorBoard log."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:
-        """Log the numbers."""
+        """Log the numeric values."""
         numbers = {name: float(value) for name, value in key_values.items() if isinstance(value, int | float)}
         self.session.scalars(numbers, step)
 
     def close(self) -> None:
-        """The session closes what it opened."""
+        """Do nothing: the session closes its own writer."""

@@ -1,4 +1,4 @@
-"""The actions a search tries: all of a discrete space, points at equal distances of a continuous one."""
+"""Actions that a search tries: all of a discrete space, equidistant points of a continuous one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_ACTIONS = 4_096
 
 @dataclass(frozen=True, slots=True)
 class ActionGrid:
-    """`values` along the first axis; `whole` where these are all the actions there are."""
+    """Actions along the first axis of `values`; `whole` if the space has no others."""
 
     values: NDArray[Any]
     whole: bool
@@ -28,12 +28,12 @@ class ActionGrid:
         return len(self.values)
 
     def to_json(self) -> dict[str, object]:
-        """The grid as plain data."""
+        """JSON data."""
         return {"whole": self.whole, "actions": self.values.tolist()}
 
 
 def action_grid(env: RowsEnv[Any], points: int = POINTS) -> ActionGrid:
-    """The grid of the actions of `env`, with `points` along each dimension of a continuous one."""
+    """Action grid of `env`, with `points` along each dimension of a continuous space."""
     from gymnasium import spaces
 
     space = env.action_space
@@ -41,7 +41,7 @@ def action_grid(env: RowsEnv[Any], points: int = POINTS) -> ActionGrid:
         return ActionGrid(np.arange(int(space.n)) + int(space.start), whole=True)
     assert isinstance(space, spaces.Box)
     if points < 2:
-        raise UsageError(f"a grid of {points} points is none", "take two at least")
+        raise UsageError(f"a grid of {points} points is too small", "take two at least")
     low, high = space.low.astype(np.float64).ravel(), space.high.astype(np.float64).ravel()
     if points ** len(low) > MOST_ACTIONS:
         raise UsageError(

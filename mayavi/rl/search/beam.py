@@ -1,14 +1,14 @@
-"""A good plan of many episodes at once, where trying everything would take too long.
+"""Beam search for good plans of many episodes at once, where an exhaustive search would take too long.
 
-At each depth the `width` most promising states of an episode go on. How promising a state is, is played out: each of
-the environment's scripted strategies finishes the episode from there on forked rows, and the best outcome counts. Every
-such outcome is a whole plan, so what comes out is attained and never less than what the best script earns. It is a
-lower bound of the optimum: nobody knows what the states that were left behind would have given.
+At each depth the `width` most promising states of an episode are followed. A state's promise is the best return that
+one of the environment's scripted strategies reaches from there, played out on forked rows. Every such rollout is a
+complete plan, so the result is attained, and never less than the best script earns. It is a lower bound of the optimum:
+states that were dropped may have led further.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,25 +21,14 @@ from mayavi.rl.search.action_grid import ActionGrid
 from mayavi.rl.search.exhaustive import Found
 
 Script = Callable[[Any], NDArray[Any]]
+Plan = list[NDArray[Any]]
+"""Actions of an episode, one per step."""
 WIDTH = 4
 
 
 def rows_per_episode(grid: ActionGrid, width: int) -> int:
-    """How many rows of the environment one episode takes: the beam, what follows from it, and where that leads."""
+    """Rows of the environment that one episode takes: the beam, its children, and their rollouts."""
     return width * (1 + 2 * len(grid))
-
-
-class _Best:
-    """The best whole plans so far, one for each episode."""
-
-    def __init__(self, groups: int) -> None:
-        self.values = np.full(groups, -np.inf)
-        self.plans: list[list[NDArray[Any]]] = [[] for _ in range(groups)]
-
-    def offer(self, group: int, value: float, begun: list[NDArray[Any]], rest: Iterable[NDArray[Any]] = ()) -> None:
-        """Take the plan where it is better than the one there is."""
-        if value > self.values[group]:
-            self.values[group], self.plans[group] = value, [*begun, *rest]
 
 
 def search_beam(
@@ -50,77 +39,138 @@ def search_beam(
     width: int = WIDTH,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Found]:
-    """The best plan found for each of `episodes`, all of them searched side by side on the rows of `env`."""
+    """Best plan found for each of `episodes`, searched side by side on the rows of `env`."""
     if width < 1:
         raise UsageError(f"a beam of width {width} follows nothing", "take one at least")
-    groups, actions, horizon = len(episodes), len(grid), env.config.horizon
-    beam = np.arange(groups * width)
-    children = beam[-1] + 1 + np.arange(groups * width * actions)
-    ends = children[-1] + 1 + np.arange(len(children))
-    group_of = np.repeat(np.arange(groups), width * actions)
-    numbers = np.tile(np.arange(actions), groups * width)
-    scripts = _scripts(env, grid)
-    best = _Best(groups)
-    followed = np.zeros(len(beam), dtype=np.bool_)
-    followed[::width] = True
-    returns = np.zeros(len(beam))
-    plans: list[list[NDArray[Any]]] = [[] for _ in beam]
-    row_steps, merged = np.zeros(groups, dtype=np.int64), np.zeros(groups, dtype=np.int64)
-    env.begin(beam[followed], list(episodes))
-    for script in scripts:  # a script may do what the grid does not have
-        env.copy_rows(beam[followed], ends[:groups])
-        rest, taken, lengths = _played_out(env, script, ends[:groups])
-        row_steps += lengths
-        for group in range(groups):
-            best.offer(group, rest[group], [], (each[group] for each in taken[: lengths[group]]))
-    for depth in range(horizon):
-        open_ = np.repeat(followed, actions)
-        places = np.flatnonzero(open_)
-        env.copy_rows(places // actions, children[places])
-        wanted = np.zeros((env.rows, *grid.values.shape[1:]), dtype=grid.values.dtype)
-        wanted[children] = grid.values[numbers]
-        stepped = env.step(wanted, _mask(env, children[places]))
-        np.add.at(row_steps, group_of[places], 1)
-        earned = np.repeat(returns, actions) + stepped.rewards[children]
-        done = stepped.done[children]
-        plans_now = {place: [*plans[place // actions], grid.values[numbers[place]]] for place in places.tolist()}
+    search = _BeamSearch(env, episodes, grid, width)
+    search.play_scripts()
+    for depth in range(env.config.horizon):
+        if not search.advance():
+            break
+        if progress is not None:
+            progress(depth + 1, env.config.horizon)
+    return search.found()
+
+
+class _BeamSearch:
+    """State of a search. Arrays over children are indexed by (episode, slot of the beam, action), flattened."""
+
+    def __init__(self, env: RowsEnv[Any], episodes: Sequence[int], grid: ActionGrid, width: int) -> None:
+        self.env, self.grid, self.width = env, grid, width
+        self.groups, self.actions = len(episodes), len(grid)
+        self.beam = np.arange(self.groups * width)
+        """Rows of the states that are followed."""
+        self.children = self.beam[-1] + 1 + np.arange(self.groups * width * self.actions)
+        """Rows of the states one action later."""
+        self.ends = self.children[-1] + 1 + np.arange(len(self.children))
+        """Rows on which scripts finish the episodes of the children."""
+        self.group_of = np.repeat(np.arange(self.groups), width * self.actions)
+        self.numbers = np.tile(np.arange(self.actions), self.groups * width)
+        self.scripts = _scripts(env, grid)
+        self.best_values = np.full(self.groups, -np.inf)
+        self.best_plans: list[Plan] = [[] for _ in range(self.groups)]
+        self.followed = np.zeros(len(self.beam), dtype=np.bool_)
+        self.followed[::width] = True
+        self.returns = np.zeros(len(self.beam))
+        self.plans: list[Plan] = [[] for _ in self.beam]
+        self.row_steps = np.zeros(self.groups, dtype=np.int64)
+        self.merged = np.zeros(self.groups, dtype=np.int64)
+        env.begin(self.beam[self.followed], list(episodes))
+
+    def play_scripts(self) -> None:
+        """Offer the plan of every script from the start: it may use actions that the grid lacks."""
+        rows = self.ends[: self.groups]
+        for script in self.scripts:
+            self.env.copy_rows(self.beam[self.followed], rows)
+            rest, taken, lengths = _play_out(self.env, script, rows)
+            self.row_steps += lengths
+            for group in range(self.groups):
+                self._offer(group, rest[group], [], (each[group] for each in taken[: lengths[group]]))
+
+    def advance(self) -> bool:
+        """Follow every action of the beam's states and keep the most promising; False once all episodes ended."""
+        places = np.flatnonzero(np.repeat(self.followed, self.actions))
+        earned, done = self._step_children(places)
+        plans = {
+            place: [*self.plans[place // self.actions], self.grid.values[self.numbers[place]]]
+            for place in places.tolist()
+        }
         for place in places[done[places]].tolist():
-            best.offer(group_of[place], earned[place], plans_now[place])
+            self._offer(self.group_of[place], earned[place], plans[place])
         places = places[~done[places]]
         if not len(places):
-            break
-        promise = np.full(len(children), -np.inf)
-        for script in scripts:
-            env.copy_rows(children[places], ends[places])
-            rest, taken, lengths = _played_out(env, script, ends[places])
-            np.add.at(row_steps, group_of[places], lengths)
+            return False
+        promise = self._promise(places, earned, plans)
+        self._follow(self._most_promising(places, promise), earned, plans)
+        return True
+
+    def found(self) -> list[Found]:
+        """Best plan of each episode."""
+        return [
+            Found(float(self.best_values[group]), np.array(self.best_plans[group]), int(steps), int(merged))
+            for group, (steps, merged) in enumerate(zip(self.row_steps, self.merged, strict=True))
+        ]
+
+    def _offer(self, group: int, value: float, begun: Plan, rest: Iterable[NDArray[Any]] = ()) -> None:
+        """Keep a complete plan if it is the best of its episode so far."""
+        if value > self.best_values[group]:
+            self.best_values[group], self.best_plans[group] = value, [*begun, *rest]
+
+    def _step_children(self, places: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return so far and whether the episode ended, of every child."""
+        self.env.copy_rows(places // self.actions, self.children[places])
+        wanted = np.zeros((self.env.rows, *self.grid.values.shape[1:]), dtype=self.grid.values.dtype)
+        wanted[self.children] = self.grid.values[self.numbers]
+        stepped = self.env.step(wanted, _mask(self.env, self.children[places]))
+        np.add.at(self.row_steps, self.group_of[places], 1)
+        return np.repeat(self.returns, self.actions) + stepped.rewards[self.children], stepped.done[self.children]
+
+    def _promise(
+        self, places: NDArray[np.intp], earned: NDArray[np.float64], plans: Mapping[int, Plan]
+    ) -> NDArray[np.float64]:
+        """Best return that a script reaches from each child, -inf for those not in `places`."""
+        promise = np.full(len(self.children), -np.inf)
+        for script in self.scripts:
+            self.env.copy_rows(self.children[places], self.ends[places])
+            rest, taken, lengths = _play_out(self.env, script, self.ends[places])
+            np.add.at(self.row_steps, self.group_of[places], lengths)
             totals = earned[places] + rest
             promise[places] = np.maximum(promise[places], totals)
             for at, place in enumerate(places.tolist()):
-                rest_of_it = (each[at] for each in taken[: lengths[at]])
-                best.offer(group_of[place], totals[at], plans_now[place], rest_of_it)
-        chosen, repeated = _most_promising(env, children, places, promise, group_of, groups, width)
-        merged += repeated
-        fresh: list[list[NDArray[Any]]] = [[] for _ in beam]
-        followed = np.zeros(len(beam), dtype=np.bool_)
-        for slot, place in chosen:
-            fresh[slot] = plans_now[place]
-            followed[slot] = True
+                actions = (each[at] for each in taken[: lengths[at]])
+                self._offer(self.group_of[place], totals[at], plans[place], actions)
+        return promise
+
+    def _most_promising(self, places: NDArray[np.intp], promise: NDArray[np.float64]) -> list[tuple[int, int]]:
+        """(slot of the beam, child) of the distinct states to follow, best first."""
+        identities = dict(zip(places.tolist(), states(self.env, self.children[places]), strict=True))
+        order = places[np.lexsort((places, -promise[places], self.group_of[places]))]
+        chosen: list[tuple[int, int]] = []
+        met: list[set[bytes]] = [set() for _ in range(self.groups)]
+        for place in order.tolist():
+            group = int(self.group_of[place])
+            if identities[place] in met[group]:
+                self.merged[group] += 1
+            elif len(met[group]) < self.width:
+                chosen.append((group * self.width + len(met[group]), place))
+                met[group].add(identities[place])
+        return chosen
+
+    def _follow(self, chosen: list[tuple[int, int]], earned: NDArray[np.float64], plans: Mapping[int, Plan]) -> None:
+        """Make the chosen children the beam."""
         slots, sources = (np.array(each, dtype=np.intp) for each in zip(*chosen, strict=True))
-        env.copy_rows(children[sources], slots)
-        returns = np.zeros(len(beam))
-        returns[slots] = earned[sources]
-        plans = fresh
-        if progress is not None:
-            progress(depth + 1, horizon)
-    return [
-        Found(float(best.values[group]), np.array(best.plans[group]), int(row_steps[group]), int(merged[group]))
-        for group in range(groups)
-    ]
+        self.env.copy_rows(self.children[sources], slots)
+        self.followed = np.zeros(len(self.beam), dtype=np.bool_)
+        self.followed[slots] = True
+        self.returns = np.zeros(len(self.beam))
+        self.returns[slots] = earned[sources]
+        self.plans = [[] for _ in self.beam]
+        for slot, place in chosen:
+            self.plans[slot] = plans[place]
 
 
 def _scripts(env: RowsEnv[Any], grid: ActionGrid) -> list[Script]:
-    """How states are played out: as the environment's strategies do, or with one action for good where it has none."""
+    """The environment's scripted strategies, or one that repeats each action if it has none."""
     if env.strategies:
         return list(env.strategies.values())
 
@@ -136,10 +186,10 @@ def _mask(env: RowsEnv[Any], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
     return mask
 
 
-def _played_out(
+def _play_out(
     env: RowsEnv[Any], script: Script, rows: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], list[NDArray[Any]], NDArray[np.int64]]:
-    """What `rows` earn to the end under `script`, the actions of each step, and how many of them were theirs."""
+    """Play `rows` to the end with `script`: returns, the actions of each step, and episode lengths."""
     live = _mask(env, rows)
     earned, lengths, taken = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.int64), []
     while live.any():
@@ -150,28 +200,3 @@ def _played_out(
         lengths += live[rows]
         live &= ~stepped.done
     return earned, taken, lengths
-
-
-def _most_promising(
-    env: RowsEnv[Any],
-    children: NDArray[np.intp],
-    places: NDArray[np.intp],
-    promise: NDArray[np.float64],
-    group_of: NDArray[np.intp],
-    groups: int,
-    width: int,
-) -> tuple[list[tuple[int, int]], NDArray[np.int64]]:
-    """(slot of the beam, place among the children) of those that go on: distinct states, the best first."""
-    identities = dict(zip(places.tolist(), states(env, children[places]), strict=True))
-    order = places[np.lexsort((places, -promise[places], group_of[places]))]
-    chosen: list[tuple[int, int]] = []
-    met: list[set[bytes]] = [set() for _ in range(groups)]
-    merged = np.zeros(groups, dtype=np.int64)
-    for place in order.tolist():
-        group = int(group_of[place])
-        if identities[place] in met[group]:
-            merged[group] += 1
-        elif len(met[group]) < width:
-            chosen.append((group * width + len(met[group]), place))
-            met[group].add(identities[place])
-    return chosen, merged

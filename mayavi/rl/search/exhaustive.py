@@ -1,8 +1,7 @@
-"""The best plan of an episode, for certain: every sequence of actions is tried on forked rows.
+"""Exhaustive search for the best plan of an episode: every action sequence is played on forked rows.
 
-Sequences that lead to exactly the same state are followed once: what is equal to the last slot stays equal. The tree is
-walked from its deepest open states, a block of rows at a time, so the states that wait are at most
-horizon × block × actions, whatever the size of the tree.
+Sequences that lead to the same state, equal to the last slot, are followed once. The tree is walked depth first, a
+block of rows at a time, so at most horizon × block × actions states wait at any moment.
 """
 
 from __future__ import annotations
@@ -19,26 +18,26 @@ from mayavi.rl.evaluation.play import Progress
 from mayavi.rl.search.action_grid import ActionGrid
 
 BLOCK = 256
-"""States that are followed at a time."""
+"""States followed at a time."""
 MOST_REMEMBERED = 1_000_000
-"""States that are remembered to be met again; beyond that the search is as exact, and walks some paths twice."""
+"""Visited states kept for comparison; beyond that the search stays exact but walks some paths twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best a search has seen in an episode, and what it looked at."""
+    """Best plan that a search found for an episode."""
 
     value: float
     plan: NDArray[Any]
-    """The actions, one a step."""
+    """Actions, one per step."""
     row_steps: int
     merged: int
-    """States that were met before, and not followed again."""
+    """States that were reached before and not followed again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """States of one depth that are still to be followed."""
+    """States of one depth that wait to be followed."""
 
     kept: KeptRows
     returns: NDArray[np.float64]
@@ -46,14 +45,14 @@ class _Waiting:
 
 
 def rows_needed(grid: ActionGrid, block: int = BLOCK) -> int:
-    """The rows of the environment that `search_exhaustively` walks on."""
+    """Rows of the environment that `search_exhaustively` needs."""
     return block * len(grid)
 
 
 def search_exhaustively(
     env: RowsEnv[Any], episode: int, grid: ActionGrid, *, progress: Progress | None = None
 ) -> Found:
-    """The best sequence of the grid's actions in `episode`, on an `env` of `rows_needed(grid)` rows."""
+    """Best sequence of grid actions in `episode`, on an `env` of `rows_needed(grid)` rows."""
     width, horizon = len(grid), env.config.horizon
     block = env.rows // width
     env.begin([0], [episode])
@@ -98,7 +97,7 @@ def search_exhaustively(
 
 
 def _take(level: list[_Waiting], block: int) -> _Waiting:
-    """Up to `block` states of the level's last part; the rest of it stays."""
+    """Remove up to `block` states from the end of `level`."""
     last = level.pop()
     if len(last.returns) <= block:
         return last

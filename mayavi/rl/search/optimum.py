@@ -1,7 +1,7 @@
-"""The most that could have been had in an episode: what a policy's reward is measured against.
+"""Optimum of an episode in hindsight, the reference for a policy's regret.
 
-The search knows the episode: prices that will come, yields that will be paid. What it finds is attainable in hindsight,
-and a policy that sees only the present need not reach all of it.
+The search knows the future of the episode: prices to come, yields to be paid. A policy that sees only the present
+cannot be expected to reach the optimum.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from mayavi.rl.search.exhaustive import Found, rows_needed, search_exhaustively
 Method = Literal["exhaustive", "beam"]
 SEARCHES = ("auto", "exhaustive", "beam")
 MOST_LEAVES = 600_000
-"""Sequences of actions up to which `auto` tries all: three actions over twelve steps are 531,441."""
+"""`auto` tries all action sequences up to this number: three actions over twelve steps are 531,441."""
 BEAM_ROWS = 2_048
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How the optimum is looked for. `auto` tries everything where that is at most `MOST_LEAVES` sequences."""
+    """Search settings. `auto` is exhaustive for up to `MOST_LEAVES` sequences, else a beam search."""
 
     method: str = "auto"
     width: int = WIDTH
@@ -43,13 +43,13 @@ class SearchSettings:
             raise UsageError(f"a beam of width {self.width} follows nothing", "take one at least")
 
     def to_json(self) -> dict[str, object]:
-        """The settings as plain data."""
+        """JSON data."""
         return {"method": self.method, "width": self.width, "points": self.points}
 
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """The best plan of every episode, and what is known about it."""
+    """Best plan of every episode, its value, and facts about the search."""
 
     method: Method
     plans: Mapping[int, NDArray[Any]]
@@ -58,7 +58,7 @@ class Optimum:
 
     @property
     def exact(self) -> bool:
-        """Whether no plan of the grid is better; otherwise the values are a lower bound of the optimum."""
+        """Whether no plan on the grid is better; otherwise the values are lower bounds."""
         return self.method == "exhaustive"
 
 
@@ -69,20 +69,20 @@ def find_optimum(
     *,
     progress: Progress | None = None,
 ) -> Optimum:
-    """The best plan of each of `episodes`; `make(rows)` gives the environment they are episodes of."""
+    """Best plan of each of `episodes` in the environment of `make(rows)`; equal starts are searched once."""
     settings = settings or SearchSettings()
     distinct = list(dict.fromkeys(episodes))
-    looker = make(min(len(distinct), 256))
-    grid = action_grid(looker, settings.points)
-    starts = dict(zip(distinct, _starts(looker, distinct), strict=True))
+    env = make(min(len(distinct), 256))
+    grid = action_grid(env, settings.points)
+    starts = dict(zip(distinct, _starts(env, distinct), strict=True))
     first = {start: episode for episode, start in reversed(starts.items())}
     wanted = sorted(first.values())
-    leaves = len(grid) ** looker.config.horizon
+    leaves = len(grid) ** env.config.horizon
     method: Method = "exhaustive" if len(wanted) * leaves <= MOST_LEAVES else "beam"
     if settings.method != "auto":
         method = "exhaustive" if settings.method == "exhaustive" else "beam"
     found = (_exhaustive if method == "exhaustive" else _beam)(make, wanted, grid, settings, progress)
-    of = {episode: found[first[starts[episode]]] for episode in distinct}
+    found_by_episode = {episode: found[first[starts[episode]]] for episode in distinct}
     facts: dict[str, object] = {
         "method": method,
         "bound": "exact on the grid" if method == "exhaustive" else "lower",
@@ -94,12 +94,13 @@ def find_optimum(
         "row_steps": sum(each.row_steps for each in found.values()),
         "states_met_again": sum(each.merged for each in found.values()),
     }
-    plans = {episode: each.plan for episode, each in of.items()}
-    return Optimum(method, plans, {episode: each.value for episode, each in of.items()}, facts)
+    plans = {episode: each.plan for episode, each in found_by_episode.items()}
+    values = {episode: each.value for episode, each in found_by_episode.items()}
+    return Optimum(method, plans, values, facts)
 
 
 def _starts(env: RowsEnv[Any], episodes: Sequence[int]) -> list[bytes]:
-    """The identity of the state each episode starts from."""
+    """Digest of the start state of each episode."""
     found: list[bytes] = []
     for at in range(0, len(episodes), env.rows):
         batch = episodes[at : at + env.rows]
@@ -141,7 +142,7 @@ def _beam(
 
 
 def _part(progress: Progress | None, before: int, count: int, episodes: int) -> Progress | None:
-    """The progress of `count` of all `episodes`, of which `before` are done."""
+    """Progress of a part of `count` episodes, after `before` of all `episodes`."""
     if progress is None:
         return None
     return lambda done, total: progress(before * total + done * count, episodes * total)

@@ -1,4 +1,4 @@
-"""The generators that frameworks share behind everybody's back, to be kept, put back, and left as they were found."""
+"""Save and restore the global random generators of Python, NumPy and torch."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from mayavi.numerics.streams import stream
+
 
 def spread_seed(seed: int, purpose: str) -> int:
-    """A seed of 31 bits for `purpose`. Rows are seeded in sequence: neighbouring seeds must not share any of them."""
-    from mayavi.numerics.streams import stream
+    """31-bit seed for `purpose`, far from the seeds of neighbouring trainings.
 
+    Frameworks seed their rows with consecutive numbers, so nearby seeds would share episodes.
+    """
     return int(stream(seed, "training", purpose).integers(2**31 - 2**20))
 
 
 def state() -> dict[str, Any]:
-    """The global generators of Python, NumPy and torch as plain data."""
+    """State of the global generators as JSON data; torch only if it is imported."""
     version, words, gauss = random.getstate()
     kind, keys, place, has_gauss, cached = np.random.get_state(legacy=True)
     found: dict[str, Any] = {
@@ -33,23 +36,23 @@ def state() -> dict[str, Any]:
     return found
 
 
-def restore(found: Mapping[str, Any]) -> None:
-    """Put the generators where `state` found them."""
-    version, words, gauss = found["python"]
+def restore(saved: Mapping[str, Any]) -> None:
+    """Set the global generators to what `state` returned."""
+    version, words, gauss = saved["python"]
     random.setstate((version, tuple(words), gauss))
-    kind, keys, place, has_gauss, cached = found["numpy"]
+    kind, keys, place, has_gauss, cached = saved["numpy"]
     np.random.set_state((kind, np.array(keys, dtype=np.uint32), place, has_gauss, cached))
-    if "torch" in found:
+    if "torch" in saved:
         import torch
 
-        torch.set_rng_state(_tensor(found["torch"]))
-        if "cuda" in found and torch.cuda.device_count() == len(found["cuda"]):
-            torch.cuda.set_rng_state_all([_tensor(each) for each in found["cuda"]])
+        torch.set_rng_state(_tensor(saved["torch"]))
+        if "cuda" in saved and torch.cuda.device_count() == len(saved["cuda"]):
+            torch.cuda.set_rng_state_all([_tensor(each) for each in saved["cuda"]])
 
 
 @contextmanager
-def kept() -> Iterator[None]:
-    """Leave the generators as they were: whoever calls us may be using them."""
+def preserved() -> Iterator[None]:
+    """Restore the caller's global generators on exit."""
     before = state()
     try:
         yield

@@ -1,7 +1,7 @@
-"""What a training will hold in the memory of its device, worked out before anything is started.
+"""Estimate the device memory of a training before it starts, and refuse it above a ceiling.
 
-Counted are the weights, their gradients and the two moments of Adam; the batch; and what a minibatch leaves in the
-layers between forward and backward. What the driver takes for itself is not: leave it room.
+Counted are the weights with their gradients and Adam's two moments, the batch, and the activations of a minibatch
+between forward and backward pass. The memory of the driver is not counted: leave room for it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _GB = 10**9
 
 @dataclass(frozen=True, slots=True)
 class MemoryEstimate:
-    """Bytes on the device, and what they are for; `replay_bytes` stay in the memory of the machine."""
+    """Estimated bytes on the device; `replay_bytes` stay in the memory of the host."""
 
     parameters: int
     model_bytes: int
@@ -35,16 +35,16 @@ class MemoryEstimate:
 
     @property
     def total_bytes(self) -> int:
-        """All that is on the device."""
+        """Sum of all bytes on the device."""
         return self.model_bytes + self.batch_bytes + self.activation_bytes
 
-    def told(self) -> str:
-        """The figures in a line."""
+    def describe(self) -> str:
+        """Sizes of the parts in one line."""
         parts = (("model", self.model_bytes), ("batch", self.batch_bytes), ("activations", self.activation_bytes))
         return ", ".join(f"{name} {gigabytes(each)}" for name, each in parts)
 
     def to_json(self) -> dict[str, int]:
-        """For programs."""
+        """JSON data, as stored in `run.json`."""
         return {
             "parameters": self.parameters,
             "model_bytes": self.model_bytes,
@@ -56,7 +56,7 @@ class MemoryEstimate:
 
 
 def ceiling_gb() -> float:
-    """The most that a training may hold on this machine's device, in GB (10⁹ bytes)."""
+    """Memory that a training may use on this machine's device, in GB (10⁹ bytes)."""
     written = os.environ.get(VARIABLE, "").strip()
     if not written:
         return DEFAULT_GB
@@ -70,40 +70,41 @@ def ceiling_gb() -> float:
 
 
 def estimate(config: TrainConfig, sizes: Sequence[tuple[int, int]], *, discrete: bool) -> MemoryEstimate:
-    """What a training takes: for each policy, how many numbers it observes, and its choices or numbers of an action."""
-    policies = [_policy(config, observations, actions, discrete) for observations, actions in sizes]
+    """Estimate a training. `sizes` holds (observation size, number of actions or action size) of each policy."""
+    policies = [_estimate_policy(config, observations, actions, discrete) for observations, actions in sizes]
     return MemoryEstimate(
         parameters=sum(each.parameters for each in policies),
         model_bytes=sum(each.model_bytes for each in policies),
         batch_bytes=sum(each.batch_bytes for each in policies),
-        activation_bytes=max(each.activation_bytes for each in policies),  # one after the other
+        activation_bytes=max(each.activation_bytes for each in policies),  # policies learn one after the other
         replay_bytes=sum(each.replay_bytes for each in policies),
     )
 
 
-def _policy(config: TrainConfig, observations: int, actions: int, discrete: bool) -> MemoryEstimate:
+def _estimate_policy(config: TrainConfig, observations: int, actions: int, discrete: bool) -> MemoryEstimate:
     action = 1 if discrete else actions
     recurrent = 0
     if config.algorithm == "ppo":
         first = config.lstm_size if config.recurrent else observations
         towers = [(first, actions if discrete else 2 * actions), (first, 1)]
         rows, row = config.batch_size, observations + action + 6  # log-probability, value, return, advantage …
-        if config.recurrent:  # a memory each for the policy and the value: before the layers, with RLlib behind them
+        if config.recurrent:  # an LSTM each for policy and value: before the layers in SB3, behind them in RLlib
             before = observations if config.framework == "sb3" else config.network[-1]
             recurrent = 2 * 4 * config.lstm_size * (before + config.lstm_size + 2)
     elif config.algorithm == "dqn":
-        towers = [(observations, actions)] * 2  # with its target
+        towers = [(observations, actions)] * 2  # online and target network
         rows, row = config.minibatch_size, 2 * observations + action + 2
     else:
         towers = [(observations, 2 * actions), *[(observations + actions, 1)] * 4]  # actor, two critics, their targets
         rows, row = config.minibatch_size, 2 * observations + action + 2
-    parameters = recurrent + sum(_mlp([first, *config.network, last]) for first, last in towers)
+    parameters = recurrent + sum(_mlp_parameters([first, *config.network, last]) for first, last in towers)
     if config.recurrent and config.framework == "rllib":
         parameters = recurrent + sum(
-            _mlp([observations, *config.network]) + _mlp([config.lstm_size, last]) for _, last in towers
+            _mlp_parameters([observations, *config.network]) + _mlp_parameters([config.lstm_size, last])
+            for _, last in towers
         )
     if config.algorithm == "sac" and config.framework == "rllib":
-        parameters = _mlp([observations, *config.network, 2 * actions]) + 4 * _fused_critic(
+        parameters = _mlp_parameters([observations, *config.network, 2 * actions]) + 4 * _fused_critic_parameters(
             config, observations, actions
         )
     kept = sum(first + 2 * sum(config.network) + last for first, last in towers)
@@ -111,7 +112,7 @@ def _policy(config: TrainConfig, observations: int, actions: int, discrete: bool
         kept += 2 * 6 * config.lstm_size
     return MemoryEstimate(
         parameters=parameters,
-        model_bytes=4 * _FLOAT * parameters,  # the weights, their gradients, and what Adam remembers of both
+        model_bytes=4 * _FLOAT * parameters,  # weights, gradients, and Adam's two moments
         batch_bytes=_FLOAT * rows * row,
         activation_bytes=2 * _FLOAT * config.minibatch_size * kept,
         replay_bytes=0 if config.algorithm == "ppo" else _FLOAT * config.buffer_size * row,
@@ -119,29 +120,30 @@ def _policy(config: TrainConfig, observations: int, actions: int, discrete: bool
 
 
 def check_ceiling(found: MemoryEstimate) -> None:
-    """`MemoryCeiling` with the figures where the estimate is above the ceiling."""
+    """Raise `MemoryCeiling` with the figures if the estimate is above the ceiling."""
     ceiling = ceiling_gb()
     if found.total_bytes > ceiling * _GB:
         raise MemoryCeiling(
-            f"this training needs {gigabytes(found.total_bytes)} ({found.told()}; {found.parameters:,} parameters), "
-            f"and may take {ceiling:g} GB",
+            f"this training needs {gigabytes(found.total_bytes)} ({found.describe()}; "
+            f"{found.parameters:,} parameters), and may take {ceiling:g} GB",
             f"smaller: network, num_envs × rollout_steps, minibatch_size; or raise {VARIABLE}",
         )
 
 
 def gigabytes(count: int) -> str:
-    """`3.2 GB`, `14.1 MB`, `0.6 MB`."""
+    """Format bytes: `3.2 GB`, `14.1 MB`, `0.6 MB`."""
     return f"{count / _GB:,.1f} GB" if count >= _GB / 10 else f"{count / 1e6:,.1f} MB"
 
 
-def _mlp(widths: Sequence[int]) -> int:
+def _mlp_parameters(widths: Sequence[int]) -> int:
+    """Parameters of fully connected layers of these widths."""
     return sum((first + 1) * second for first, second in pairwise(widths))
 
 
-def _fused_critic(config: TrainConfig, observations: int, actions: int) -> int:
-    """RLlib's critic of continuous actions: layers for what is seen and for what is done, then layers over both."""
+def _fused_critic_parameters(config: TrainConfig, observations: int, actions: int) -> int:
+    """Parameters of RLlib's critic: layers for observations and for actions, then layers over both."""
     both = 2 * config.network[-1]
-    count = _mlp([observations, *config.network]) + _mlp([actions, *config.network])
+    count = _mlp_parameters([observations, *config.network]) + _mlp_parameters([actions, *config.network])
     before = both
     for width in (*config.network, config.network[-1]):
         count += (before + 1) * width

@@ -1,8 +1,8 @@
-"""What a trainer sees of observations and rewards: each number over its running mean and deviation.
+"""Normalise observations and rewards by running means and standard deviations.
 
-Statistics stand still during a rollout and move between two, so that all of a batch was seen through the same ones, and
-runners in several processes go by the sum of what all of them saw. They begin with one episode of random play in each
-row. A checkpoint holds them, and its policy sees through them ever after: evaluations, bundles and backtests too.
+Statistics are constant during a rollout and updated between two, so that a whole batch is normalised alike, and runners
+in several processes share the merged statistics of all of them. They start with one episode of random play in each row.
+Every checkpoint holds them, and its policy uses them in evaluations, bundles and backtests.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import CheckpointError
+from mayavi.numerics.streams import stream
+from mayavi.rl.environments import make_training_rows
 from mayavi.rl.training.global_rng import spread_seed
 
 if TYPE_CHECKING:
@@ -27,104 +29,108 @@ if TYPE_CHECKING:
 
 FILE = "normaliser.json"
 LIMIT = 10.0
-"""Beyond so many deviations a number is cut off."""
+"""Normalised values are clipped to this many standard deviations."""
 _TINY = 1e-8
 MOST_ROWS = 64
-"""Rows of random play that the statistics begin with."""
+"""Rows of random play for the initial statistics."""
 
 
 @dataclass(slots=True)
-class Running:
-    """Count, mean and variance of all numbers that were shown, without keeping them."""
+class RunningStats:
+    """Count, mean and variance of a stream of samples, which are not kept."""
 
     count: float
     mean: Floats
     variance: Floats
 
     @classmethod
-    def empty(cls, *shape: int) -> Running:
-        """Of nothing yet."""
+    def empty(cls, *shape: int) -> RunningStats:
+        """Statistics without samples."""
         return cls(0.0, np.zeros(shape), np.zeros(shape))
 
     def add(self, values: Floats) -> None:
-        """Show numbers, their first axis the samples."""
+        """Add samples along the first axis."""
         if len(values):
-            self.merge(Running(float(len(values)), values.mean(axis=0), values.var(axis=0)))
+            self.merge(RunningStats(float(len(values)), values.mean(axis=0), values.var(axis=0)))
 
-    def merge(self, other: Running) -> None:
-        """Become that of both together."""
+    def merge(self, other: RunningStats) -> None:
+        """Add the samples of `other`."""
         if not other.count:
             return
         total = self.count + other.count
-        apart = other.mean - self.mean
+        difference = other.mean - self.mean
         spread = self.variance * self.count + other.variance * other.count
-        spread = spread + apart * apart * (self.count * other.count / total)
-        self.mean = self.mean + apart * (other.count / total)
+        spread = spread + difference * difference * (self.count * other.count / total)
+        self.mean = self.mean + difference * (other.count / total)
         self.variance, self.count = spread / total, total
 
     @property
     def deviation(self) -> Floats:
-        """The standard deviation; one where nothing ever varied."""
+        """Standard deviation; one where the samples never varied."""
         return np.asarray(np.where(self.variance > _TINY**2, np.sqrt(self.variance), 1.0))
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, to the last bit."""
+        """JSON data, exact to the last bit."""
         return {"count": self.count, "mean": self.mean.tolist(), "variance": self.variance.tolist()}
 
     @classmethod
-    def of(cls, written: Mapping[str, Any]) -> Running:
-        """What `to_json` wrote."""
+    def of(cls, written: Mapping[str, Any]) -> RunningStats:
+        """Parse what `to_json` wrote."""
         return cls(float(written["count"]), np.array(written["mean"]), np.array(written["variance"]))
 
 
 @dataclass(slots=True)
 class Normaliser:
-    """The statistics that a training or a policy sees through; None of what is left as it is."""
+    """Statistics that a training or a policy normalises with; None leaves values unchanged."""
 
-    seen: Running | None = None
-    returned: Running | None = None
-    """Of the discounted sums of rewards: rewards are divided by their deviation, and keep their sign."""
+    observation_stats: RunningStats | None = None
+    return_stats: RunningStats | None = None
+    """Of discounted returns. Rewards are divided by their deviation and keep their sign."""
 
     def observations(self, raw: Observations) -> Observations:
-        """What the network is shown."""
-        if self.seen is None:
+        """Normalised observations."""
+        if self.observation_stats is None:
             return raw
-        scaled = (raw.astype(np.float64) - self.seen.mean) / self.seen.deviation
+        scaled = (raw.astype(np.float64) - self.observation_stats.mean) / self.observation_stats.deviation
         return np.clip(scaled, -LIMIT, LIMIT).astype(np.float32)
 
     def rewards(self, raw: NDArray[Any]) -> NDArray[Any]:
-        """What the trainer is told was earned."""
-        if self.returned is None:
+        """Normalised rewards."""
+        if self.return_stats is None:
             return raw
-        return np.clip(raw / self.returned.deviation, -LIMIT, LIMIT).astype(raw.dtype)
+        return np.clip(raw / self.return_stats.deviation, -LIMIT, LIMIT).astype(raw.dtype)
 
     def merge(self, other: Normaliser) -> None:
-        """Take in what another has seen."""
-        for own, theirs in ((self.seen, other.seen), (self.returned, other.returned)):
+        """Add the samples of `other` to the statistics that both have."""
+        for own, theirs in (
+            (self.observation_stats, other.observation_stats),
+            (self.return_stats, other.return_stats),
+        ):
             if own is not None and theirs is not None:
                 own.merge(theirs)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, to the last bit."""
-        return {name: each and each.to_json() for name, each in (("seen", self.seen), ("returned", self.returned))}
+        """JSON data, exact to the last bit."""
+        stats = (("seen", self.observation_stats), ("returned", self.return_stats))
+        return {name: each and each.to_json() for name, each in stats}
 
     @classmethod
     def of(cls, written: Mapping[str, Any]) -> Normaliser:
-        """What `to_json` wrote."""
-        return cls(*(Running.of(written[name]) if written[name] else None for name in ("seen", "returned")))
+        """Parse what `to_json` wrote."""
+        return cls(*(RunningStats.of(written[name]) if written[name] else None for name in ("seen", "returned")))
 
     def write(self, folder: Path) -> None:
-        """Put it into a checkpoint that is being written."""
+        """Write the statistics into a checkpoint folder."""
         (folder / FILE).write_text(json.dumps(self.to_json()), encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> Normaliser:
-        """That of a checkpoint; `CheckpointError` where it has none."""
+        """Read the statistics of a checkpoint; `CheckpointError` if they are missing or damaged."""
         try:
             return cls.of(json.loads((folder / FILE).read_text(encoding="utf-8")))
         except FileNotFoundError:
             raise CheckpointError(
-                f"'{folder}' lacks {FILE}, and its policy sees through it", "it did not arrive whole; copy it again"
+                f"'{folder}' lacks {FILE}, which its policy needs", "the copy is incomplete; copy it again"
             ) from None
         except (ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"{FILE} of '{folder}' cannot be read: {error}", "copy it again") from None
@@ -132,58 +138,61 @@ class Normaliser:
 
 @dataclass(slots=True)
 class Lens:
-    """What stands between rows and a trainer: normalises, and notes what it saw for the next move of the statistics."""
+    """Normalises the values of a rollout with fixed statistics, and records them for the next update."""
 
     gamma: float
     rows: int
     shape: tuple[int, ...]
     now: Normaliser
-    noted: Normaliser = field(init=False)
+    """Statistics in use."""
+    recorded: Normaliser = field(init=False)
+    """Statistics of the values since the last `take`."""
     sums: Floats = field(init=False)
-    """The discounted sum of rewards of each row's episode so far."""
+    """Discounted return of each row's episode so far."""
 
     def __post_init__(self) -> None:
         self.sums = np.zeros(self.rows)
         self._clear()
 
     def observe(self, raw: Observations) -> Observations:
-        """Note and normalise what all rows see."""
-        if self.noted.seen is not None:
-            self.noted.seen.add(raw.astype(np.float64))
+        """Record and normalise the observations of all rows."""
+        if self.recorded.observation_stats is not None:
+            self.recorded.observation_stats.add(raw.astype(np.float64))
         return self.now.observations(raw)
 
     def reward(self, raw: NDArray[Any], done: NDArray[np.bool_], idle: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-        """Note and normalise what was earned. `idle` rows did not play: nothing is noted of them."""
-        if self.noted.returned is not None:
+        """Record and normalise the rewards of all rows, except for recording those of `idle` rows."""
+        if self.recorded.return_stats is not None:
             self.sums = self.sums * self.gamma + raw
-            self.noted.returned.add(self.sums if idle is None else self.sums[~idle])
+            self.recorded.return_stats.add(self.sums if idle is None else self.sums[~idle])
             self.sums[done] = 0.0
         return self.now.rewards(raw)
 
     def take(self) -> Normaliser:
-        """What was noted since it was last taken."""
-        noted = self.noted
+        """Return the recorded statistics and start recording anew."""
+        recorded = self.recorded
         self._clear()
-        return noted
+        return recorded
 
     def _clear(self) -> None:
-        self.noted = Normaliser(self.now.seen and Running.empty(*self.shape), self.now.returned and Running.empty())
+        self.recorded = Normaliser(
+            self.now.observation_stats and RunningStats.empty(*self.shape),
+            self.now.return_stats and RunningStats.empty(),
+        )
 
 
 def seen_space(config: TrainConfig, raw: spaces.Box) -> spaces.Box:
-    """The space of what the network is shown, where the environment's is `raw`."""
+    """Observation space of the network, given the environment's own."""
     from gymnasium import spaces
 
     return spaces.Box(-LIMIT, LIMIT, raw.shape, np.float32) if config.normalize_observations else raw
 
 
 def first_normaliser(config: TrainConfig) -> Normaliser | None:
-    """The statistics a training begins with: an episode of random play in each row. None where none are asked for."""
+    """Initial statistics from one episode of random play in each row; None if nothing is normalised."""
     if not config.normalises:
         return None
     from mayavi.gym_env.adapters.autoreset import EndlessRows
-    from mayavi.numerics.streams import stream
-    from mayavi.rl.environments import make_training_rows
 
     env = make_training_rows(config, min(config.num_envs, MOST_ROWS))
     rows = EndlessRows(env)
@@ -191,25 +200,25 @@ def first_normaliser(config: TrainConfig) -> Normaliser | None:
     rows.begin(np.ones(env.rows, dtype=np.bool_))
     shape = env.observation_space.shape
     begun = Normaliser(
-        Running.empty(*shape) if config.normalize_observations else None,
-        Running.empty() if config.normalize_rewards else None,
+        RunningStats.empty(*shape) if config.normalize_observations else None,
+        RunningStats.empty() if config.normalize_rewards else None,
     )
     lens = Lens(config.gamma, env.rows, shape, begun)
-    chance = stream(config.seed, "training", "actions of the first statistics")
+    rng = stream(config.seed, "training", "actions of the first statistics")
     lens.observe(env.observe())
     for _ in range(env.config.horizon):
         live = ~rows.over
         if not live.any():
             break
-        stepped = rows.step(_random_actions(env.action_space, env.rows, chance), live)
-        if lens.noted.seen is not None:
-            lens.noted.seen.add(stepped.observations[live].astype(np.float64))
+        stepped = rows.step(_random_actions(env.action_space, env.rows, rng), live)
+        if lens.recorded.observation_stats is not None:
+            lens.recorded.observation_stats.add(stepped.observations[live].astype(np.float64))
         lens.reward(stepped.rewards, stepped.done, ~live)
     begun.merge(lens.take())
     return begun
 
 
-def _random_actions(space: Any, rows: int, chance: np.random.Generator) -> NDArray[Any]:
+def _random_actions(space: Any, rows: int, rng: np.random.Generator) -> NDArray[Any]:
     if hasattr(space, "n"):
-        return chance.integers(int(space.n), size=rows) + int(space.start)
-    return chance.uniform(space.low, space.high, (rows, *space.shape)).astype(np.float32)
+        return rng.integers(int(space.n), size=rows) + int(space.start)
+    return rng.uniform(space.low, space.high, (rows, *space.shape)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""How far a training is."""
+"""Progress of a training."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TrainProgress:
-    """Told between two rollouts. `mean_reward` is that of the last hundred episodes, None before the first;
-    `validation` the mean of the last evaluation on the validation split, None where there was none."""
+    """Figures of a training between two rollouts."""
 
     steps: int
     timesteps: int
     episodes: int
     mean_reward: float | None
+    """Over the last hundred episodes; None before the first has ended."""
     seconds: float
     validation: float | None = None
+    """Mean reward of the last evaluation on the validation split; None before the first."""
 
     @property
     def note(self) -> str:
-        """The reward in a few words, for a line of progress."""
-        told = (("mean reward", self.mean_reward), ("on validation", self.validation))
-        return ", ".join(f"{what} {value:.6g}" for what, value in told if value is not None)
+        """Rewards as a short text for a progress line."""
+        rewards = (("mean reward", self.mean_reward), ("on validation", self.validation))
+        return ", ".join(f"{name} {value:.6g}" for name, value in rewards if value is not None)
 
 
 Progress = Callable[[TrainProgress], None]

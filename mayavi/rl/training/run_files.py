@@ -1,7 +1,7 @@
-"""The files of a training run on their way between machines: a list with the hash of each, and copies that are whole.
+"""Copy the files of a training run between machines, verified by a manifest with their hashes.
 
-Whoever writes a copy writes the list last, whoever reads one believes only what the list confirms. So a copy that was
-cut off is seen as such, and a copy that goes on fetches only what is not there.
+The manifest is written last, and readers trust only files that it confirms. An interrupted copy is therefore detected,
+and continuing it transfers only the missing files.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mayavi.errors import RemoteError
-from mayavi.rl.training.checkpoints import PARTIAL, write_json
+from mayavi.rl.training.atomic_files import PARTIAL, write_json
 
 MANIFEST = "manifest.json"
 FORMAT = 1
-_LEFT_OUT = {MANIFEST, ".lock"}
+_EXCLUDED = {MANIFEST, ".lock"}
 _CHUNK = 1 << 20
 
 Manifest = dict[str, dict[str, Any]]
-"""By the path of a file its `sha256` and its size in `bytes`."""
+"""`sha256` and size in `bytes` of each file, by relative path."""
 
 
 def list_files(folder: Path) -> Manifest:
-    """What `folder` holds."""
+    """Manifest of the files in `folder`, without unfinished ones."""
     found: Manifest = {}
     for each in sorted(folder.rglob("*")):
         name = each.relative_to(folder).as_posix()
         unfinished = any(part.endswith((PARTIAL, ".part")) for part in each.relative_to(folder).parts)
-        if each.is_file() and name not in _LEFT_OUT and not unfinished:
+        if each.is_file() and name not in _EXCLUDED and not unfinished:
             found[name] = {"sha256": digest_of(each), "bytes": each.stat().st_size}
     return found
 
 
 def mirror(source: Path, target: Path) -> Manifest:
-    """Make `target` a copy of the run in `source`, its list last; what is there already is not written again."""
+    """Copy the run in `source` to `target`, its manifest last. Unchanged files are skipped."""
     wanted = list_files(source)
     there = read_manifest(target) if (target / MANIFEST).is_file() else {}
     target.mkdir(parents=True, exist_ok=True)
-    for name in sorted(wanted, key=lambda name: name == "run.json"):  # the record after what it speaks of
+    for name in sorted(wanted, key=lambda name: name == "run.json"):  # the record after the files that it names
         place = target / name
         if there.get(name) == wanted[name] and place.is_file() and place.stat().st_size == wanted[name]["bytes"]:
             continue
@@ -57,12 +57,12 @@ def mirror(source: Path, target: Path) -> Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The list of a copy."""
+    """Read the manifest of a copy."""
     return parse_manifest((folder / MANIFEST).read_bytes(), str(folder))
 
 
 def parse_manifest(content: bytes, where: str) -> Manifest:
-    """The list in `content`; `RemoteError` where it is none, or names a file outside of its folder."""
+    """Parse a manifest; `RemoteError` if it is damaged or names a file outside of its folder."""
     try:
         document = json.loads(content)
         files: Manifest = {
@@ -71,15 +71,15 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
         }
         known = document["format"] == FORMAT
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise RemoteError(
-            f"the list of files of '{where}' cannot be read", "it may be half written: try again"
-        ) from None
+        raise RemoteError(f"the manifest of '{where}' cannot be read", "it may be incomplete: try again") from None
     if not known:
-        raise RemoteError(f"the list of files of '{where}' has another format than {FORMAT}", "install a newer mayavi")
+        raise RemoteError(f"the manifest of '{where}' has another format than {FORMAT}", "install a newer mayavi")
     for name in files:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or not path.parts:
-            raise RemoteError(f"the list of files of '{where}' names '{name}'", "it is not one of ours")
+            raise RemoteError(
+                f"the manifest of '{where}' names '{name}', which is outside of its folder", "mayavi did not write it"
+            )
     return files
 
 
@@ -89,9 +89,9 @@ def fetch(
     folder: Path,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Fill `folder` with `files`, each read by its name and checked; what lies there whole already is not read again.
+    """Download `files` into `folder` with `read(name)`, skipping those that are there with the right hash.
 
-    A file has its name only when its hash is right. Files that the list does not have are removed.
+    A file gets its name only after its hash was verified. Files that the manifest does not list are removed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     total, done = sum(each["bytes"] for each in files.values()), 0
@@ -108,7 +108,7 @@ def fetch(
             if found.hexdigest() != wanted["sha256"]:
                 partial.unlink()
                 raise RemoteError(
-                    f"'{name}' arrived with another hash than its list has", "try again: it is fetched anew"
+                    f"'{name}' arrived with another hash than its manifest has", "try again: it is downloaded anew"
                 )
             os.replace(partial, place)
         done += wanted["bytes"]

@@ -1,11 +1,11 @@
-"""The folder of a training run: `data/models/RUN_ID/`.
+"""Folder of a training run: `data/models/RUN_ID/`.
 
-| what | holds |
+| path | contents |
 |---|---|
 | `run.json` | configuration, versions, world, seeds, status and figures |
-| `checkpoints/STEP/` | the policy and all that is needed to go on from there |
-| `final/` | the same, when the training is finished |
-| `best/` | the policy that did best on the validation split, where it was evaluated while it was trained |
+| `checkpoints/STEP/` | policy and, in the newest checkpoint, everything needed to resume |
+| `final/` | checkpoint at the end of the training |
+| `best/` | policy with the highest mean reward on the validation split, with `evaluate_every` |
 | `logs/` | TensorBoard |
 | `eval/*.json` | evaluations |
 """
@@ -23,7 +23,9 @@ from typing import Any
 
 from mayavi.errors import CheckpointError, UnknownRun, UsageError
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.training.checkpoints import Checkpoint, list_checkpoints, read_checkpoint, write_json
+from mayavi.rl.training.atomic_files import write_json
+from mayavi.rl.training.checkpoints import MANIFEST, Checkpoint, list_checkpoints, read_checkpoint
+from mayavi.runs.run_id import resolve
 
 FORMAT = 1
 VARIABLE = "MAYAVI_MODELS"
@@ -34,50 +36,53 @@ TRAINING, FINISHED, INTERRUPTED, FAILED = "training", "finished", "interrupted",
 
 
 def models_path(named: str | Path | None = None) -> Path:
-    """Where training runs are kept: what is `named`, else MAYAVI_MODELS, else `data/models`."""
+    """Folder of all training runs: `named`, else MAYAVI_MODELS, else `data/models`."""
     if named is not None and not str(named).strip():
-        raise UsageError("the folder of models is named ''", "name a folder, such as `--models data/models`")
+        raise UsageError("the folder of models has an empty name", "name a folder, such as `--models data/models`")
     return Path(named or os.environ.get(VARIABLE, "").strip() or DEFAULT).expanduser()
 
 
 class RunFolder:
-    """A training run on disk."""
+    """Training run on disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @property
     def run_id(self) -> str:
-        """The run's id, which is the folder's name."""
+        """Id of the run, which is the name of its folder."""
         return self.path.name
 
     @property
     def checkpoints_path(self) -> Path:
-        """Where checkpoints lie."""
+        """Folder of the checkpoints by step."""
         return self.path / "checkpoints"
 
     @property
     def final_path(self) -> Path:
-        """Where the finished training lies."""
+        """Checkpoint at the end of the training."""
         return self.path / "final"
 
     @property
     def best_path(self) -> Path:
-        """Where the policy lies that did best on the validation split."""
+        """Checkpoint with the highest mean reward on the validation split."""
         return self.path / BEST
 
     @property
     def logs_path(self) -> Path:
-        """Where TensorBoard looks."""
+        """TensorBoard logs."""
         return self.path / "logs"
 
     @property
     def eval_path(self) -> Path:
-        """Where evaluations lie."""
+        """Evaluations of the run."""
         return self.path / "eval"
 
     def read(self) -> dict[str, Any]:
-        """The record; a run that says it is training and whose process is gone is told as interrupted."""
+        """Read `run.json`. A run marked as training is `interrupted` if its process is gone.
+
+        Raises `CheckpointError` for a missing or damaged record, and for one of a newer version.
+        """
         file = self.path / RECORD
         try:
             record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -88,7 +93,7 @@ class RunFolder:
             raise CheckpointError(f"'{file}' cannot be read: {error}") from None
         if version > FORMAT:
             raise CheckpointError(
-                f"run {self.run_id} has the format {version}, and this mayavi knows up to {FORMAT}",
+                f"run {self.run_id} has format {version}, and this mayavi reads formats up to {FORMAT}",
                 "install a newer mayavi",
             )
         if record["status"] == TRAINING and not self.is_held():
@@ -96,25 +101,25 @@ class RunFolder:
         return record
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Replace the record."""
+        """Replace `run.json`."""
         heading = {"format": FORMAT, "run_id": self.run_id}
         write_json(self.path / RECORD, heading | dict(record) | heading | {"updated_at": now()})
 
     def config(self) -> TrainConfig:
-        """What was trained."""
+        """Configuration of the training."""
         return TrainConfig.of(self.read()["config"])
 
     def checkpoints(self) -> list[Checkpoint]:
-        """All checkpoints by their steps, the finished training last."""
+        """Checkpoints sorted by steps; `final` last, if the training is finished."""
         found = list_checkpoints(self.checkpoints_path)
-        if (self.final_path / "checkpoint.json").is_file():
+        if (self.final_path / MANIFEST).is_file():
             final = read_checkpoint(self.final_path, whole=False)
             found = [each for each in found if each.steps != final.steps] + [final]
         return found
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the run, so that nobody else trains it; `UsageError` where somebody does."""
+        """Lock the run while it is trained; `UsageError` if another process holds the lock."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except (NotADirectoryError, FileExistsError):
@@ -129,7 +134,7 @@ class RunFolder:
             yield
 
     def is_held(self) -> bool:
-        """Whether a process trains it now."""
+        """Whether a process is training the run."""
         try:
             with open(self.path / ".lock") as lock:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -141,16 +146,14 @@ class RunFolder:
 
 
 def list_runs(models: Path) -> list[RunFolder]:
-    """All training runs in `models`, the oldest first."""
+    """Training runs in `models`, oldest first."""
     if not models.is_dir():
         return []
     return [RunFolder(each) for each in sorted(models.iterdir()) if (each / RECORD).is_file()]
 
 
 def find_run(named: str, models: Path) -> RunFolder:
-    """The run that `named` means: its id, the beginning or end of one, `latest`, or the path of its folder."""
-    from mayavi.runs.run_id import resolve
-
+    """Find a run by its id, the start or end of the id, `latest`, or the path of its folder."""
     if "/" in named or (Path(named) / RECORD).is_file():
         folder = Path(named)
         if not (folder / RECORD).is_file():
@@ -158,14 +161,14 @@ def find_run(named: str, models: Path) -> RunFolder:
         return RunFolder(folder)
     known = [each.run_id for each in list_runs(models)]
     if not known:
-        raise UnknownRun(f"unknown training run '{named}'", f"'{models}' holds none; `mayavi train` makes one")
+        raise UnknownRun(f"unknown training run '{named}'", f"'{models}' holds no runs; `mayavi train` makes one")
     try:
         return RunFolder(models / resolve(named, known, "training run"))
     except UnknownRun as error:
         hint = (error.hint or "").replace("  `mayavi runs list` shows all", "")
-        raise UnknownRun(error.message, f"{hint}  they are in '{models}'") from None
+        raise UnknownRun(error.message, f"{hint}  runs are in '{models}'") from None
 
 
 def now() -> str:
-    """The time as records have it."""
+    """Current time in UTC, as written in records."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,5 +1,4 @@
-"""What happens between two rollouts, the same for both frameworks: progress, TensorBoard, checkpoints on a timer,
-evaluations on the validation split."""
+"""Work between two rollouts, common to both frameworks: progress, TensorBoard, checkpoints, validation."""
 
 from __future__ import annotations
 
@@ -19,18 +18,19 @@ from mayavi.rl.training.validation import Validator, best_of
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """A moment between two rollouts. `save` fills a folder with all that is needed to go on from here."""
+    """Figures between two rollouts, and how to save everything that is needed to resume from here."""
 
     steps: int
     episodes: int
     mean_reward: float | None
     save: Callable[[Path], None]
+    """Fills a checkpoint folder."""
     only_to_resume: tuple[str, ...] = ()
     """Files of `save` that the policy itself does not need: only the newest checkpoint keeps them."""
 
 
 class Session:
-    """One stretch of a training, from its start or from a checkpoint."""
+    """One uninterrupted stretch of a training, from its start or from a checkpoint."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Session:
         self.folder, self.config, self.facts, self.record = folder, config, facts, record
         self._progress, self._commit = progress, commit
         self._began = time.monotonic()
-        self._before_s = float(record["seconds"])
+        self._seconds_before = float(record["seconds"])
         self._saved_at, self._saved_steps = self._began, int(record["steps"])
         self._newest: Checkpoint | None = None
         self._validator = Validator(folder, config, int(record["steps"])) if config.evaluate_every else None
@@ -53,27 +53,27 @@ class Session:
 
     @property
     def seconds(self) -> float:
-        """How long this run has been trained, all stretches together."""
-        return self._before_s + time.monotonic() - self._began
+        """Training time of the run, over all its sessions."""
+        return self._seconds_before + time.monotonic() - self._began
 
     def at(self, boundary: Boundary) -> None:
-        """Tell how far it is, and save where it is time. An interruption while telling saves first."""
-        self.record |= {"steps": boundary.steps, "episodes": boundary.episodes, "mean_reward": boundary.mean_reward}
+        """Report progress, validate and save a checkpoint when due. Saves first if the report is interrupted."""
+        self._record_figures(boundary)
         validated = self._validator is not None and self._validator.due(boundary.steps)
         if validated:
             self._validate(boundary)
         try:
-            self._tell(boundary)
+            self._report(boundary)
         except KeyboardInterrupt:
             self.save(boundary)
             raise
-        waited = time.monotonic() - self._saved_at >= self.config.checkpoint_every_s
-        walked = boundary.steps - self._saved_steps >= self.config.steps_between_checkpoints
-        if (waited or walked or validated) and boundary.steps < self.config.timesteps:
+        time_passed = time.monotonic() - self._saved_at >= self.config.checkpoint_every_s
+        steps_passed = boundary.steps - self._saved_steps >= self.config.steps_between_checkpoints
+        if (time_passed or steps_passed or validated) and boundary.steps < self.config.timesteps:
             self.save(boundary)
 
     def save(self, boundary: Boundary) -> None:
-        """Write a checkpoint of now."""
+        """Write a checkpoint."""
         path = self.folder.checkpoints_path / str(boundary.steps)
         found = write_checkpoint(path, self._facts(boundary), boundary.save)
         if self._newest is not None and self._newest.path != path:
@@ -83,11 +83,11 @@ class Session:
         self.write_record()
 
     def finish(self, boundary: Boundary) -> None:
-        """Write the finished training."""
-        self.record |= {"steps": boundary.steps, "episodes": boundary.episodes, "mean_reward": boundary.mean_reward}
+        """Validate, write `final/`, and mark the run as finished."""
+        self._record_figures(boundary)
         if self._validator is not None:
             self._validate(boundary)
-        self._tell(boundary)
+        self._report(boundary)
         write_checkpoint(self.folder.final_path, self._facts(boundary), boundary.save)
         for each in self.folder.checkpoints():
             if each.path != self.folder.final_path:
@@ -95,63 +95,68 @@ class Session:
         self.record |= {"status": FINISHED, "finished_at": now()}
         self.write_record()
 
-    def _validate(self, boundary: Boundary) -> None:
-        """Evaluate the policy of now; the best so far is kept."""
-        assert self._validator is not None
-        found = self._validator.judge(self.record["validations"], self._facts(boundary), boundary.save)
-        self.record |= {"validations": found, "best": best_of(found)}
-        self.scalars({"validation/mean_reward": found[-1]["mean_reward"]}, boundary.steps)
-
     def resumed_from(self, checkpoint: Checkpoint, *, exact: bool, reason: str = "") -> None:
-        """Note in the record that the training went on from here, and whether exactly."""
+        """Record that the training resumed from `checkpoint`, whether exactly, and if not the reason."""
         self._newest = checkpoint if checkpoint.path.parent == self.folder.checkpoints_path else None
         note = {"steps": checkpoint.steps, "at": now(), "exact": exact, **({"reason": reason} if reason else {})}
         self.record["resumes"] = [*self.record.get("resumes", []), note]
         self.write_record()
 
     def write_record(self) -> None:
-        """Put the record on disk, and let whoever keeps the disk know."""
+        """Write `run.json` and call `commit`."""
         self.record["seconds"] = round(self.seconds, 3)
         self.folder.write(self.record)
         if self._commit is not None:
             self._commit()
 
     def scalars(self, values: Mapping[str, float], steps: int) -> None:
-        """Log figures for TensorBoard."""
+        """Log scalars to TensorBoard."""
         if self._writer is None:
             from torch.utils.tensorboard import SummaryWriter
 
-            # What a training that died logged beyond its last checkpoint is gone through again.
+            # Purge what an interrupted session logged after its last checkpoint: it is logged again.
             self._writer = SummaryWriter(str(self.folder.logs_path), purge_step=steps)
         for name, value in values.items():
             self._writer.add_scalar(name, value, steps)
 
     def close(self) -> None:
-        """Flush the logs."""
+        """Flush and close the TensorBoard log."""
         if self._writer is not None:
             self._writer.close()
 
-    def _tell(self, boundary: Boundary) -> None:
-        if self._progress is not None:
-            self._progress(
-                TrainProgress(
-                    boundary.steps,
-                    self.config.timesteps,
-                    boundary.episodes,
-                    boundary.mean_reward,
-                    self.seconds,
-                    self.record["validations"][-1]["mean_reward"] if self.record["validations"] else None,
-                )
+    def _record_figures(self, boundary: Boundary) -> None:
+        self.record |= {"steps": boundary.steps, "episodes": boundary.episodes, "mean_reward": boundary.mean_reward}
+
+    def _validate(self, boundary: Boundary) -> None:
+        assert self._validator is not None
+        found = self._validator.validate(self.record["validations"], self._facts(boundary), boundary.save)
+        self.record |= {"validations": found, "best": best_of(found)}
+        self.scalars({"validation/mean_reward": found[-1]["mean_reward"]}, boundary.steps)
+
+    def _report(self, boundary: Boundary) -> None:
+        if self._progress is None:
+            return
+        validations = self.record["validations"]
+        self._progress(
+            TrainProgress(
+                boundary.steps,
+                self.config.timesteps,
+                boundary.episodes,
+                boundary.mean_reward,
+                self.seconds,
+                validations[-1]["mean_reward"] if validations else None,
             )
+        )
 
     def _facts(self, boundary: Boundary) -> dict[str, Any]:
+        """Contents of `checkpoint.json`, except for its files."""
         return {
             "run_id": self.folder.run_id,
             **self.facts.to_json(),
             "framework": self.config.framework,
             "algorithm": self.config.algorithm,
             "recurrent": self.config.recurrent,
-            "timesteps": self.config.timesteps,  # as asked for then: the run may be trained further
+            "timesteps": self.config.timesteps,  # as of now: the run may be trained further later
             "steps": boundary.steps,
             "episodes": boundary.episodes,
             "mean_reward": boundary.mean_reward,

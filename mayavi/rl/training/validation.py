@@ -1,7 +1,7 @@
-"""Evaluations while a training goes on: the policy of now on the validation split, and the best of them kept.
+"""Evaluate a training on the validation split while it runs, and keep the best policy.
 
-What is evaluated was saved and loaded first, so that it is what `open_model` gives later; generators are left as they
-were, so that a training with evaluations ends with the weights of one without.
+Policies are saved and loaded before they are evaluated, so they play exactly as `open_model` loads them later. Global
+random generators are preserved, so evaluations do not change the trained weights.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.training.checkpoints import PARTIAL, Checkpoint, lighten, move_checkpoint, write_checkpoint
+from mayavi.rl.environments import world_of
+from mayavi.rl.policy_loading import load_policy
+from mayavi.rl.training import global_rng
+from mayavi.rl.training.atomic_files import PARTIAL
+from mayavi.rl.training.checkpoints import Checkpoint, lighten, move_checkpoint, write_checkpoint
 from mayavi.rl.training.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -22,49 +26,49 @@ ROWS = 128
 SPLIT = "validation"
 
 Validation = Mapping[str, Any]
-"""`steps`, `episodes`, and of their rewards `mean_reward` and `std_reward`, as run.json has it."""
+"""Entry of `run.json`: `steps`, `episodes`, and `mean_reward` and `std_reward` over those episodes."""
 
 
 class Validator:
-    """Evaluates a training on the same episodes of the validation split again and again."""
+    """Evaluates a training repeatedly on the same validation episodes."""
 
     def __init__(self, folder: RunFolder, config: TrainConfig, steps: int) -> None:
         self.folder, self.config = folder, config
-        self._at = steps
+        self._last_steps = steps
         self._env: RowsEnv[Any] | None = None
 
     def due(self, steps: int) -> bool:
-        """Whether a multiple of `evaluate_every` was passed since this was last asked."""
+        """Whether a multiple of `evaluate_every` was passed since the last call."""
         every = self.config.evaluate_every or 1
-        before, self._at = self._at, steps
+        before, self._last_steps = self._last_steps, steps
         return steps // every > before // every
 
-    def judge(
+    def validate(
         self, before: Sequence[Validation], facts: Mapping[str, Any], save: Callable[[Path], None]
     ) -> list[Validation]:
-        """Evaluate the policy that `save` writes: `before` and this. Where it is the best of them, `best/` is it."""
-        found = write_checkpoint(self.folder.path / f"evaluated{PARTIAL}", facts, save)
-        told = self._played(found)
-        earlier = [each for each in before if each["steps"] < told["steps"]]
-        validations = [*earlier, told]
-        if best_of(validations) is told:
-            move_checkpoint(lighten(found), self.folder.best_path)
+        """Evaluate the policy that `save` writes, and replace `best/` if it is the best so far.
+
+        Returns the validations of `before` at fewer steps, followed by this one.
+        """
+        checkpoint = write_checkpoint(self.folder.path / f"evaluated{PARTIAL}", facts, save)
+        current = self._evaluate(checkpoint)
+        validations = [*(each for each in before if each["steps"] < current["steps"]), current]
+        if best_of(validations) is current:
+            move_checkpoint(lighten(checkpoint), self.folder.best_path)
         else:
-            shutil.rmtree(found.path)
+            shutil.rmtree(checkpoint.path)
         return validations
 
-    def _played(self, checkpoint: Checkpoint) -> Validation:
+    def _evaluate(self, checkpoint: Checkpoint) -> Validation:
         from mayavi.gym_env import make_rows
-        from mayavi.rl.environments import world_of
         from mayavi.rl.evaluation.play import play
-        from mayavi.rl.models import load_policy
-        from mayavi.rl.training import global_rng
 
         config = self.config
         if self._env is None:
-            told = {**config.env_config, "split": SPLIT}
-            self._env = make_rows(config.env, min(config.evaluate_episodes, ROWS), config=told, world=world_of(config))
-        with global_rng.kept():
+            settings = {**config.env_config, "split": SPLIT}
+            rows = min(config.evaluate_episodes, ROWS)
+            self._env = make_rows(config.env, rows, config=settings, world=world_of(config))
+        with global_rng.preserved():
             played = play(self._env, load_policy(config, checkpoint), range(config.evaluate_episodes))
         return {
             "steps": checkpoint.steps,
@@ -75,5 +79,5 @@ class Validator:
 
 
 def best_of(validations: Sequence[Validation]) -> Validation | None:
-    """The one with the highest mean, the first of equals; None where there is none."""
+    """Validation with the highest mean reward, the first among equals; None without any."""
     return max(validations, key=lambda each: float(each["mean_reward"]), default=None)

@@ -1,8 +1,8 @@
-"""A snapshot to train an environment on with no request: every action is played on a fork until nothing read is new.
+"""Write a snapshot that an environment trains on without requests to a node.
 
-State that rows miss is read from the node in batches and the rows run again, so a pass never fails; a pass in which
-nothing was missing ends it. What is written is the chain as it was, not as the environment prepares it: whoever opens
-the file prepares it again, and finds all that this takes.
+Every strategy plays on a fork of the node until a whole pass reads no new state. State that rows miss is read in
+batches and the rows run again, so a pass never fails. The snapshot holds the chain as it was before the environment
+prepared it: opening the file prepares it again, with all the state that this needs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST_PASSES = 10
 MOST_ROLLOUTS = 100_000
 MOST_ROWS = 16
-"""Rows side by side: what all of them miss is asked for together."""
+"""Rows per environment: state that several of them miss is requested together."""
 LAST_EPISODE = 2**31
 
 Progress = Callable[[str, int, int], None]
@@ -45,7 +45,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Warmed:
-    """A snapshot that was written, and what it took."""
+    """Written snapshot, and the work it took."""
 
     path: Path
     env: str
@@ -54,26 +54,26 @@ class Warmed:
     digest: str
     strategies: tuple[str, ...]
     rollouts: int
-    """Of each strategy, in a pass."""
+    """Episodes of each strategy in a pass."""
     passes: int
     facts: int
-    """Accounts, slots and block hashes that were asked for."""
+    """Accounts, slots and block hashes read."""
     requests: int
     file_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """One and the same action."""
+    """Strategy that repeats one action."""
 
     name: str
     action: NDArray[Any]
 
     def begin(self, env: RowsEnv[Any], episodes: Sequence[int]) -> None:
-        """It remembers nothing."""
+        """Stateless."""
 
     def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
-        """The action, for all rows."""
+        """The action for every row."""
         return np.repeat(self.action[None], env.rows, axis=0)
 
 
@@ -86,22 +86,23 @@ def warm(
     rollouts: int = 100,
     progress: Progress | None = None,
 ) -> Warmed:
-    """Play `rollouts` episodes with every strategy of an environment until a pass reads nothing new; write a snapshot.
+    """Play `rollouts` episodes with every strategy until a pass reads nothing new, then write a snapshot.
 
-    Without `path` the file is named after environment, chain and block, in `data/snapshots`. Before it gets its name it
-    is opened and played, and every reward must be the one that was had on the fork.
+    Without `path` the file is named after environment, chain and block, in `data/snapshots`. Before it gets its name,
+    episodes are played on it, and their rewards must equal those on the fork. Raises `StateError` if they do not, or if
+    the last of `MOST_PASSES` passes still reads new state.
     """
     if not 1 <= rollouts <= MOST_ROLLOUTS:
         raise UsageError(f"{rollouts:,} rollouts cannot be played", f"give 1 … {MOST_ROLLOUTS:,}")
     kind = entry(name).load()
     if not issubclass(kind, ChainRowsEnv):
-        raise UsageError(f"'{name}' stands on no chain: there is nothing to read", "it trains offline as it is")
+        raise UsageError(f"'{name}' runs on no chain: there is nothing to read", "it trains offline as it is")
     settings = configured(kind.config_type, config)
     if path is not None:
-        _check_place(path)
+        _check_path(path)
     fork = world.on(settings.chain).open()
     rows = min(MOST_ROWS, -(-rollouts // len(SPLITS)))
-    envs = _on(fork, name, config, rows)
+    envs = _make_envs(fork, name, config, rows)
     names: tuple[str, ...] = ()
     for passed in range(1, MOST_PASSES + 1):
         before = fork.facts_read
@@ -111,13 +112,13 @@ def warm(
             break
     else:
         raise StateError(
-            f"after {MOST_PASSES} passes rollouts still read what was not read before: {found:,} facts in the last",
-            f"more in a pass find more: --rollouts {4 * rollouts}; what was read is cached, so it goes on from here",
+            f"after {MOST_PASSES} passes rollouts still read new state: {found:,} facts in the last pass",
+            f"play more in a pass: --rollouts {4 * rollouts}; what was read is cached and not requested again",
         )
-    place = path or _default_place(entry(name).name, fork)
-    digest = _write(fork, place, lambda written: _check(envs, written, name, config, rollouts, progress))
+    written = path or _default_path(entry(name).name, fork)
+    digest = _write(fork, written, lambda file: _check(envs, file, name, config, rollouts, progress))
     return Warmed(
-        path=place,
+        path=written,
         env=entry(name).name,
         chain_id=fork.chain_id,
         block=fork.block_number,
@@ -127,14 +128,14 @@ def warm(
         passes=passed,
         facts=fork.facts_read,
         requests=fork.requests,
-        file_bytes=place.stat().st_size,
+        file_bytes=written.stat().st_size,
     )
 
 
-def _on(
+def _make_envs(
     world: WorldSource | Fork, name: str, config: Mapping[str, object] | None, rows: int
 ) -> list[tuple[str, RowsEnv[Any]]]:
-    """The environment on `world`, once for each split."""
+    """Environment on `world` for each split."""
     kind: type[Any] = entry(name).load()  # one on a chain, the market's rows among them
     return [
         (split, kind(configured(kind.config_type, config, {"split": split}), rows, world=world)) for split in SPLITS
@@ -160,7 +161,7 @@ def _play_all(
 
 
 def strategies_of(env: RowsEnv[Any]) -> list[Callable[[int], Strategy]]:
-    """Who plays, given the number of the pass: the environment's scripts, each action over and over, and chance."""
+    """Constructors of strategies by pass number: the environment's scripts, each action repeated, and random play."""
     from gymnasium import spaces
 
     space = env.action_space
@@ -175,9 +176,9 @@ def strategies_of(env: RowsEnv[Any]) -> list[Callable[[int], Strategy]]:
 
 
 def _episodes(name: str, split: str, passed: int, rollouts: int) -> list[int]:
-    """A third of the rollouts, at least one, drawn from all episodes there are."""
-    chance = stream(passed, "warm", name, split)
-    drawn: list[int] = chance.integers(LAST_EPISODE, size=-(-rollouts // len(SPLITS))).tolist()
+    """Random episode numbers for one split: a third of the rollouts, at least one."""
+    rng = stream(passed, "warm", name, split)
+    drawn: list[int] = rng.integers(LAST_EPISODE, size=-(-rollouts // len(SPLITS))).tolist()
     return drawn
 
 
@@ -189,16 +190,16 @@ def _check(
     rollouts: int,
     progress: Progress | None,
 ) -> None:
-    """Play random rollouts on the file: it must hold all that they read, and give the rewards of the fork."""
+    """Play random rollouts on the written file; `StateError` if a reward differs from the fork's."""
     from mayavi.worlds.source import WorldSource
 
-    again = _on(WorldSource("snapshot", path=written.absolute()), name, config, envs[0][1].rows)
+    again = _make_envs(WorldSource("snapshot", path=written.absolute()), name, config, envs[0][1].rows)
     for at, ((split, live), (_, offline)) in enumerate(zip(envs, again, strict=True)):
         episodes = _episodes(live.name, split, 1, rollouts)
-        unlike = np.flatnonzero(_rewards(live, episodes) != _rewards(offline, episodes))
-        if len(unlike):
+        differing = np.flatnonzero(_rewards(live, episodes) != _rewards(offline, episodes))
+        if len(differing):
             raise StateError(
-                f"episode {episodes[unlike[0]]} has another reward on the snapshot than on the fork",
+                f"episode {episodes[differing[0]]} has another reward on the snapshot than on the fork",
                 "please report this: nothing was written",
             )
         _tell(progress, "checking the snapshot", at + 1, len(envs))
@@ -221,15 +222,15 @@ def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:
         progress(what, done, total)
 
 
-def _check_place(path: Path) -> None:
-    """Found out before hours of reading, not after."""
+def _check_path(path: Path) -> None:
+    """Raise `UsageError` for an unusable path now, not after hours of reading."""
     if path.is_dir():
         raise UsageError(f"'{path}' is a folder", "name the file to write")
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder '{path.absolute().parent}'", "create it, or name another place")
+        raise UsageError(f"there is no folder '{path.absolute().parent}'", "create it, or name another one")
 
 
-def _default_place(name: str, fork: Fork) -> Path:
+def _default_path(name: str, fork: Fork) -> Path:
     from mayavi.evm.chains import chain
 
     folder = Path("data/snapshots")
@@ -238,7 +239,7 @@ def _default_place(name: str, fork: Fork) -> Path:
 
 
 def _write(fork: Fork, path: Path, check: Callable[[Path], None]) -> str:
-    """Write the snapshot, and give it its name when `check` is content with it."""
+    """Write the snapshot to a temporary file and rename it once `check` passes. Returns its digest."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.unchecked")
     try:
         digest = fork.dump_snapshot(temporary)

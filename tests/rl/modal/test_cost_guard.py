@@ -1,4 +1,4 @@
-"""What a training on Modal may cost: figures that can be checked by hand, and refusals that say what to change."""
+"""Maximum cost of a training on Modal: its figures, and errors that say what to change."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from decimal import Decimal
 import pytest
 
 from mayavi.errors import CostCeiling, UnknownName, UsageError
-from mayavi.rl.backend import chosen_backend
 from mayavi.rl.modal.cost_guard import STARTUP_S, Machine, ceiling_usd, check_cost
+from mayavi.rl.training.backend import chosen_backend
 
 
 def test_the_default_is_four_hours_of_an_a10g_with_its_cores_and_memory() -> None:
     machine = Machine.from_environment({})
     # 0.000306 + 4 × 0.0000131 + 16 × 0.00000222 dollars a second, for 14,400 seconds
     assert machine.worst_case_usd == Decimal("0.000306") * 14_400 + Decimal("0.0000879200") * 14_400
-    assert machine.told() == (
+    assert machine.describe() == (
         "at most $5.68: A10G $1.1016 + 4 cores $0.1886 + 16 GiB $0.1279 = $1.4181 an hour, for 14,400 s"
     )
-    check_cost(machine, ceiling_usd({}))  # ten dollars allow it
+    check_cost(machine, ceiling_usd({}))  # below ten dollars
     assert machine == Machine()
 
 
@@ -36,13 +36,13 @@ def test_above_the_ceiling_it_is_refused_with_the_figures_and_what_fits() -> Non
     assert "could cost more than $10.00: at most $17.07: H100 $3.9492" in error.value.message
     hint = str(error.value.hint)
     assert "MAYAVI_MODAL_COST_CEIL_USD to 17.07" in hint
-    check_cost(machine, Decimal("17.07"))  # cents are rounded up: what is told suffices
+    check_cost(machine, Decimal("17.07"))  # cents are rounded up: the suggested ceiling suffices
     assert "MAYAVI_MODAL_GPU=L40S fits" in hint
     fits = int(hint.partition("MAYAVI_MODAL_TIMEOUT_S=")[2].partition(" ")[0])
-    told = {"MAYAVI_MODAL_GPU": "H100", "MAYAVI_MODAL_TIMEOUT_S": str(fits)}
-    check_cost(Machine.from_environment(told), Decimal(10))
+    variables = {"MAYAVI_MODAL_GPU": "H100", "MAYAVI_MODAL_TIMEOUT_S": str(fits)}
+    check_cost(Machine.from_environment(variables), Decimal(10))
     with pytest.raises(CostCeiling):
-        check_cost(Machine.from_environment(told | {"MAYAVI_MODAL_TIMEOUT_S": str(fits + 10)}), Decimal(10))
+        check_cost(Machine.from_environment(variables | {"MAYAVI_MODAL_TIMEOUT_S": str(fits + 10)}), Decimal(10))
 
 
 def test_a_ceiling_of_zero_allows_nothing_and_exactly_the_cost_is_allowed() -> None:
@@ -59,7 +59,7 @@ def test_a_ceiling_that_is_no_amount_of_dollars(written: str) -> None:
 
 
 def test_prices_are_settings() -> None:
-    told = {
+    variables = {
         "MAYAVI_MODAL_GPU": "none",
         "MAYAVI_MODAL_CPU_CORES": "2",
         "MAYAVI_MODAL_MEMORY_GIB": "8",
@@ -67,14 +67,14 @@ def test_prices_are_settings() -> None:
         "MAYAVI_MODAL_MEMORY_USD_PER_GIB_HOUR": "0.25",
         "MAYAVI_MODAL_TIMEOUT_S": "7200",
     }
-    assert Machine.from_environment(told).worst_case_usd == 6
-    assert Machine.from_environment(told | {"MAYAVI_MODAL_GPU_USD_PER_HOUR": "2"}).worst_case_usd == 10
+    assert Machine.from_environment(variables).worst_case_usd == 6
+    assert Machine.from_environment(variables | {"MAYAVI_MODAL_GPU_USD_PER_HOUR": "2"}).worst_case_usd == 10
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("variables", "message"),
     [
-        ({"MAYAVI_MODAL_GPU": "B200"}, "what a B200 costs is not known here"),
+        ({"MAYAVI_MODAL_GPU": "B200"}, "the price of a B200 is not known"),
         ({"MAYAVI_MODAL_GPU_USD_PER_HOUR": "-2"}, "MAYAVI_MODAL_GPU_USD_PER_HOUR is '-2'"),
         ({"MAYAVI_MODAL_TIMEOUT_S": "60"}, "MAYAVI_MODAL_TIMEOUT_S is 60"),
         ({"MAYAVI_MODAL_TIMEOUT_S": "soon"}, "MAYAVI_MODAL_TIMEOUT_S is soon"),
@@ -84,9 +84,9 @@ def test_prices_are_settings() -> None:
         ({"MAYAVI_MODAL_MEMORY_GIB": "much"}, "MAYAVI_MODAL_MEMORY_GIB is 'much'"),
     ],
 )
-def test_settings_that_make_no_machine(told: dict[str, str], message: str) -> None:
+def test_settings_that_make_no_machine(variables: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message.replace("(", r"\(")):
-        Machine.from_environment(told)
+        Machine.from_environment(variables)
 
 
 def test_an_unknown_gpu_has_near_names() -> None:

@@ -1,4 +1,4 @@
-"""Training on Modal, all of it but the call itself: the function through `.local()`, a folder for the volume."""
+"""Training on Modal without the call: the function runs through `.local()`, and a folder replaces the volume."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from mayavi.rl.config import TrainConfig
 from mayavi.rl.modal import app as modal_app
 from mayavi.rl.modal import training as modal_training
 from mayavi.rl.modal.cost_guard import Machine
-from mayavi.rl.modal.training import download, fetch_run, told_as_ours, train_on_modal
+from mayavi.rl.modal.training import explain_modal_errors, fetch_run, train_on_modal
+from mayavi.rl.modal.volume import download, upload_world
 from mayavi.rl.models import open_model
 from mayavi.rl.training.run_files import digest_of, list_files
 from mayavi.rl.training.train import train
@@ -35,7 +36,7 @@ SETTINGS |= {"minibatch_size": 16, "epochs": 1, "checkpoint_every_steps": 32}
 
 
 class FolderVolume:
-    """A volume that is a folder: what is used of `modal.Volume`, with files that can be cut off."""
+    """Volume in a local folder, whose downloads can be interrupted at a file."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.breaks_at, self.read = path, "", []
@@ -71,7 +72,7 @@ def volume(tmp_path: Path) -> FolderVolume:
 
 
 def wrapped(machine: Machine) -> Any:
-    """The function as Modal has it, on an image that nobody builds."""
+    """Modal function on an image that is not built."""
     image = modal.Image.debian_slim(python_version="3.11")
     return modal_app.modal_function(
         modal.App("test"), machine, modal.Volume.from_name("mayavi-models", create_if_missing=True), image
@@ -79,14 +80,14 @@ def wrapped(machine: Machine) -> Any:
 
 
 def weights(checkpoint: Path) -> dict[str, list[Any]]:
-    """Every number of a policy."""
+    """All weights of a policy."""
     with zipfile.ZipFile(checkpoint / "model.zip") as kept:
         found = torch.load(io.BytesIO(kept.read("policy.pth")), weights_only=True)
     return {name: tensor.tolist() for name, tensor in found.items()}
 
 
 def locally(machine: Machine, volume: FolderVolume, request: modal_app.Request, poll: Any) -> dict[str, Any]:
-    """The call, on this machine."""
+    """Run the call on this machine."""
     asked = modal_app.as_arguments(request) | {"volume": str(volume.path)}
     with pytest.warns(UserWarning, match="executing locally"):
         answer: dict[str, Any] = wrapped(machine).local(asked)
@@ -114,7 +115,7 @@ def test_a_model_trained_there_is_the_one_trained_here(volume: FolderVolume, tmp
         name for name in list_files(done.path) if name.startswith("logs/")
     }
     model = open_model(done.run_id, tmp_path / "models")
-    assert model.config == config  # its world is called what it is called here
+    assert model.config == config  # with the world's path on this machine
     assert model.record["world_digest"] == open_model(here.run_id, tmp_path / "local").record["world_digest"]
     assert model.make_env(2).rows == 2
     assert [each.name for each in (tmp_path / "models").iterdir()] == [done.run_id]
@@ -125,7 +126,7 @@ def test_every_checkpoint_is_committed_and_the_next_attempt_goes_on(
     volume: FolderVolume, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = TrainConfig.of(SETTINGS)
-    world = modal_training._bring_world(config, volume, tmp_path)
+    world = upload_world(config, volume, tmp_path)
     request = modal_app.Request(config.to_json(), "run-1", world)
     commits = []
 
@@ -147,7 +148,7 @@ def test_every_checkpoint_is_committed_and_the_next_attempt_goes_on(
     assert record["resumes"][0]["exact"] is True
     undisturbed = train(config, models=tmp_path / "local")
     assert weights(kept / "final") == weights(undisturbed.path / "final")
-    # A third attempt, after an answer that was lost, finds it finished.
+    # A third attempt, after a lost answer, finds the run finished.
     assert modal_app.train_in(volume.path, request, pytest.fail)["steps"] == 64
 
 
@@ -155,8 +156,8 @@ def test_a_run_begun_here_is_finished_there(volume: FolderVolume, tmp_path: Path
     config = TrainConfig.of(SETTINGS)
     models = tmp_path / "models"
 
-    def stop(told: Any) -> None:
-        if told.steps >= 32:
+    def stop(report: Any) -> None:
+        if report.steps >= 32:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -166,14 +167,14 @@ def test_a_run_begun_here_is_finished_there(volume: FolderVolume, tmp_path: Path
     done = train_on_modal(config, models=models, resume="begun-here", volume=volume, call=locally, say=lambda _: None)
     assert (done.run_id, done.steps, done.resumed_from, done.exact) == ("begun-here", 64, 32, True)
     assert (done.path / "eval" / "mine.json").read_text() == "{}"
-    # Finished, it is neither paid for nor trained again.
+    # A finished run is neither paid for nor trained again.
     again = train_on_modal(config, models=models, resume="begun-here", volume=volume, call=None, say=pytest.fail)
     assert again.steps == 64
 
 
 def test_an_interrupted_download_leaves_nothing_half_and_goes_on(volume: FolderVolume, tmp_path: Path) -> None:
     config, models = TrainConfig.of(SETTINGS), tmp_path / "models"
-    world = modal_training._bring_world(config, volume, tmp_path)
+    world = upload_world(config, volume, tmp_path)
     modal_app.train_in(volume.path, modal_app.Request(config.to_json(), "run-2", world), lambda: None)
     volume.breaks_at = "run-2/run.json"
     with pytest.raises(RemoteError, match="the download of run run-2 was interrupted: the line is dead") as error:
@@ -187,13 +188,13 @@ def test_an_interrupted_download_leaves_nothing_half_and_goes_on(volume: FolderV
     found = fetch_run("run-2", models, volume=volume)
     assert found is not None
     assert found.read()["status"] == "finished"
-    assert not any("final/model.zip" in path for path in volume.read)  # it had arrived
+    assert not any("final/model.zip" in path for path in volume.read)  # downloaded before the interruption
     assert fetch_run("run-2", models, volume=volume) is not None
     assert fetch_run("run-3", models, volume=volume) is None
 
     (volume.path / "run-2" / "final" / "model.zip").write_bytes(b"something else")
     shutil.rmtree(models)
-    with pytest.raises(RemoteError, match="another hash than its list has"):
+    with pytest.raises(RemoteError, match="another hash than its manifest has"):
         download(volume, "run-2", models)
     assert not (models / "run-2").exists()
 
@@ -205,7 +206,7 @@ def test_an_interrupted_download_leaves_nothing_half_and_goes_on(volume: FolderV
 def test_a_list_that_is_none_is_refused(volume: FolderVolume, tmp_path: Path, listed: bytes) -> None:
     (volume.path / "run").mkdir()
     (volume.path / "run" / "manifest.json").write_bytes(listed)
-    with pytest.raises(RemoteError, match="list of files of 'run'"):
+    with pytest.raises(RemoteError, match="manifest of 'run'"):
         download(volume, "run", tmp_path / "models")
 
 
@@ -248,21 +249,21 @@ def test_the_files_of_a_market_travel_along_and_its_record_names_them_as_here(
 ) -> None:
     whole = str(past_market(tmp_path))
     data = f"eth_price={whole}:eth_price, btc_price={whole}:btc_price@1, fed_rate={whole}:fed_rate" if listed else whole
-    told = SETTINGS | {"env": "rwa", "env_config": {"data": data, "horizon": 24}}
-    config, deleted = TrainConfig.of(told), tmp_path / "elsewhere.csv"
+    settings = SETTINGS | {"env": "rwa", "env_config": {"data": data, "horizon": 24}}
+    config, deleted = TrainConfig.of(settings), tmp_path / "elsewhere.csv"
 
     def on_another_machine(*given: Any) -> dict[str, Any]:
-        Path(whole).rename(deleted)  # there is nothing there but what was brought
+        Path(whole).rename(deleted)  # only the uploaded files exist there
         try:
             return locally(*given)
         finally:
             deleted.rename(whole)
 
-    half = TrainConfig.of(told | {"timesteps": 32})
+    half = TrainConfig.of(settings | {"timesteps": 32})
     options = {"models": tmp_path / "models", "volume": volume, "call": on_another_machine, "say": lambda _: None}
     begun = train_on_modal(half, **options)
     done = train_on_modal(config, resume=begun.run_id, **options)
-    assert not (volume.path / modal_app.WORLDS).exists()  # a portfolio stands on no chain
+    assert not (volume.path / modal_app.WORLDS).exists()  # a portfolio needs no chain
     assert len(list((volume.path / modal_app.FILES).iterdir())) == 1
     assert done.steps == 64
     assert open_model(done.run_id, tmp_path / "models").config.env_config["data"] == data
@@ -279,13 +280,13 @@ def test_a_node_is_not_asked_from_there(volume: FolderVolume, tmp_path: Path) ->
 
 def test_the_function_has_the_limits_that_are_counted() -> None:
     machine = Machine.from_environment({"MAYAVI_MODAL_GPU": "L4", "MAYAVI_MODAL_ATTEMPTS": "3"})
-    told: dict[str, Any] = {}
-    app = SimpleNamespace(function=lambda **given: told.update(given) or (lambda function: function))
+    options: dict[str, Any] = {}
+    app = SimpleNamespace(function=lambda **given: options.update(given) or (lambda function: function))
     assert modal_app.modal_function(app, machine, "the volume", "the image") is modal_app.train_on_volume
-    assert (told["gpu"], told["timeout"], told["startup_timeout"]) == ("L4", 4500, 300)
-    assert (told["cpu"], told["memory"]) == ((4.0, 4.0), (16_384, 16_384))
-    assert (told["retries"].max_retries, told["single_use_containers"]) == (2, True)
-    assert told["volumes"] == {"/models": "the volume"}
+    assert (options["gpu"], options["timeout"], options["startup_timeout"]) == ("L4", 4500, 300)
+    assert (options["cpu"], options["memory"]) == ((4.0, 4.0), (16_384, 16_384))
+    assert (options["retries"].max_retries, options["single_use_containers"]) == (2, True)
+    assert options["volumes"] == {"/models": "the volume"}
 
 
 def test_the_image_holds_this_project_as_it_is_installed_here() -> None:
@@ -293,7 +294,7 @@ def test_the_image_holds_this_project_as_it_is_installed_here() -> None:
     names = {each.partition("==")[0] for each in found}
     assert {"numpy", "torch", "gymnasium", "stable-baselines3", "ray[rllib]"} <= names
     assert all("==" in each and "+" not in each for each in found)
-    # The whole description of the app; Modal makes it true when it is first called.
+    # Builds only the description of the app; Modal builds the rest on the first call.
     app, function = modal_app.build_app(Machine(), modal_app.open_volume())
     assert app.name == "mayavi"
     assert isinstance(function, modal.Function)
@@ -329,10 +330,10 @@ def test_without_modal_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_without_an_account_it_says_how_to_get_one() -> None:
-    with pytest.raises(SetupError, match="Token missing") as error, told_as_ours():
+    with pytest.raises(SetupError, match="Token missing") as error, explain_modal_errors():
         raise modal.exception.AuthError("Token missing. Could not authenticate client.")
     assert "modal token new" in str(error.value.hint)
-    with pytest.raises(RemoteError, match="ConnectionError: no route"), told_as_ours():
+    with pytest.raises(RemoteError, match="ConnectionError: no route"), explain_modal_errors():
         raise modal.exception.ConnectionError("no route")
 
 

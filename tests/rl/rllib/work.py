@@ -80,7 +80,9 @@ def test_other_runners_resume_with_new_episodes_and_the_run_says_so(tmp_path: Pa
     resumed = train(TrainConfig.of(config.to_json(), {"runners": 1}), models=tmp_path, resume="one")
     assert not resumed.exact
     (note,) = open_model("one", tmp_path).record["resumes"]
-    assert note["reason"] == "the learning process itself played before, and 1 runner now: episodes start anew"
+    assert (
+        note["reason"] == "rollouts were played by the learning process before and by 1 runner now: episodes start anew"
+    )
     assert note["reason"] == resumed.reason
 
 

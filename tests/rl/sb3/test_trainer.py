@@ -1,4 +1,4 @@
-"""Training with stable-baselines3: it learns, it is the same twice, and it goes on exactly where it was killed."""
+"""Training with stable-baselines3 learns, is reproducible, and resumes exactly after it was killed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,10 @@ SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "network": [
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainedModel, Path, list[TrainProgress]]:
-    """A training of 12,288 steps, and what was told while it went on."""
-    models, told = tmp_path_factory.mktemp("models"), []
+    """Training of 12,288 steps, its models folder, and its progress reports."""
+    models, reports = tmp_path_factory.mktemp("models"), []
     config = TrainConfig.of(CHASE, {"timesteps": 12_288, "gamma": 0.95, "learning_rate": 1e-3})
-    return train(config, models=models, progress=told.append), models, told
+    return train(config, models=models, progress=reports.append), models, reports
 
 
 def test_it_learns(learned: tuple[TrainedModel, Path, list[TrainProgress]]) -> None:
@@ -48,13 +49,13 @@ def test_it_learns(learned: tuple[TrainedModel, Path, list[TrainProgress]]) -> N
 
 
 def test_it_tells_how_far_it_is(learned: tuple[TrainedModel, Path, list[TrainProgress]]) -> None:
-    trained, _, told = learned
-    steps = [each.steps for each in told]
+    trained, _, reports = learned
+    steps = [each.steps for each in reports]
     assert steps == sorted(steps)
     assert steps[-1] == trained.steps == 12_288
-    assert told[-1].episodes == trained.episodes > 1_000
-    assert told[-1].mean_reward == pytest.approx(trained.mean_reward)
-    assert "mean reward" in told[-1].note
+    assert reports[-1].episodes == trained.episodes > 1_000
+    assert reports[-1].mean_reward == pytest.approx(trained.mean_reward)
+    assert "mean reward" in reports[-1].note
 
 
 def test_the_run_says_all_that_it_depends_on(learned: tuple[TrainedModel, Path, list[TrainProgress]]) -> None:
@@ -110,14 +111,14 @@ def test_the_callers_generators_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_the_scale_of_rewards_and_the_horizon_change_what_is_trained(tmp_path: Path) -> None:
-    """A scale that did nothing, or a horizon that always cut off, would give the same weights."""
+    """Settings without effect would give the same weights."""
     base = TrainConfig.of(CHASE, SMALL, {"timesteps": 512})
     digests = []
     for name, more in (("plain", {}), ("scaled", {"reward_scale": 10.0}), ("cut", {"bootstrap_at_horizon": True})):
         trained = train(TrainConfig.of(base.to_json(), more), models=tmp_path, run_id=name)
         digests.append(weights_digest(name, tmp_path))
         assert trained.mean_reward is not None
-        assert -1.5 < trained.mean_reward < 0.5  # told as the environment has it, whatever the scale
+        assert -1.5 < trained.mean_reward < 0.5  # unscaled
     assert len(set(digests)) == 3
 
 
@@ -171,8 +172,8 @@ def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_th
 def test_a_training_that_was_interrupted_saves_first_and_a_finished_one_is_trained_further(tmp_path: Path) -> None:
     config = TrainConfig.of(CHASE, SMALL, {"timesteps": 1_024, "checkpoint_every_steps": 10_000})
 
-    def stop(told: TrainProgress) -> None:
-        if told.steps == 512:
+    def stop(report: TrainProgress) -> None:
+        if report.steps == 512:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -195,7 +196,7 @@ def test_a_training_that_was_interrupted_saves_first_and_a_finished_one_is_train
 def test_a_run_killed_before_its_first_checkpoint_starts_again(tmp_path: Path) -> None:
     config = TrainConfig.of(CHASE, SMALL, {"timesteps": 512, "checkpoint_every_steps": 10_000})
 
-    def die(told: TrainProgress) -> None:
+    def die(report: TrainProgress) -> None:
         raise RuntimeError("gone")
 
     with pytest.raises(RuntimeError):
@@ -237,6 +238,24 @@ def test_an_algorithm_that_cannot_act_there_is_refused(
     assert "--set actions=" in (refused.value.hint or "")
 
 
+def test_a_policy_loads_after_the_module_of_its_learning_rate_schedule_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mayavi.rl.sb3 import algorithm
+
+    older: Any = ModuleType("older_module")
+    older.Schedule = type("Schedule", (algorithm.LinearSchedule,), {"__module__": "older_module"})
+    config = TrainConfig.of(CHASE, SMALL, {"timesteps": 256, "learning_rate_end": 0.0})
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "older_module", older)
+        patch.setattr(algorithm, "LinearSchedule", older.Schedule)
+        train(config, models=tmp_path, run_id="one")
+    assert "older_module" not in sys.modules
+    assert open_model("one", tmp_path).policy()
+    longer = TrainConfig.of(config.to_json(), {"timesteps": 512})
+    assert train(longer, models=tmp_path, resume="one").steps == 512
+
+
 def test_a_model_plays_only_what_it_was_trained_on(
     learned: tuple[TrainedModel, Path, list[TrainProgress]], tmp_path: Path
 ) -> None:
@@ -246,9 +265,9 @@ def test_a_model_plays_only_what_it_was_trained_on(
         model.make_env(2, watches=3)
     with pytest.raises(ModelMismatch, match="it does one of 3, and this environment has 1 number"):
         model.make_env(2, actions="continuous")
-    with pytest.raises(ModelMismatch, match=r"trained on observations of the shape \(2,\), and is shown \(3,\)"):
+    with pytest.raises(ModelMismatch, match=r"trained on observations of shape \(2,\), not \(3,\)"):
         model.policy().actions(np.zeros((1, 3), dtype=np.float32))
-    with pytest.raises(UsageError, match="needs a generator"):
+    with pytest.raises(UsageError, match="needs a random generator"):
         model.policy().actions(np.zeros((1, 2), dtype=np.float32), deterministic=False)
 
 
@@ -270,7 +289,7 @@ def test_a_checkpoint_of_another_run_is_refused(
 
 @pytest.mark.parametrize("settings", [{}, {"recurrent": True, "lstm_size": 8}], ids=["mlp", "lstm"])
 def test_a_policy_acts_over_rows_as_the_framework_does_row_by_row(tmp_path: Path, settings: dict[str, Any]) -> None:
-    from mayavi.rl.sb3.trainer import algorithm_class
+    from mayavi.rl.sb3.algorithm import algorithm_class
 
     config = TrainConfig.of(CHASE, SMALL, {"timesteps": 512}, settings)
     trained = train(config, models=tmp_path)
@@ -290,7 +309,7 @@ def test_a_policy_acts_over_rows_as_the_framework_does_row_by_row(tmp_path: Path
             )
             theirs.append(int(action))
         assert [int(each[row]) for each in ours] == theirs
-    if state is not None:  # a row that begins anew is zeroed, and the others go on
+    if state is not None:  # a row that restarts is zeroed, the others continue
         state[2] = 0
         again, _ = policy.actions(seen[0], state)
         assert again[2] == ours[0][2]

@@ -1,4 +1,4 @@
-"""The computed optimum is the optimum: it is held against every sequence tried by hand."""
+"""The searches find the optimum that trying every sequence in plain Python finds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_exhaustive_search_finds_the_best_of_all_sequences(dense: bool, bloc
 def test_equal_states_are_followed_once_and_the_walk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     env = ladder(rows_needed(action_grid(ladder()), 2), start="fixed", horizon=7)
     grid = action_grid(env)
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
     waiting = 0
     kept = type(env).keep
 
@@ -41,12 +41,12 @@ def test_equal_states_are_followed_once_and_the_walk_is_bounded(monkeypatch: pyt
         return kept(self, rows)
 
     monkeypatch.setattr(type(env), "keep", counting)
-    found = search_exhaustively(env, 0, grid, progress=lambda done, total: told.append((done, total)))
+    found = search_exhaustively(env, 0, grid, progress=lambda done, total: reports.append((done, total)))
     assert found.merged > 0
-    assert found.row_steps < sum(3**depth for depth in range(1, 8)) / 4  # most sequences lead where others did
+    assert found.row_steps < sum(3**depth for depth in range(1, 8)) / 4  # most states are reached twice
     assert waiting <= 2 * 3
-    assert told[-1] == (3**7, 3**7)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert reports[-1] == (3**7, 3**7)
+    assert [done for done, _ in reports] == sorted(done for done, _ in reports)
 
 
 def test_forgetting_states_costs_time_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_a_continuous_space_is_searched_on_a_grid_that_is_told() -> None:
     assert found.facts["grid"] == {"whole": False, "actions": [[-1.0], [0.0], [1.0]]}
     # rounding makes the three points the three actions of the discrete ladder
     assert [found.values[0], found.values[1]] == pytest.approx([best_by_hand(ladder(), each)[0] for each in (0, 1)])
-    with pytest.raises(UsageError, match="a grid of 1 points is none"):
+    with pytest.raises(UsageError, match="a grid of 1 points is too small"):
         action_grid(ladder(actions="continuous"), 1)
 
 

@@ -1,4 +1,4 @@
-"""A checkpoint is there whole or not at all, and says what it belongs to."""
+"""Checkpoints are written atomically, verified, and belong to one run."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_one_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     place = write_checkpoint(tmp_path / "4096", FACTS, filled).path
     newer = json.loads((place / "checkpoint.json").read_text()) | {"format": 99}
     (place / "checkpoint.json").write_text(json.dumps(newer))
-    with pytest.raises(CheckpointError, match="has the format 99, and this mayavi knows up to 1"):
+    with pytest.raises(CheckpointError, match="has format 99, and this mayavi reads formats up to 1"):
         read_checkpoint(place)
 
 

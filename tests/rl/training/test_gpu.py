@@ -1,4 +1,4 @@
-"""A GPU is used where there is one."""
+"""Trainings use a GPU if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training would hold is worked out before it starts, and is what the networks then have."""
+"""The memory estimate of a training matches its networks, and is checked before it starts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ CONTINUOUS = {"env_config": {"actions": "continuous"}}
 def parameters_of_sb3(config: TrainConfig) -> int:
     from mayavi.gym_env.adapters.sb3 import RowsVecEnv
     from mayavi.rl.environments import make_training_rows
-    from mayavi.rl.sb3.trainer import TrainingRows, _built
+    from mayavi.rl.sb3.algorithm import build_algorithm
+    from mayavi.rl.sb3.training_env import TrainingRows
 
     rows = TrainingRows(RowsVecEnv(make_training_rows(config, config.num_envs)), config, None)
-    return sum(each.numel() for each in _built(config, rows).policy.parameters())
+    return sum(each.numel() for each in build_algorithm(config, rows).policy.parameters())
 
 
 @pytest.mark.parametrize(
@@ -37,8 +38,8 @@ def test_the_parameters_are_those_the_networks_have(settings: dict[str, Any]) ->
     config = TrainConfig.of({"env": "chase", "framework": "sb3", "num_envs": 8}, settings)
     discrete = "env_config" not in settings
     found = estimate(config, [(2, 3 if discrete else 1)], discrete=discrete)
-    # A Gaussian policy has one deviation for all states in one framework and a second output in the other: at most
-    # one more row of weights than there is.
+    # A Gaussian policy has one deviation for all states in SB3 and a second output in RLlib: the estimate counts at
+    # most one row of weights too many.
     room = 0 if discrete or config.algorithm == "sac" else config.network[-1]
     there = parameters_of_sb3(config)
     assert there <= found.parameters <= there + room

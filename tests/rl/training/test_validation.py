@@ -1,4 +1,4 @@
-"""Evaluations on the validation split while a training goes on, and the best of them kept."""
+"""Evaluations on the validation split during a training, which keeps the best policy."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ Run = tuple[TrainedModel, Path, list[TrainProgress]]
 
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    models, told = tmp_path_factory.mktemp("models"), []
+    models, reports = tmp_path_factory.mktemp("models"), []
     config = TrainConfig.of(CHASE, SMALL, EVALUATED)
-    return train(config, models=models, run_id="evaluated", progress=told.append), models, told
+    return train(config, models=models, run_id="evaluated", progress=reports.append), models, reports
 
 
 def test_it_is_evaluated_each_time_so_many_steps_are_passed_and_at_the_end(evaluated: Run) -> None:
-    trained, _, told = evaluated
+    trained, _, reports = evaluated
     record = json.loads((trained.path / "run.json").read_text())
     assert [each["steps"] for each in record["validations"]] == [768, 1_280, 2_048, 2_560]
     assert {each["episodes"] for each in record["validations"]} == {150}
     means = {each["steps"]: each["mean_reward"] for each in record["validations"]}
-    assert [each.validation for each in told if each.steps in means] == list(means.values())
-    assert told[0].validation is None
-    assert f"on validation {means[2_560]:.6g}" in told[-1].note
+    assert [each.validation for each in reports if each.steps in means] == list(means.values())
+    assert reports[0].validation is None
+    assert f"on validation {means[2_560]:.6g}" in reports[-1].note
     assert record["best"] == trained.best == max(record["validations"], key=lambda each: each["mean_reward"])
 
 
@@ -58,9 +58,9 @@ def test_the_best_is_kept_and_plays_what_the_record_says(evaluated: Run) -> None
         open_model("evaluated:7", models)
     assert str(caught.value.hint).endswith("final, best")
     for each in json.loads((trained.path / "run.json").read_text())["validations"]:
-        policy = model.policy(each["steps"])  # every evaluated one is a checkpoint too
+        policy = model.policy(each["steps"])  # each evaluation saved a checkpoint too
         assert play(env, policy, range(150)).rewards.mean() == each["mean_reward"]
-    assert model.folder.checkpoints()[-1].name == "final"  # the last is the last, whichever is the best
+    assert model.folder.checkpoints()[-1].name == "final"  # `final` comes last, whichever is best
     assert not list(trained.path.glob("*.partial"))
 
 
@@ -89,8 +89,8 @@ def test_a_training_that_died_ends_with_the_same_evaluations_and_the_same_best(
     class DiedError(Exception):
         pass
 
-    def die(told: TrainProgress) -> None:
-        if told.steps >= died:
+    def die(report: TrainProgress) -> None:
+        if report.steps >= died:
             raise DiedError
 
     config = TrainConfig.of(CHASE, SMALL, EVALUATED)
@@ -105,6 +105,6 @@ def test_a_training_that_died_ends_with_the_same_evaluations_and_the_same_best(
 
 
 def test_the_first_of_equals_is_the_best() -> None:
-    told = [{"steps": at, "mean_reward": mean} for at, mean in ((1, 0.5), (2, 0.75), (3, 0.75), (4, -1.0))]
-    assert best_of(told) == told[1]
+    validations = [{"steps": at, "mean_reward": mean} for at, mean in ((1, 0.5), (2, 0.75), (3, 0.75), (4, -1.0))]
+    assert best_of(validations) == validations[1]
     assert best_of([]) is None

@@ -1,4 +1,4 @@
-"""`mayavi snapshot warm` and `--source`: what they refuse, and how they say it. Against a node: tests/node."""
+"""`mayavi snapshot warm` and `--source` offline, with their errors. Against a node: tests/node."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def test_a_replica_is_written_and_played_like_itself(run_mayavi, tmp_path: Path)
     options = ("--env", "vesting", "--rollouts", "3", "--source", "replica", "--output", str(file), "--json")
     done = run_mayavi("snapshot", "warm", *options)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["passes"], told["requests"], told["digest"]) == (1, 0, Fork.replica("ethereum").digest())
-    assert {"random", "always 0"} < set(told["strategies"])
-    assert list(tmp_path.iterdir()) == [file]  # nothing half is left
+    report = json.loads(done.stdout)
+    assert (report["passes"], report["requests"], report["digest"]) == (1, 0, Fork.replica("ethereum").digest())
+    assert {"random", "always 0"} < set(report["strategies"])
+    assert list(tmp_path.iterdir()) == [file]  # no temporary file is left
 
     seen = []
     for source in ("replica", f"snapshot:{file}"):
@@ -40,8 +40,8 @@ def test_a_replica_is_written_and_played_like_itself(run_mayavi, tmp_path: Path)
     for source in ("replica", f"snapshot:{file}"):
         done = run_mayavi("eval", "-", "--env", "vesting", "--episodes", "3", "--source", source, "--json")
         assert done.returncode == 0, done.stderr
-        told = json.loads(done.stdout)
-        evaluated.append({name: told[name] for name in told["strategies"]})
+        report = json.loads(done.stdout)
+        evaluated.append({name: report[name] for name in report["strategies"]})
     assert evaluated[0] == evaluated[1]
 
 
@@ -59,7 +59,7 @@ def test_a_file_on_which_rewards_are_others_never_gets_its_name(
         other = Fork.replica("ethereum")
         whale = AaveV3(other).account("0x00000000000000000000000000000000000a11ce")
         other.deal("WETH", whale.address, 10**23)
-        whale.supply("WETH", 10**23)  # what collateral earns is less from now on
+        whale.supply("WETH", 10**23)  # lowers the supply rate from now on
         return written(other, path)
 
     monkeypatch.setattr(Fork, "dump_snapshot", of_another_market)

@@ -21,7 +21,7 @@ from mayavi.rl.training.train import train
 
 
 def weights_digest(run: str, models: Path) -> str:
-    """What identifies all weights of the finished training, and what its policy sees through."""
+    """Digest of all weights and normalisation statistics of a finished training."""
     model, digest = open_model(run, models), hashlib.sha256()
     for role in ("borrower", "liquidator") if model.env_name == "market" else (None,):
         policy: Any = model.policy(role=role)
@@ -34,8 +34,8 @@ def weights_digest(run: str, models: Path) -> str:
 
 
 def main(asked: dict[str, Any]) -> None:
-    def progress(told: TrainProgress) -> None:
-        if told.steps >= asked.get("die_at", 10**12):
+    def progress(report: TrainProgress) -> None:
+        if report.steps >= asked.get("die_at", 10**12):
             os.kill(os.getpid(), signal.SIGKILL)
 
     models = Path(asked["models"])
@@ -47,8 +47,8 @@ def main(asked: dict[str, Any]) -> None:
         progress=progress,
         ray=asked.get("ray"),
     )
-    told = {"digest": weights_digest(trained.run_id, models), "steps": trained.steps, "exact": trained.exact}
-    print(json.dumps(told | {"resumed_from": trained.resumed_from, "episodes": trained.episodes}))
+    result = {"digest": weights_digest(trained.run_id, models), "steps": trained.steps, "exact": trained.exact}
+    print(json.dumps(result | {"resumed_from": trained.resumed_from, "episodes": trained.episodes}))
 
 
 if __name__ == "__main__":

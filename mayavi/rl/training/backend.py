@@ -1,4 +1,4 @@
-"""Where a training runs: on this machine, or on Modal."""
+"""Choose where a training runs: on this machine or on Modal."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ BACKENDS = (LOCAL, MODAL)
 
 
 def chosen_backend(remote: str | None = None) -> str:
-    """`local` or `modal`: what `--remote` says, else MAYAVI_RL_BACKEND, else `local`."""
+    """Backend named by `remote`, else by MAYAVI_RL_BACKEND, else `local`."""
     if remote is not None:
         if remote not in BACKENDS:
-            raise UnknownName.of("remote", remote, BACKENDS, "trainings go to modal; local is here")
+            raise UnknownName.of("remote", remote, BACKENDS, "use modal, or local for this machine")
         return remote
     named = os.environ.get(VARIABLE, "").strip() or LOCAL
     if named not in BACKENDS:
@@ -39,11 +39,14 @@ def train_on(
     begun: Callable[[str], None] | None = None,
     say: Callable[[str], None] = print,
 ) -> TrainedModel:
-    """Train `config` there; what comes of it is in `models` here. `say` is told what it may cost before it does."""
+    """Train `config` on `backend`; the run is stored in `models` on this machine.
+
+    `say` receives messages for the user, such as the maximum cost before anything is spent.
+    """
     if backend == MODAL:
         from mayavi.rl.modal.training import train_on_modal
 
         if ray is not None:
-            raise UsageError("a training is on a Ray cluster or on Modal", "leave --ray or --remote out")
+            raise UsageError("a training runs on a Ray cluster or on Modal, not on both", "leave --ray or --remote out")
         return train_on_modal(config, models=models, resume=resume, progress=progress, begun=begun, say=say)
     return train(config, models=models, resume=resume, progress=progress, ray=ray, begun=begun)

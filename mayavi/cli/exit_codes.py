@@ -1,0 +1,3 @@
+"""Exit codes of the `mayavi` command."""
+
+FAILURE, MISUSE, INTERRUPTED = 1, 2, 130

@@ -1,0 +1,75 @@
+"""Resume a training run: what may change, and the checkpoint to continue from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mayavi.errors import UsageError
+from mayavi.rl.config import TrainConfig
+from mayavi.rl.training.checkpoints import Checkpoint, read_checkpoint
+from mayavi.rl.training.frameworks import versions
+from mayavi.rl.training.run_folder import FINISHED, RunFolder
+from mayavi.rl.training.validation import best_of
+
+FREE_TO_CHANGE = {
+    "timesteps",
+    "checkpoint_every_s",
+    "checkpoint_every_steps",
+    "evaluate_every",
+    "runners",
+    "device",
+    "torch_threads",
+}
+"""Settings that may differ in a resumed run; all others decide what is trained."""
+
+
+def check_resumable(folder: RunFolder, config: TrainConfig) -> None:
+    """Raise `UsageError` if the run is finished, or was started with another configuration or other versions."""
+    record = folder.read()
+    if record["status"] == FINISHED and config.timesteps <= record["steps"]:
+        raise UsageError(
+            f"run {folder.run_id} is finished: {record['steps']:,} timesteps are trained",
+            f"`--resume {folder.run_id} --timesteps {2 * record['config']['timesteps']}` trains it further",
+        )
+    started = TrainConfig.of(record["config"]).to_json()
+    for name, value in config.to_json().items():
+        if name not in FREE_TO_CHANGE and started[name] != value:
+            raise UsageError(
+                f"run {folder.run_id} has {name} {started[name]!r}, and {value!r} is asked for",
+                "a run resumes with the settings it was started with; leave the option out, or start another run",
+            )
+    for name, there in record["versions"].items():
+        here = versions(config.framework).get(name)
+        if name not in {"python", "mayavi"} and here != there:
+            raise UsageError(
+                f"run {folder.run_id} was trained with {name} {there}, and {here} is installed",
+                f"install {name} {there}, or start another run",
+            )
+
+
+def checkpoint_to_resume(
+    folder: RunFolder, record: dict[str, Any], world_digest: str, config: TrainConfig
+) -> Checkpoint | None:
+    """Newest resumable checkpoint, None if the run has none yet. Resets the figures of `record` to it.
+
+    Raises `UsageError` if the world has changed. The checkpoint of a finished run moves to `checkpoints/`.
+    """
+    if record["world_digest"] != world_digest:
+        raise UsageError(
+            f"run {folder.run_id} was trained on another world than '{config.source}' is now",
+            "give the world it was started on, or start another run",
+        )
+    if folder.final_path.exists():
+        steps = read_checkpoint(folder.final_path, whole=False).steps
+        folder.checkpoints_path.mkdir(exist_ok=True)
+        folder.final_path.rename(folder.checkpoints_path / str(steps))
+    found = [each for each in folder.checkpoints() if each.resumable]
+    checkpoint = read_checkpoint(found[-1].path) if found else None
+    facts: Mapping[str, Any] = {"steps": 0, "episodes": 0, "mean_reward": None}
+    if checkpoint is not None:
+        facts = checkpoint.facts
+    record |= {name: facts[name] for name in ("steps", "episodes", "mean_reward")}
+    validations = list(facts.get("validations", ()))
+    record |= {"validations": validations, "best": best_of(validations)}
+    return checkpoint
