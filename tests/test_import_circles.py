@@ -14,10 +14,7 @@ KNOWN: set[frozenset[str]] = {
     frozenset({"mayavi.rl.evaluation.play", "mayavi.rl.evaluation.strategies"}),
     frozenset({"mayavi.evm.fleet", "mayavi.evm.fork", "mayavi.evm.views"}),
     frozenset({"mayavi.worlds.artifacts", "mayavi.worlds.vyper"}),
-    frozenset({"mayavi.protocols.aave.account", "mayavi.protocols.aave.market"}),
-    frozenset({"mayavi.protocols.compound.account", "mayavi.protocols.compound.market"}),
     frozenset({"mayavi.sim.store.explanation", "mayavi.sim.store.store"}),
-    frozenset({"mayavi.agents.lending.aave", "mayavi.agents.lending.compound", "mayavi.agents.lending.market"}),
 }
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mayavi.agents.lending.liquidator import LiquidatorAgent as LiquidatorAgent
     from mayavi.agents.lending.market import LendingAccount as LendingAccount
     from mayavi.agents.lending.market import LendingMarket as LendingMarket
-    from mayavi.agents.lending.market import lending_market as lending_market
+    from mayavi.agents.lending.open_market import lending_market as lending_market
     from mayavi.agents.lending.opening_borrower import OpeningBorrower as OpeningBorrower
     from mayavi.agents.oracle.price_path import PricePathAgent as PricePathAgent
     from mayavi.agents.oracle.reference import FeedPrices as FeedPrices
@@ -84,7 +84,7 @@ _HOMES = {
     "StepShock": "mayavi.agents.oracle.shock",
     "VestingRecipientAgent": "mayavi.agents.trading.vesting",
     "World": "mayavi.agents.base",
-    "lending_market": "mayavi.agents.lending.market",
+    "lending_market": "mayavi.agents.lending.open_market",
 }
 
 __all__ = [

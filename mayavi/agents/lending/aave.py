@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.errors import BadArgument
 from mayavi.evm.units import RAY
-from mayavi.protocols.aave.market import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD, AaveV3, AccountData
+from mayavi.protocols.aave.account_data import AccountData
+from mayavi.protocols.aave.market import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD, AaveV3
 from mayavi.protocols.aave.reserve import Configuration
 from mayavi.protocols.aave.reverts import explain_missing_prices
 from mayavi.protocols.tokens import Erc20, atomic

@@ -9,7 +9,8 @@ from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, Liqu
 from mayavi.errors import BadArgument
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import WAD
-from mayavi.protocols.compound.market import INDEX_SCALE, PREFIX, CollateralAsset, CompoundV3
+from mayavi.protocols.compound.collateral import CollateralAsset
+from mayavi.protocols.compound.market import INDEX_SCALE, PREFIX, CompoundV3
 from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, atomic
 

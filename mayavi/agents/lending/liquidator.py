@@ -14,9 +14,9 @@ from mayavi.agents.lending.market import (
     LendingMarket,
     LiquidationQuote,
     LiquidationResult,
-    lending_market,
     read_healths,
 )
+from mayavi.agents.lending.open_market import lending_market
 from mayavi.errors import BadArgument
 from mayavi.protocols.aave.flash_loan import flash_borrower
 from mayavi.protocols.tokens import Erc20, atomic

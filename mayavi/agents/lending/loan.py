@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from mayavi.agents.base import Details, Intent
 from mayavi.agents.lending.behaviours import Move, format_health
-from mayavi.agents.lending.market import Health, LendingAccount, LendingMarket, lending_market
+from mayavi.agents.lending.market import Health, LendingAccount, LendingMarket
+from mayavi.agents.lending.open_market import lending_market
 from mayavi.agents.trading.exchange import Exchange
 from mayavi.errors import ActionRefused, BadArgument, ExecutionError
 from mayavi.evm.fork import Fork

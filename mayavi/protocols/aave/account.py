@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mayavi.errors import ActionRefused, CallReverted
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
+from mayavi.protocols.aave.account_data import AccountData
 from mayavi.protocols.aave.flash_loan import FlashLoan, take_flash_loan
-from mayavi.protocols.aave.market import AaveV3, AccountData
 from mayavi.protocols.aave.reserve import Configuration, fraction
 from mayavi.protocols.aave.reverts import explain, explain_missing_prices, simulate_funded
 from mayavi.protocols.aave.risk import Holding, health_rule, liquidation_price
@@ -25,6 +25,7 @@ from mayavi.protocols.tokens import Erc20, atomic, spending
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
+    from mayavi.protocols.aave.market import AaveV3
 
 EVERYTHING = 2**256 - 1
 """Amount that means "all of it", as on chain. Actions accept it, and None means the same."""

@@ -12,26 +12,21 @@ Only functions common to V3.0 and later are called, so the same code reads a rep
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mayavi.errors import BadArgument, CallReverted, ExecutionError, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
-from mayavi.evm.units import WAD
+from mayavi.protocols.aave.account import AaveAccount
+from mayavi.protocols.aave.account_data import AccountData, AccountsData
 from mayavi.protocols.aave.reserve import Configuration, EMode, Reserve
 from mayavi.protocols.aave.reverts import explain_missing_prices
 from mayavi.protocols.arguments import address_on, require_contract, require_fork
 from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from mayavi.evm.abi.contract import Contract
-    from mayavi.evm.fleet import Words
     from mayavi.evm.fork import Fork
-    from mayavi.protocols.aave.account import AaveAccount
 
 CLOSE_FACTOR_BPS = 5_000
 """Share of a debt that one liquidation may repay; a constant of the pool's code since V3.0."""
@@ -77,45 +72,6 @@ _A_TOKEN = slice(8 * 32, 9 * 32)  # position of the aToken in the output of `get
 _EMPTY_EMODES = 8  # unused numbers in a row that end the search for categories
 
 
-class AccountData(NamedTuple):
-    """Totals of an account as the pool computes them. Without debt the health factor is 2**256 - 1."""
-
-    collateral_usd_e8: int
-    debt_usd_e8: int
-    available_usd_e8: int
-    liquidation_threshold_bps: int
-    ltv_bps: int
-    health_factor_wad: int
-
-    @property
-    def liquidatable(self) -> bool:
-        """Whether the health factor is below 1."""
-        return self.health_factor_wad < WAD
-
-
-@dataclass(frozen=True, slots=True)
-class AccountsData:
-    """Totals of many accounts, one row each. Columns are exact: `.ints()`, or `.float64(scale)` for plots."""
-
-    collateral_usd_e8: Words
-    debt_usd_e8: Words
-    available_usd_e8: Words
-    liquidation_threshold_bps: Words
-    ltv_bps: Words
-    health_factor_wad: Words
-
-    @property
-    def liquidatable(self) -> NDArray[np.bool_]:
-        """Whether each health factor is below 1; exact, and false without debt."""
-        return self.health_factor_wad < WAD
-
-    def __len__(self) -> int:
-        return len(self.health_factor_wad)
-
-    def __getitem__(self, row: int) -> AccountData:
-        return AccountData(*(getattr(self, name)[row] for name in AccountData._fields))
-
-
 class FlashLoanPremiums(NamedTuple):
     """Cost of a flash loan in basis points of the loan, and the treasury's share of it.
 
@@ -156,8 +112,6 @@ class AaveV3:
 
     def account(self, address: AddressLike) -> AaveAccount:
         """Return the account at `address`. It needs no registration."""
-        from mayavi.protocols.aave.account import AaveAccount
-
         return AaveAccount(self, address)
 
     # -- reserves -----------------------------------------------------------------------------------------------------

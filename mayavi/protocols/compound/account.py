@@ -17,9 +17,9 @@ from mayavi.errors import ActionRefused, InsufficientBalance
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.evm.arguments import word
 from mayavi.evm.fleet import Words
-from mayavi.evm.units import from_units
+from mayavi.evm.units import WAD, from_units
 from mayavi.protocols.arguments import address_on, as_list
-from mayavi.protocols.compound.market import WAD, Accounts, CollateralAsset, CompoundV3
+from mayavi.protocols.compound.collateral import Accounts, CollateralAsset
 from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, atomic, spending
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mayavi.evm.receipt import Receipt
+    from mayavi.protocols.compound.market import CompoundV3
 
 _EVERYTHING = 2**256 - 1  # Comet's amount for all base tokens lent or owed
 

@@ -13,7 +13,6 @@ Rewards in COMP are left out: they are paid by another contract, CometRewards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,44 +22,19 @@ from mayavi.evm.arguments import word
 from mayavi.evm.units import from_units
 from mayavi.protocols.arguments import address_on, as_list, chain_name, require_contract, require_fork
 from mayavi.protocols.compound.abi import COMET
+from mayavi.protocols.compound.account import AccountArrays, CompoundV3Account, account_arrays
+from mayavi.protocols.compound.collateral import Accounts, CollateralAsset
 from mayavi.protocols.revert_context import reason_text, with_context
 from mayavi.protocols.tokens import Erc20, atomic, spending
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
-    from mayavi.protocols.compound.account import AccountArrays, CompoundV3Account
 
-WAD = 10**18
 PRICE_SCALE = 10**8
 INDEX_SCALE = 10**15
 YEAR_SECONDS = 31_536_000
 PREFIX = "CompoundV3."
-
-Accounts = AddressLike | Iterable[AddressLike]
-"""One account or several: labels, addresses, or account objects of this fork."""
-
-
-class CollateralAsset(NamedTuple):
-    """Collateral asset of the market. `supplied` is the total of all accounts."""
-
-    symbol: str
-    address: bytes
-    price_feed: bytes
-    decimals: int
-    borrow_collateral_factor_wad: int
-    """Share of its value that can be borrowed."""
-    liquidate_collateral_factor_wad: int
-    """Share of its value that debt may reach before the account can be absorbed."""
-    liquidation_factor_wad: int
-    """Share of its value credited to an absorbed account."""
-    supply_cap: int
-    supplied: int
-
-    def value_e8(self, amount: int, price_e8: int) -> int:
-        """Return the value of `amount`, rounded as the contract does."""
-        scale: int = 10**self.decimals
-        return amount * price_e8 // scale
 
 
 class Rates(NamedTuple):
@@ -229,14 +203,10 @@ class CompoundV3:
 
     def account(self, address: AddressLike) -> CompoundV3Account:
         """Return an account of this market."""
-        from mayavi.protocols.compound.account import CompoundV3Account
-
         return CompoundV3Account(self, address)
 
     def account_data(self, accounts: Accounts) -> AccountArrays:
         """Return balances, debts and liquidatability of many accounts as arrays, in the given order."""
-        from mayavi.protocols.compound.account import account_arrays
-
         return account_arrays(self, accounts)
 
     # -- liquidation --------------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ class Cast:
     def _borrower(self, name: str, model: Borrower) -> list[Agent]:
         from mayavi.agents.lending.borrower import BorrowerAgent
         from mayavi.agents.lending.borrower_population import BorrowerPopulation
-        from mayavi.agents.lending.market import lending_market
+        from mayavi.agents.lending.open_market import lending_market
         from mayavi.agents.lending.opening_borrower import OpeningBorrower
 
         market = market_name(model.protocol, model.market)

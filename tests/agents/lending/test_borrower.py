@@ -7,7 +7,7 @@ import pytest
 from mayavi.agents import BorrowerAgent, KeepsBand, Panics, Passive
 from mayavi.agents.base import Agent, Intent, StepResult, World
 from mayavi.agents.lending.borrower import OUTSIDE
-from mayavi.agents.lending.market import lending_market
+from mayavi.agents.lending.open_market import lending_market
 from mayavi.errors import BadArgument, UnknownName
 from mayavi.evm.units import WAD
 from mayavi.protocols import AaveV3, Erc20, PriceFeed

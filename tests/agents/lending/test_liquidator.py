@@ -8,7 +8,7 @@ import pytest
 
 from mayavi.agents import BorrowerAgent, BorrowerPopulation, FrictionlessLiquidator, LiquidatorAgent, Passive
 from mayavi.agents.base import Agent
-from mayavi.agents.lending.market import lending_market
+from mayavi.agents.lending.open_market import lending_market
 from mayavi.errors import BadArgument
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD, gwei

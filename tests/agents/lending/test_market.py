@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mayavi.agents.lending.market import LendingMarket, lending_market
+from mayavi.agents.lending.market import LendingMarket
+from mayavi.agents.lending.open_market import lending_market
 from mayavi.errors import BadArgument, CallReverted, UnknownName
 from mayavi.evm.units import WAD
 from mayavi.protocols import Erc20, PriceFeed

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from mayavi.agents.base import Agent, Details, StepResult, World
-from mayavi.agents.lending.market import LendingMarket, lending_market
+from mayavi.agents.lending.market import LendingMarket
+from mayavi.agents.lending.open_market import lending_market
 from mayavi.agents.oracle.price_path import PricePathAgent
 from mayavi.evm.fork import Fork
 from mayavi.gym_env.episodes import episode_stream

@@ -20,8 +20,10 @@ from mayavi.errors import (
     UnknownName,
     UsageError,
 )
+from mayavi.evm.units import WAD
 from mayavi.protocols import CompoundV3, CompoundV3Account, Erc20
-from mayavi.protocols.compound.market import WAD, YEAR_SECONDS, CollateralAsset, Pauses
+from mayavi.protocols.compound.collateral import CollateralAsset
+from mayavi.protocols.compound.market import YEAR_SECONDS, Pauses
 from mayavi.protocols.health import NO_DEBT
 from mayavi.worlds.deploy.compound import BORROWER
 from mayavi.worlds.deploy.deployment import MARKET
