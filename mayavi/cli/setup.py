@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Annotated
 
@@ -30,6 +29,8 @@ def setup(
     Other commands do the same when they first need it. Only the contract packages need the network, and only once;
     MAYAVI_OFFLINE=1 forbids to download them. What is there already is left alone.
     """
+    from contextlib import nullcontext
+
     from mayavi.evm.cache_directory import default_cache_dir
     from mayavi.worlds import describe_world, world_names
     from mayavi.worlds.contract_folder import contracts_root
