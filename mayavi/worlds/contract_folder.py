@@ -75,6 +75,8 @@ class ContractFolder:
             except BlockingIOError:
                 say("waiting for another process that sets up the contracts")
                 fcntl.flock(handle, fcntl.LOCK_EX)
+            except OSError as error:  # a file system without locks
+                raise unwritable(self.root, error) from None
             yield
         finally:
             os.close(handle)  # which unlocks
