@@ -81,7 +81,7 @@ def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def installed(wheel: Path, repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     made = Installed(tmp_path_factory.mktemp("installed"))
-    command = [made.bin / "python", "-m", "pip", "install", "-q", "-c", repository / "constraints.txt"]
+    command = [made.bin / "python", "-m", "pip", "install", "-q", "--no-compile", "-c", repository / "constraints.txt"]
     finished = subprocess.run([*command, f"{wheel}[contracts]"], capture_output=True, text=True, check=False)
     if finished.returncode != 0 and any(sign in finished.stderr for sign in NO_INDEX):
         cannot("pip cannot reach a package index")
