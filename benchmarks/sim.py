@@ -26,7 +26,7 @@ from mayavi.sim.recorder import MemoryRecorder
 from mayavi.sim.rows import RunEnd, RunInfo
 from mayavi.sim.runner import Runner
 from mayavi.sim.store import SegmentRecorder
-from mayavi.worlds.artifacts import contracts_root
+from mayavi.worlds.contract_folder import contracts_root
 from mayavi.worlds.source import WorldSource
 from tests.node.hardhat import Hardhat
 from tests.node.replica_on_node import put_on_node

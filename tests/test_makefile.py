@@ -1,6 +1,6 @@
-"""What `make` sets up again and what it leaves alone, on a copy of the Makefile whose tools are quick stand-ins.
+"""Which setup steps `make` runs, on a copy of the Makefile with quick stand-ins for the tools.
 
-The real tools take minutes and the network; each stand-in notes that it ran and makes what the real one makes.
+The real tools take minutes and the network; each stand-in logs its call and creates what the real one creates.
 """
 
 from __future__ import annotations
@@ -11,27 +11,26 @@ from pathlib import Path
 
 import pytest
 
+CONTRACTS = "mayavi/worlds/contracts"
 STAND_INS = {
     "python": """
-case "$*" in *mayavi.worlds.vyper) mkdir -p contracts/build; for source in contracts/vyper/[A-Z]*.vy; do
-  echo {} >contracts/build/$(basename $source .vy).0123.json; done;;
+case "$*" in
+*mayavi\\ setup*)
+  mkdir -p contracts/build contracts/node_modules/.bin
+  for source in mayavi/worlds/contracts/vyper/[A-Z]*.vy; do
+    echo {} >contracts/build/$(basename $source .vy).0123.json; done
+  for name in @aave/core-v3 @openzeppelin/contracts @uniswap/v3-core @uniswap/v3-periphery canonical-weth; do
+    mkdir -p contracts/node_modules/$name; echo {} >contracts/node_modules/$name/package.json; done
+  case "$*" in *--node*) echo >contracts/node_modules/.bin/hardhat;; esac;;
 *pip*rl-requirements.txt) echo >.venv/bin/tensorboard;; esac
 """,
     "maturin": "echo kernel >mayavi/_kernel.abi3.so; echo >.venv/bin/mayavi; chmod +x .venv/bin/mayavi",
-    "npm": """
-[ "$1" = ci ] || exit 0
-rm -rf contracts/node_modules
-for name in @aave/core-v3 @openzeppelin/contracts @uniswap/v3-core @uniswap/v3-periphery canonical-weth; do
-  mkdir -p contracts/node_modules/$name; echo {} >contracts/node_modules/$name/package.json; done
-case "$*" in *--omit=dev*) ;; *) mkdir -p contracts/node_modules/.bin; echo >contracts/node_modules/.bin/hardhat;; esac
-""",
-    **dict.fromkeys(["cargo", "ruff", "mypy", "lint-imports", "stubtest"], "echo 'cargo 1.99.0'"),
+    **dict.fromkeys(["cargo", "ruff", "mypy", "lint-imports", "stubtest", "node", "actionlint"], "echo 'cargo 1.99.0'"),
 }
 STEPS = {
     "pip install --quiet -c constraints.txt -r .venv/.stamps/rl-requirements.txt": "rl",
     "maturin": "kernel",
-    "npm ci": "packages",
-    "mayavi.worlds.vyper": "vyper",
+    "mayavi setup": "contracts",
 }
 
 
@@ -40,13 +39,11 @@ class Checkout:
 
     def __init__(self, root: Path, original: Path) -> None:
         self.root = root
-        for name in ["Makefile", "pyproject.toml", "constraints.txt", "tools", "contracts/package.json"]:
+        for name in ["Makefile", "pyproject.toml", "constraints.txt", "tools", CONTRACTS, ".github"]:
             source, target = original / name, root / name
             target.parent.mkdir(parents=True, exist_ok=True)
             (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
-        shutil.copy(original / "contracts/package-lock.json", root / "contracts")
-        shutil.copytree(original / "contracts/vyper", root / "contracts/vyper")
-        for folder in ["kernel/src", "mayavi", ".venv/.stamps"]:
+        for folder in ["kernel/src", ".venv/.stamps"]:
             (root / folder).mkdir(parents=True)
         for name in ["kernel/Cargo.toml", "kernel/Cargo.lock", "kernel/src/lib.rs"]:
             (root / name).touch()
@@ -80,7 +77,7 @@ def checkout(tmp_path: Path, repository: Path) -> Checkout:
 
 
 def test_the_set_up_does_every_step_once(checkout: Checkout) -> None:
-    assert checkout.make("setup") == ["kernel", "packages", "vyper"]
+    assert checkout.make("setup") == ["kernel", "contracts"]
     assert checkout.make("setup") == []
 
 
@@ -88,11 +85,11 @@ def test_the_set_up_does_every_step_once(checkout: Checkout) -> None:
     ("gone", "steps"),
     [
         ("mayavi/_kernel.abi3.so", ["kernel"]),
-        ("contracts/node_modules", ["packages"]),
-        ("contracts/node_modules/@aave/core-v3", ["packages"]),
-        ("contracts/node_modules/canonical-weth/package.json", ["packages"]),
-        ("contracts/build", ["vyper"]),
-        ("contracts/build/Token.0123.json", ["vyper"]),
+        ("contracts/node_modules", ["contracts"]),
+        ("contracts/node_modules/@aave/core-v3", ["contracts"]),
+        ("contracts/node_modules/canonical-weth/package.json", ["contracts"]),
+        ("contracts/build", ["contracts"]),
+        ("contracts/build/Token.0123.json", ["contracts"]),
     ],
 )
 def test_the_set_up_mends_what_was_removed_and_nothing_else(checkout: Checkout, gone: str, steps: list[str]) -> None:
@@ -106,7 +103,7 @@ def test_the_set_up_mends_what_was_removed_and_nothing_else(checkout: Checkout, 
 def test_the_node_is_installed_for_the_tests_alone(checkout: Checkout) -> None:
     checkout.make("setup")
     assert not checkout.has("contracts/node_modules/.bin/hardhat")
-    assert checkout.make("test") == ["packages", "rl"]
+    assert checkout.make("test") == ["contracts", "rl"]
     assert checkout.has("contracts/node_modules/.bin/hardhat")
     assert checkout.make("test") == []
 
@@ -125,9 +122,10 @@ def test_the_packages_that_train_policies_are_installed_for_the_tests_and_checks
 def test_a_node_that_is_there_stays_when_the_packages_are_installed_again(checkout: Checkout) -> None:
     checkout.make("test")
     assert checkout.make("setup") == []
-    (checkout.root / "contracts/package.json").touch()
-    assert checkout.make("setup") == ["packages"]
+    (checkout.root / CONTRACTS / "package.json").touch()
+    assert checkout.make("setup") == ["contracts"]
     assert checkout.has("contracts/node_modules/.bin/hardhat")
+    assert checkout.make("test") == ["contracts"]
     assert checkout.make("test") == []
 
 
@@ -135,14 +133,14 @@ def test_a_node_that_is_there_stays_when_the_packages_are_installed_again(checko
 def test_the_tests_bring_back_a_node_that_was_removed(checkout: Checkout, gone: str) -> None:
     checkout.make("test")
     checkout.remove(gone)
-    assert checkout.make("test") == ["packages"]
+    assert checkout.make("test") == ["contracts"]
     assert checkout.has("contracts/node_modules/.bin/hardhat")
 
 
 def test_a_kernel_that_does_not_load_is_built_anew_after_a_clean(checkout: Checkout) -> None:
     checkout.make("setup")
     (checkout.root / "mayavi/_kernel.abi3.so").write_text("damaged")
-    assert checkout.make("clean", "setup") == ["kernel", "vyper"]
+    assert checkout.make("clean", "setup") == ["kernel", "contracts"]
     assert (checkout.root / "mayavi/_kernel.abi3.so").read_text() == "kernel\n"
 
 

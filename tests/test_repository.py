@@ -104,7 +104,7 @@ def test_every_command_and_option_stands_in_the_documentation(repository: Path) 
 
 @pytest.mark.parametrize(
     ("tool", "words"),
-    [("python", "Python 3.11 or newer"), ("cargo", "https://rustup.rs"), ("npm", "npm is not on the PATH")],
+    [("python", "Python 3.11 or newer"), ("cargo", "https://rustup.rs")],
 )
 def test_a_missing_tool_is_named_with_the_way_to_get_it(
     repository: Path, tmp_path: Path, tool: str, words: str

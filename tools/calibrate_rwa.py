@@ -1,10 +1,10 @@
-"""The parameters of `RWAModel` that data decides, each with where it comes from.
+"""Estimate the data-driven parameters of `RWAModel`, each with its source.
 
     PYTHONPATH=. .venv/bin/python tools/calibrate_rwa.py [--json | --compare]
 
 The data is the folder `market` of MAYAVI_CASES (by default ../shared): hourly prices of ETH and BTC, Chainlink's rounds
-of stETH/ETH, USDC's days in March 2023 and the federal funds rate. A person copies what is printed into
-`mayavi/portfolio/market/model.py`; tests/portfolio/market/test_calibration.py holds one against the other.
+of stETH/ETH, USDC's days in March 2023 and the federal funds rate. Copy the printed values into
+`mayavi/portfolio/market/model.py`; tests/portfolio/market/test_calibration.py compares the two.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ HALF_LIVES_TRAILING = (6.0, 12.0, 24.0, 48.0, 96.0, 168.0)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A parameter's value, rounded as it stands in the code, and how it was found."""
+    """A parameter's value, rounded as in the code, and how it was estimated."""
 
     value: float
     how: str
 
 
 def calibrate(market: Path) -> dict[str, Found]:
-    """Every parameter that the files in the folder `market` decide."""
+    """Estimate every parameter from the files in the folder `market`."""
     return prices(market) | policy_rate(market) | meth_peg(market) | usdy_depeg(market)
 
 
@@ -174,7 +174,7 @@ def usdy_depeg(market: Path) -> dict[str, Found]:
 
 
 def compare(market: Path) -> dict[str, tuple[float, float]]:
-    """Moments of the files and of drawn markets, fitted ones and others: a model shows by them where it falls short."""
+    """Compare moments of the data and of simulated markets, including moments that were not fitted."""
     drawn = RWAModel().draw([stream(1, "compare", str(path)) for path in range(500)], 1440)
     moves = [
         [_hourly(market / f"{name}USDT_1h_2022-10_2025-10.csv")[None] for name in ("ETH", "BTC")],
@@ -197,7 +197,7 @@ def compare(market: Path) -> dict[str, tuple[float, float]]:
 
 
 def volatility_half_life(market: Path) -> Found:
-    """What `VOL_HALF_LIFE` of a historical market is: the half-life whose volatility tells the next hour best."""
+    """Half-life whose exponentially weighted volatility best predicts the next hour (`VOL_HALF_LIFE`)."""
     prices = Series.read(market / "ETHUSDT_1h_2022-10_2025-10.csv", price_column="close").prices[None]
     moves = np.diff(np.log(prices[0]))
     scores = {}
@@ -217,7 +217,7 @@ def _hourly(path: Path) -> Floats:
 
 
 def _usual_move(moves: Floats) -> Floats:
-    """The standard deviation that the absolute moves of the hours before have, as of a normal."""
+    """Standard deviation implied by the absolute moves of the hours before, assuming a normal distribution."""
     sums = np.concatenate((np.zeros(1), np.cumsum(np.abs(moves))))
     usual = np.full(len(moves), np.inf)
     usual[LOCAL_HOURS:] = (sums[LOCAL_HOURS:-1] - sums[: -LOCAL_HOURS - 1]) / LOCAL_HOURS * np.sqrt(np.pi / 2)
@@ -229,7 +229,7 @@ def _kurtosis(numbers: Floats) -> float:
 
 
 def _second_moment(least: float, mean: float) -> float:
-    """Of `least` and an exponential more."""
+    """Second moment of `least` plus an exponential variable."""
     return least**2 + 2 * least * mean + 2 * mean**2
 
 
@@ -245,7 +245,7 @@ def _covariances(one: Floats, other: Floats) -> Floats:
 
 
 def _two_decays(covariances: Floats) -> tuple[float, float, float, float]:
-    """Variance and half-life of the slow and of the fast part: least squares over the half-lives listed above."""
+    """Variance and half-life of the slow and the fast component, by least squares over the half-lives above."""
     best = (np.inf, 0.0, 0.0, 0.0, 0.0)
     for slow_life in HALF_LIVES_SLOW:
         for fast_life in HALF_LIVES_FAST:
@@ -269,7 +269,7 @@ def _one_decay(covariances: Floats) -> tuple[float, float]:
 
 
 def _depegs(pegs: Floats) -> list[tuple[int, int]]:
-    """From where a peg falls below DEPEGGED to where it is above RESTORED again."""
+    """Split into depegs: from the fall below DEPEGGED to the recovery above RESTORED."""
     found, at = [], 0
     while (below := np.flatnonzero(pegs[at:] < DEPEGGED)).size:
         begin = at + int(below[0])
@@ -280,7 +280,7 @@ def _depegs(pegs: Floats) -> list[tuple[int, int]]:
 
 
 def _half_life(hours: Floats, deviations: Floats) -> float:
-    """Of an exponential decay through the deviations from their greatest on, by least squares of their logarithms."""
+    """Half-life of an exponential decay from the largest deviation on, by least squares of the logarithms."""
     top = int(np.argmax(deviations))
     since, logs = hours[top:] - hours[top], np.log(np.maximum(deviations[top:], 1e-4) / deviations[top])
     return float(-np.log(2) * (since @ since) / (since @ logs))

@@ -1,4 +1,4 @@
-"""What is chosen alike for every chain: the packages, the moment, how full the markets are, how pools are filled."""
+"""Choices shared by all chains: packages, date, market usage and pool liquidity."""
 
 from __future__ import annotations
 

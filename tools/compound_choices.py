@@ -1,6 +1,6 @@
-"""Compound V3 by chain: markets, and the tokens and price feeds that the other sections of a table may lack.
+"""Compound V3 markets by chain, with tokens and price feeds that other sections of a table may lack.
 
-Where each figure was read is in `compound_facts.py`. How much is lent (`lent`) and the prices are assumptions.
+`compound_facts.py` lists the sources. Borrowed amounts (`lent`) and prices are assumptions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Compound V3's part of a chain's table: its markets, the tokens and feeds they need, and where the facts are from.
+"""The Compound V3 section of a chain's table: markets, their tokens and feeds, and sources.
 
-No package publishes these figures. They are written down in `compound_choices.py`, read from public sources on the
-days named here; what the rest of the market holds and a few prices are assumptions, and the table says so.
+No package publishes these figures. `compound_choices.py` holds them, read from public sources on the dates
+named here. The holdings of the rest of the market and a few prices are assumptions, and the table says so.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _DIFFERENCES = {
 
 
 def make_compound(chain: str, packages: object) -> dict[str, Any] | None:
-    """Compound's part of a table, or None for a chain without it. None of it is in `packages`, so far."""
+    """The Compound section of a table, or None for a chain without it. `packages` is not used yet."""
     if chain not in _CHAINS:
         return None
     section, tokens, feeds = _CHAINS[chain]

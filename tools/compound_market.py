@@ -1,4 +1,4 @@
-"""How the facts of a Compound V3 market are written down: one call a market, a collateral asset, a feed or a token."""
+"""Helpers that describe a Compound V3 market: one call per market, collateral asset, feed or token."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESERVES_SHARE_OF_LENT = Decimal("0.01")
 
 
 def wad(value: str) -> int:
-    """`"0.825"` with 18 decimals."""
+    """Scale a decimal text such as `"0.825"` by 10**18."""
     return int(Decimal(value) * WAD)
 
 
@@ -51,10 +51,10 @@ def market(
     assets: list[dict[str, Any]],
     symbol: str | None = None,
 ) -> dict[str, Any]:
-    """One market. `base` is token, price feed and decimals; `supply` and `borrow` are kink, slopes and base a year.
+    """One market. `base` is token, price feed and decimals; `supply` and `borrow` are kink, yearly slopes and base.
 
-    `tracking` is the speed of rewards for lenders and borrowers and the least amount that earns any. `target_reserves`
-    and `lent` count whole tokens, the rest is in smallest units.
+    `tracking` is the reward speed of lenders and borrowers and the smallest amount that earns rewards.
+    `target_reserves` and `lent` are in whole tokens, everything else in smallest units.
     """
     kink = Decimal(supply.split()[0])
     return {
@@ -92,5 +92,5 @@ def feed(address: str, description: str, *, operator: str = "Chainlink", **answe
 
 
 def token(address: str, name: str, decimals: int = 18, **more: Any) -> dict[str, Any]:
-    """A token the other sections of a table may lack."""
+    """A token that the other sections of a table may lack."""
     return {"address": address, "name": name, "decimals": decimals, "kind": "standard", **more}

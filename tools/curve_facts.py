@@ -1,7 +1,7 @@
-"""Curve's part of a chain's table: plain StableSwap pools.
+"""The Curve section of a chain's table: plain StableSwap pools.
 
-Addresses and coins are those of the npm package `@curvefi/api`, Curve's own. It has no parameters: those of the
-3pool are of a recorded block, the others and all balances are assumptions, and the table says so.
+Addresses and coins come from Curve's npm package `@curvefi/api`, which has no parameters. Those of the 3pool are
+read at a recorded block; the others and all balances are assumptions, and the table says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OWNER = "0xeCb456EA5365865EbAb8a2661B0c503410e9B347"  # the contract through whi
 
 @dataclass(frozen=True)
 class Choice:
-    """What the package does not say of a pool. Balances count whole tokens."""
+    """Facts of a pool that the package lacks. Balances are in whole tokens."""
 
     lp_name: str
     lp_symbol: str
@@ -63,7 +63,7 @@ DIFFERENCES = {
 
 
 def make_curve(chain: str, packages: Packages) -> dict[str, Any] | None:
-    """Curve's part of a table, or None for a chain without it. It needs no token or feed that Aave has not."""
+    """The Curve section of a table, or None for a chain without it. It needs only tokens and feeds that Aave has."""
     if chain not in CHOICES:
         return None
     pools = [make_pool(name, choice, packages.curve_pools(chain)) for name, choice in CHOICES[chain].items()]

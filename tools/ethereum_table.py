@@ -30,7 +30,7 @@ WAD = 10**18
 
 
 def make_ethereum(cases: Path, packages: Packages) -> dict[str, Any]:
-    """The whole table."""
+    """Build the table."""
     config = json.loads((cases / "aave" / AAVE_CONFIG).read_text())
     reserves = {reserve["symbol"]: reserve for reserve in config["reserves"].values()}
     assert sorted(reserves) == sorted(LISTING_ORDER), "the configuration lists other reserves than expected"
@@ -120,7 +120,7 @@ def make_feeds(reserves: dict[str, Any], market: Path, chainlink: dict[str, str]
 
 
 def ratio_e18(symbol: str, reserves: dict[str, Any], base_answer: int, growth: Decimal | None) -> int:
-    """What one unit of `symbol` is worth in the asset of its base feed, at the block of the replica."""
+    """Price of one unit of `symbol` in the asset of its base feed, at the replica's block."""
     if symbol == "WBTC":
         return WAD
     answer = Decimal(reserves[symbol]["oracleLatestAnswer"])
@@ -190,7 +190,7 @@ def make_strategy(strategy: dict[str, int]) -> dict[str, int]:
 
 
 def make_reserve(reserve: dict[str, Any], strategies: dict[str, dict[str, int]]) -> dict[str, Any]:
-    """One reserve, with what the rest of the market holds of it."""
+    """One reserve, with the holdings of the rest of the market."""
     optimal = Decimal(strategies[reserve["interestRateStrategy"]]["optimalUsageRatio"]) / 10**27
     borrow_cap = Decimal(reserve["borrowCap"])
     if reserve["supplyCap"]:
@@ -240,7 +240,7 @@ def make_reserve(reserve: dict[str, Any], strategies: dict[str, dict[str, int]])
 
 
 def pool_prices(feeds: dict[str, Any]) -> dict[str, Decimal]:
-    """What the tokens of the pools cost in USD on the market."""
+    """Market price in USD of each pool token."""
     prices = {"WETH": price_of("ETH/USD", feeds)}
     prices |= {symbol: price_of(f"{symbol}/USD", feeds) for symbol in ("USDC", "DAI", "WBTC", "wstETH")}
     # On the market wstETH trades at its rate times the price of stETH in ETH; Aave's oracle takes the rate alone.

@@ -1,18 +1,18 @@
-"""Write `mayavi/worlds/tables/<chain>.json`: the facts the replicas are built from.
+"""Write `mayavi/worlds/tables/<chain>.json`: the facts that replicas are built from.
 
     python tools/generate_tables.py [CHAIN…] [--cases ../shared] [--packages DIR] [--check]
 
-Every table takes addresses, parameters and prices from its sources and nothing else. Those of all chains are
+Every table takes its addresses, parameters and prices from its sources only. The sources of all chains are
 
 - the npm packages `@aave-dao/aave-address-book`, `@aave/deploy-v3` and `@curvefi/api`, fetched with `npm pack` unless
   `--packages` names a folder that holds them, unpacked,
-- single facts written down in `tools/facts/` with where they are from.
+- single facts in `tools/facts/`, each with its source.
 
-Ethereum's table needs besides the configuration of Aave V3 Ethereum of 31 October 2023 and the prices around block
+Ethereum's table also needs the configuration of Aave V3 Ethereum of 31 October 2023 and the prices around block
 19,000,000, from `--cases`. The other chains take their prices from Ethereum's table.
 
-`--check` writes nothing and fails when a committed table differs from what the sources give. `tables/SHA256SUMS` is
-written with them: a table that was edited by hand is noticed by the test suite, with no network.
+`--check` writes nothing and fails if a committed table differs from its sources. `tables/SHA256SUMS` is written too,
+so that the test suite notices a table that was edited by hand without the network.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def main() -> int:
 
 
 def write_sums() -> None:
-    """The checksum of every table, as `sha256sum` writes and reads them."""
+    """Write the checksum of every table in the format of `sha256sum`."""
     tables = sorted(TABLES.glob("*.json"))
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in tables]
     (TABLES / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
 
 
 def make_table(chain: str, cases: Path, packages: Packages) -> dict[str, Any]:
-    """The whole table, in the form `mayavi.worlds.tables.chain.ChainTable` reads."""
+    """Build a table in the format of `mayavi.worlds.tables.chain.ChainTable`."""
     if chain == "ethereum":
         table = make_ethereum(cases, packages)
         table = with_protocol(table, "spark", make_spark(table["tokens"], table["feeds"]))
@@ -82,7 +82,7 @@ def make_table(chain: str, cases: Path, packages: Packages) -> dict[str, Any]:
 
 
 def with_protocol(table: dict[str, Any], key: str, facts: dict[str, Any] | None) -> dict[str, Any]:
-    """A table with one more section, and with the tokens and feeds it needs that are not there yet."""
+    """Add a section to a table, with the tokens and feeds that it needs."""
     if facts is None:
         return table
     merged = {**table, "sources": [*table["sources"], *facts["sources"]]}
@@ -97,7 +97,7 @@ def with_protocol(table: dict[str, Any], key: str, facts: dict[str, Any] | None)
 
 
 def write(chain: str, table: dict[str, Any]) -> bool:
-    """Write a table; nothing is wrong then."""
+    """Write a table; return False, as `differs` does for an equal one."""
     path = TABLES / f"{chain}.json"
     path.write_text(text_of(table), encoding="utf-8")
     print(f"wrote {path.relative_to(ROOT)}")
@@ -105,7 +105,7 @@ def write(chain: str, table: dict[str, Any]) -> bool:
 
 
 def differs(chain: str, table: dict[str, Any]) -> bool:
-    """Whether the committed table is another one, which is said."""
+    """Whether the committed table differs from its sources; print an error if so."""
     path = TABLES / f"{chain}.json"
     if path.exists() and path.read_text(encoding="utf-8") == text_of(table):
         return False
@@ -114,7 +114,7 @@ def differs(chain: str, table: dict[str, Any]) -> bool:
 
 
 def text_of(table: dict[str, Any]) -> str:
-    """A table as it is committed."""
+    """Text of a table as committed."""
     return json.dumps(table, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The section of a market of Aave's code: contracts, curves, reserves, and what the rest of the world has in it."""
+"""The section of an Aave V3 market: contracts, rate curves, reserves and the holdings of the rest of the market."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def make_lending(
 
 
 def token_names(a_token_name: str, a_token_symbol: str, asset: str) -> dict[str, str]:
-    """The names of a reserve's three tokens, which follow from those of its aToken, such as `Aave Base WETH`."""
+    """Names of a reserve's three tokens, derived from its aToken's, such as `Aave Base WETH`."""
     market = a_token_name.removesuffix(f" {asset}")
     short = a_token_symbol.removeprefix("sp").removeprefix("a")
     return {
@@ -87,7 +87,7 @@ def make_reserve(
     names: Mapping[str, str],
     decimals: Mapping[str, int],
 ) -> dict[str, Any]:
-    """One reserve, with what the rest of the market holds of it."""
+    """One reserve, with the holdings of the rest of the market."""
     a_token, stable_debt_token, variable_debt_token = created
     flags = line["flags"]
     supply_cap, borrow_cap = int(line["supply_cap"]), int(line["borrow_cap"])

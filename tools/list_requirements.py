@@ -1,7 +1,7 @@
-"""Print what a development environment needs, one requirement a line, read from pyproject.toml.
+"""Print the requirements of a development environment, one per line, from pyproject.toml.
 
-The Makefile installs these before the package itself exists, in the versions constraints.txt pins. An argument names
-the extra to list in place of `dev`.
+The Makefile installs them before the package itself is built, in the versions of constraints.txt. An argument names the
+extra to list instead of `dev`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PROJECT = Path(__file__).parent.parent / "pyproject.toml"
 
 
 def list_requirements(extra: str = "dev") -> list[str]:
-    """Build back end, run-time dependencies and an extra with the extras it names in turn."""
+    """Build backend, run-time dependencies and `extra` with the extras it includes."""
     document = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
     project = document["project"]
     extras: dict[str, list[str]] = project["optional-dependencies"]

@@ -1,4 +1,4 @@
-"""The table of a chain from its facts, the address book and the prices of Ethereum's table."""
+"""Build the table of a chain from its facts, the address book and the prices of Ethereum's table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ADDRESSES = {
 
 
 def make_chain(facts: ChainFacts, packages: Packages, ethereum_feeds: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole table."""
+    """Build the table."""
     feeds = make_feeds(facts, packages, ethereum_feeds)
     tokens = make_tokens(facts, packages)
     return {
@@ -96,12 +96,12 @@ def make_feeds(facts: ChainFacts, packages: Packages, ethereum_feeds: Mapping[st
 
 
 def price_usd(name: str, ethereum_feeds: Mapping[str, Any]) -> Decimal:
-    """What Ethereum's feed of that name answers, or what is assumed."""
+    """Answer of Ethereum's feed of that name, or the assumed price."""
     return ASSUMED_USD[name] if name in ASSUMED_USD else price_of(name, ethereum_feeds)
 
 
 def ratio_e18(name: str, adapter: Adapter, ethereum_feeds: Mapping[str, Any]) -> int:
-    """What one token is worth in the asset of its base feed."""
+    """Price of one token in the asset of its base feed."""
     if adapter.ratio is not None:
         return int(adapter.ratio * WAD)
     assert ethereum_feeds[name]["base"] == adapter.base
@@ -109,7 +109,7 @@ def ratio_e18(name: str, adapter: Adapter, ethereum_feeds: Mapping[str, Any]) ->
 
 
 def make_aave(facts: ChainFacts, packages: Packages, tokens: Mapping[str, Any]) -> dict[str, Any]:
-    """Aave's contracts, curves and reserves; what the address book says of the tokens must come out."""
+    """Aave's contracts, rate curves and reserves; token addresses must match the address book."""
     book, listed = packages.book(f"AaveV3{facts.book}"), packages.tokens(facts.chain_id)
     market_id, provider_id = packages.market(facts.deploy_market)
     addresses = {ours: book[theirs] for ours, theirs in _ADDRESSES.items() if theirs in book}
@@ -140,7 +140,7 @@ _DATED = ("pool_implementation", "pool_configurator_implementation", "data_provi
 
 
 def market_prices(facts: ChainFacts, feeds: Mapping[str, Any], ethereum_feeds: Mapping[str, Any]) -> dict[str, Decimal]:
-    """What each reserve's token costs in USD on the market."""
+    """Market price in USD of each reserve's token."""
     prices = {line["symbol"]: price_of(line["feed"], feeds) for line in rows(facts.aave.reserves)}
     if "wstETH" in prices:  # the market has it at the price of stETH, Aave's oracle at its rate alone
         with localcontext(prec=60):

@@ -1,4 +1,4 @@
-"""The npm packages that tables take facts from: fetched, unpacked and read."""
+"""Fetch, unpack and read the npm packages that tables take facts from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from common_choices import ADDRESS_BOOK, CURVE_API, DEPLOY_V3
 
 
 def fetch_packages(folder: Path) -> Path:
-    """Unpack the packages below `folder`, under their names."""
+    """Fetch the packages and unpack each into `folder/<name>`."""
     for package in (ADDRESS_BOOK, DEPLOY_V3, CURVE_API):
         command = ["npm", "pack", "--silent", package]
         archive = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.split()[-1]
@@ -27,7 +27,7 @@ def fetch_packages(folder: Path) -> Path:
 
 
 class Packages:
-    """The packages, unpacked below `root` under their names."""
+    """Packages unpacked into `root/<name>`."""
 
     def __init__(self, root: Path) -> None:
         self._book = root / "@aave-dao" / "aave-address-book"
@@ -62,7 +62,7 @@ class Packages:
 
     @cached_property
     def flash_loan_premium_bps(self) -> dict[str, int]:
-        """What a flash loan costs in all, and how much of it is the protocol's."""
+        """Total flash loan premium and the protocol's share, in basis points."""
         text = (self._markets / "aave" / "commons.js").read_text()
         premium = re.search(r"FlashLoanPremiums: \{\s*total: ([\d.e]+),\s*protocol: ([\d.e]+)", text)
         assert premium, "no flash loan premiums in the deployment package"

@@ -1,4 +1,4 @@
-"""SparkLend's part of Ethereum's table."""
+"""The SparkLend section of Ethereum's table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lending_section import make_lending, token_names
 
 
 def make_spark(tokens: Mapping[str, Any], feeds: Mapping[str, Any]) -> dict[str, Any]:
-    """The section, and the tokens and feeds that the rest of the table lacks."""
+    """Build the section, with tokens and feeds that the rest of the table lacks."""
     symbols = [line["symbol"] for line in rows(SPARK.reserves)]
     decimals = {symbol: token["decimals"] for symbol, token in {**tokens, **TOKENS}.items()}
     names = {symbol: token_names(f"Spark {symbol}", f"sp{symbol}", symbol) for symbol in symbols}

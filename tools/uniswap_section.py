@@ -1,4 +1,4 @@
-"""The Uniswap section of a table: contracts, and pools at the prices of the feeds."""
+"""The Uniswap section of a table: contracts, and pools at feed prices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make_uniswap(
     tokens: Mapping[str, Any],
     prices_usd: Mapping[str, Decimal],
 ) -> dict[str, Any]:
-    """The section, with each pool where the factory puts it."""
+    """Build the section, with each pool at its CREATE2 address."""
     made = []
     for base, quote, fee, value_usd, profile in pools:
         with localcontext(prec=60):
@@ -45,14 +45,14 @@ def make_uniswap(
 
 
 def pool_address(factory: str, token: str, other: str, fee: int) -> str:
-    """Where the factory creates the pool of two tokens."""
+    """CREATE2 address of the pool of two tokens."""
     token0, token1 = sorted((to_address(token), to_address(other)))
     salt = keccak256(token0.rjust(32, b"\0") + token1.rjust(32, b"\0") + fee.to_bytes(32, "big"))
     return checksum(create2_address(to_address(factory), salt, POOL_INIT_CODE_HASH))
 
 
 def price_of(name: str, feeds: Mapping[str, Any]) -> Decimal:
-    """The answer of a feed, adapters resolved."""
+    """Answer of a feed, with adapters resolved."""
     feed = feeds[name]
     if "base" in feed:
         return price_of(feed["base"], feeds) * int(feed["ratio_e18"]) / WAD

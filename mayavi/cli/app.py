@@ -19,6 +19,7 @@ from mayavi.cli import (
     run,
     runs,
     scenarios,
+    setup,
     snapshot,
     sweep,
     train,
@@ -34,7 +35,7 @@ app = command_group(
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and stop, when `--version` was given."""
+    """Print the version and exit if `--version` was given."""
     if wanted:
         print(f"mayavi {__version__}")
         raise typer.Exit
@@ -47,7 +48,7 @@ def root(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks (also MAYAVI_DEBUG=1).")] = False,
 ) -> None:
-    """Options that come before the command. `--debug` goes to the environment, where child processes see it too."""
+    """Options before the command. `--debug` is put into the environment for child processes."""
     if debug:
         os.environ["MAYAVI_DEBUG"] = "1"
 
@@ -69,15 +70,16 @@ app.add_typer(scenarios.app, name="scenarios")
 app.add_typer(validate.app, name="validate")
 app.add_typer(world.app, name="world")
 app.add_typer(snapshot.app, name="snapshot")
-app.command("doctor", short_help="What is missing here, and what mends it.")(doctor.doctor)
+app.command("setup", short_help="Install contract packages, compile contracts and build replicas, once.")(setup.setup)
+app.command("doctor", short_help="Check the installation and name the command that repairs it.")(doctor.doctor)
 
 
 def app_for(words: Sequence[str]) -> typer.Typer:
-    """The tree without the commands that `words` do not name: to read the options of them all takes 40 ms."""
+    """The command tree with only the command that `words` name: parsing all options takes 40 ms."""
     named = words[0] if words else None
     commands = [each for each in app.registered_commands if each.name == named]
     groups = [each for each in app.registered_groups if each.name == named]
-    if not commands and not groups:  # options come first, or it is about all commands, or none is called that
+    if not commands and not groups:  # options first, help for all commands, or an unknown name
         return app
     lean = copy(app)
     lean.registered_commands, lean.registered_groups = commands, groups

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 CHAIN = "ethereum"
 STEP_BLOCKS = 18_000  # two and a half days
-LARGEST_MOVE_BPS = 600  # a step moves the price by at most so much, up or down
+LARGEST_MOVE_BPS = 600  # largest price move of a step, up or down
 COLLATERAL_WEI = 10**18
 BORROWED_USDC_E6 = 1_700 * 10**6
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The market and the position after a step. Every amount is exact."""
+    """State of the market and the position after a step, in exact integers."""
 
     step: int
     block: int
@@ -37,12 +37,12 @@ class Row:
 
 def demo(
     seed: Annotated[
-        int, typer.Option("--seed", help="Drives the price of ETH; the same seed gives the same digest.")
+        int, typer.Option("--seed", help="Seed of the ETH price path; the same seed gives the same digest.")
     ] = 7,
     steps: Annotated[int, typer.Option("--steps", min=0, max=1_000, help="Steps of 18,000 blocks.")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> None:
-    """Supply 1 WETH, borrow 1,700 USDC, and watch interest and the price of ETH work on the position.
+    """Supply 1 WETH, borrow 1,700 USDC, and follow the position as interest accrues and the ETH price moves.
 
     Runs offline on the Ethereum replica: Aave's own bytecode at its mainnet addresses, in this process.
     """
@@ -70,13 +70,13 @@ def demo(
 
 
 def play(fork: Fork, seed: int, steps: int) -> Iterator[Row]:
-    """Open the position, then let `steps` steps of time and price pass; a row after each, the opening first."""
+    """Open the position, then advance time and price `steps` times; yield a row after each, the opening first."""
     from random import Random
 
     from mayavi.evm.hashing import keccak_text
     from mayavi.protocols import AaveV3, PriceFeed
 
-    chance = Random(seed)
+    rng = Random(seed)
     market = AaveV3(fork)
     feed = PriceFeed(fork, "Chainlink.ETH/USD")
     borrower = market.account(keccak_text("mayavi demo borrower")[-20:])
@@ -87,7 +87,7 @@ def play(fork: Fork, seed: int, steps: int) -> Iterator[Row]:
     for step in range(steps + 1):
         if step:
             fork.mine(STEP_BLOCKS)
-            move_bps = chance.randint(-LARGEST_MOVE_BPS, LARGEST_MOVE_BPS)
+            move_bps = rng.randint(-LARGEST_MOVE_BPS, LARGEST_MOVE_BPS)
             feed.move(feed.answer * (10_000 + move_bps) // 10_000)
         yield Row(
             step=step,
@@ -101,7 +101,7 @@ def play(fork: Fork, seed: int, steps: int) -> Iterator[Row]:
 
 
 def print_rows(rows: list[Row]) -> None:
-    """The table people read."""
+    """Print the rows as a table."""
     from mayavi.evm.units import format_units
 
     columns = [
@@ -131,5 +131,5 @@ def print_rows(rows: list[Row]) -> None:
 
 
 def exact(row: Row) -> dict[str, int | str]:
-    """A row for programs: fixed-point numbers as text, since JSON readers round large integers."""
+    """A row for JSON: fixed-point numbers as text, since JSON readers round large integers."""
     return {name: value if name in {"step", "block"} else str(value) for name, value in asdict(row).items()}

@@ -1,4 +1,4 @@
-"""`mayavi world`: the offline replicas."""
+"""`mayavi world`: list, describe and build offline replicas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.worlds.description import WorldDescription
 
-app = command_group("Build and look at offline replicas.")
+app = command_group("List, describe and build offline replicas.")
 
 Chain = Annotated[str, typer.Argument(metavar="CHAIN", help="A chain of `mayavi world list`.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -26,7 +26,7 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object.")
 
 @app.command("list")
 def list_worlds(as_json: JsonFlag = False) -> None:
-    """List the chains there is a replica of, and whether each is built already."""
+    """List the chains that have a replica, and whether it is built."""
     from mayavi.worlds import describe_world, world_names
 
     worlds = [describe_world(name) for name in world_names()]
@@ -45,9 +45,9 @@ def info(
     names: Annotated[bool, typer.Option("--names", help="List every named contract with its address.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say what stands on a replica, where its facts come from, and where it differs from the real chain.
+    """Show the contents of a replica, the sources of its facts and its differences from the real chain.
 
-    Nothing is built for it but for `--names`, since some contracts get their address while the replica is built.
+    Only `--names` builds the replica, since some contracts get their address while it is built.
     """
     from mayavi.worlds import describe_world
 
@@ -84,15 +84,15 @@ def info(
 @app.command("build")
 def build(
     chain: Chain = "ethereum",
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Build it even if it is built already.")] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Build it again even if it is built already.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the world to this snapshot file.")
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Build the replica of a chain, or open it where it is built already, and print its digest.
+    """Build the replica of a chain, or open it if it is built already, and print its digest.
 
-    The digest is the same on every machine: it depends on the contracts, the parameters and nothing else.
+    The digest is the same on every machine: it depends only on the contracts and the parameters.
     """
     from mayavi.worlds import describe_world
 
@@ -120,7 +120,7 @@ def build(
 
 
 def open_counted(chain: str, *, rebuild: bool = False) -> tuple[Fork, bool]:
-    """The replica of `chain`, and whether it had to be built, which shows progress."""
+    """Open the replica of `chain` with a progress bar; return it and whether it was built."""
     from mayavi.worlds import open_world
 
     built = False
@@ -135,7 +135,7 @@ def open_counted(chain: str, *, rebuild: bool = False) -> tuple[Fork, bool]:
 
 
 def refuse_unwritable(output: Path) -> None:
-    """Say before anything is built why no file can be written at `output`; no folder is made for it."""
+    """Raise `UsageError` if no file can be written at `output`; create nothing."""
     import os
 
     folder = output.parent
@@ -153,7 +153,7 @@ def refuse_unwritable(output: Path) -> None:
 
 
 def summary(world: WorldDescription) -> dict[str, object]:
-    """What a list says of a world, for programs."""
+    """The JSON summary of a world."""
     return {
         "chain": world.chain,
         "title": world.title,
@@ -167,7 +167,7 @@ def summary(world: WorldDescription) -> dict[str, object]:
 
 
 def print_section(title: str, lines: Sequence[str]) -> None:
-    """A heading and its points, wrapped to the width of the terminal."""
+    """Print a heading and its points, wrapped to the terminal width."""
     from shutil import get_terminal_size
     from textwrap import wrap
 

@@ -1,24 +1,20 @@
-"""Compiled contracts: what npm packages publish and what our own Vyper sources compile to.
+"""Compiled contracts: from npm packages and from our own Vyper sources.
 
-Nothing is vendored. `make setup` installs the packages under `contracts/node_modules` and compiles the Vyper sources
-to `contracts/build`; a contract that is not there is a `SetupError` that says so.
+No third-party code is in the repository. `mayavi setup` installs the packages and compiles the Vyper sources;
+`mayavi.worlds.contract_folder` says where.
 """
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from mayavi.errors import BadArgument, SetupError, UnknownName
 from mayavi.evm.abi.codec import Codec
 from mayavi.evm.abi.signature import signature_from_json
-
-CONTRACTS_VARIABLE = "MAYAVI_CONTRACTS"
+from mayavi.worlds.contract_folder import ContractFolder
 
 _AAVE = "@aave/core-v3/artifacts/contracts"
 _UNISWAP_CORE = "@uniswap/v3-core/artifacts/contracts"
@@ -62,7 +58,7 @@ _TRUFFLE = {
 
 @dataclass(frozen=True)
 class Artifact:
-    """One compiled contract. `links` maps a library's name to the byte offsets where its address goes."""
+    """One compiled contract. `links` maps each library to the byte offsets of its address in the code."""
 
     name: str
     abi: Sequence[Mapping[str, Any]]
@@ -70,7 +66,7 @@ class Artifact:
     links: Mapping[str, Sequence[int]]
 
     def initcode(self, arguments: Sequence[object] = (), libraries: Mapping[str, bytes] | None = None) -> bytes:
-        """The creation code, linked against `libraries`, with the constructor's `arguments` behind it."""
+        """Creation code linked against `libraries`, followed by the encoded constructor `arguments`."""
         return self._linked(libraries or {}) + self._constructor.encode(arguments)
 
     @cached_property
@@ -86,7 +82,7 @@ class Artifact:
         text = self.bytecode_hex
         if not self.links:
             return bytes.fromhex(text)
-        # Unlinked places are not hex, so they are cut out of the text before it is read.
+        # Placeholders of unlinked libraries are not hex, so they are replaced before the text is parsed.
         digits = list(text)
         for library, offsets in self.links.items():
             for offset in offsets:
@@ -95,14 +91,14 @@ class Artifact:
 
 
 class ArtifactStore:
-    """Finds and reads artifacts below one `contracts` folder, each once."""
+    """Read artifacts, each once. Missing packages are installed and missing contracts compiled when first read."""
 
-    def __init__(self, root: Path | None = None) -> None:
-        self.root = root or contracts_root()
+    def __init__(self, folder: ContractFolder | None = None) -> None:
+        self.folder = folder or ContractFolder.default()
         self._loaded: dict[str, Artifact] = {}
 
     def get(self, name: str) -> Artifact:
-        """The artifact of the contract `name`; `SetupError` when it is not installed."""
+        """The artifact of the contract `name`; `SetupError` if it is not there and cannot be installed."""
         if name not in self._loaded:
             self._loaded[name] = self._read(name)
         return self._loaded[name]
@@ -114,41 +110,29 @@ class ArtifactStore:
             return self._read_npm(name, _TRUFFLE[name])
         from mayavi.worlds.vyper import built_contract, vyper_contracts
 
-        ours = vyper_contracts(self.root)
-        if name in ours:
-            data = built_contract(self.root, name)
-            return Artifact(name, data["abi"], data["bytecode"].removeprefix("0x"), {})
-        if not (self.root / "vyper").is_dir():
-            raise SetupError(
-                f"no contract sources in '{self.root}'",
-                f"run from a checkout of the project, or point {CONTRACTS_VARIABLE} at its contracts folder",
-            )
-        raise UnknownName.of("contract", name, [*_PACKAGED, *_TRUFFLE, *ours])
+        ours = vyper_contracts(self.folder.sources)
+        if name not in ours:
+            raise UnknownName.of("contract", name, [*_PACKAGED, *_TRUFFLE, *ours])
+        data = built_contract(self.folder, name)
+        return Artifact(name, data["abi"], data["bytecode"].removeprefix("0x"), {})
 
     def _read_npm(self, name: str, relative: str) -> Artifact:
-        path = self.root / "node_modules" / relative
-        try:
-            data = json.loads(path.read_bytes())
-        except FileNotFoundError:
+        from mayavi.worlds.setup import ensure_packages, read_json
+
+        path = self.folder.packages / relative
+        data = read_json(path)
+        if data is None:
+            ensure_packages(self.folder, needed=path)
+            data = read_json(path)
+        if data is None:
             package = "/".join(relative.split("/")[: 2 if relative.startswith("@") else 1])
             raise SetupError(
-                f"the compiled contract '{name}' of the npm package '{package}' is not installed",
-                "run `make setup`, which installs the contract packages",
-            ) from None
-        except ValueError as error:
-            raise SetupError(
-                f"the compiled contract '{path}' cannot be read: {error}",
-                "remove contracts/node_modules and run `make setup`",
-            ) from None
+                f"the npm package '{package}' holds no compiled contract '{name}' at '{path}'",
+                f"remove '{self.folder.packages}' and run `mayavi setup`",
+            )
         links = {
             library: [place["start"] for place in places]
             for libraries in (data.get("linkReferences") or {}).values()
             for library, places in libraries.items()
         }
         return Artifact(name, data["abi"], data["bytecode"].removeprefix("0x"), links)
-
-
-def contracts_root() -> Path:
-    """The folder with the contract packages: `MAYAVI_CONTRACTS`, else `contracts` beside the package."""
-    named = os.environ.get(CONTRACTS_VARIABLE, "").strip()
-    return Path(named).expanduser() if named else Path(__file__).resolve().parents[2] / "contracts"

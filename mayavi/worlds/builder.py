@@ -1,4 +1,4 @@
-"""Builds the replica of a chain from its table: the same steps, in the same order, on every machine."""
+"""Build the replica of a chain from its table: the same steps in the same order on every machine."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from mayavi.worlds.labels import chain_labels
 from mayavi.worlds.tables.chain import Aave, ChainTable
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how many steps are done and how many there are."""
+"""Called with the current step, the number of finished steps and their total."""
 
 
 def build_replica(table: ChainTable, artifacts: ArtifactStore | None = None, progress: Progress | None = None) -> Fork:
-    """A fork with everything `table` names on it, standing at the table's block."""
+    """Deploy everything in `table` on an empty chain; the fork is at the table's block."""
     fork = _empty_chain(table)
     deployment = Deployment(fork, artifacts)
     uniswap = table.uniswap

@@ -1,7 +1,7 @@
-"""Built replicas, kept as snapshot files so that a world is built once and opened many times.
+"""Cache of built replicas: one snapshot file each, so that a replica is built once and opened many times.
 
-The file's name holds a hash of everything the world depends on: its table, the pinned packages, our contract sources
-and the code of this package. When any of them changes the name changes, and the world is built anew.
+The file name holds a hash of everything the replica depends on: its table, the pinned packages, our contract sources
+and the code of this package. If any of them changes, the replica is built again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from mayavi.errors import SnapshotError
 from mayavi.evm.cache_directory import default_cache_dir
 from mayavi.evm.fork import Fork
-from mayavi.worlds.artifacts import contracts_root
+from mayavi.worlds.contract_folder import ContractFolder
 from mayavi.worlds.tables.chain import load_table, table_path
 
 _log = logging.getLogger("mayavi.worlds")
@@ -35,7 +35,7 @@ def open_replica(
             if path.exists():
                 return Fork.load_snapshot(path)
         except (OSError, SnapshotError) as error:
-            _log.warning("the cached replica of %s is built anew: %s", chain, error)
+            _log.warning("the cached replica of %s is built again: %s", chain, error)
     from mayavi.worlds.builder import build_replica
 
     built = build_replica(load_table(chain), progress=progress)
@@ -44,19 +44,19 @@ def open_replica(
         built.dump_snapshot(path)
         _drop_old(path.parent, chain)
     except (OSError, SnapshotError) as error:
-        # A replica that cannot be kept is still a replica.
+        # The replica can be used even if it cannot be cached.
         _log.warning("the replica of %s could not be cached in '%s': %s", chain, path.parent, error)
-    # On a frozen base, like one that was loaded: copies then cost what they write and not the whole world.
+    # Frozen, like one that was loaded: a copy then costs only what it writes, not the whole state.
     return Fork.from_state(built.freeze(), labels=built.labels, source=built.source)
 
 
 def replica_path(chain: str, cache_dir: Path | None = None) -> Path:
-    """Where the replica of `chain`, as it would be built now, is kept."""
+    """Cache file of the replica of `chain`, as it would be built now."""
     return (cache_dir or default_cache_dir()) / "replicas" / f"{chain}-{_key(chain)}.snapshot"
 
 
 def cached_replica(chain: str, cache_dir: Path | None = None) -> Path | None:
-    """The file the replica of `chain` is kept in, or None where there is none or the cache cannot be looked into."""
+    """Cache file of the replica of `chain`, or None if it is not built or the cache cannot be read."""
     path = replica_path(chain, cache_dir)
     try:
         return path if path.is_file() else None
@@ -65,11 +65,11 @@ def cached_replica(chain: str, cache_dir: Path | None = None) -> Path | None:
 
 
 def _key(chain: str) -> str:
-    root = contracts_root()
+    sources = ContractFolder.default().sources
     inputs = [
         table_path(chain),
-        root / "package-lock.json",
-        *sorted((root / "vyper").glob("*.vy")),
+        sources / "package-lock.json",
+        *sorted((sources / "vyper").glob("*.vy")),
         *sorted(Path(__file__).parent.rglob("*.py")),
     ]
     digest = hashlib.sha256()

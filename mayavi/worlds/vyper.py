@@ -1,9 +1,7 @@
-"""Compiles the project's own Vyper contracts, once for each state of their sources.
+"""Compile the project's own Vyper contracts, once for each state of their sources.
 
-    python -m mayavi.worlds.vyper
-
-Compiled code is kept in `contracts/build/<name>.<key>.json`; the key is a hash of all sources and of the compiler's
-version, so an edited source is compiled anew and an untouched one never is.
+Compiled code is kept in `build/<name>.<key>.json`; the key is a hash of all sources and of the compiler's version, so
+an edited source is compiled again and an unchanged one never is.
 """
 
 from __future__ import annotations
@@ -13,70 +11,100 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from mayavi.errors import SetupError
+from mayavi.worlds.contract_folder import ContractFolder, Say, announce, checkout_root, unwritable
 
 COMPILER_VERSION = "0.4.3"
+_KEPT_STATES = 4
 
 
-def vyper_contracts(root: Path) -> list[str]:
-    """The contracts that have a source in `root`. Modules, whose names are in lower case, are not contracts."""
-    return sorted(path.stem for path in (root / "vyper").glob("*.vy") if path.stem[0].isupper())
+def vyper_contracts(sources: Path) -> list[str]:
+    """Names of the contracts in `sources/vyper`. Modules, whose names are in lower case, are not contracts."""
+    return sorted(path.stem for path in (sources / "vyper").glob("*.vy") if path.stem[0].isupper())
 
 
-def sources_key(root: Path) -> str:
+def sources_key(sources: Path) -> str:
     """A short hash of every Vyper source and the compiler's version."""
     digest = hashlib.sha256(COMPILER_VERSION.encode())
-    for path in sorted((root / "vyper").glob("*.vy")):
+    for path in sorted((sources / "vyper").glob("*.vy")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
-def built_contract(root: Path, name: str) -> dict[str, Any]:
-    """ABI and bytecode of the contract `name`, compiled now when it has not been compiled before."""
-    path = _built_path(root, name, sources_key(root))
-    if not path.exists():
-        compile_contracts(root)
-    found: dict[str, Any] = json.loads(path.read_bytes())
+def built_contract(folder: ContractFolder, name: str) -> dict[str, Any]:
+    """ABI and bytecode of the contract `name`, compiled first if it is not."""
+    path = built_path(folder, name)
+    found = _read(path)
+    if found is None:
+        compile_contracts(folder)
+        found = _read(path)
+    if found is None:
+        raise SetupError(f"the compiled contract '{path}' cannot be read", "remove it and run `mayavi setup`")
     return found
 
 
-def compile_contracts(root: Path) -> list[str]:
-    """Compile every contract of `root` whose result is not there yet; gives the names of those compiled."""
-    key = sources_key(root)
-    wanted = [name for name in vyper_contracts(root) if not _built_path(root, name, key).exists()]
-    if not wanted:
+def uncompiled_contracts(folder: ContractFolder) -> list[str]:
+    """Names of the contracts that are not compiled from the sources as they are now."""
+    return [name for name in vyper_contracts(folder.sources) if _read(built_path(folder, name)) is None]
+
+
+def compile_contracts(folder: ContractFolder, say: Say = announce) -> list[str]:
+    """Compile every contract that is not compiled yet; return the names of those compiled."""
+    if not uncompiled_contracts(folder):
         return []
-    folder = root / "vyper"
-    command = [sys.executable, "-m", "vyper.cli.vyper_compile", "-f", "combined_json", "-p", str(folder)]
-    result = subprocess.run(
-        [*command, *(f"{name}.vy" for name in wanted)], cwd=folder, capture_output=True, text=True, check=False
-    )
-    if result.returncode != 0:
-        if "No module named 'vyper" in result.stderr:
-            raise SetupError("the Vyper compiler is not installed", "run `make setup`, which installs it")
-        raise SetupError(f"the contracts in '{folder}' do not compile: {result.stderr.strip()}")
-    combined = json.loads(result.stdout)
-    if combined["version"].split("+")[0].removeprefix("v") != COMPILER_VERSION:
-        raise SetupError(
-            f"the Vyper compiler installed is {combined['version']}, not {COMPILER_VERSION}",
-            "run `make setup`, which installs the pinned one",
-        )
-    (root / "build").mkdir(exist_ok=True)
-    for source, output in combined.items():
-        if source == "version":
-            continue
-        name = Path(source).stem
-        text = json.dumps({"abi": output["abi"], "bytecode": output["bytecode"]}, sort_keys=True)
-        _write_atomically(_built_path(root, name, key), text)
-    _remove_stale(root, key)
+    with folder.lock(say):
+        wanted = uncompiled_contracts(folder)
+        if not wanted:
+            return []
+        say(f"compiling {len(wanted)} Vyper contracts")
+        combined = _compile(folder.sources / "vyper", wanted)
+        try:
+            (folder.root / "build").mkdir(exist_ok=True)
+            for name in wanted:
+                output = combined[f"{name}.vy"]
+                text = json.dumps({"abi": output["abi"], "bytecode": output["bytecode"]}, sort_keys=True)
+                _write_atomically(built_path(folder, name), text)
+                _drop_old(folder.root / "build", name)
+        except OSError as error:
+            raise unwritable(folder.root, error) from None
     return wanted
 
 
-def _built_path(root: Path, name: str, key: str) -> Path:
-    return root / "build" / f"{name}.{key}.json"
+def built_path(folder: ContractFolder, name: str) -> Path:
+    """Where the compiled contract `name` is kept, for the sources as they are now."""
+    return folder.root / "build" / f"{name}.{sources_key(folder.sources)}.json"
+
+
+def _compile(sources: Path, names: Sequence[str]) -> dict[str, Any]:
+    """The compiler's output by source name."""
+    command = [sys.executable, "-m", "vyper.cli.vyper_compile", "-f", "combined_json", "-p", str(sources)]
+    result = subprocess.run(
+        [*command, *(f"{name}.vy" for name in names)], cwd=sources, capture_output=True, text=True, check=False
+    )
+    install = "run `make setup`" if checkout_root() else "run `pip install 'mayavi-sim[contracts]'`"
+    if result.returncode != 0:
+        if "No module named 'vyper" in result.stderr:
+            raise SetupError("the Vyper compiler is not installed", f"{install}, which installs it")
+        raise SetupError(f"the contracts in '{sources}' do not compile: {result.stderr.strip()}")
+    combined: dict[str, Any] = json.loads(result.stdout)
+    if combined["version"].split("+")[0].removeprefix("v") != COMPILER_VERSION:
+        raise SetupError(
+            f"the Vyper compiler installed is {combined['version']}, not {COMPILER_VERSION}",
+            f"{install}, which installs the pinned one",
+        )
+    return {Path(source).name: output for source, output in combined.items() if source != "version"}
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.keys() >= {"abi", "bytecode"} else None
 
 
 def _write_atomically(path: Path, text: str) -> None:
@@ -85,14 +113,8 @@ def _write_atomically(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
-def _remove_stale(root: Path, key: str) -> None:
-    for path in (root / "build").glob("*.json"):
-        if not path.name.endswith(f".{key}.json"):
-            path.unlink(missing_ok=True)
-
-
-if __name__ == "__main__":
-    from mayavi.worlds.artifacts import contracts_root
-
-    compiled = compile_contracts(contracts_root())
-    print(f"compiled {', '.join(compiled)}" if compiled else "Vyper contracts are up to date")
+def _drop_old(build: Path, name: str) -> None:
+    """Keep the last few states: two installed versions may share the folder."""
+    kept = sorted(build.glob(f"{name}.*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in kept[_KEPT_STATES:]:
+        path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What is said where the kernel is not built or does not load: the command that mends it, never "unexpected"."""
+"""A kernel that is not built or does not load: the error names the command, and is never "unexpected"."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ def without_kernel(repository: Path, tmp_path: Path) -> Path:
         repository / "mayavi", tmp_path / "mayavi", ignore=shutil.ignore_patterns("_kernel*.so", "__pycache__")
     )
     (tmp_path / "contracts").symlink_to(repository / "contracts")
+    (tmp_path / "kernel").mkdir()
+    shutil.copy(repository / "kernel" / "Cargo.toml", tmp_path / "kernel")
     shutil.copy(repository / "pyproject.toml", tmp_path)
     return tmp_path
 

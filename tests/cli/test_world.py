@@ -109,6 +109,6 @@ def test_a_damaged_replica_is_said_to_be_built_anew(run_mayavi, tmp_path: Path) 
     Path(first["snapshot"]).write_bytes(b"damaged")
     finished = run_mayavi("world", "build", "--json", env=here)
     assert finished.returncode == 0
-    assert "the cached replica of ethereum is built anew" in finished.stderr
+    assert "the cached replica of ethereum is built again" in finished.stderr
     again = json.loads(finished.stdout)
     assert (again["built"], again["digest"]) == (True, first["digest"])

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mayavi.errors import CallReverted, ExecutionError
-from mayavi.worlds.artifacts import contracts_root
+from mayavi.worlds.contract_folder import contracts_root
 from tests.missing import skip_or_fail
 
 _START_S = 60

@@ -1,4 +1,4 @@
-"""Compiled contracts are found, linked and given their arguments, or the error names the command to run."""
+"""Compiled contracts are found, linked and completed with their arguments, or the error names the command."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import pytest
 
 from mayavi.errors import BadArgument, SetupError, UnknownName
 from mayavi.worlds.artifacts import Artifact, ArtifactStore
+from mayavi.worlds.contract_folder import SOURCES, ContractFolder
 from mayavi.worlds.vyper import built_contract, compile_contracts, sources_key, vyper_contracts
 
 
 @pytest.fixture
-def folder(tmp_path: Path, repository: Path) -> Path:
-    """A `contracts` folder with our sources and nothing installed or compiled."""
-    shutil.copytree(repository / "contracts" / "vyper", tmp_path / "contracts" / "vyper")
-    return tmp_path / "contracts"
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContractFolder:
+    """Our sources, with nothing installed or compiled, and no network."""
+    monkeypatch.setenv("MAYAVI_OFFLINE", "1")
+    shutil.copytree(SOURCES, tmp_path / "sources")
+    return ContractFolder(tmp_path / "contracts", tmp_path / "sources")
 
 
 def test_arguments_follow_the_code() -> None:
@@ -45,12 +47,12 @@ def test_the_pool_links_seven_libraries(artifacts: ArtifactStore) -> None:
 
 def test_no_runtime_code_needs_the_size_limit_lifted(artifacts: ArtifactStore) -> None:
     for name in ("Pool", "PoolConfigurator", "NonfungiblePositionManager"):
-        path = next((artifacts.root / "node_modules").glob(f"@*/*/artifacts/contracts/**/{name}.json"))
+        path = next(artifacts.folder.packages.glob(f"@*/*/artifacts/contracts/**/{name}.json"))
         runtime = json.loads(path.read_bytes())["deployedBytecode"]
         assert (len(runtime) - 2) // 2 <= 24_576
 
 
-def test_a_package_that_is_not_installed_is_named_with_the_command(folder: Path) -> None:
+def test_a_package_that_is_not_installed_is_named_with_the_command(folder: ContractFolder) -> None:
     for name, package in (
         ("Pool", "@aave/core-v3"),
         ("QuoterV2", "@uniswap/v3-periphery"),
@@ -58,14 +60,14 @@ def test_a_package_that_is_not_installed_is_named_with_the_command(folder: Path)
     ):
         with pytest.raises(SetupError, match=package) as caught:
             ArtifactStore(folder).get(name)
-        assert "make setup" in str(caught.value.hint)
+        assert "mayavi setup" in str(caught.value.hint)
 
 
-def test_a_cut_artifact_is_named(folder: Path) -> None:
-    path = folder / "node_modules" / "canonical-weth" / "build" / "contracts" / "WETH9.json"
+def test_a_cut_artifact_is_not_read(folder: ContractFolder) -> None:
+    path = folder.packages / "canonical-weth" / "build" / "contracts" / "WETH9.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"abi": [')
-    with pytest.raises(SetupError, match=r"WETH9\.json"):
+    with pytest.raises(SetupError, match="canonical-weth"):
         ArtifactStore(folder).get("WETH9")
 
 
@@ -75,39 +77,57 @@ def test_an_unknown_contract_offers_the_near_ones(artifacts: ArtifactStore) -> N
     assert "QuoterV2" in str(caught.value.hint)
 
 
-def test_a_folder_without_sources_is_said_to_be_one(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="no contract sources"):
-        ArtifactStore(tmp_path).get("Token")
-
-
-def test_our_contracts_compile_once_for_each_state_of_their_sources(folder: Path) -> None:
-    for source in (folder / "vyper").glob("*.vy"):  # the small ones are enough
+def test_our_contracts_compile_once_for_each_state_of_their_sources(folder: ContractFolder) -> None:
+    sources, build = folder.sources / "vyper", folder.root / "build"
+    for source in sources.glob("*.vy"):  # the small ones are enough
         if source.stem not in {"RatioFeed", "Token", "ledger"}:
             source.unlink()
-    assert vyper_contracts(folder) == ["RatioFeed", "Token"]
-    assert compile_contracts(folder) == vyper_contracts(folder)
+    assert vyper_contracts(folder.sources) == ["RatioFeed", "Token"]
+    assert compile_contracts(folder) == ["RatioFeed", "Token"]
     assert compile_contracts(folder) == []
-    written = {path: path.stat().st_mtime_ns for path in (folder / "build").iterdir()}
+    written = {path: path.stat().st_mtime_ns for path in build.iterdir()}
     assert built_contract(folder, "Token")["bytecode"].startswith("0x")
-    assert {path: path.stat().st_mtime_ns for path in (folder / "build").iterdir()} == written
+    assert {path: path.stat().st_mtime_ns for path in build.iterdir()} == written
 
-    key = sources_key(folder)
-    with (folder / "vyper" / "ledger.vy").open("a") as source:
+    key = sources_key(folder.sources)
+    with (sources / "ledger.vy").open("a") as source:
         source.write("# touched\n")
-    assert sources_key(folder) != key
-    assert compile_contracts(folder) == vyper_contracts(folder)
-    assert not set(written) & set((folder / "build").iterdir())
+    assert sources_key(folder.sources) != key
+    assert compile_contracts(folder) == ["RatioFeed", "Token"]
+    assert len(list(build.iterdir())) == 2 * len(written)
+
+    next(build.glob(f"Token.{sources_key(folder.sources)}.json")).write_text('{"abi": [')
+    assert built_contract(folder, "Token")["bytecode"].startswith("0x")
 
 
-def test_a_source_that_does_not_compile_says_why(folder: Path) -> None:
-    (folder / "vyper" / "Broken.vy").write_text("# pragma version 0.4.3\nx: public(uint257)\n")
+def test_only_the_last_states_of_the_sources_are_kept(tmp_path: Path) -> None:
+    folder = ContractFolder(tmp_path / "contracts", tmp_path / "sources")
+    (folder.sources / "vyper").mkdir(parents=True)
+    shutil.copy(SOURCES / "vyper" / "RatioFeed.vy", folder.sources / "vyper")
+    (folder.root / "build").mkdir(parents=True)
+    for age in range(6):
+        old = folder.root / "build" / f"RatioFeed.{age}.json"
+        old.write_text("{}")
+        os.utime(old, (age, age))
+    compile_contracts(folder)
+    names = {path.name for path in (folder.root / "build").iterdir()}
+    assert names == {
+        "RatioFeed.3.json",
+        "RatioFeed.4.json",
+        "RatioFeed.5.json",
+        f"RatioFeed.{sources_key(folder.sources)}.json",
+    }
+
+
+def test_a_source_that_does_not_compile_says_why(folder: ContractFolder) -> None:
+    (folder.sources / "vyper" / "Broken.vy").write_text("# pragma version 0.4.3\nx: public(uint257)\n")
     with pytest.raises(SetupError, match="uint257"):
         compile_contracts(folder)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the compiler is hidden by a PYTHONPATH trick")
 def test_a_missing_compiler_is_said_with_the_command(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: ContractFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "shadow").mkdir()
     (tmp_path / "shadow" / "sitecustomize.py").write_text("import sys; sys.modules['vyper'] = None\n")

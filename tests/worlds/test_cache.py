@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from mayavi.errors import SetupError, UnknownName
 from mayavi.worlds import describe_world, open_world, world_names
 from mayavi.worlds.builder import build_replica
 from mayavi.worlds.cache import replica_path
+from mayavi.worlds.contract_folder import SOURCES, ContractFolder
 from mayavi.worlds.tables.chain import ChainTable
 
 
@@ -78,22 +80,19 @@ def test_a_cache_that_cannot_be_looked_into_is_done_without(
     monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path / ("long" * 100)))  # no system takes such a name
     assert describe_world("ethereum").snapshot is None
     assert Fork.replica("ethereum").digest() == built.digest()
-    assert "is built anew" in caplog.text
+    assert "is built again" in caplog.text
     assert "could not be cached" in caplog.text
 
 
 def test_the_name_of_the_file_follows_what_the_world_is_made_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: Path
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = replica_path("ethereum", tmp_path)
-    contracts = tmp_path / "contracts"
-    (contracts / "vyper").mkdir(parents=True)
-    for source in (repository / "contracts" / "vyper").glob("*.vy"):
-        (contracts / "vyper" / source.name).write_bytes(source.read_bytes())
-    (contracts / "package-lock.json").write_bytes((repository / "contracts" / "package-lock.json").read_bytes())
-    monkeypatch.setenv("MAYAVI_CONTRACTS", str(contracts))
+    sources = tmp_path / "sources"
+    shutil.copytree(SOURCES, sources)
+    monkeypatch.setattr(ContractFolder, "default", lambda: ContractFolder(tmp_path, sources))
     assert replica_path("ethereum", tmp_path) == before
-    with (contracts / "vyper" / "Token.vy").open("a") as source_file:
+    with (sources / "vyper" / "Token.vy").open("a") as source_file:
         source_file.write("# changed\n")
     assert replica_path("ethereum", tmp_path) != before
 
@@ -110,9 +109,10 @@ def test_without_the_contract_packages_the_error_names_the_command(
     cache_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAYAVI_CONTRACTS", str(tmp_path / "nowhere"))
+    monkeypatch.setenv("MAYAVI_OFFLINE", "1")
     with pytest.raises(SetupError) as caught:
         Fork.replica("ethereum")
-    assert "make setup" in str(caught.value.hint)
+    assert "mayavi setup" in str(caught.value.hint)
 
 
 def test_a_world_describes_itself_without_being_built(cache_dir: Path, table: ChainTable) -> None:

@@ -1,1 +1,1 @@
-"""Single facts of the chains, each with where it is from: what no package publishes in a form to read."""
+"""Facts of each chain that no package publishes, with their sources."""

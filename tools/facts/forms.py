@@ -1,4 +1,4 @@
-"""The forms facts are written down in: small dataclasses, and tables of text with a head line."""
+"""Types for chain facts: small dataclasses, and text tables with a header line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ZERO_ADDRESS = "0x" + "0" * 40
 
 @dataclass(frozen=True)
 class EMode:
-    """An efficiency mode category; its number is its place, from 1. In hundredths of a percent, as Aave counts."""
+    """An efficiency mode category, numbered by its place from 1. Ratios are in basis points, as in Aave."""
 
     label: str
     ltv_bps: int
@@ -48,7 +48,7 @@ class MarketFacts:
 
 @dataclass(frozen=True)
 class Adapter:
-    """A price feed that is a ratio times another. Without a ratio it is the one its namesake has on Ethereum."""
+    """A price feed that multiplies another by a ratio. Without `ratio` it takes that of the same feed on Ethereum."""
 
     address: str
     base: str
@@ -58,7 +58,7 @@ class Adapter:
 
 @dataclass(frozen=True)
 class ChainFacts:
-    """All that is written down of a chain.
+    """All facts of one chain.
 
     `pools` are as in `uniswap_section.py`; `feeds` are the addresses of feeds that the address book does not have any
     more; `tokens` says what of a token is not as the address book's token list has it today.
@@ -85,6 +85,6 @@ class ChainFacts:
 
 
 def rows(text: str) -> list[dict[str, str]]:
-    """The lines of a table of text, each with the words of the head line as its keys."""
+    """Rows of a text table as dictionaries keyed by the header line."""
     head, *lines = (line.split() for line in text.strip().splitlines())
     return [dict(zip(head, line, strict=True)) for line in lines]

@@ -1,4 +1,4 @@
-"""Prices of 13 January 2024 of what Ethereum's table has no feed of, in USD. Assumed, to the precision written."""
+"""USD prices of 13 January 2024 for assets without a feed in Ethereum's table. Assumed, to the precision given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said alike of several chains."""
+"""Remarks shared by several chains."""
 
 from __future__ import annotations
 

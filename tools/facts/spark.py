@@ -1,7 +1,7 @@
 """SparkLend on Ethereum after the executive vote of 10 January 2024.
 
-Addresses are those of Spark's registry. Parameters are those of the reports that its votes since April 2023 came with;
-the curve of GNO, which cannot be borrowed, and its caps were not found.
+Addresses are those of Spark's registry. Parameters come from the reports of its votes since April
+2023; the rate curve of GNO, which cannot be borrowed, and its caps were not found.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ def build_image() -> Any:
 
     Building it imports the kernel, so a broken one is found before a GPU is paid for.
     """
-    from mayavi.worlds.artifacts import contracts_root
+    from mayavi.worlds.contract_folder import contracts_root
 
     check_platform()
     image = import_modal().Image.debian_slim(python_version=f"{sys.version_info.major}.{sys.version_info.minor}")
@@ -179,11 +179,11 @@ def build_image() -> Any:
     image = image.uv_pip_install(*requirements()).add_local_dir(
         package, f"{_HOME}/mayavi", copy=True, ignore=["**/__pycache__", "**/*.pyc"]
     )
-    for part in ("build", "vyper"):  # our own contracts: a real chain's price feed is replaced by one of them
-        place = contracts_root() / part
-        if place.is_dir():
-            image = image.add_local_dir(place, f"{_HOME}/contracts/{part}", copy=True)
-    return image.env({"PYTHONPATH": _HOME}).run_commands(f"cd {_HOME} && python -c 'import mayavi._kernel'")
+    place = contracts_root() / "build"  # our own contracts: a real chain's price feed is replaced by one of them
+    if place.is_dir():
+        image = image.add_local_dir(place, f"{_HOME}/contracts/build", copy=True)
+    variables = {"PYTHONPATH": _HOME, "MAYAVI_CONTRACTS": f"{_HOME}/contracts"}
+    return image.env(variables).run_commands(f"cd {_HOME} && python -c 'import mayavi._kernel'")
 
 
 def check_platform(system: str | None = None, machine: str | None = None) -> None:

@@ -1,0 +1,117 @@
+"""Where contract sources are read from, and where their packages and compiled code are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mayavi.errors import SetupError
+from mayavi.evm.cache_directory import default_cache_dir
+
+CONTRACTS_VARIABLE = "MAYAVI_CONTRACTS"
+SOURCES = Path(__file__).parent / "contracts"
+
+Say = Callable[[str], None]
+# A library call that downloads or compiles must be seen: Python prints warnings where no logging is configured.
+announce: Say = logging.getLogger("mayavi.worlds").warning
+
+
+@dataclass(frozen=True, slots=True)
+class ContractFolder:
+    """Contract sources and the folder for what is made from them.
+
+    `sources` holds package.json, package-lock.json and vyper/, and is only read. `root` holds node_modules/ and build/.
+    """
+
+    root: Path
+    sources: Path = SOURCES
+
+    @classmethod
+    def default(cls) -> ContractFolder:
+        """The package's own sources and `contracts_root()`."""
+        return cls(contracts_root())
+
+    @property
+    def packages(self) -> Path:
+        """The folder of installed npm packages."""
+        return self.root / "node_modules"
+
+    def locked_packages(self) -> dict[str, str]:
+        """Version of every runtime npm package by its path below `root`, as the lock file pins it."""
+        lock: dict[str, Any] = json.loads((self.sources / "package-lock.json").read_bytes())
+        return {path: each["version"] for path, each in lock["packages"].items() if path and not each.get("dev")}
+
+    def missing_packages(self) -> list[str]:
+        """Runtime npm packages, as `name@version`, that are not installed in the pinned version."""
+        return [
+            f"{path.removeprefix('node_modules/')}@{version}"
+            for path, version in self.locked_packages().items()
+            if _installed_version(self.root / path) != version
+        ]
+
+    @contextmanager
+    def lock(self, say: Say) -> Iterator[None]:
+        """Hold the folder for one process at a time; create it if needed.
+
+        `say` tells of the wait if another process holds it. Raises `SetupError` if the folder cannot be written.
+        """
+        import fcntl
+
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise unwritable(self.root, error) from None
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say("waiting for another process that sets up the contracts")
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            except OSError as error:  # a file system without locks
+                raise unwritable(self.root, error) from None
+            yield
+        finally:
+            os.close(handle)  # which unlocks
+
+
+def contracts_root() -> Path:
+    """Folder of installed packages and compiled contracts.
+
+    `MAYAVI_CONTRACTS`, else `contracts` in a checkout, else `contracts/<hash of the lock file>` in the cache directory.
+    """
+    if named := os.environ.get(CONTRACTS_VARIABLE, "").strip():
+        return Path(named).expanduser()
+    if checkout := checkout_root():
+        return checkout / "contracts"
+    key = hashlib.sha256((SOURCES / "package-lock.json").read_bytes()).hexdigest()[:16]
+    return default_cache_dir() / "contracts" / key
+
+
+def checkout_root() -> Path | None:
+    """The project's checkout this package is imported from, or None if it was installed from a wheel."""
+    root = Path(__file__).resolve().parents[2]
+    return root if (root / "kernel" / "Cargo.toml").is_file() else None
+
+
+def unwritable(folder: Path, error: OSError) -> SetupError:
+    """The error for a contracts folder that cannot be written."""
+    return SetupError(
+        f"the contracts cannot be kept in '{folder}': {error.strerror or error}",
+        "set MAYAVI_CACHE_DIR to a folder that can be written, or free some space",
+    )
+
+
+def _installed_version(package: Path) -> str | None:
+    try:
+        version: str = json.loads((package / "package.json").read_bytes())["version"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return version
