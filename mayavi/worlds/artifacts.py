@@ -15,6 +15,8 @@ from mayavi.errors import BadArgument, SetupError, UnknownName
 from mayavi.evm.abi.codec import Codec
 from mayavi.evm.abi.signature import signature_from_json
 from mayavi.worlds.contract_folder import ContractFolder
+from mayavi.worlds.packages import ensure_packages, read_json
+from mayavi.worlds.vyper import built_contract, vyper_contracts
 
 _AAVE = "@aave/core-v3/artifacts/contracts"
 _UNISWAP_CORE = "@uniswap/v3-core/artifacts/contracts"
@@ -108,8 +110,6 @@ class ArtifactStore:
             return self._read_npm(name, f"{_PACKAGED[name]}/{name}.sol/{name}.json")
         if name in _TRUFFLE:
             return self._read_npm(name, _TRUFFLE[name])
-        from mayavi.worlds.vyper import built_contract, vyper_contracts
-
         ours = vyper_contracts(self.folder.sources)
         if name not in ours:
             raise UnknownName.of("contract", name, [*_PACKAGED, *_TRUFFLE, *ours])
@@ -117,8 +117,6 @@ class ArtifactStore:
         return Artifact(name, data["abi"], data["bytecode"].removeprefix("0x"), {})
 
     def _read_npm(self, name: str, relative: str) -> Artifact:
-        from mayavi.worlds.setup import ensure_packages, read_json
-
         path = self.folder.packages / relative
         data = read_json(path)
         if data is None:

@@ -14,7 +14,7 @@ from mayavi.errors import SetupError
 from mayavi.evm.cache_directory import default_cache_dir
 from mayavi.worlds import contract_folder, npm
 from mayavi.worlds.contract_folder import SOURCES, ContractFolder, contracts_root
-from mayavi.worlds.setup import ensure_packages
+from mayavi.worlds.packages import ensure_packages
 
 NPM = """#!/bin/sh
 [ "$1" = --version ] && { echo 10.8.2; exit 0; }
