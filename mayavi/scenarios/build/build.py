@@ -25,7 +25,7 @@ from mayavi.sim.rows import KpiRow
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.sim.market_snapshot import MarketSnapshotHook
-    from mayavi.sim.scheduler import PsubBlock, Scheduler
+    from mayavi.sim.scheduler import AgentBlock, Scheduler
     from mayavi.sim.world_state import WorldState
 
 TRACED = 200
@@ -176,23 +176,23 @@ def _check_chain(config: ScenarioConfig, fork: Fork) -> None:
         )
 
 
-def _blocks(config: ScenarioConfig, agents: dict[str, list[Agent]]) -> list[PsubBlock]:
+def _blocks(config: ScenarioConfig, agents: dict[str, list[Agent]]) -> list[AgentBlock]:
     """Who acts together: as the scenario says, by default whoever moves oracles first, then everybody else."""
-    from mayavi.sim.scheduler import PsubBlock
+    from mayavi.sim.scheduler import AgentBlock
 
     if config.blocks is not None:
         placed = {name for members in config.blocks.values() for name in members}
         blocks = [
-            PsubBlock(block, [agent for name in members for agent in agents.get(name, [])])
+            AgentBlock(block, [agent for name in members for agent in agents.get(name, [])])
             for block, members in config.blocks.items()
         ]
         if PRICES in agents and PRICES not in placed:
-            blocks.insert(0, PsubBlock("oracle", agents[PRICES]))
+            blocks.insert(0, AgentBlock("oracle", agents[PRICES]))
         return [block for block in blocks if block.agents]
     oracles = [name for name in agents if name == PRICES or isinstance(config.agents.get(name), OracleShock)]
     first = [agent for name in oracles for agent in agents[name]]
     rest = [agent for name, group in agents.items() if name not in oracles for agent in group]
-    return [PsubBlock(name, group) for name, group in (("oracle", first), ("market", rest)) if group]
+    return [AgentBlock(name, group) for name, group in (("oracle", first), ("market", rest)) if group]
 
 
 def _market(cast: Cast) -> MarketSnapshotHook:

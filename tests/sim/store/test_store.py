@@ -82,7 +82,7 @@ def test_a_run_under_way_is_seen_as_it_grows_and_cannot_be_removed(tmp_path: Pat
             store.remove(info.run_id)
         with pytest.raises(StoreError, match="has begun already"):
             SegmentRecorder(path).begin(info)
-        recorder.end(RunEnd("halted", "d", (), "w", {}, "boom\ntraceback"))
+        recorder.end(RunEnd("halted", "d", (), "w", {}, "boom\ntraceback", RunCounts(2, 6)))
     run = store.run(info.run_id)
     assert (run.status, run.error, run.action_count, run.steps_done) == ("halted", "boom\ntraceback", 6, 2)
 
