@@ -10,7 +10,7 @@ import pytest
 import mayavi
 from mayavi.errors import RunHalted, UsageError
 from mayavi.scenarios.run.figures import shown_number, title_of
-from mayavi.scenarios.run.run import override_texts
+from mayavi.scenarios.run.overrides import override_texts
 from mayavi.sim.rows import ActionRow
 
 SMALL: dict[str, Any] = {"steps": 4, "overrides": {"agents.borrowers.count": 6, "prices.WETH.at": 1}}

@@ -177,7 +177,7 @@ SHOWN = {
 
 def tell(document: dict[str, Any]) -> None:
     """The backtest for a person."""
-    from mayavi.cli.run import plural
+    from mayavi.cli.run_summary import plural
     from mayavi.portfolio.backtest.backtest import BOUND
     from mayavi.portfolio.backtest.page import figure
 

@@ -1,11 +1,11 @@
-"""Who acts in a scenario: each agent is a mapping that says its `kind`, and what that kind wants to know."""
+"""Settings of agents: each is a mapping with its `kind` and the keys of that kind."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from mayavi.scenarios.models.distributions import Constant, Distribution, LogNormal, LogNormalParameters, lowest
 from mayavi.scenarios.models.quantities import (
@@ -36,7 +36,7 @@ def _spread(median: int) -> LogNormal:
 
 
 def _health_factors(what: Distribution) -> Distribution:
-    """`what`, as far as one can see from it that all of it is above 1."""
+    """Return `what`, or raise if its lowest value is known to be 1 or less."""
     least = lowest(what)
     if least is not None and least <= 1:
         raise fault(
@@ -49,12 +49,14 @@ def _health_factors(what: Distribution) -> Distribution:
 HealthFactors = Annotated[Distribution, AfterValidator(_health_factors)]
 
 
-class _Agent(Model):
+class AgentSettings(Model):
+    """Settings that all kinds share. A kind is a subclass with `kind: Literal["…"]`."""
+
     priority_fee: Wei = 0
     """What its transactions offer above the base fee; counts where `ordering` is priority_fee."""
 
 
-class Borrower(_Agent):
+class Borrower(AgentSettings):
     """Somebody who borrows against collateral, or `count` of them drawn from distributions.
 
     `collateral` and `debt` name a token, or an amount of it for each. Without an amount of collateral an account has a
@@ -105,7 +107,7 @@ class Borrower(_Agent):
         return self
 
 
-class Liquidator(_Agent):
+class Liquidator(AgentSettings):
     """Looks for accounts below a health factor of 1, and liquidates those that pay, the most profitable first."""
 
     kind: Literal["liquidator"]
@@ -135,7 +137,7 @@ class Liquidator(_Agent):
         return self
 
 
-class Arbitrageur(_Agent):
+class Arbitrageur(AgentSettings):
     """Trades a pool towards the outside price where the difference is worth more than the fee."""
 
     kind: Literal["arbitrageur"]
@@ -149,7 +151,7 @@ class Arbitrageur(_Agent):
     """Trade as long as the next unit pays (edge), or up to the outside price itself where all of it pays."""
 
 
-class OracleShock(_Agent):
+class OracleShock(AgentSettings):
     """Moves a price feed: at once, in equal parts over `steps`, or along a `path` of prices."""
 
     kind: Literal["oracle_shock"]
@@ -178,7 +180,7 @@ class OracleShock(_Agent):
         return self.at + (self.steps if self.steps > 1 else 0)
 
 
-class VestingRecipient(_Agent):
+class VestingRecipient(AgentSettings):
     """Holds tokens in a VestingWallet of OpenZeppelin's, and sells what is released into a pool."""
 
     kind: Literal["vesting"]
@@ -206,7 +208,7 @@ class VestingRecipient(_Agent):
         return self
 
 
-class Traders(_Agent):
+class Traders(AgentSettings):
     """Everybody else in a pool: buys and sells at random."""
 
     kind: Literal["traders"]
@@ -222,7 +224,7 @@ class Traders(_Agent):
     """What they have of both tokens."""
 
 
-class CurveBorrower(_Agent):
+class CurveBorrower(AgentSettings):
     """Loops one stablecoin against another on Aave through Curve, and unwinds when the peg is lost."""
 
     kind: Literal["curve_borrower"]
@@ -249,7 +251,7 @@ class CurveBorrower(_Agent):
     """The health factor below which it pays back what it can."""
 
 
-class CurveHolders(_Agent):
+class CurveHolders(AgentSettings):
     """Holders of a coin who sell it on a Curve pool when its outside price falls below their own threshold."""
 
     kind: Literal["curve_holders"]
@@ -269,7 +271,7 @@ class CurveHolders(_Agent):
     """It waits where the pool pays less than this share of the outside price."""
 
 
-class LaunchTrader(_Agent):
+class LaunchTrader(AgentSettings):
     """Buys and sells at recorded times: see docs/scenarios/launch_replay.md for the form of the file."""
 
     kind: Literal["launch"]
@@ -291,7 +293,7 @@ class LaunchTrader(_Agent):
         return self
 
 
-AgentModel = Annotated[
+_BuiltIn = (
     Borrower
     | Liquidator
     | Arbitrageur
@@ -300,6 +302,21 @@ AgentModel = Annotated[
     | Traders
     | CurveBorrower
     | CurveHolders
-    | LaunchTrader,
-    Field(discriminator="kind"),
-]
+    | LaunchTrader
+)
+_KINDS = frozenset(kind for model in get_args(_BuiltIn) for kind in get_args(model.model_fields["kind"].annotation))
+
+
+def _other_kinds(data: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Check settings of a kind that another package registered against that package's model."""
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if isinstance(kind, str) and kind not in _KINDS:
+        from mayavi.scenarios.build.registry import find_plugin
+
+        plugin = find_plugin(kind)
+        if plugin is not None:
+            return plugin.model.model_validate(data)
+    return check(data)
+
+
+AgentModel = Annotated[_BuiltIn, Field(discriminator="kind"), WrapValidator(_other_kinds)]

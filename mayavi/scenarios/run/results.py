@@ -15,7 +15,7 @@ from mayavi.scenarios.run.notes import notes, notes_of_many
 from mayavi.sim.rows import ActionRow, KpiRow, RunStatus, SnapshotRow
 
 if TYPE_CHECKING:
-    from mayavi.scenarios.run.headlines import Headlines
+    from mayavi.scenarios.run.highlights import Highlights
     from mayavi.sim.store import Rows, Store
     from mayavi.statistics.estimate import Summary
 
@@ -75,7 +75,7 @@ class Run:
     store_path: Path
     sweep_id: str | None = None
     error: str = ""
-    headlines: Headlines | None = field(default=None, repr=False, compare=False)
+    highlights: Highlights | None = field(default=None, repr=False, compare=False)
 
     @property
     def store(self) -> Store:

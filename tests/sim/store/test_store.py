@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from mayavi.errors import SetupError, StoreError, UnknownName, UnknownRun, UsageError
-from mayavi.sim.rows import RunEnd, canonical
+from mayavi.sim.rows import RunCounts, RunEnd, canonical
 from mayavi.sim.store import SegmentRecorder, Store, SweepRecord
 from mayavi.sim.store.explanation import shown_wad
 from tests.sim.store.sample_runs import KPIS, actions_of, info_of, snapshots_of, store_run
