@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+from pydantic import AfterValidator, Field, SerializeAsAny, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from mayavi.scenarios.models.distributions import Constant, Distribution, LogNormal, LogNormalParameters, lowest
 from mayavi.scenarios.models.quantities import (
@@ -319,4 +319,4 @@ def _other_kinds(data: Any, check: ValidatorFunctionWrapHandler) -> Any:
     return check(data)
 
 
-AgentModel = Annotated[_BuiltIn, Field(discriminator="kind"), WrapValidator(_other_kinds)]
+AgentModel = Annotated[_BuiltIn, Field(discriminator="kind"), WrapValidator(_other_kinds), SerializeAsAny()]
