@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,8 @@ from mayavi.cli.position import block_of
 from mayavi.cli.progress import Advance, activity, counted
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
     from mayavi.evm.fork import Fork
     from mayavi.scenarios.run.request import RunListener, RunRequest
     from mayavi.scenarios.run.results import Run
@@ -66,6 +67,8 @@ def run(
 
     The same scenario, seed and world give the same rows, bit for bit: the digest at the end identifies them.
     """
+    from contextlib import ExitStack
+
     from mayavi.scenarios.run.run import run as run_scenario
 
     with ExitStack() as bars:
@@ -108,7 +111,7 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
             self.advance(done, total)
 
         def finished(self, run: Run) -> None:
-            from mayavi.cli.run_summary import last_line, summary_lines
+            from mayavi.scenarios.run.summary import last_line, summary_lines
 
             bars.close()
             if as_json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,6 +24,8 @@ from mayavi.cli.run import (
 )
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager, ExitStack
+
     from mayavi.scenarios.run.results import PointSummary, Sweep
     from mayavi.scenarios.run.sweep import SweepRequest
     from mayavi.scenarios.run.sweep_plan import Plan
@@ -58,6 +59,8 @@ def sweep(
 
     Every run is stored, and a stored run is not repeated: the same command continues an interrupted sweep.
     """
+    from contextlib import ExitStack
+
     from mayavi.cli import INTERRUPTED
     from mayavi.scenarios.run.sweep import stored_runs
     from mayavi.scenarios.run.sweep import sweep as sweep_scenario

@@ -195,7 +195,7 @@ def test_a_parked_scenario_says_why_and_what_to_do_instead() -> None:
 
 def test_a_world_of_another_chain_is_refused() -> None:
     config = load_scenario("aave_borrower", chain="base").config
-    with pytest.raises(UsageError, match="set on base"):
+    with pytest.raises(UsageError, match="runs on base"):
         build(config, Fork.replica("ethereum"))
 
 

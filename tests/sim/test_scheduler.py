@@ -233,7 +233,7 @@ def test_details_that_cannot_be_written_down_are_the_agents_fault(fork: Fork) ->
         (lambda fork: scheduled(fork, [Racer("a")], seed=1.5), "seed 1.5 is not an integer"),
         (
             lambda fork: Scheduler(WorldState(fork, [Racer("a")], seed=1), [AgentBlock("all", [Racer("a")])]),
-            "is not of this world",
+            "is not part of this world",
         ),
         (
             lambda fork: scheduled(fork, [a := Racer("a")], blocks=[AgentBlock("x", [a]), AgentBlock("x", [a])]),

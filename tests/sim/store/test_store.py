@@ -78,7 +78,7 @@ def test_a_run_under_way_is_seen_as_it_grows_and_cannot_be_removed(tmp_path: Pat
         recorder.record(actions_of(1), snapshots_of(1))
         assert list(store.actions(info.run_id)) == actions_of(0) + actions_of(1)
         assert store.run(info.run_id).status == "running"
-        with pytest.raises(StoreError, match="is under way"):
+        with pytest.raises(StoreError, match="is still running"):
             store.remove(info.run_id)
         with pytest.raises(StoreError, match="has begun already"):
             SegmentRecorder(path).begin(info)
