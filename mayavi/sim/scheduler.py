@@ -101,8 +101,8 @@ class Scheduler:
         self.seconds = {"agents": 0.0, "hooks": 0.0}
         """Time spent in agents' and hooks' own code, outside the kernel."""
         self._begun = False
-        self._standing: list[Sent] = []
-        self._undone: list[Sent] = []
+        self._applied: list[Sent] = []
+        self._reverted: list[Sent] = []
 
     # -- a run --------------------------------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class Scheduler:
             for address in sorted(world.accounts):
                 if fork.balance(address) < self.native_wei:
                     fork.set_balance(address, self.native_wei)
-        with self._looking("hooks"):
+        with self._observing("hooks"):
             self.tally.begin(world)
             for hook in self.hooks:
                 hook.begin(world)
@@ -138,20 +138,20 @@ class Scheduler:
         world, fork = self.world, self.world.fork
         world.step += 1
         actions = self.unfinished = []
-        stop = fork.watch(self._standing.append, self._undo)
+        stop = fork.watch(self._applied.append, self._on_revert)
         try:
             for number, block in enumerate(self.blocks):
                 if number:
-                    self._pass(1)
+                    self._pass_blocks(1)
                 self._run_block(block, actions)
         finally:
             stop()
         snapshots += self._after_step(actions)
-        self._pass(self.step_blocks - len(self.blocks) + 1)
+        self._pass_blocks(self.step_blocks - len(self.blocks) + 1)
         self.unfinished = []
         return actions, snapshots
 
-    def _pass(self, blocks: int) -> None:
+    def _pass_blocks(self, blocks: int) -> None:
         self.world.fork.mine(blocks, None if self.block_seconds is None else blocks * self.block_seconds)
 
     # -- a block ------------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class Scheduler:
         for position, placed in enumerate(line):
             self._execute(placed, position, block.name, moment, actions)
         if self.hooks:
-            with self._looking("hooks"):
+            with self._observing("hooks"):
                 for hook in self.hooks:
                     hook.after_block(world, block.name, actions[start:])
 
@@ -187,13 +187,13 @@ class Scheduler:
                     raise
                 except Exception as error:
                     answers.pop(agent.name, None)
-                    self._raised(actions, block.name, moment, agent.name, agent.name, "step", -1, error)
+                    self._record_exception(actions, block.name, moment, agent.name, agent.name, "step", -1, error)
                 finally:
                     if fork.marker != before:
                         snapshot.revert()
                         snapshot = fork.snapshot()
             snapshot.keep()
-        self._standing.clear()
+        self._applied.clear()
         if self.record_rests:
             for name, answer in answers.items():
                 if not answer.intents:
@@ -211,9 +211,9 @@ class Scheduler:
         self, placed: Placed, position: int, block: str, moment: tuple[int, int], actions: list[ActionRow]
     ) -> None:
         fork, intent = self.world.fork, placed.intent
-        standing, undone = self._standing, self._undone
-        standing.clear()
-        undone.clear()
+        applied, reverted = self._applied, self._reverted
+        applied.clear()
+        reverted.clear()
         status: Status = "success"
         reason, broken = "", None
         snapshot = fork.snapshot()
@@ -231,10 +231,10 @@ class Scheduler:
             broken = error
         if status == "success" and broken is None:
             snapshot.keep()
-            sent = standing
+            sent = applied
         else:
             snapshot.revert()
-            sent = undone
+            sent = reverted
             self._charge_for_failure(sent)
             try:
                 details = _details(intent, placed.note, None)
@@ -253,7 +253,7 @@ class Scheduler:
             step = self.world.step
             actions.append(_row(step, block, position, *whose, moment, details, status, reason, **totals))
         else:
-            self._raised(actions, block, moment, *whose, position, broken, details, **totals)
+            self._record_exception(actions, block, moment, *whose, position, broken, details, **totals)
 
     def _paying(self, tip_wei: int) -> AbstractContextManager[None]:
         if self.base_fee_wei is None:
@@ -274,7 +274,7 @@ class Scheduler:
                     fork.set_balance(producer, fork.balance(producer) + tip)
                 sent[number] = each._replace(fee_wei=paid)
 
-    def _raised(
+    def _record_exception(
         self,
         actions: list[ActionRow],
         block: str,
@@ -293,23 +293,23 @@ class Scheduler:
             what = f"agent '{agent}' raised in step {step}, block '{block}', {kind}: {error_text(error)}"
             raise RunHalted(what, traceback=text) from error
 
-    def _undo(self, marker: int) -> None:
-        standing = self._standing
-        while standing and standing[-1].marker > marker:
-            self._undone.append(standing.pop())
+    def _on_revert(self, marker: int) -> None:
+        applied = self._applied
+        while applied and applied[-1].marker > marker:
+            self._reverted.append(applied.pop())
 
     # -- hooks --------------------------------------------------------------------------------------------------------
 
     def _after_step(self, actions: list[ActionRow]) -> list[SnapshotRow]:
         rows: list[SnapshotRow] = []
-        with self._looking("hooks"):
+        with self._observing("hooks"):
             self.tally.fold(self.world, actions)
             for hook in self.hooks:
                 rows += hook.after_step(self.world, actions)
         return rows
 
     @contextmanager
-    def _looking(self, what: str) -> Iterator[None]:
+    def _observing(self, what: str) -> Iterator[None]:
         """Time the body as `what` and share its reads; raise `ObservationChanged` if it writes to the chain."""
         fork = self.world.fork
         with self._timed(what), self.world.observing():

@@ -54,7 +54,7 @@ class Built:
     steps: int
     kpis: Callable[[WorldState], Iterable[KpiRow]]
     tally: ScenarioTally
-    market: MarketSnapshotHook
+    snapshots: MarketSnapshotHook
 
 
 def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: int = 1) -> Built:
@@ -75,7 +75,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         agents.agents[PRICES] = posters
     everyone = [agent for group in agents.agents.values() for agent in group]
     world = WorldState(fork, everyone, seed=chosen, prices=prices, threads=threads)
-    market = _market_hook(agents)
+    snapshots = _snapshot_hook(agents)
     tally = ScenarioTally(agents.sellers, agents.absorbers)
     scheduler = Scheduler(
         world,
@@ -84,23 +84,23 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         step_blocks=step_blocks,
         base_fee_wei=config.gas.base_fee if config.gas.base_fee or config.gas.priority_fee else None,
         priority_fee_wei=config.gas.priority_fee,
-        hooks=[market],
+        hooks=[snapshots],
         halt_on_exception=config.halt_on_exception,
         tally=tally,
     )
-    kpis = _kpis(agents, tally, market, opening_gaps_wad(config, fork, prices))
-    return Built(world, scheduler, config.steps, kpis, tally, market)
+    kpis = _kpis(agents, tally, snapshots, opening_gaps_wad(config, fork, prices))
+    return Built(world, scheduler, config.steps, kpis, tally, snapshots)
 
 
 def _kpis(
-    agents: AgentSet, tally: ScenarioTally, market: MarketSnapshotHook, opening_gaps: dict[str, int]
+    agents: AgentSet, tally: ScenarioTally, snapshots: MarketSnapshotHook, opening_gaps: dict[str, int]
 ) -> ScenarioKpis:
     groups = agents.borrower_groups
     accounts = [account for group in groups.values() for account in group.accounts]
     assets = {(price_subject(each.market, each.collateral), each.collateral): None for each in groups.values()}
     return ScenarioKpis(
         tally,
-        market,
+        snapshots,
         populations=list(groups),
         traced=accounts if len(accounts) <= KPI_ACCOUNTS else [],
         pools=agents.pools,
@@ -209,7 +209,7 @@ def _blocks(config: ScenarioConfig, agents: dict[str, list[Agent]]) -> list[Agen
     return [AgentBlock(name, group) for name, group in (("oracle", first), ("market", rest)) if group]
 
 
-def _market_hook(agents: AgentSet) -> MarketSnapshotHook:
+def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
     """Return the hook that records the lending markets, accounts and pools that agents use, and those of `watch`."""
     from mayavi.protocols.curve.pool import CurveStableSwap
     from mayavi.sim.market_figures import CurveFigures, OutsidePrices, PopulationFigures, UniswapFigures

@@ -69,7 +69,7 @@ class DeterminismReport:
     comparisons: tuple[Comparison, ...]
 
     @property
-    def left_to_chance(self) -> bool:
+    def seed_matters(self) -> bool:
         """Whether another seed gave other rows."""
         return any(each.digest != self.digest for each in self.comparisons if each.expected != "the same")
 

@@ -25,14 +25,14 @@ class Highlights:
     """Price before the first and after the last step, by the figure's subject."""
 
     @classmethod
-    def of(cls, tally: ScenarioTally, market: MarketSnapshotHook) -> Highlights:
+    def of(cls, tally: ScenarioTally, snapshots: MarketSnapshotHook) -> Highlights:
         """Collect the highlights of a finished run."""
         from mayavi.sim.market_figures import number
 
         moves = {
             subject: (number(before.value, before.unit), number(after.value, after.unit))
-            for (subject, metric), before in market.first.items()
-            if metric == "price" and (after := market.latest.get((subject, metric))) is not None
+            for (subject, metric), before in snapshots.first.items()
+            if metric == "price" and (after := snapshots.latest.get((subject, metric))) is not None
         }
         first = next(iter(tally.liquidated_accounts), "")
         return cls(dict(tally.failures), dict(tally.raised_by), first, moves)

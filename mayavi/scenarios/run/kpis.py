@@ -32,7 +32,7 @@ class ScenarioKpis:
     def __init__(
         self,
         tally: ScenarioTally,
-        market: MarketSnapshotHook,
+        snapshots: MarketSnapshotHook,
         *,
         populations: Sequence[str],
         traced: Sequence[str],
@@ -44,7 +44,7 @@ class ScenarioKpis:
         borrowers: Mapping[str, Agent] | None = None,
         opening_gaps: Mapping[str, int] | None = None,
     ) -> None:
-        self.tally, self.market = tally, market
+        self.tally, self.snapshots = tally, snapshots
         self.populations, self.traced = tuple(populations), tuple(traced)
         self.pools, self.curve_pools, self.assets = tuple(pools), tuple(curve_pools), tuple(assets)
         self.following = frozenset(following)
@@ -62,7 +62,7 @@ class ScenarioKpis:
     def _lending(self) -> Iterable[KpiRow]:
         if not self.populations:
             return
-        tally, latest = self.tally, self.market.latest
+        tally, latest = self.tally, self.snapshots.latest
         units = {latest[each, "bad_debt"].unit for each in self.populations}
         unit = units.pop() if len(units) == 1 else "usd_e8"
         yield kpi("liquidations", tally.liquidations, "count")
@@ -100,11 +100,11 @@ class ScenarioKpis:
             elif isinstance(loan, Loan):
                 yield kpi(f"accounts_at_limit.{name}", len(loan.at_limit), "count")  # zero too: a sweep averages it
             if isinstance(loan, Loan) and loan.at_limit:
-                yield kpi(f"accounts.{name}", self.market.latest[name, "accounts"].value, "count")
+                yield kpi(f"accounts.{name}", self.snapshots.latest[name, "accounts"].value, "count")
                 yield kpi(f"health_factor_limit.{name}", min(loan.at_limit.values()), "wad")
 
     def _prices(self) -> Iterable[KpiRow]:
-        first, latest = self.market.first, self.market.latest
+        first, latest = self.snapshots.first, self.snapshots.latest
         for name, gap in sorted(self.opening_gaps.items()):
             yield kpi(f"opening_gap.{name}", gap, "wad")
         for subject, name in self.assets:
@@ -126,7 +126,7 @@ class ScenarioKpis:
 
     def _pool_gap(self, pool: str) -> int | None:
         """Return the relative distance of a pool's price from the oracle's; None if no oracle prices both tokens."""
-        latest, tokens = self.market.latest, pool.rpartition(".")[0].split("/")
+        latest, tokens = self.snapshots.latest, pool.rpartition(".")[0].split("/")
         prices = [latest.get((self.oracles.get(token, ""), "price")) for token in tokens]
         if len(prices) != 2 or prices[0] is None or prices[1] is None or prices[0].unit != prices[1].unit:
             return None

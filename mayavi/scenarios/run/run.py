@@ -46,7 +46,7 @@ def run(
 
     `overrides` change values of the scenario: `{"agents.borrowers.count": 50}`, or texts as `--set` takes them. The
     world is the offline replica of `chain`, a `snapshot` file, or with `source="rpc"` the state of a node at `block`.
-    `threads` changes no result. `progress(done, total)` is called after each step; a `listener` gets every callback.
+    `threads` changes no result. `progress(done, total)` is called after each step; a `listener` replaces it.
     A scenario with `halt_on_exception` raises `RunHalted` where an agent's code raises; the steps before are stored.
     """
     refuse_unknown(run, unknown)
@@ -102,7 +102,7 @@ def execute(request: RunRequest, fork: Fork, recorder: Recorder, listener: RunLi
         kpis=simulation.kpis,
     )
     end = runner.run(listener.step_done)
-    return run_result(info, end, request.store, Highlights.of(simulation.tally, simulation.market))
+    return run_result(info, end, request.store, Highlights.of(simulation.tally, simulation.snapshots))
 
 
 def run_result(info: RunInfo, end: RunEnd, store: Path, highlights: Highlights | None = None) -> Run:
