@@ -177,9 +177,9 @@ SHOWN = {
 
 def tell(document: dict[str, Any]) -> None:
     """The backtest for a person."""
+    from mayavi.cli.run import plural
     from mayavi.portfolio.backtest.backtest import BOUND
     from mayavi.portfolio.backtest.page import figure
-    from mayavi.scenarios.run.summary import plural
 
     market, config, settings = document["market"], document["env"]["config"], document["settings"]
     heading = [PORTFOLIO, f"{config['split']} split"]

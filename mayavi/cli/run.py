@@ -11,6 +11,8 @@ import typer
 from mayavi.cli.output import is_styled, print_json, print_note
 from mayavi.cli.position import block_of
 from mayavi.cli.progress import Advance, activity, counted
+from mayavi.cli.run_summary import last_line, summary_lines
+from mayavi.cli.run_summary import plural as plural
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -111,8 +113,6 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
             self.advance(done, total)
 
         def finished(self, run: Run) -> None:
-            from mayavi.scenarios.run.summary import last_line, summary_lines
-
             bars.close()
             if as_json:
                 print_json(document(run))

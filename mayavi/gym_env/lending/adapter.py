@@ -17,8 +17,8 @@ UNLIMITED = 2**128
 """More than there is of anything."""
 BORROWER, LIQUIDATOR, BANK, MARKET = map(account_address, ("borrower", "liquidator", "bank", "market"))
 """Who acts: the borrower, who liquidates it, where dollars earn something, and everybody else in the reserve."""
-AMPLE_DOLLARS = 10**12
-"""Whole dollars of accounts that must never run out."""
+PLENTY = 10**12
+"""Whole dollars of accounts that never run out."""
 MARKET_COLLATERAL = 10**6
 """Whole tokens of collateral that the rest of the market can put up for what it borrows more."""
 
@@ -79,7 +79,7 @@ class Desk(ABC):
         fork.deal(self.collateral.address, BORROWER, most_collateral)
         fork.deal(self.collateral.address, MARKET, MARKET_COLLATERAL * self.unit)
         for holder in (LIQUIDATOR, BANK, MARKET):
-            fork.deal(self.debt.address, holder, AMPLE_DOLLARS * self.debt_unit)
+            fork.deal(self.debt.address, holder, PLENTY * self.debt_unit)
         for holder in (BORROWER, LIQUIDATOR, MARKET):
             self.debt.approve(self.spender, EVERYTHING, sender=holder)
         for holder in (BORROWER, MARKET):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
-
-from mayavi.scenarios.run.figures import percent, plain, shown, title_of
-from mayavi.scenarios.run.notes import NOTED
 
 if TYPE_CHECKING:
     from mayavi.scenarios.models.config import ScenarioConfig
@@ -24,6 +20,9 @@ Facts = list[tuple[str, str]]
 
 def summary_lines(run: Run, config: ScenarioConfig) -> list[str]:
     """Describe a run: number of steps and transactions, failures, KPIs, price moves, notes."""
+    from mayavi.scenarios.run.figures import shown, title_of
+    from mayavi.scenarios.run.notes import NOTED
+
     lines = [f"{plural(run.steps, 'step')}, {describe_agents(config)}, {describe_transactions(run)}"]
     if raised := int(run.kpis.get("raised", 0)):
         agents = ", ".join(sorted(run.highlights.raised)[:REASONS_SHOWN]) if run.highlights else ""
@@ -43,6 +42,8 @@ def summary_lines(run: Run, config: ScenarioConfig) -> list[str]:
 
 def lending_facts(run: Run) -> tuple[Facts, set[str]]:
     """Return liquidated value and bad debt, and the names of the KPIs they cover."""
+    from mayavi.scenarios.run.figures import shown
+
     kpis = run.kpis
     if not {"liquidated", "liquidated_accounts", "bad_debt", "bad_debt_accounts"} <= set(kpis):
         return [], set()
@@ -64,6 +65,8 @@ def lending_facts(run: Run) -> tuple[Facts, set[str]]:
 
 def price_facts(run: Run) -> tuple[Facts, set[str]]:
     """Return price moves, `WETH/USDC.500: 2,562.92 → 1,873.41 (oracle −25.0 %, pool −26.9 %)`, and their KPIs."""
+    from mayavi.scenarios.run.figures import percent, plain
+
     facts: Facts = []
     names: set[str] = set()
     for name, number in run.kpis.items():
@@ -96,6 +99,8 @@ def describe_transactions(run: Run) -> str:
     text, failed = plural(int(run.kpis.get("transactions", 0)), "transaction"), int(run.kpis.get("failed", 0))
     if not failed or run.highlights is None:
         return text
+    from collections import Counter
+
     reasons: Counter[str] = Counter()
     for reason, count in run.highlights.failures.items():
         reasons[short_reason(reason)] += count
