@@ -19,9 +19,10 @@ from benchmarks.timing import in_turns
 from mayavi import Fork
 from mayavi.scenarios.build.build import Built, build
 from mayavi.scenarios.loading import Scenario, load_scenario
+from mayavi.scenarios.run.request import RunRequest, versions
 from mayavi.scenarios.run.results import Run
-from mayavi.scenarios.run.run import execute, versions
-from mayavi.scenarios.run.sweep import run_sweep
+from mayavi.scenarios.run.run import execute
+from mayavi.scenarios.run.sweep import SweepRequest, run_sweep
 from mayavi.sim.recorder import MemoryRecorder
 from mayavi.sim.rows import RunEnd, RunInfo
 from mayavi.sim.runner import Runner
@@ -103,7 +104,10 @@ def two_processes(section: Section, effort: Effort, folder: Path) -> None:
     def sweep(jobs: int) -> float:
         taken.append(folder / f"sweep-{len(taken)}.duckdb")  # a new one each time: what is stored is not run again
         began = time.perf_counter()
-        run_sweep([scenario], [()], list(seeds), world, store=taken[-1], jobs=jobs)
+        asked = SweepRequest(
+            scenarios=[scenario], points=[()], seeds=list(seeds), world=world, store=taken[-1], jobs=jobs
+        )
+        run_sweep(asked)
         return time.perf_counter() - began
 
     contestants: dict[str, Callable[[], float]] = {str(jobs): partial(sweep, jobs) for jobs in (1, 2)}
@@ -156,7 +160,8 @@ def stored(scenario: Scenario, store: Path) -> Run:
     """Run as `mayavi run --threads 1` does, rows on disk included."""
     with SegmentRecorder(store) as recorder:
         fork = WorldSource.of(chain=scenario.config.chain).open()
-        return execute(scenario, fork, recorder, seed=SEED, source="replica", store=store, threads=1)
+        request = RunRequest(scenario=scenario, seed=SEED, source="replica", store=store)
+        return execute(request, fork, recorder)
 
 
 def prepared(scenario: Scenario) -> Built:

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 import mayavi
-from mayavi.errors import RunHalted, UsageError
+from mayavi import Fork
+from mayavi.errors import RunHalted, StoreUnreadable, UsageError
 from mayavi.scenarios.run.figures import shown_number, title_of
-from mayavi.scenarios.run.run import override_texts
+from mayavi.scenarios.run.overrides import override_texts
+from mayavi.scenarios.run.request import RunListener, RunRequest
+from mayavi.scenarios.run.results import Run
 from mayavi.sim.rows import ActionRow
+from mayavi.worlds.source import WorldSource
 
 SMALL: dict[str, Any] = {"steps": 4, "overrides": {"agents.borrowers.count": 6, "prices.WETH.at": 1}}
 
@@ -64,6 +68,37 @@ def test_progress_is_told_step_by_step(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     mayavi.run("aave_borrower", store=tmp_path / "runs.duckdb", progress=lambda *each: told.append(each))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_a_listener_hears_every_stage_of_a_run_in_order(tmp_path: Path) -> None:
+    heard: list[Any] = []
+
+    class Listener(RunListener):
+        def open_world(self, world: WorldSource) -> Fork:
+            heard.append(("open", world.kind))
+            return super().open_world(world)
+
+        def started(self, request: RunRequest) -> None:
+            heard.append(("started", request.scenario.name, request.seed))
+
+        def step_done(self, done: int, total: int) -> None:
+            heard.append((done, total))
+
+        def finished(self, run: Run) -> None:
+            heard.append(("finished", run.run_id))
+
+    done = mayavi.run("aave_borrower", seed=3, store=tmp_path / "runs.duckdb", listener=Listener())
+    steps = [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert heard == [("open", "replica"), ("started", "aave_borrower", 3), *steps, ("finished", done.run_id)]
+
+
+def test_an_unusable_store_is_refused_before_the_world_is_opened(tmp_path: Path) -> None:
+    class Listener(RunListener):
+        def open_world(self, world: WorldSource) -> Fork:
+            raise AssertionError("opened")
+
+    with pytest.raises(StoreUnreadable, match="is a folder"):
+        mayavi.run("aave_borrower", store=tmp_path, listener=Listener())
 
 
 def test_a_sweep_of_a_grid(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`mayavi artifact`: a run or a training as one file, and the proof that it can be had again."""
+"""`mayavi artifact`: write a run or a training to one file, and verify such a file by running it again."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ app = command_group("Write a run or a training to a bundle, or verify one: `arti
 def write(
     run: RunArgument,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Where to; by default NAME-RUN_ID.zip here.")
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Output file; by default NAME-RUN_ID.zip here."),
     ] = None,
     store: StoreOption = None,
     models: ModelsOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write a run to a bundle: its rows as Parquet, the scenario, what it ran on, and a manifest of hashes.
+    """Write a run to a bundle: its rows as Parquet, the scenario, its versions, and a manifest of hashes.
 
-    The bytes depend on what happened in the run alone: the same run gives the same file. A training run becomes a
-    bundle of its configuration, the checkpoints that were evaluated, and the evaluations.
+    The bytes depend only on what happened in the run: the same run gives the same file. A training run becomes a
+    bundle of its configuration, the evaluated checkpoints, and the evaluations.
     """
     from mayavi.sim.store import Store
     from mayavi.sim.store.artifact import write_artifact
@@ -60,7 +61,7 @@ def write(
     path = _place(output or Path(f"{found.scenario}-{found.run_id}.zip"))
     with activity(f"bundling {found.run_id}"):
         digest = write_artifact(database, found.run_id, path)
-    _told(found.run_id, path, digest, {"digest": found.digest}, as_json)
+    _print_bundle(found.run_id, path, digest, {"digest": found.digest}, as_json)
 
 
 def _training(named: str, models: Path | None) -> Model:
@@ -76,7 +77,7 @@ def _write_training(model: Model, output: Path | None, as_json: bool) -> None:
     path = _place(output or Path(f"{model.env_name}-{model.config.algorithm}-{model.run_id}.zip"))
     with activity(f"bundling {model.run_id}"):
         digest = write_training(model, path)
-    _told(model.run_id, path, digest, {"kind": "training"}, as_json)
+    _print_bundle(model.run_id, path, digest, {"kind": "training"}, as_json)
 
 
 def _place(path: Path) -> Path:
@@ -87,7 +88,7 @@ def _place(path: Path) -> Path:
     return path
 
 
-def _told(run_id: str, path: Path, digest: str, more: dict[str, Any], as_json: bool) -> None:
+def _print_bundle(run_id: str, path: Path, digest: str, more: dict[str, Any], as_json: bool) -> None:
     if as_json:
         size = path.stat().st_size
         print_json({"run_id": run_id, "bundle": str(path), "bytes": size, "sha256": digest, **more})
@@ -107,14 +108,14 @@ def verify(
     ] = None,
     block: Annotated[str | None, typer.Option("--block", metavar="N", help="With a run on a node: its block.")] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads of the kernel; changes the time it takes, no result.")
+        int | None, typer.Option("--threads", help="Kernel threads; they change the time it takes, not the result.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Check every hash of a bundle, run it again from its manifest and compare the digests.
 
-    Of a training, every evaluation is played again with the policy in the bundle. Exit code 0 when all is the same, 1
-    when something differs or the bundle is damaged, 2 when there is none.
+    For a training, every evaluation is repeated with the policy in the bundle. Exit code 0 when everything is equal, 1
+    when something differs or the bundle is damaged, 2 when there is no bundle.
     """
     from mayavi.cli.position import block_of
     from mayavi.runs.bundle import read_bundle
@@ -168,7 +169,8 @@ def _verify_run(bundle: Path, world: Any, threads: int | None, as_json: bool) ->
 
     def run_again(run: BundledRun) -> Outcome:
         from mayavi.scenarios.loading import load_text
-        from mayavi.scenarios.run.run import execute, versions
+        from mayavi.scenarios.run.request import RunListener, RunRequest, check_threads, versions
+        from mayavi.scenarios.run.run import execute
         from mayavi.sim.recorder import MemoryRecorder
 
         scenario = load_text(run.scenario_text, origin=f"{bundle}: scenario.yaml")
@@ -176,16 +178,10 @@ def _verify_run(bundle: Path, world: Any, threads: int | None, as_json: bool) ->
             fork = world(run.source, run.chain).open()
         recorder = MemoryRecorder()
         with counted(f"running {run.scenario} again", "steps") as advance:
-            execute(
-                scenario,
-                fork,
-                recorder,
-                seed=run.seed,
-                source=run.source,
-                store=bundle,
-                threads=threads,
-                progress=advance,
+            request = RunRequest(
+                scenario=scenario, seed=run.seed, source=run.source, store=bundle, threads=check_threads(threads)
             )
+            execute(request, fork, recorder, RunListener(advance))
         assert recorder.info is not None
         assert recorder.ended is not None
         end = recorder.ended
@@ -206,7 +202,7 @@ def _verify_run(bundle: Path, world: Any, threads: int | None, as_json: bool) ->
         )
         return result.verified
     _print_checks(result.checks, result.versions)
-    print("verified: it ran again to the same rows" if result.verified else "NOT verified: it ran to something else")
+    print("verified: the run gave the same rows again" if result.verified else "NOT verified: the run gave other rows")
     return result.verified
 
 
@@ -226,4 +222,4 @@ def _print_checks(checks: Sequence[Check], versions: Sequence[Check]) -> None:
     )
     for each in versions:
         if not each.equal:
-            print_note(f"{each.name} was {each.expected} then and is {each.got} here")
+            print_note(f"{each.name} was {each.expected} when the bundle was written and is {each.got} here")

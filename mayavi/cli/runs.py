@@ -1,27 +1,33 @@
-"""`mayavi runs`: what was run, what came of it, and why."""
+"""`mayavi runs`: list, show, compare, explain, export and remove stored runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mayavi.cli.group import command_group
 from mayavi.cli.output import Column, print_facts, print_json, print_note, print_table
 from mayavi.cli.progress import activity
+from mayavi.cli.runs_output import (
+    diff_document,
+    explanation_document,
+    print_diff,
+    print_explanation,
+    run_document,
+    run_facts,
+)
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
-    from mayavi.sim.store import RunRecord, Store
-    from mayavi.sim.store.comparison import RunDiff
-    from mayavi.sim.store.explanation import Event, Explanation
+    from mayavi.sim.store import Store
 
-app = command_group("Look at the runs that were stored: list, show, diff, explain, export, remove.")
+app = command_group("List, show, compare, explain, export and remove stored runs.")
 
 RunArgument = Annotated[
     str,
-    typer.Argument(metavar="RUN", help="A run id, its beginning or end where only one run fits, or `latest`."),
+    typer.Argument(metavar="RUN", help="A run id, a unique beginning or end of one, or `latest`."),
 ]
 StoreOption = Annotated[
     Path | None, typer.Option("--store", metavar="FILE", help="The database of runs; by default data/runs/runs.duckdb.")
@@ -43,14 +49,14 @@ def list_runs(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the runs, the newest first."""
+    """List the runs, newest first."""
     database = opened(store)
     if status is not None:
         check_status(status)
     sweep_id = None if sweep is None else database.sweep(sweep).sweep_id
     found = database.runs(scenario=scenario, sweep_id=sweep_id, status=status).records()
     if as_json:
-        print_json({"store": str(database.path), "runs": [as_object(run) for run in found]})
+        print_json({"store": str(database.path), "runs": [run_document(run) for run in found]})
         return
     shown = found if show_all else found[:SHOWN_RUNS]
     if shown:
@@ -73,8 +79,8 @@ def list_runs(
                     run.chain,
                     str(run.seed),
                     f"{run.steps if run.steps_done in (None, run.steps) else f'{run.steps_done} of {run.steps}'}",
-                    counted_or(run.action_count),
-                    counted_or(run.failed_count),
+                    format_count(run.action_count),
+                    format_count(run.failed_count),
                     "" if run.seconds is None else f"{run.seconds:,.1f}",
                     run.status,
                 )
@@ -84,12 +90,12 @@ def list_runs(
     if len(found) > len(shown):
         print_note(f"… {len(found) - len(shown):,} older, `--all` shows them")
     if not found:
-        print_note(f"no such run in '{database.path}'" if scenario or sweep or status else nothing_in(database))
+        print_note(f"no such run in '{database.path}'" if scenario or sweep or status else empty_hint(database))
 
 
 @app.command("show")
 def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Show a run: what was asked for, what came of it, its figures and what its agents did."""
+    """Show a run: its settings, result, KPIs and the actions of its agents."""
     database = opened(store)
     found = database.run(run)
     kpis = database.kpis(found.run_id).records()
@@ -101,7 +107,7 @@ def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fals
     if as_json:
         print_json(
             {
-                **as_object(found),
+                **run_document(found),
                 "scenario_text": found.scenario_text,
                 "kpis": {row.name: {"value": row.value, "number": row.number, "unit": row.unit} for row in kpis},
                 "actions": [
@@ -112,7 +118,7 @@ def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fals
             }
         )
         return
-    print_facts(facts_of(found))
+    print_facts(run_facts(found))
     if kpis:
         from mayavi.scenarios.run.figures import shown, title_of
         from mayavi.scenarios.run.notes import notes
@@ -144,15 +150,15 @@ def diff(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say in what two runs differ: what was asked for, their figures, and the first row that is not the same.
+    """Compare two runs: settings, KPIs, and the first differing row.
 
-    Exit code 0 when their rows are the same, 1 when not, 2 when there is no such run.
+    Exit code 0 when their rows are equal, 1 when not, 2 when there is no such run.
     """
     database = opened(store)
     with activity("comparing"):
         found = database.diff(before, after)
     if as_json:
-        print_json(diff_object(found))
+        print_json(diff_document(found))
     else:
         print_diff(found)
     if not found.equal:
@@ -166,26 +172,26 @@ def explain(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell step by step what an agent did, what was done to it, and why it was liquidated."""
-    story = opened(store).explain(run, agent)
+    """Explain step by step what an agent did, what others did to it, and why it was liquidated."""
+    found = opened(store).explain(run, agent)
     if as_json:
-        print_json(story_object(story))
+        print_json(explanation_document(found))
     else:
-        print_story(story)
+        print_explanation(found)
 
 
 @app.command("export")
 def export(
     run: Annotated[
-        list[str] | None, typer.Argument(metavar="[RUN]…", help="Run ids, or parts of them; none for all runs.")
+        list[str] | None, typer.Argument(metavar="[RUN]…", help="Run ids, or unique parts of them; none for all runs.")
     ] = None,
-    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where the files go.")] = Path("export"),
-    format: Annotated[str, typer.Option("--format", metavar="parquet|csv", help="What to write.")] = "parquet",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")] = False,
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Folder to write to.")] = Path("export"),
+    format: Annotated[str, typer.Option("--format", metavar="parquet|csv", help="File format.")] = "parquet",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write runs to Parquet or CSV files, one a table: runs, actions, market_snapshots, kpis."""
+    """Write runs to Parquet or CSV files, one per table: runs, actions, market_snapshots, kpis."""
     database = opened(store)
     with activity(f"writing to '{to}'"):
         files = database.export(run or None, to, format, overwrite=overwrite)
@@ -198,17 +204,15 @@ def export(
 
 @app.command("rm")
 def remove(
-    run: Annotated[
-        list[str] | None, typer.Argument(metavar="[RUN]…", help="Run ids, or parts of them where only one run fits.")
-    ] = None,
+    run: Annotated[list[str] | None, typer.Argument(metavar="[RUN]…", help="Run ids, or unique parts of them.")] = None,
     sweep: Annotated[str | None, typer.Option("--sweep", metavar="ID", help="A sweep and all of its runs.")] = None,
     status: Annotated[
-        str | None, typer.Option("--status", metavar="interrupted|halted", help="All runs that ended like this.")
+        str | None, typer.Option("--status", metavar="interrupted|halted", help="All runs with this status.")
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove runs and all their rows. A run that is under way stays."""
+    """Remove runs and all their rows. A running run cannot be removed."""
     database = opened(store)
     named = list(run or ())
     if status is not None:
@@ -226,11 +230,8 @@ def remove(
         print(f"removed {len(gone):,} run{'' if len(gone) == 1 else 's'}")
 
 
-# What is printed
-
-
 def opened(path: Path | None) -> Store:
-    """The store, with what waits beside it moved into it if that can be done at once."""
+    """Open the store, merging waiting segments if that is possible at once."""
     from mayavi.sim.store import Store
 
     store = Store(path)
@@ -239,7 +240,7 @@ def opened(path: Path | None) -> Store:
 
 
 def check_status(status: str) -> None:
-    """Refuse what no run can be."""
+    """Raise `UnknownName` if `status` is not a status of runs."""
     from typing import get_args
 
     from mayavi.errors import UnknownName
@@ -249,205 +250,11 @@ def check_status(status: str) -> None:
         raise UnknownName.of("status", status, get_args(RunStatus), f"a run is {', '.join(get_args(RunStatus))}")
 
 
-def nothing_in(store: Store) -> str:
-    """What to do where nothing is."""
+def empty_hint(store: Store) -> str:
+    """Return the next step for an empty store."""
     return f"no runs in '{store.path}' yet: `mayavi run depeg_cascade` makes one, `mayavi scenarios list` shows others"
 
 
-def counted_or(count: int | None) -> str:
-    """A count; of a run that is under way there is none yet."""
+def format_count(count: int | None) -> str:
+    """Format a count; empty for a running run, which has none yet."""
     return "" if count is None else f"{count:,}"
-
-
-def facts_of(run: RunRecord) -> list[tuple[str, str]]:
-    """A run in lines."""
-    done = "" if run.steps_done in (None, run.steps) else f" ({run.steps_done} done)"
-    took = "" if run.seconds is None else f", {run.seconds:,.2f} s"
-    facts = [
-        ("run", run.run_id),
-        ("scenario", run.scenario),
-        ("chain", f"{run.chain}, from {run.source}"),
-        ("seed", str(run.seed)),
-        ("steps", f"{run.steps:,}{done}"),
-        ("started", f"{run.started_at:%Y-%m-%d %H:%M:%S} UTC{took}"),
-        ("status", run.status),
-        ("digest", run.digest or "none: it did not come to its end"),
-        ("world", f"{run.world_digest[:16]}… → {run.final_world_digest[:16] or '?'}…"),
-        ("versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())),
-    ]
-    if run.sweep_id:
-        facts.insert(1, ("sweep", run.sweep_id))
-    if run.action_count is not None:
-        counts = f"{run.action_count:,} actions ({run.failed_count or 0:,} failed, {run.raised_count or 0:,} raised)"
-        facts.append(("rows", f"{counts}, {run.snapshot_count or 0:,} figures of the market"))
-    return facts
-
-
-def as_object(run: RunRecord) -> dict[str, Any]:
-    """A run for programs."""
-    return {
-        "run_id": run.run_id,
-        "sweep_id": run.sweep_id,
-        "scenario": run.scenario,
-        "chain": run.chain,
-        "source": run.source,
-        "seed": str(run.seed),
-        "steps": run.steps,
-        "steps_done": run.steps_done,
-        "started_at": run.started_at.isoformat(),
-        "seconds": run.seconds,
-        "status": run.status,
-        "digest": run.digest,
-        "world_digest": run.world_digest,
-        "final_world_digest": run.final_world_digest,
-        "versions": run.versions,
-        "action_count": run.action_count,
-        "failed_count": run.failed_count,
-        "raised_count": run.raised_count,
-        "snapshot_count": run.snapshot_count,
-        "error": run.error,
-    }
-
-
-def print_diff(found: RunDiff) -> None:
-    """A comparison in lines."""
-    before, after = found.before, found.after
-    if found.equal:
-        print(f"equal: both have the rows {before.digest or 'of an unfinished run'}")
-    for name, (left, right) in found.fields.items():
-        print(f"{name}: {left} → {right}")
-    for line in found.scenario_lines[2:]:
-        print(f"  {line}")
-    if found.kpis:
-        from mayavi.scenarios.run.figures import shown, title_of
-
-        print_table(
-            [Column("figure", right=False), Column("before"), Column("after")],
-            [
-                (title_of(name), *("none" if row is None else shown(row, before.chain) for row in pair))
-                for name, pair in found.kpis.items()
-            ],
-        )
-    if found.first is not None:
-        first = found.first
-        print(f"first difference: step {first.step}, row {first.place} of {first.table}")
-        if first.before is None or first.after is None:
-            print(f"  only {(before if first.after is None else after).run_id} has it")
-        for name in first.fields if first.before and first.after else ():
-            print(f"  {name}: {getattr(first.before, name)} → {getattr(first.after, name)}")
-
-
-def diff_object(found: RunDiff) -> dict[str, Any]:
-    """A comparison for programs."""
-    from dataclasses import asdict
-
-    first = found.first
-    return {
-        "before": found.before.run_id,
-        "after": found.after.run_id,
-        "equal": found.equal,
-        "fields": {name: {"before": exact(a), "after": exact(b)} for name, (a, b) in found.fields.items()},
-        "scenario_diff": found.scenario_lines,
-        "kpis": {
-            name: {"before": None if a is None else asdict(a), "after": None if b is None else asdict(b)}
-            for name, (a, b) in found.kpis.items()
-        },
-        "first_difference": None
-        if first is None
-        else {
-            "table": first.table,
-            "row": first.place,
-            "step": first.step,
-            "fields": list(first.fields),
-            "before": None if first.before is None else asdict(first.before),
-            "after": None if first.after is None else asdict(first.after),
-        },
-    }
-
-
-def exact(value: Any) -> Any:
-    """A value for programs: what JSON readers would round is text."""
-    return str(value) if isinstance(value, int) and abs(value) >= 2**53 else value
-
-
-def print_story(story: Explanation) -> None:
-    """What became of an agent, in lines."""
-    from mayavi.sim.store.explanation import shown_wad
-
-    run = story.run
-    whose = "" if story.agent == story.account else f" (of agent {story.agent})"
-    print(f"{story.account}{whose} in {run.scenario} on {run.chain}, seed {run.seed}, run {run.run_id}")
-    rows: list[tuple[str, str, str]] = []
-    said = ""
-    for step in story.steps:
-        factor = step.health_factor_wad
-        health = shown_wad(factor) if factor is not None else "no debt" if step.owes_nothing else ""
-        if not step.events and health == said:
-            continue  # nothing new
-        said = "" if step.events else health
-        lines = [event_line(event, story.amounts(event)) for event in step.events] or [""]
-        when = "start" if step.step < 0 else str(step.step)
-        rows += [(when if at == 0 else "", health if at == 0 else "", line) for at, line in enumerate(lines)]
-    print_table([Column("step"), Column("health factor"), Column("what happened", right=False)], rows)
-    print()
-    for sentence in story.why():
-        print(sentence)
-
-
-def event_line(event: Event, amounts: str) -> str:
-    """An event and what it moved, in one line."""
-    from mayavi.sim.store.explanation import shown_wad
-
-    who = event.kind if event.own else f"{event.kind} by {event.agent}"
-    factors = [event.health_factor_before, event.health_factor_after]
-    moved = " → ".join(shown_wad(each) for each in factors if each is not None)
-    if event.status != "success":
-        first = event.reason.strip().splitlines()[-1] if event.reason.strip() else "no reason"
-        return f"{who} {event.status}: {first}"
-    parts = [event.note, f"health factor {moved}" if moved else "", amounts]
-    rest = ", ".join(part for part in parts if part)
-    return f"{who}: {rest}" if rest else who
-
-
-def story_object(story: Explanation) -> dict[str, Any]:
-    """What became of an agent, for programs."""
-    return {
-        "run_id": story.run.run_id,
-        "agent": story.agent,
-        "account": story.account,
-        "liquidated": bool(story.liquidations),
-        "why": story.why(),
-        "steps": [
-            {
-                "step": step.step,
-                "health_factor_wad": None if step.health_factor_wad is None else str(step.health_factor_wad),
-                "figures": {
-                    metric: {"value": value, "number": number, "unit": unit}
-                    for metric, (value, number, unit) in step.figures.items()
-                },
-                "events": [
-                    {
-                        "agent": event.agent,
-                        "own": event.own,
-                        "kind": event.kind,
-                        "status": event.status,
-                        "reason": event.reason,
-                        "note": event.note,
-                        "block_number": event.block_number,
-                        "liquidation": event.liquidates,
-                        "health_factor_before_wad": text_or_none(event.health_factor_before),
-                        "health_factor_after_wad": text_or_none(event.health_factor_after),
-                        "amounts": story.amounts(event),
-                        "details": event.details,
-                    }
-                    for event in step.events
-                ],
-            }
-            for step in story.steps
-        ],
-    }
-
-
-def text_or_none(value: int | None) -> str | None:
-    """An integer as text."""
-    return None if value is None else str(value)

@@ -1,4 +1,4 @@
-"""`mayavi scenarios`: what there is to run, what a scenario says, its schema, and a first one of your own."""
+"""`mayavi scenarios`: list, check and create scenarios, and print their schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mayavi.errors import UsageError
 if TYPE_CHECKING:
     from mayavi.scenarios.loading import Scenario
 
-app = command_group("List, check and begin scenarios.")
+app = command_group("List, check and create scenarios.")
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 SCHEMA_NAME = "scenario.schema.json"
@@ -41,18 +41,18 @@ def list_scenarios(as_json: JsonFlag = False) -> None:
 
 @app.command("show")
 def show(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name of the list, or the path of a file.")],
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name from the list, or the path of a file.")],
     chain: Annotated[str | None, typer.Option("--chain", help="A chain it runs on.")] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="How many steps.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="Number of steps.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override a value; may be given again.")
+        list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override a value; repeatable.")
     ] = None,
-    source: Annotated[bool, typer.Option("--source", help="Print the file as it is written.")] = False,
+    source: Annotated[bool, typer.Option("--source", help="Print the file as written.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Check a scenario and say what it means: chain, length, prices and agents, overrides applied.
+    """Check a scenario and summarise it: chain, length, prices and agents, with overrides applied.
 
-    What is wrong with it is told with file, line and column.
+    Errors name file, line and column.
     """
     from mayavi.scenarios.loading import load_scenario, scenario_source
 
@@ -73,9 +73,9 @@ def schema(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this file.")
     ] = None,
 ) -> None:
-    """Print the JSON Schema of scenario files, with which an editor completes and checks them.
+    """Print the JSON Schema of scenario files, with which editors complete and check them.
 
-    A scenario whose first line is `# yaml-language-server: $schema=scenario.schema.json` finds it beside itself.
+    With the first line `# yaml-language-server: $schema=scenario.schema.json` an editor finds it beside the scenario.
     """
     import json
 
@@ -94,33 +94,33 @@ def new(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, such as crash.yaml.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a first scenario with a comment to every line, and the schema beside it. It runs as it is."""
+    """Write a first scenario with comments, ready to run, and the schema beside it."""
     import json
 
     from mayavi.scenarios.schema import json_schema
     from mayavi.scenarios.starter import starter
 
     if path.suffix not in {".yaml", ".yml"}:
-        raise UsageError(f"'{path}' is no name for a scenario", f"call it '{path.with_suffix('.yaml')}'")
+        raise UsageError(f"'{path}' is not a name of a YAML file", f"call it '{path.with_suffix('.yaml')}'")
     _write(path, starter(str(path)), replace=False)
     beside = path.with_name(SCHEMA_NAME)
     _write(beside, json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n", replace=True)
     if as_json:
         print_json({"scenario": str(path), "schema": str(beside)})
         return
-    print(f"'{path}' is a scenario with a comment to every line; '{beside}' tells your editor what may be in it")
+    print(f"'{path}' is a scenario with comments; with '{beside}' your editor completes and checks it")
     print_note(f"`mayavi run {path}` runs it, `mayavi scenarios show {path}` checks it")
 
 
 def print_summary(scenario: Scenario) -> None:
-    """What a scenario means, in a few lines."""
+    """Print a summary of a scenario."""
     config = scenario.config
     pace = f"{config.step_blocks:,} blocks" if config.step_blocks else _time(config.step_time)
     facts = [
         (config.name, config.title),
         ("chain", f"{config.chain} (runs on {', '.join(config.chains)})"),
         ("steps", f"{config.steps:,} of {pace}"),
-        ("prices", "\n".join(f"{symbol}: {price.process}" for symbol, price in config.prices.items()) or "stand still"),
+        ("prices", "\n".join(f"{symbol}: {price.process}" for symbol, price in config.prices.items()) or "constant"),
         ("agents", "\n".join(_agent(name, agent) for name, agent in config.agents.items())),
         ("ordering", config.ordering),
     ]
@@ -149,7 +149,7 @@ def _chains(chains: tuple[str, ...]) -> str:
 
 def _write(path: Path, text: str, *, replace: bool) -> None:
     if path.exists() and (not replace or not path.is_file()):
-        raise UsageError(f"'{path}' is there already", "name another file, or remove it first")
+        raise UsageError(f"'{path}' exists already", "name another file, or remove it first")
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder '{path.parent}' for '{path.name}'", f"`mkdir -p {path.parent}` makes it")
     try:

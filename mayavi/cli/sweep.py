@@ -1,16 +1,16 @@
-"""`mayavi sweep`: a scenario with many seeds, and what all of the runs say together."""
+"""`mayavi sweep`: run a scenario with many seeds and print statistics."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mayavi.cli.exit_codes import INTERRUPTED
 from mayavi.cli.output import Column, print_json, print_note, print_table
 from mayavi.cli.position import block_of
-from mayavi.cli.progress import activity, counted, duration
+from mayavi.cli.progress import Advance, activity, counted, duration
 from mayavi.cli.run import (
     BlockOption,
     ChainOption,
@@ -25,20 +25,23 @@ from mayavi.cli.run import (
 )
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager, ExitStack
+
     from mayavi.scenarios.run.results import PointSummary, Sweep
+    from mayavi.scenarios.run.sweep import SweepRequest
+    from mayavi.scenarios.run.sweep_plan import Plan
+    from mayavi.worlds.source import WorldSource
 
 
 def sweep(
     scenario: ScenarioName,
-    seeds: Annotated[str, typer.Option("--seeds", metavar="0:1000", help="Which seeds: 0:1000, 1,2,5 or both.")],
+    seeds: Annotated[str, typer.Option("--seeds", metavar="0:1000", help="The seeds: 0:1000, 1,2,5 or both.")],
     jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", help="How many processes; by default one for each core.")
+        int | None, typer.Option("--jobs", metavar="N", help="Number of processes; by default one per core.")
     ] = None,
     grid: Annotated[
         list[str] | None,
-        typer.Option(
-            "--grid", metavar="A.B=1,2,3", help="Several values of the scenario; given again, all combinations."
-        ),
+        typer.Option("--grid", metavar="A.B=1,2,3", help="Several values of a key; repeated, all combinations."),
     ] = None,
     chain: ChainOption = None,
     steps: StepsOption = None,
@@ -49,80 +52,98 @@ def sweep(
     block: BlockOption = None,
     store: StoreOption = None,
     ray: Annotated[
-        str | None, typer.Option("--ray", metavar="ADDRESS", help="Let this Ray cluster do the work: auto, host:6379.")
+        str | None, typer.Option("--ray", metavar="ADDRESS", help="Run on this Ray cluster: auto, host:6379.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run a scenario once for each seed, on all cores, and summarise: mean, p5, p50, p95, VaR and LaR.
 
-    Every run is kept. What is stored is not run again: the same command goes on with a sweep that was interrupted.
+    Every run is stored, and a stored run is not repeated: the same command continues an interrupted sweep.
     """
-    from mayavi.parallel.processes import check_jobs, default_jobs
-    from mayavi.scenarios.loading import load_scenario
-    from mayavi.scenarios.run.sweep import check_buildable, plan_of, run_sweep, stored_runs
-    from mayavi.scenarios.run.sweep_plan import parse_grid, parse_seeds
-    from mayavi.sim.store import Store, store_path
-    from mayavi.sim.store.opening import refuse_unusable
-    from mayavi.worlds.source import WorldSource
+    from contextlib import ExitStack
 
-    processes = check_jobs(default_jobs() if jobs is None else jobs)
-    chosen_seeds, points = parse_seeds(seeds), parse_grid(grid or ())
-    scenarios = [
-        load_scenario(scenario, chain=chain, steps=steps, overrides=overrides or (), grid=point) for point in points
-    ]
-    name, on = scenarios[0].name, scenarios[0].config.chain
-    world = WorldSource.of(source, chain=on, snapshot=snapshot, rpc_url=rpc_url, block=block_of(block))
-    place = store_path(store)
-    refuse_unusable(place)
-    open_shown(world)
-    with activity("planning"):
-        check_buildable(scenarios, world)
-        plan = plan_of(scenarios, points, chosen_seeds, world)
-    print(
-        f"{name} · {on} · {len(plan.tasks):,} runs · {plan.sweep_id}",
-        file=sys.stderr if as_json else sys.stdout,
-        flush=True,
-    )
-    try:
-        with counted("sweeping", "runs", eta=True) as advance:
-            found = run_sweep(
-                scenarios,
-                points,
-                chosen_seeds,
-                world,
-                store=place,
-                jobs=processes,
+    from mayavi.scenarios.run.sweep import stored_runs
+    from mayavi.scenarios.run.sweep import sweep as sweep_scenario
+    from mayavi.sim.store import Store, store_path
+
+    with ExitStack() as bars:
+        listener = terminal_listener(bars, as_json=as_json)
+        try:
+            found = sweep_scenario(
+                scenario,
+                seeds=seeds,
+                jobs=jobs,
+                grid=grid or (),
+                chain=chain,
+                steps=steps,
+                overrides=overrides or (),
+                source=source,
+                snapshot=snapshot,
+                rpc_url=rpc_url,
+                block=block_of(block),
+                store=store,
                 ray=ray,
-                progress=advance,
+                listener=listener,
             )
-    except KeyboardInterrupt:
-        kept = len(stored_runs(Store(place), plan))  # a worker may have ended one that was not heard of
-        print(f"interrupted: {kept:,} of {len(plan.tasks):,} runs are done and kept", file=sys.stderr)
-        print(f"  the same command goes on with the rest: {command()}", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+        except KeyboardInterrupt:
+            bars.close()
+            if listener.plan is None:
+                raise
+            plan = listener.plan
+            kept = len(stored_runs(Store(store_path(store)), plan))  # workers may have stored runs not reported yet
+            print(f"interrupted: {kept:,} of {len(plan.tasks):,} runs are done and kept", file=sys.stderr)
+            print(f"  the same command continues with the rest: {command()}", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print_json(document(found))
         return
     if len(found.points) == 1:
-        print_point(found.points[0], on)
+        print_point(found.points[0], found.chain)
     else:
         print_grid(found)
     for note in found.notes:
         print(f"note: {note}")
     if len(found.seeds) > 1 and len(set(found.digests)) <= len(found.points):
-        print("all seeds gave the same rows: chance changes nothing in this scenario")
+        print("all seeds gave the same rows: nothing in this scenario is random")
     print_note(last_line(found))
 
 
+def terminal_listener(bars: ExitStack, *, as_json: bool) -> Any:
+    """Return a listener that prints heading and progress, and keeps the plan; its progress bar ends with `bars`."""
+    from mayavi.scenarios.run.sweep import SweepListener
+
+    class TerminalListener(SweepListener):
+        plan: Plan | None = None
+        advance: Advance
+
+        def open_world(self, world: WorldSource) -> None:
+            open_shown(world)
+
+        def planning(self) -> AbstractContextManager[None]:
+            return activity("planning")
+
+        def planned(self, request: SweepRequest, plan: Plan) -> None:
+            name, chain = request.scenarios[0].name, request.scenarios[0].config.chain
+            heading = f"{name} · {chain} · {len(plan.tasks):,} runs · {plan.sweep_id}"
+            print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
+            self.plan = plan
+            self.advance = bars.enter_context(counted("sweeping", "runs", eta=True))
+
+        def runs_done(self, done: int, total: int) -> None:
+            self.advance(done, total)
+
+    return TerminalListener()
+
+
 def command() -> str:
-    """How this process was called, to be typed again."""
+    """Return the command line of this process, quoted for a shell."""
     import shlex
 
     return shlex.join(["mayavi", *sys.argv[1:]])
 
 
 def print_point(point: PointSummary, chain: str) -> None:
-    """All figures, and what is at risk."""
+    """Print all figures of a point, VaR and LaR."""
     from mayavi.scenarios.run.figures import shown_number
     from mayavi.scenarios.run.results import SUMMARY_COLUMNS, summary_rows
 
@@ -141,7 +162,7 @@ def print_point(point: PointSummary, chain: str) -> None:
 
 
 def print_grid(found: Sweep) -> None:
-    """A line for each point of the grid: the figures that matter most."""
+    """Print a line for each point of the grid with the headline figures."""
     from mayavi.scenarios.run.figures import shown_number, title_of
     from mayavi.scenarios.run.results import headline_figures
 
@@ -169,14 +190,14 @@ def print_grid(found: Sweep) -> None:
 
 
 def last_line(found: Sweep) -> str:
-    """How long, what was there before, and what to do next."""
+    """Return the number of runs, the time, and the next command."""
     before = f" ({found.resumed:,} were stored before)" if found.resumed else ""
     took = duration(found.seconds)
     return f"{len(found.runs):,} runs{before} · {took} · `mayavi runs list --sweep {found.sweep_id}` shows each"
 
 
 def document(found: Sweep) -> dict[str, object]:
-    """A sweep for programs."""
+    """Return a sweep as JSON data."""
     return {
         "sweep_id": found.sweep_id,
         "scenario": found.scenario,

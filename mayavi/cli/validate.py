@@ -198,6 +198,6 @@ def print_determinism(report: DeterminismReport) -> None:
     for each in report.comparisons:
         if not each.passed:
             print(f"{each.name}: {each.difference}")
-    if not report.left_to_chance:
+    if not report.seed_matters:
         print("every seed gives the same: chance changes nothing in this scenario")
     print("deterministic" if report.passed else "not deterministic")

@@ -1,4 +1,4 @@
-"""From a name or a path, with overrides, to a scenario that can be run.
+"""Load a scenario by name or path, apply overrides and check it.
 
 scenario = load_scenario("depeg_cascade", chain="base", overrides=["agents.borrowers.count=50"])
 scenario.config.steps, scenario.text
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A scenario as it will be run. `text` is all of it, overrides applied and files written out: enough to run it
-    again anywhere. It says nothing of the seed."""
+    """A checked scenario. `text` is the complete YAML, with overrides applied and files embedded, but without a seed:
+    enough to run it again anywhere."""
 
     name: str
     config: ScenarioConfig
@@ -43,11 +43,10 @@ def load_scenario(
     overrides: Iterable[str] = (),
     grid: Iterable[str] = (),
 ) -> Scenario:
-    """The scenario of that name, or in that file, with `chain` and `steps` and each `a.b=c` of `overrides` applied.
+    """Load a scenario by name or path and apply `chain`, `steps` and each `a.b=c` of `overrides`.
 
-    So is each of `grid`, the point of a sweep; errors call those `--grid`.
-
-    `BadScenario` says what is wrong with it, and where; `UnknownName` offers the nearest names.
+    `grid` holds the overrides of a point of a sweep, which errors call `--grid`. Raises `BadScenario` with the place of
+    what is wrong, and `UnknownName` with the nearest names.
     """
     return _finished(_document(name_or_path), chain, steps, overrides, grid)
 
@@ -60,19 +59,19 @@ def load_text(
     steps: int | None = None,
     overrides: Iterable[str] = (),
 ) -> Scenario:
-    """The scenario that `text` holds, such as the `text` of another."""
+    """Load a scenario from YAML, such as the `text` of another scenario."""
     return _finished(Document.parse(text, origin, kind=SCENARIO), chain, steps, overrides)
 
 
 def scenario_source(name_or_path: str | Path) -> str:
-    """The file of a scenario as it is written, comments and all."""
+    """Return the file of a scenario as written, with comments."""
     if is_path(name_or_path):
         return Path(name_or_path).read_text(encoding="utf-8")
     return entry(str(name_or_path)).path.read_text(encoding="utf-8")
 
 
 def is_path(name_or_path: str | Path) -> bool:
-    """Whether a file is meant: a `Path`, or text with a slash or an ending."""
+    """Whether the argument is a path: a `Path`, or text with a slash or a YAML suffix."""
     return isinstance(name_or_path, Path) or "/" in name_or_path or name_or_path.endswith((".yaml", ".yml"))
 
 
@@ -93,7 +92,7 @@ def _finished(
     grid: Iterable[str] = (),
 ) -> Scenario:
     chosen = [*(("--set", option) for option in overrides), *(("--grid", option) for option in grid)]
-    for flag, option in chosen:  # the chain first: what differs on it lies below the other overrides
+    for flag, option in chosen:  # the chain first: other overrides win over what differs by chain
         if option.partition("=")[0].strip() == "chain":
             if chain is not None:
                 raise UsageError(f"the chain is given twice: --chain {chain} and {flag} {option}", "leave one out")
@@ -114,7 +113,7 @@ def _finished(
 
 
 def _apply_chain(document: Document) -> None:
-    """What the file says of this chain alone goes over what it says of all."""
+    """Apply what the file sets for the chosen chain only."""
     chains, chain = document.data.get("chains"), document.data.get("chain")
     if not isinstance(chains, dict):
         return
@@ -130,7 +129,7 @@ def _apply_chain(document: Document) -> None:
 
 
 def _write_out_files(document: Document) -> dict[Place, Series]:
-    """Every `file:` becomes the `data:` it holds, so that a scenario is whole in itself. Returns those of prices."""
+    """Replace every `file:` by its content as `data:`, and return the price series by place."""
     from mayavi.scenarios.models.attachments import READING, READING_TYPES, as_csv, in_yaml, prices_of_file, written_out
 
     files: dict[Place, Series] = {}
@@ -143,7 +142,7 @@ def _write_out_files(document: Document) -> dict[Place, Series]:
             if holder.get("process") == "path":
                 reading = {key: holder[key] for key in READING if key in holder}
                 if any(type(value) is not READING_TYPES[key] for key, value in reading.items() if value is not None):
-                    continue  # the check of the whole scenario says what is wrong
+                    continue  # the validation of the whole scenario reports it
                 files[place] = prices_of_file(name, document.folder, reading)
                 holder["data"] = as_csv(files[place])
                 for key in reading:
@@ -157,7 +156,7 @@ def _write_out_files(document: Document) -> dict[Place, Series]:
 
 
 def _check_files(document: Document, config: ScenarioConfig, files: Mapping[Place, Series]) -> None:
-    """Whether the prices of files reach as far as the run, while their lines are known."""
+    """Check that prices from files cover the whole run, while their lines are known."""
     from mayavi.scenarios.build.build import pace
     from mayavi.scenarios.build.pricing import check_file
     from mayavi.scenarios.models.attachments import in_yaml
@@ -174,7 +173,7 @@ def _check_files(document: Document, config: ScenarioConfig, files: Mapping[Plac
 
 
 def _holders(value: Any, place: Place) -> list[tuple[Place, dict[str, Any]]]:
-    """Every mapping with a key `file`."""
+    """Return every mapping with a key `file`, with its place."""
     found: list[tuple[Place, dict[str, Any]]] = []
     if isinstance(value, dict):
         if "file" in value:

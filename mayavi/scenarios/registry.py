@@ -1,4 +1,4 @@
-"""The scenarios that come with Mayavi, by name. A new one is a YAML file in `library/` and a line here."""
+"""Registry of the scenarios that come with Mayavi. A new one is a YAML file in `library/` and a line here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIBRARY = Path(__file__).with_name("library")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A scenario of the library. `parked` says why it cannot be run, where it cannot."""
+    """A scenario of the library. `parked` says why it cannot be run; empty if it can."""
 
     name: str
     title: str
@@ -22,7 +22,7 @@ class Entry:
 
     @property
     def path(self) -> Path:
-        """Its file."""
+        """Path of its YAML file."""
         return LIBRARY / f"{self.name}.yaml"
 
 
@@ -51,20 +51,20 @@ _BY_NAME = {entry.name: entry for entry in _ENTRIES}
 
 
 def entries() -> tuple[Entry, ...]:
-    """Every scenario of the library, parked ones included."""
+    """Return all scenarios of the library, parked ones included."""
     return _ENTRIES
 
 
 def names() -> list[str]:
-    """The scenarios that can be run."""
+    """Return the names of the scenarios that can be run."""
     return [entry.name for entry in _ENTRIES if not entry.parked]
 
 
 def entry(name: str) -> Entry:
-    """The scenario `name`; `UnknownName` with the nearest, `ScenarioParked` where it cannot be run yet."""
+    """Return the scenario `name`; raise `UnknownName` with the nearest names, `ScenarioParked` if it cannot be run."""
     found = _BY_NAME.get(name)
     if found is None:
-        more = "`mayavi scenarios list` shows all of them; a file of your own is named by its path"
+        more = "`mayavi scenarios list` shows all; give the path of your own file"
         meant = None if did_you_mean(name, _BY_NAME) else next((each for each in _BY_NAME if name in each), None)
         raise UnknownName.of("scenario", name, _BY_NAME, more, meant=meant)
     if found.parked:

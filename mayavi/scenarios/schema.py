@@ -1,4 +1,4 @@
-"""The JSON Schema of scenario files, for editors: completion, hover texts, red lines under mistakes."""
+"""JSON Schema of scenario files, with which editors complete, describe and check keys."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from mayavi.scenarios.models import prices as price_models
 from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
 
 HINT = "# yaml-language-server: $schema=scenario.schema.json"
-"""The first line of a scenario tells an editor where its schema is: beside it, as `scenario.schema.json`."""
+"""First line of a scenario: editors find the schema beside it, as `scenario.schema.json`."""
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema of a scenario file. `chains` may be a mapping there: what differs on each chain."""
+    """Return the schema of scenario files, in which `chains` may also be a mapping of what differs on each."""
     schema = ScenarioConfig.model_json_schema(mode="validation")
     texts = [_field_texts(module) for module in (agent_models, config, distribution_models, price_models)]
     _describe(schema, {name: fields for each in texts for name, fields in each.items()})
     properties = schema["properties"]
     names = {key: value for key, value in properties["chains"].items() if key != "title"}
-    # Parts of anything may stand there, so only the first keys are checked.
+    # It may hold parts of any setting, so only its first keys are checked.
     differing = {"type": ["object", "null"], "propertyNames": {"enum": sorted(set(properties) - {"chains", "name"})}}
     by_chain = {
         "type": "object",
-        "description": "what differs on each chain it can be run on",
+        "description": "what differs on each chain",
         "properties": dict.fromkeys(CHAINS, differing),
         "additionalProperties": False,
     }
-    properties["chains"] = {"anyOf": [names, by_chain], "description": "where it can be run"}
+    properties["chains"] = {"anyOf": [names, by_chain], "description": "chains it can run on"}
     schema["required"] = [name for name in schema["required"] if name not in {"name", "chains"}]
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "Mayavi scenario"
@@ -40,7 +40,10 @@ def json_schema() -> dict[str, Any]:
 
 
 def _describe(schema: dict[str, Any], texts: dict[str, dict[str, str]]) -> None:
-    """What stands below a field in the source becomes its description: an editor shows it."""
+    """Add the docstrings below fields as descriptions.
+
+    pydantic's `use_attribute_docstrings` would do it when models are imported, and double their import time.
+    """
     bases = {model: [base.__name__ for base in _class(model).__mro__] for model in schema["$defs"] if _class(model)}
     for name, model in [(ScenarioConfig.__name__, schema), *schema["$defs"].items()]:
         for each in bases.get(name, [name]):
@@ -55,7 +58,7 @@ def _class(name: str) -> Any:
 
 
 def _field_texts(module: ModuleType) -> dict[str, dict[str, str]]:
-    """By class and field: the text that follows the field."""
+    """Return the docstring below each field, by class and field."""
     found: dict[str, dict[str, str]] = {}
     for node in ast.parse(inspect.getsource(module)).body:
         if not isinstance(node, ast.ClassDef):

@@ -1,4 +1,4 @@
-"""The file that `mayavi scenarios new` writes: a small scenario that runs, with a comment to every line."""
+"""The file that `mayavi scenarios new` writes: a small scenario with comments, ready to run."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from mayavi.scenarios.schema import HINT
 
 _TEXT = """\
 {hint}
-# `mayavi run {file}` runs this, `mayavi scenarios show {file}` checks it and says what it means.
-title: WETH falls by a quarter, and what that does to leveraged borrowers
+# `mayavi run {file}` runs this scenario, `mayavi scenarios show {file}` checks and summarises it.
+title: WETH falls by a quarter, and leveraged borrowers are liquidated
 chain: ethereum
-chains: [ethereum, arbitrum, optimism, polygon, base, avalanche]   # where it can be run; --chain chooses
+chains: [ethereum, arbitrum, optimism, polygon, base, avalanche]   # chains it can run on; --chain chooses
 steps: 24
 step_time: 1h                          # or `step_blocks: 300`
 
-# How prices move outside the chain; the oracles follow. Also: constant, ramp, path, peg, jump_diffusion.
+# Price processes off chain; price feeds follow. Also: constant, ramp, path, peg, jump_diffusion.
 prices:
   WETH: {{process: step, at: 6, size: -25%, then: {{process: gbm, volatility: 80%}}}}
 
-# Who acts. Names are yours; `kind` decides what an agent does.
+# Agents. Choose any names; `kind` decides what an agent does.
 agents:
   borrowers:
     kind: borrower
     count: 50
     protocol: aave_v3                  # or spark, compound_v3
-    collateral: WETH                   # each account's value is drawn from size_usd
+    collateral: WETH                   # the value of each account is drawn from size_usd
     debt: USDC
     size_usd: {{lognormal: {{median: 20_000, sigma: 1}}}}
     health_factor: {{uniform: [1.05, 2.5]}}
@@ -34,15 +34,15 @@ agents:
     capital: {{USDC: 5_000_000}}
   arbitrageur:
     kind: arbitrageur
-    pool: WETH/USDC.500                # kept near the outside price
-    capital: {{WETH: 200_000, USDC: 400_000_000}}   # too little, and liquidators sell at the price before the shock
-    priority_fee: 5 gwei               # comes first, so that they do not either when they are quick
+    pool: WETH/USDC.500                # it keeps this pool near the outside price
+    capital: {{WETH: 200_000, USDC: 400_000_000}}   # with too little, the pool stays at the old price
+    priority_fee: 5 gwei               # it trades before the liquidators
 
-ordering: priority_fee                 # who comes first in a block: fifo, shuffle or priority_fee
+ordering: priority_fee                 # order in a block: fifo, shuffle or priority_fee
 gas: {{base_fee: 20 gwei}}
 """
 
 
 def starter(file: str) -> str:
-    """The text of a first scenario; `file` is what it will be called."""
+    """Return the text of a first scenario for the path `file`."""
     return _TEXT.format(hint=HINT, file=file)

@@ -1,7 +1,7 @@
-"""The books of a run: every token accounted for to the smallest unit, and who gained what in dollars.
+"""Accounting of a run: conservation of every token to the smallest unit, and profit and loss in dollars.
 
-Nothing comes from nowhere: what somebody gained of a token somebody else lost, or it was minted, and the token's supply
-says so. In dollars, over all who hold something, gains are what prices did to what was held, less the gas burned.
+What one holder gained of a token another lost, or it was minted and the supply grew. In dollars, the gains of all
+holders sum to the price changes of their initial holdings, less the gas burned.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from mayavi.sim.world_state import WorldState
 
 NATIVE = "native"
-"""The name of the native coin in the books."""
+"""Name of the native coin in balances."""
 
 _TRANSFER = Event.parse("Transfer(address indexed from, address indexed to, uint256 amount)")
 _DEPOSIT = Event.parse("Deposit(address indexed receiver, uint256 amount)")  # WETH9 mints and burns without transfers
 _WITHDRAWAL = Event.parse("Withdrawal(address indexed owner, uint256 amount)")
 
 PriceOf = Callable[["Fork", bytes], int]
-"""The price of one whole token, in dollars with eight decimals, on a fork as it stands."""
+"""Returns the price of one whole token on a fork, in dollars with eight decimals."""
 
 
 class Flow(NamedTuple):
-    """What an event told: `amount` of `token` went from one to another. From or to nobody it is minted or burned."""
+    """A token transfer from an event; from or to the zero address it is a mint or a burn."""
 
     marker: int
     token: bytes
@@ -44,7 +44,7 @@ class Flow(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """One token over the whole run: the sum of what all holders gained, and by how much its supply grew."""
+    """One token over the whole run: total gains of all holders, and the change of its supply."""
 
     token: str
     holders: int
@@ -53,15 +53,15 @@ class Balance(NamedTuple):
 
     @property
     def conserved(self) -> bool:
-        """Whether the two are equal."""
+        """Whether gains equal the change of supply."""
         return self.gained == self.supply_change
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What holders have in a protocol beside their wallets: a deposit counts for them, a debt against them.
+    """Balances that accounts have inside a protocol: deposits are positive, debts negative.
 
-    `read` gives the signed amounts of `token` that `holders` claim on a fork as it stands; `owed_by` owes as much.
+    `read(fork, holders)` returns the signed amount of `token` for each holder; `owed_by` owes the sum.
     """
 
     owed_by: str
@@ -71,19 +71,19 @@ class Claim:
 
 @dataclass(frozen=True)
 class Pnl:
-    """Gains in dollars, exact. `by_name` has every agent's account, every contract and whoever else held something."""
+    """Gains in dollars, exact. `by_name` has every agent's account, every contract and all other holders."""
 
     by_name: dict[str, Fraction]
     price_gain: Fraction
-    """Σ of what was held at the start times the change of its price, over all."""
+    """Σ initial holdings · Δ price, over all holders."""
     gas: Fraction
-    """What was burned as gas, at the last price."""
+    """Gas burned, at the last price."""
     minted: Fraction
-    """By how much supplies grew, as the tokens themselves say, at the last price; negative where they shrank."""
+    """Change of total supplies, at the last price."""
 
     @property
     def total(self) -> Fraction:
-        """Σ of all gains."""
+        """Sum of all gains."""
         return sum(self.by_name.values(), Fraction(0))
 
     @property
@@ -94,7 +94,7 @@ class Pnl:
 
 @dataclass
 class _Holdings:
-    """What everybody has of one token, at the start and now."""
+    """Balances of all holders of one token, at the start and now."""
 
     decimals: int
     start: dict[bytes | str, int] = field(default_factory=dict)
@@ -102,10 +102,10 @@ class _Holdings:
 
 
 class Books(Hook):
-    """A hook that keeps the books of `tokens`; `verify()` at the end raises where anything is missing.
+    """Hook that audits `tokens`: `verify()` raises if any unit is unaccounted for, `pnl()` gives gains in dollars.
 
-    A holder is every account of the run, every contract with a name, and whoever took part in a transfer. Tokens whose
-    balances grow by themselves, such as aTokens, are no tokens for these books but `claims` on them.
+    Holders are all accounts of the run, all labelled contracts, and all parties of transfers. Rebasing tokens such as
+    aTokens cannot be audited themselves; give what they stand for as `claims`.
 
         books = Books(["WETH", "USDC"], claims=aave_claims(market, ["WETH", "USDC"]))
         Scheduler(…, hooks=[books])
@@ -118,7 +118,7 @@ class Books(Hook):
         self._partners: set[bytes] = set()
 
     def begin(self, world: WorldState) -> None:
-        """Remember how everything stands, and follow every transaction from here on."""
+        """Copy the initial state and follow every transaction from here on."""
         self.world, fork = world, world.fork
         self.tokens = {fork.address_of(name): Erc20(fork, name) for name in self.names}
         self.start = fork.copy()
@@ -127,7 +127,7 @@ class Books(Hook):
     # -- to the smallest unit -----------------------------------------------------------------------------------------
 
     def conservation(self) -> list[Balance]:
-        """Every token, and last the native coin, whose supply shrinks by the gas burned."""
+        """Return the balance of every token, and last of the native coin, whose supply shrinks by the gas burned."""
         found = []
         for token, holdings in self._all_holdings().items():
             before = holdings.start.values()
@@ -139,7 +139,7 @@ class Books(Hook):
         return found
 
     def unexplained(self) -> list[tuple[str, bytes, int]]:
-        """Token, holder and amount of every change that no event tells of: there should be none."""
+        """Return token, holder and amount of every balance change without a transfer event."""
         moved: dict[tuple[bytes, bytes], int] = {}
         for flow in self._flows:
             for holder, amount in ((flow.source, -flow.amount), (flow.target, flow.amount)):
@@ -157,13 +157,13 @@ class Books(Hook):
         return odd
 
     def verify(self) -> list[Balance]:
-        """`conservation()`, or `SimulationError` saying what is not accounted for."""
+        """Return `conservation()`; raise `SimulationError` if anything is unaccounted for."""
         balances = self.conservation()
         for each in balances:
             if not each.conserved:
                 raise SimulationError(
                     f"{each.token} is not conserved: holders gained {each.gained}, the supply {each.supply_change}",
-                    "something wrote a balance during the run, or a holder is not known",
+                    "something wrote a balance during the run, or a holder is unknown",
                 )
         for token, holder, amount in self.unexplained():
             raise SimulationError(
@@ -175,7 +175,7 @@ class Books(Hook):
     # -- in dollars ---------------------------------------------------------------------------------------------------
 
     def pnl(self, price_of: PriceOf, native: AddressLike | None = None) -> Pnl:
-        """Who gained what. `price_of` prices a token, `native` is the token that the native coin is worth one of."""
+        """Compute gains by holder. `price_of` prices a token; `native` is the token worth one native coin."""
         fork, start = self.world.fork, self.start
         gains: dict[str, Fraction] = {}
         price_gain = minted = Fraction(0)
@@ -187,7 +187,7 @@ class Books(Hook):
             unit = 10**holdings.decimals * 10**8
             before, after = Fraction(price_of(start, place), unit), Fraction(price_of(fork, place), unit)
             price_gain += sum(holdings.start.values()) * (after - before)
-            if isinstance(token, bytes):  # told by the token, not added up from holdings: else the sum always fits
+            if isinstance(token, bytes):  # from the token itself: summed from holdings the books would always balance
                 minted += self._supply_change(token) * after
             for claim in self.claims:
                 if isinstance(token, bytes) and fork.address_of(claim.token) == token:
@@ -201,7 +201,7 @@ class Books(Hook):
         return Pnl(gains, price_gain, gas, minted)
 
     def _add_claims(self, claim: Claim, holdings: _Holdings) -> None:
-        """What holders claim is theirs, and what the protocol has is less by it."""
+        """Add claims to the balances of their holders, and subtract them from the protocol's."""
         holders = sorted(self.world.accounts)
         for fork, amounts in ((self.start, holdings.start), (self.world.fork, holdings.now)):
             for holder, amount in zip(holders, claim.read(fork, holders), strict=True):

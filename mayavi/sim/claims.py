@@ -1,4 +1,4 @@
-"""What accounts have in protocols beside their wallets, for the books: deposits and collateral, less debts."""
+"""Claims for `Books`: what accounts hold inside lending markets and pools, deposits less debts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def aave_claims(market: AaveV3, assets: Sequence[str]) -> list[Claim]:
-    """Supplied, less owed, of each of `assets` on an Aave V3 or Spark market."""
+    """Claims on an Aave V3 or Spark market: supplied less owed, for each of `assets`."""
 
     def reader(supplied: bytes, owed: bytes) -> Callable[[Fork, Sequence[bytes]], Iterable[int]]:
         def read(fork: Fork, holders: Sequence[bytes]) -> Iterable[int]:
@@ -35,7 +35,7 @@ def aave_claims(market: AaveV3, assets: Sequence[str]) -> list[Claim]:
 
 
 def compound_claims(market: CompoundV3, assets: Sequence[str] = ()) -> list[Claim]:
-    """Lent, less borrowed, of the base token, and what was put up of `assets`."""
+    """Claims on a Compound V3 market: base token lent less borrowed, and collateral in `assets`."""
     name, place = f"CompoundV3.{market.symbol}", market.address
 
     def base(fork: Fork, holders: Sequence[bytes]) -> Iterable[int]:
@@ -57,7 +57,7 @@ def compound_claims(market: CompoundV3, assets: Sequence[str] = ()) -> list[Clai
 
 
 def curve_claims(pool: CurveStableSwap) -> list[Claim]:
-    """The part of each coin that an account's shares stand for, rounded down as a withdrawal in proportion would be."""
+    """Claims on a Curve pool: each coin's share of an account's LP tokens, rounded down as in a withdrawal."""
     shares, place = pool.lp_token.address, pool.address
 
     def part(index: int) -> Callable[[Fork, Sequence[bytes]], Iterable[int]]:

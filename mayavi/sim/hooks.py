@@ -1,4 +1,4 @@
-"""What looks at a run from the side: it sees every action and reads the market, and changes nothing."""
+"""`Hook`: observe the actions of a run and read the chain, without changing it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 class Hook:
-    """Override what is needed. A hook reads; one that writes to the chain stops the run.
+    """Base class of hooks. Override what you need; a hook that writes to the chain stops the run.
 
-    `after_step` is called once before the first step too, with no actions and `world.step` -1: what it gives there is
-    the market as the run found it.
+    `after_step` is also called once before the first step, with no actions and `world.step` -1, for the figures of the
+    initial state.
     """
 
     def begin(self, world: WorldState) -> None:
-        """All agents are prepared; the first step comes next."""
+        """Called once, when all agents are prepared."""
 
     def after_block(self, world: WorldState, block: str, actions: Sequence[ActionRow]) -> None:
-        """The block named `block` was executed, and these are its actions. Time has not moved on yet."""
+        """Called after each agent block with its actions, before time passes."""
 
     def after_step(self, world: WorldState, actions: Sequence[ActionRow]) -> Iterable[SnapshotRow]:
-        """All blocks of a step were executed, and these are their actions; figures of the market as rows."""
+        """Called after each step with its actions; return market figures to record."""
         return ()

@@ -1,7 +1,7 @@
-"""What can be read of a market in figures: one reader for each kind of thing there is to look at.
+"""Readers of market figures: lending markets, accounts, pools, feeds and outside prices.
 
-A reader finds addresses and decimals once, and then reads as few calls as there are contracts. A figure is exact: an
-integer and the unit it is counted in. `number` of a unit gives the float for plots.
+A reader looks up addresses and decimals once, and then needs few calls per step. A figure is exact: an integer and its
+unit; `number(value, unit)` is the float for plots.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BALANCE_OF = bytes.fromhex("70a08231") + bytes(12)  # balanceOf(address), the a
 
 
 class Figure(NamedTuple):
-    """One figure: of what, what, and how much."""
+    """One figure: subject, metric, exact value and unit."""
 
     subject: str
     metric: str
@@ -41,7 +41,7 @@ class Figure(NamedTuple):
 
 
 def number(value: int, unit: str) -> float:
-    """`value` as people read it: a `ray` of 10**27 is 1.0. Units `e6`, `e18` … are a token's smallest units."""
+    """Scale `value` by its unit: a `ray` of 10**27 is 1.0. Units `e6`, `e18` … are a token's smallest units."""
     scale = _SCALES.get(unit)
     if scale is None:
         scale = int(unit[1:]) if unit[:1] == "e" and unit[1:].isdigit() else 0
@@ -50,19 +50,19 @@ def number(value: int, unit: str) -> float:
 
 
 class Reader(Protocol):
-    """Something that gives figures. `worth` tells the price of a token in dollars, with eight decimals, or None."""
+    """Protocol for readers. `worth(token)` is a token's price in dollars with eight decimals, or None."""
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterable[Figure]:
-        """The figures as they stand."""
+        """Read the current figures."""
 
 
 # -- lending ----------------------------------------------------------------------------------------------------------
 
 
 class AaveFigures:
-    """Reserves of an Aave V3 or Spark market: amounts, utilisation, rates, prices; and all of them in dollars.
+    """Reserves of an Aave V3 or Spark market: amounts, utilisation, rates, prices, and totals in dollars.
 
-    `tvl` is what the market holds: supplied and not lent out.
+    `tvl` is the value the market holds: supplied and not lent out.
     """
 
     def __init__(self, market: AaveV3, assets: Sequence[str] | None = None) -> None:
@@ -81,14 +81,14 @@ class AaveFigures:
         return self.market.oracle
 
     def prices_usd_e8(self, tokens: Sequence[bytes]) -> dict[bytes, int]:
-        """What the market's oracle says of `tokens`; those it has no price for are left out."""
+        """Return the oracle prices of `tokens`, without those it does not price."""
         encode = self._oracle.getAssetPrice.encode
         answers = self.market.fork.call_many(self._oracle.address, [encode(each) for each in tokens], check=False)
         read = ((token, int.from_bytes(answer)) for token, answer in zip(tokens, answers, strict=True) if answer)
         return {token: price for token, price in read if price}
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
-        """The figures of each reserve, then those of the market."""
+        """Read the figures of each reserve, then the totals of the market."""
         del worth
         fork, function = world.fork, self.market.pool.getReserveData
         places = [address for _, address, _, _ in self._reserves]
@@ -119,7 +119,7 @@ class AaveFigures:
 
 
 class CompoundFigures:
-    """A Compound V3 market: what is lent and borrowed, rates, reserves (negative where debts went bad), collateral."""
+    """A Compound V3 market: supply, borrowing, rates, reserves (negative after bad debt), collateral."""
 
     def __init__(self, market: CompoundV3, assets: Sequence[str] | None = None) -> None:
         self.market, self.name = market, f"CompoundV3.{market.symbol}"
@@ -132,7 +132,7 @@ class CompoundFigures:
         return market.base, "eth_e8" if market.quote == "ETH" else "usd_e8", assets
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
-        """The figures of the market, then those of its collateral."""
+        """Read the figures of the market, then those of its collateral assets."""
         del worth
         market, comet = self.market, self.market.contract
         base, quote, assets = self._fixed
@@ -161,16 +161,15 @@ class CompoundFigures:
 
 
 class PopulationFigures:
-    """Accounts of one lending market together: how healthy they are, and what of their debt is bad.
+    """Accounts of one lending market together: health factors, debt and bad debt.
 
-    `health_factor_below_1_05` counts those that owe something and have less, `liquidatable` those below one with
-    collateral left to take. `bad_debt` is the debt that collateral
-    does not cover, account by account: the whole of it once the collateral is gone. Each account has its own
-    `health_factor`, `collateral` and `debt` before the first step, and those that are `traced` after every one.
+    `health_factor_below_1_05` counts indebted accounts with a lower health factor, `liquidatable` those below one that
+    still have collateral. `bad_debt` is the debt that collateral does not cover, summed account by account. Each
+    account has its own `health_factor`, `collateral` and `debt` before the first step, `traced` ones after every step.
     """
 
     BOUNDS = (100, 105, 110, 125, 150, 200, 300)
-    """Of the health factor histogram, in hundredths."""
+    """Bounds of the health factor histogram, in hundredths."""
 
     def __init__(
         self, name: str, market: AaveV3 | CompoundV3, accounts: Sequence[str], traced: Sequence[str] = ()
@@ -182,7 +181,7 @@ class PopulationFigures:
         self.unit = "eth_e8" if isinstance(market, CompoundV3) and market.quote == "ETH" else "usd_e8"
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
-        """The figures of all, then of those that are traced."""
+        """Read the figures of the population, then of single accounts."""
         del worth
         collateral, debt, factors = self._columns(world)
         owing = debt > 0
@@ -229,7 +228,7 @@ class PopulationFigures:
 
 
 class UniswapFigures:
-    """A Uniswap V3 pool: price of the first token of its name in the second, liquidity at it, what the pool holds."""
+    """A Uniswap V3 pool: price of the first token of its name in the second, active liquidity, balances."""
 
     def __init__(self, pool: UniswapV3Pool, base: str | None = None) -> None:
         self.pool, self.name = pool, pool.fork.name(pool.address)
@@ -238,11 +237,11 @@ class UniswapFigures:
 
     @property
     def tokens(self) -> tuple[bytes, ...]:
-        """What it trades."""
+        """Addresses of the tokens it trades."""
         return self.pool.token0.address, self.pool.token1.address
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
-        """Its figures; `tvl` where both tokens have a price."""
+        """Read the figures; `tvl` only if both tokens have a price."""
         pool = self.pool
         root, tick = pool.contract.slot0()[:2]
         yield Figure(self.name, "price", pool_price_wad(pool, root, base_is_0=self._base_is_0), "wad")
@@ -253,18 +252,18 @@ class UniswapFigures:
 
 
 class CurveFigures:
-    """A Curve pool: what it holds, what a share is worth at par, and what each coin buys of the first."""
+    """A Curve pool: balances, virtual price, and what each coin buys of the first."""
 
     def __init__(self, pool: CurveStableSwap) -> None:
         self.pool, self.name = pool, pool.name
 
     @property
     def tokens(self) -> tuple[bytes, ...]:
-        """What it trades."""
+        """Addresses of the tokens it trades."""
         return tuple(coin.address for coin in self.pool.coins)
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
-        """Its figures; `price_USDC` is what one whole USDC buys of the pool's first coin, fee included."""
+        """Read the figures; `price_USDC` is what one whole USDC buys of the pool's first coin, after the fee."""
         pool = self.pool
         yield Figure(self.name, "virtual_price", pool.virtual_price_wad, "wad")
         yield Figure(self.name, "amplification", pool.a, "count")
@@ -276,7 +275,7 @@ class CurveFigures:
 
 
 class FeedFigures:
-    """What a price feed says."""
+    """The answer of a Chainlink price feed, for hooks that watch a feed no lending market uses."""
 
     def __init__(self, feed: PriceFeed) -> None:
         self.feed, self.name = feed, feed.name
@@ -284,26 +283,26 @@ class FeedFigures:
         self.unit = "usd_e8" if decimals == 8 and feed.name.endswith("USD") else f"e{decimals}"
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
-        """Its answer."""
+        """Read the feed's answer."""
         del world, worth
         yield Figure(self.name, "price", self.feed.answer, self.unit)
 
 
 class OutsidePrices:
-    """What the outside market pays: the price processes of the run."""
+    """Prices off chain: the price processes of the run."""
 
     def __init__(self, symbols: Sequence[str]) -> None:
         self.symbols = tuple(symbols)
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
-        """The price of each symbol at this step."""
+        """Read the price of each symbol at this step."""
         del worth
         for symbol in self.symbols:
             yield Figure(symbol, "market_price", world.price_usd_e8(symbol), "usd_e8")
 
 
 def pool_price_wad(pool: UniswapV3Pool, sqrt_price_x96: int, *, base_is_0: bool) -> int:
-    """Whole quote tokens for one whole base token at a square root price, with 18 decimals, rounded down."""
+    """Convert a square root price to whole quote tokens per whole base token, with 18 decimals, rounded down."""
     decimals0, decimals1 = pool.token0.decimals, pool.token1.decimals
     square, one = sqrt_price_x96**2, 1 << 192
     price = Fraction(square * 10**decimals0, one * 10**decimals1)
@@ -332,7 +331,7 @@ def _balance(fork: Any, token: bytes, holder: bytes) -> int:
 
 
 def _fitting(words: Words) -> Any:
-    """Words as 64-bit integers, those that do not fit as the largest there is: no debt, no bound."""
+    """Convert words to 64-bit integers; larger values, such as a health factor without debt, become 2**64 - 1."""
     limbs = words.limbs()
     large = limbs[:, 0] | limbs[:, 1] | limbs[:, 2]
     return np.where(large > 0, np.uint64(2**64 - 1), limbs[:, 3])

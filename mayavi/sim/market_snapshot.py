@@ -1,4 +1,4 @@
-"""`MarketSnapshotHook`: the market in figures after every step."""
+"""`MarketSnapshotHook`: record market figures after every step."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class MarketSnapshotHook(Hook):
-    """Reads `readers` after every step, or after every `every`-th and before the first.
+    """Record the figures of `readers` before the first and after every `every`-th step.
 
-    What a pool holds is counted in dollars where the first of the lending markets knows the price of both tokens.
-    `latest` and `first` hold the figures by subject and metric, as they were read last and before the first step.
+    Pool holdings are also valued in dollars if the oracle of the first Aave reader prices all tokens of the pool.
+    `first` and `latest` hold figures by subject and metric, as read before the first step and last.
 
         MarketSnapshotHook([AaveFigures(market, ["WETH", "USDC"]), UniswapFigures(pool), PopulationFigures(…)])
     """
@@ -32,7 +32,7 @@ class MarketSnapshotHook(Hook):
         self._tokens: list[bytes] | None = None
 
     def after_step(self, world: WorldState, actions: Sequence[ActionRow]) -> Iterable[SnapshotRow]:
-        """The figures as rows."""
+        """Read all figures and return them as rows."""
         del actions
         if (world.step + 1) % self.every:
             return []

@@ -1,4 +1,4 @@
-"""In which order the intents of a block are executed. No order but `fifo` knows where an agent stands in a list."""
+"""Order of execution of the intents in a block. Only `fifo` depends on the order of agents in a list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ORDERINGS: tuple[str, ...] = get_args(Ordering)
 
 
 class Placed(NamedTuple):
-    """An intent and whose it is."""
+    """An intent with its agent, account and tip."""
 
     agent: str
     account: str
@@ -24,12 +24,11 @@ class Placed(NamedTuple):
 
 
 def ordered(wanted: Sequence[Placed], ordering: Ordering, *, seed: int, step: int, block: str) -> list[Placed]:
-    """`wanted` in the order of execution.
+    """Sort `wanted` into the order of execution.
 
-    `shuffle` is a draw by lot from the run's seed, the step, the block and the names of agent and account.
-    `priority_fee` puts the higher tip first and draws among equals. As on a chain, what one account wants stays in its
-    own order: a later transaction of it never comes before an earlier one, whatever tip it offers. `fifo` leaves all as
-    it is.
+    `shuffle` is a random order derived from seed, step, block and the names of agent and account. `priority_fee` puts
+    higher tips first and shuffles equal ones. As on a chain, the intents of one account keep their own order: a later
+    one never overtakes an earlier one, whatever its tip. `fifo` keeps the given order.
     """
     if ordering not in ORDERINGS:
         raise UnknownName.of("ordering", ordering, ORDERINGS, f"there are: {', '.join(ORDERINGS)}")

@@ -1,4 +1,4 @@
-"""A recorder that keeps everything in memory: for tests, notebooks and runs that nobody needs to find again."""
+"""`MemoryRecorder`: a recorder for tests, notebooks and runs that need not be stored."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from mayavi.sim.rows import ActionRow, RunEnd, RunInfo, SnapshotRow
 
 
 class MemoryRecorder:
-    """What a run left, as lists."""
+    """Keep all rows of a run in lists."""
 
     def __init__(self) -> None:
         self.info: RunInfo | None = None
@@ -15,14 +15,14 @@ class MemoryRecorder:
         self.ended: RunEnd | None = None
 
     def begin(self, info: RunInfo) -> None:
-        """The run starts."""
+        """Start a run."""
         self.info = info
 
     def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
-        """A step is done."""
+        """Keep the rows of one step."""
         self.actions += actions
         self.snapshots += snapshots
 
     def end(self, end: RunEnd) -> None:
-        """The run is over."""
+        """Keep the result."""
         self.ended = end

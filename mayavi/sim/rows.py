@@ -1,7 +1,7 @@
-"""What a run leaves behind, row by row, and the digest that identifies it.
+"""Rows of a run: actions, market figures and KPIs, and the digest that identifies them.
 
-Rows hold exact integers as decimal text where they may exceed 64 bits. The digest covers what happened and nothing of
-when or where it was computed: the same scenario and seed give the same digest on every machine.
+Integers that may exceed 64 bits are decimal text. The digest covers what happened, not when or where it was computed:
+the same scenario and seed give the same digest on every machine.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any, Literal, Protocol
 from mayavi.agents.base import Details
 
 Status = Literal["success", "failed", "raised"]
-"""`failed`: the chain or a check refused it. `raised`: the agent's own code broke; `reason` holds the traceback."""
+"""`failed`: the chain or a check refused the action. `raised`: the agent's code raised; `reason` is the traceback."""
 
 RunStatus = Literal["running", "finished", "halted", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """One intent as it was executed. `block` names the partial state update block, `position` the place in its order.
+    """One executed intent. `block` names the agent block, `position` is the place in its order of execution.
 
-    An agent that broke while it looked got no place: its position is -1, its kind `step`.
+    An agent whose `step()` raised has position -1 and kind `step`.
     """
 
     step: int
@@ -42,20 +42,20 @@ class ActionRow:
     block_number: int
     timestamp: int
     details: str
-    """Canonical JSON: what was wanted and what came out; integers as decimal text."""
+    """Canonical JSON of the intent and its outcome; integers as decimal text."""
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRow:
-    """One figure of the market after a step, exact in `value` (an integer as text, scaled by `unit`) and as a float."""
+    """One market figure after a step: exact in `value` (integer text scaled by `unit`), rounded in `number`."""
 
     step: int
     block_number: int
     timestamp: int
     subject: str
-    """Of what: `AaveV3.USDC`, `UniswapV3.WETH/USDC.500`, `borrowers`."""
+    """What is measured: `AaveV3.USDC`, `UniswapV3.WETH/USDC.500`, `borrowers`."""
     metric: str
-    """What: `utilisation`, `price`, `tvl`, `health_factor_below_1_05`."""
+    """The quantity: `utilisation`, `price`, `tvl`, `health_factor_below_1_05`."""
     value: str
     number: float
     unit: str
@@ -76,45 +76,56 @@ Row = ActionRow | SnapshotRow | KpiRow
 
 
 class RowsDigest:
-    """Takes rows in the order they come about; `hexdigest()` identifies all of them."""
+    """SHA-256 over rows in the order they were produced."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Take rows."""
+        """Hash more rows."""
         for row in rows:
             kind = type(row)
             self._hash.update(_compact([kind.__name__, *_values[kind](row)]).encode() + b"\n")
 
     def hexdigest(self) -> str:
-        """The digest so far."""
+        """Return the digest of all rows added so far."""
         return self._hash.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """What is known of a run before it starts."""
+    """Facts of a run that are fixed before it starts."""
 
     run_id: str
     scenario: str
     scenario_text: str
-    """The scenario as it is run, overrides applied: enough to run it again."""
+    """The complete scenario as YAML, overrides applied: enough to run it again."""
     seed: int
     steps: int
     chain: str
     source: str
     """`replica`, `rpc` or `snapshot`."""
     world_digest: str
-    """Of the world before any agent prepared."""
+    """Digest of the world before any agent prepared."""
     versions: dict[str, str]
     started_at: float
     sweep_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class RunCounts:
+    """Number of rows of a run, as the table `runs` stores them."""
+
+    steps_done: int = 0
+    actions: int = 0
+    failed: int = 0
+    raised: int = 0
+    snapshots: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnd:
-    """What is known when it ends. `digest` is that of its rows."""
+    """Result of a run. `digest` identifies its rows."""
 
     status: RunStatus
     digest: str
@@ -123,26 +134,28 @@ class RunEnd:
     timings: dict[str, float]
     """Seconds by part: `prepare`, `agents`, `kernel`, `hooks`, `store`, `engine` and, the sum of these, `total`.
 
-    `kernel` is all the time inside the EVM, whoever asked for it; the others are what their own code took.
+    `kernel` is all time inside the EVM; the other parts exclude it.
     """
     error: str = ""
+    counts: RunCounts = RunCounts()
+    """Rows handed to the recorder."""
 
 
 class Recorder(Protocol):
-    """Where a run is written as it goes. `mayavi.sim.store` has the one that ends up in DuckDB."""
+    """Protocol for objects that store a run while it goes on; `mayavi.sim.store` has the one for DuckDB."""
 
     def begin(self, info: RunInfo) -> None:
-        """The run starts."""
+        """Start a run."""
 
     def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
-        """A step is done."""
+        """Store the rows of one step."""
 
     def end(self, end: RunEnd) -> None:
-        """The run is over."""
+        """Finish the run."""
 
 
 def canonical(details: Details) -> str:
-    """`details` as JSON with sorted keys and integers as text, the same for the same facts."""
+    """Encode `details` as JSON with sorted keys and integers as text: equal facts give equal text."""
     return _sorted({key: _exact(value) for key, value in details.items()}) if details else "{}"
 
 
@@ -153,7 +166,7 @@ def _exact(value: object) -> object:
         return value
     if isinstance(value, bytes):
         return "0x" + value.hex()
-    return str(index(value))  # type: ignore[arg-type]  # NumPy's integers; what is none raises TypeError
+    return str(index(value))  # type: ignore[arg-type]  # NumPy integers; other types raise TypeError
 
 
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode

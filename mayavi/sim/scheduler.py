@@ -1,7 +1,7 @@
-"""`Scheduler`: steps made of partial state update blocks.
+"""`Scheduler`: execute steps made of agent blocks.
 
-In a block every agent looks at the same state and says what it wants; nothing is executed until all have spoken. Then
-an ordering decides, the intents are executed one by one as one block of the chain, and hooks look at what came of it.
+In a block all agents observe the same state and return intents; nothing is executed until all have answered. The
+ordering then sorts the intents, they are executed one by one in one block of the chain, and hooks read the result.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from mayavi.evm.sent import Sent
 from mayavi.sim.hooks import Hook
 from mayavi.sim.ordering import ORDERINGS, Ordering, Placed, ordered
 from mayavi.sim.rows import ActionRow, SnapshotRow, Status, canonical
+from mayavi.sim.tally import RunTally
 from mayavi.sim.traceback_text import error_text, traceback_text
 from mayavi.sim.world_state import WorldState
 
 NATIVE_WEI = 100 * 10**18
-"""What every account starts with to pay for gas, where gas is paid for."""
+"""Native balance each account starts with where gas is charged."""
 
 
 @dataclass(frozen=True, slots=True)
-class PsubBlock:
-    """A partial state update block: agents that act on the same state, in one block of the chain."""
+class AgentBlock:
+    """Agents that act on the same state, in one block of the chain (cadCAD's partial state update block)."""
 
     name: str
     agents: tuple[Agent, ...]
@@ -47,23 +48,24 @@ class PsubBlock:
 
 
 class Scheduler:
-    """Executes steps: `tick()` is one of them.
+    """Execute steps with `tick()`.
 
-    A step lasts `step_blocks` blocks of the chain, or as many as it has `blocks`, if these are more: each is executed
-    in a block of its own, and the rest of the time passes after the last, at the chain's pace or at `block_seconds`.
+    A step lasts `step_blocks` blocks of the chain, or `len(blocks)` if that is more: each agent block is one block of
+    the chain, and the remaining time passes after the last, at the chain's block time or `block_seconds`.
 
-    Gas is free unless `base_fee_wei` is given. Then every account that the agents asked for until the first step starts
-    with `native_wei` and pays for its transactions: the base fee, which is burned, and the tip of the intent or else
-    `priority_fee_wei`. An intent that fails leaves the chain as it was, and its sender without the gas it burned.
+    Gas is free unless `base_fee_wei` is given. Then every account that agents asked for before the first step starts
+    with `native_wei` and pays for its transactions: the base fee, which is burned, and the intent's tip or else
+    `priority_fee_wei`. A failed intent leaves the chain unchanged, except that its sender paid for the gas.
 
-    An agent whose code breaks is recorded with its traceback, and the run goes on; with `halt_on_exception` it stops:
-    `RunHalted`. `record_rests` keeps a row for each agent that wants nothing and says why.
+    If an agent's code raises, the traceback is recorded and the run goes on; with `halt_on_exception` the scheduler
+    raises `RunHalted` instead. `record_rests` adds a row for each agent without intents, with its note. `tally` counts
+    all actions; give a subclass of `RunTally` to compute more from the same pass.
     """
 
     def __init__(
         self,
         world: WorldState,
-        blocks: Sequence[PsubBlock],
+        blocks: Sequence[AgentBlock],
         *,
         ordering: Ordering = "shuffle",
         step_blocks: int = 1,
@@ -74,6 +76,7 @@ class Scheduler:
         hooks: Sequence[Hook] = (),
         halt_on_exception: bool = False,
         record_rests: bool = False,
+        tally: RunTally | None = None,
     ) -> None:
         if ordering not in ORDERINGS:
             raise UnknownName.of("ordering", ordering, ORDERINGS, f"there are: {', '.join(ORDERINGS)}")
@@ -90,25 +93,31 @@ class Scheduler:
         self.hooks = tuple(hooks)
         self.halt_on_exception = halt_on_exception
         self.record_rests = record_rests
+        self.tally = RunTally() if tally is None else tally
         self.unfinished: list[ActionRow] = []
-        """Actions of the step that is under way, or that a halt broke off."""
+        """Actions of the current step, or of the step in which a halt happened."""
         self.clock = world.fork.clock()
         """`clock.seconds` is the time spent inside the kernel."""
         self.seconds = {"agents": 0.0, "hooks": 0.0}
         """Time spent in agents' and hooks' own code, outside the kernel."""
         self._begun = False
-        self._standing: list[Sent] = []
-        self._undone: list[Sent] = []
+        self._applied: list[Sent] = []
+        self._reverted: list[Sent] = []
 
     # -- a run --------------------------------------------------------------------------------------------------------
 
     def begin(self) -> list[SnapshotRow]:
-        """Prepare the agents and hooks, once; the market as the run finds it. The first `tick` does it by itself."""
+        """Prepare agents and hooks, and return the market figures before the first step.
+
+        The first `tick` calls it; later calls return nothing.
+        """
         if self._begun:
             return []
         self._begun = True
         world, fork = self.world, self.world.fork
-        world.prepare()
+        self.seconds["prepare"] = 0.0
+        with self._timed("prepare"):
+            world.prepare()
         if self.base_fee_wei is not None:
             fork.set_block(base_fee=self.base_fee_wei)
             world.gas_price_wei = self.base_fee_wei + self.priority_fee_wei
@@ -117,36 +126,37 @@ class Scheduler:
             for address in sorted(world.accounts):
                 if fork.balance(address) < self.native_wei:
                     fork.set_balance(address, self.native_wei)
-        with self._looking("hooks"):
+        with self._observing("hooks"):
+            self.tally.begin(world)
             for hook in self.hooks:
                 hook.begin(world)
         return self._after_step([])
 
     def tick(self) -> tuple[list[ActionRow], list[SnapshotRow]]:
-        """One step: its actions in the order of execution, and what the hooks read after it."""
+        """Execute one step; return its actions in order of execution and the figures its hooks read."""
         snapshots = self.begin()
         world, fork = self.world, self.world.fork
         world.step += 1
         actions = self.unfinished = []
-        stop = fork.watch(self._standing.append, self._undo)
+        stop = fork.watch(self._applied.append, self._on_revert)
         try:
             for number, block in enumerate(self.blocks):
                 if number:
-                    self._pass(1)
+                    self._pass_blocks(1)
                 self._run_block(block, actions)
         finally:
             stop()
         snapshots += self._after_step(actions)
-        self._pass(self.step_blocks - len(self.blocks) + 1)
+        self._pass_blocks(self.step_blocks - len(self.blocks) + 1)
         self.unfinished = []
         return actions, snapshots
 
-    def _pass(self, blocks: int) -> None:
+    def _pass_blocks(self, blocks: int) -> None:
         self.world.fork.mine(blocks, None if self.block_seconds is None else blocks * self.block_seconds)
 
     # -- a block ------------------------------------------------------------------------------------------------------
 
-    def _run_block(self, block: PsubBlock, actions: list[ActionRow]) -> None:
+    def _run_block(self, block: AgentBlock, actions: list[ActionRow]) -> None:
         world, start = self.world, len(actions)
         env = world.fork.block
         moment = int(env["number"]), int(env["timestamp"])
@@ -155,12 +165,12 @@ class Scheduler:
         for position, placed in enumerate(line):
             self._execute(placed, position, block.name, moment, actions)
         if self.hooks:
-            with self._looking("hooks"):
+            with self._observing("hooks"):
                 for hook in self.hooks:
                     hook.after_block(world, block.name, actions[start:])
 
-    def _ask(self, block: PsubBlock, moment: tuple[int, int], actions: list[ActionRow]) -> list[Placed]:
-        """What the agents want; all of them look at the state as it stands."""
+    def _ask(self, block: AgentBlock, moment: tuple[int, int], actions: list[ActionRow]) -> list[Placed]:
+        """Collect the intents of all agents of a block, which observe the same state."""
         world, fork = self.world, self.world.fork
         answers: dict[str, StepResult] = {}
         with self._timed("agents"), world.observing():
@@ -177,20 +187,20 @@ class Scheduler:
                     raise
                 except Exception as error:
                     answers.pop(agent.name, None)
-                    self._raised(actions, block.name, moment, agent.name, agent.name, "step", -1, error)
+                    self._record_exception(actions, block.name, moment, agent.name, agent.name, "step", -1, error)
                 finally:
                     if fork.marker != before:
                         snapshot.revert()
                         snapshot = fork.snapshot()
             snapshot.keep()
-        self._standing.clear()
+        self._applied.clear()
         if self.record_rests:
             for name, answer in answers.items():
                 if not answer.intents:
                     note = canonical({"note": answer.note} if answer.note else {})
                     actions.append(_row(world.step, block.name, -1, name, name, "rest", moment, note))
         wanted = []
-        for agent in block.agents:  # the order of the list, which `fifo` keeps and no other ordering knows
+        for agent in block.agents:  # in the order of the list, which only `fifo` keeps
             answer = answers.get(agent.name, StepResult())
             for intent in answer.intents:
                 tip = intent.priority_fee_wei or agent.priority_fee_wei or self.priority_fee_wei
@@ -201,9 +211,9 @@ class Scheduler:
         self, placed: Placed, position: int, block: str, moment: tuple[int, int], actions: list[ActionRow]
     ) -> None:
         fork, intent = self.world.fork, placed.intent
-        standing, undone = self._standing, self._undone
-        standing.clear()
-        undone.clear()
+        applied, reverted = self._applied, self._reverted
+        applied.clear()
+        reverted.clear()
         status: Status = "success"
         reason, broken = "", None
         snapshot = fork.snapshot()
@@ -221,10 +231,10 @@ class Scheduler:
             broken = error
         if status == "success" and broken is None:
             snapshot.keep()
-            sent = standing
+            sent = applied
         else:
             snapshot.revert()
-            sent = undone
+            sent = reverted
             self._charge_for_failure(sent)
             try:
                 details = _details(intent, placed.note, None)
@@ -243,7 +253,7 @@ class Scheduler:
             step = self.world.step
             actions.append(_row(step, block, position, *whose, moment, details, status, reason, **totals))
         else:
-            self._raised(actions, block, moment, *whose, position, broken, details, **totals)
+            self._record_exception(actions, block, moment, *whose, position, broken, details, **totals)
 
     def _paying(self, tip_wei: int) -> AbstractContextManager[None]:
         if self.base_fee_wei is None:
@@ -251,7 +261,7 @@ class Scheduler:
         return self.world.fork.paying(self.base_fee_wei, tip_wei, self.world.accounts)
 
     def _charge_for_failure(self, sent: list[Sent]) -> None:
-        """What a failed intent did is undone; what its transactions burned is not."""
+        """Charge the senders of a reverted intent for the gas that its transactions used."""
         fork = self.world.fork
         for number, each in enumerate(sent):
             if each.fee_wei:
@@ -264,7 +274,7 @@ class Scheduler:
                     fork.set_balance(producer, fork.balance(producer) + tip)
                 sent[number] = each._replace(fee_wei=paid)
 
-    def _raised(
+    def _record_exception(
         self,
         actions: list[ActionRow],
         block: str,
@@ -283,30 +293,30 @@ class Scheduler:
             what = f"agent '{agent}' raised in step {step}, block '{block}', {kind}: {error_text(error)}"
             raise RunHalted(what, traceback=text) from error
 
-    def _undo(self, marker: int) -> None:
-        standing = self._standing
-        while standing and standing[-1].marker > marker:
-            self._undone.append(standing.pop())
+    def _on_revert(self, marker: int) -> None:
+        applied = self._applied
+        while applied and applied[-1].marker > marker:
+            self._reverted.append(applied.pop())
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- hooks --------------------------------------------------------------------------------------------------------
 
     def _after_step(self, actions: list[ActionRow]) -> list[SnapshotRow]:
         rows: list[SnapshotRow] = []
-        if self.hooks:
-            with self._looking("hooks"):
-                for hook in self.hooks:
-                    rows += hook.after_step(self.world, actions)
+        with self._observing("hooks"):
+            self.tally.fold(self.world, actions)
+            for hook in self.hooks:
+                rows += hook.after_step(self.world, actions)
         return rows
 
     @contextmanager
-    def _looking(self, what: str) -> Iterator[None]:
-        """Inside, hooks look: what one reads is there for the others, and none may write."""
+    def _observing(self, what: str) -> Iterator[None]:
+        """Time the body as `what` and share its reads; raise `ObservationChanged` if it writes to the chain."""
         fork = self.world.fork
         with self._timed(what), self.world.observing():
             before = fork.marker
             yield
             if fork.marker != before:
-                raise ObservationChanged("a hook changed the chain", "hooks read; what acts is an agent")
+                raise ObservationChanged("a hook changed the chain", "hooks only read; let an agent act")
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:
@@ -321,7 +331,7 @@ class Scheduler:
 _FREE: AbstractContextManager[None] = nullcontext()
 
 
-def _checked_blocks(world: WorldState, blocks: Sequence[PsubBlock]) -> tuple[PsubBlock, ...]:
+def _checked_blocks(world: WorldState, blocks: Sequence[AgentBlock]) -> tuple[AgentBlock, ...]:
     if not any(block.agents for block in blocks):
         raise UsageError("a run without agents does nothing", "give at least one block with an agent in it")
     names = [block.name for block in blocks]
@@ -331,11 +341,11 @@ def _checked_blocks(world: WorldState, blocks: Sequence[PsubBlock]) -> tuple[Psu
     for block in blocks:
         listed = [agent.name for agent in block.agents]
         if len(set(listed)) < len(listed):
-            raise UsageError(f"an agent is twice in block '{block.name}'", "an agent speaks once a block")
+            raise UsageError(f"an agent is twice in block '{block.name}'", "list it once")
         for agent in block.agents:
             if id(agent) not in known:
                 raise UsageError(
-                    f"agent '{agent.name}' of block '{block.name}' is not of this world",
+                    f"agent '{agent.name}' of block '{block.name}' is not part of this world",
                     "give all agents to `WorldState` first",
                 )
     return tuple(blocks)

@@ -1,4 +1,4 @@
-"""Where an agent's code broke, in text that is the same on every machine: it is part of a row, and so of the digest."""
+"""Tracebacks as text that is equal on every machine, because they are part of rows and so of the digest."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MEMORY = re.compile(r"\bat 0x[0-9a-f]{6,16}\b")
 
 
 def traceback_text(error: BaseException, *, leave_out: str = "") -> str:
-    """The frames from outside to inside and the error, without paths and memory addresses of this machine.
+    """Format frames, outermost first, and the error, without this machine's paths and memory addresses.
 
-    Frames of the file named `leave_out` are left out.
+    Frames of the file `leave_out` are omitted.
     """
     lines = []
     for frame in extract_tb(error.__traceback__):
@@ -28,7 +28,7 @@ def traceback_text(error: BaseException, *, leave_out: str = "") -> str:
 
 
 def error_text(error: BaseException) -> str:
-    """`ValueError: what it says`."""
+    """Format an error as `ValueError: message`."""
     text = _MEMORY.sub("at 0x…", str(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

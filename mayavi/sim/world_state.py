@@ -1,4 +1,4 @@
-"""`WorldState`: what all agents of a run share. The chain, the prices outside of it, names, addresses, chance."""
+"""`WorldState`: what all agents of a run share: the chain, outside prices, addresses and random streams."""
 
 from __future__ import annotations
 
@@ -21,26 +21,25 @@ T = TypeVar("T")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}\b")
 
 SEED_LIMIT = 2**63
-"""Seeds are from 0 up to, not including, this: what a signed 64-bit column holds."""
+"""Exclusive upper bound of seeds: what a signed 64-bit column holds."""
 
 
 class Prices(Protocol):
-    """Prices outside the chain, one for each step and symbol; `mayavi.markets.PricePaths` is one."""
+    """Protocol for prices off chain, by symbol and step, such as `mayavi.markets.PricePaths`."""
 
     def usd(self, symbol: str, step: int) -> float:
-        """The price of one whole `symbol` at `step`, in US dollars."""
+        """Return the price of one whole `symbol` at `step` in US dollars."""
 
     def usd_e8(self, symbol: str, step: int) -> int:
-        """The same with eight decimals, exact."""
+        """Return the price in US dollars with eight decimals, exact."""
 
 
 class WorldState:
-    """The world of one run: a `World` for its agents.
+    """The world of one run; implements `World` for its agents.
 
-    `prices` are those of the outside market, one for each step; the chain learns of them where an agent posts them.
-    What depends on chance comes from `rng(name)`, what has an address from `address(name)`: both follow from names
-    alone, so an agent's fate does not hang on who else is there or where it stands in a list. `fork` belongs to the run
-    from here on.
+    `prices` are off-chain prices by step; feeds on chain change only where an agent posts them. Random numbers come
+    from `rng(name)` and accounts from `address(name)`. Both depend on the name alone, so an agent's results do not
+    depend on other agents or on its place in a list. The run changes `fork`.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class WorldState:
         if twice:
             raise UsageError(
                 f"two agents are called '{twice[0]}'",
-                "names are unique in a run: chance and addresses follow from them",
+                "names are unique in a run: random streams and addresses follow from them",
             )
         if any(not name for name in names):
             raise UsageError("an agent has no name", "give it one that no other has")
@@ -63,37 +62,37 @@ class WorldState:
         self.prices = prices
         self.agents: tuple[Agent, ...] = tuple(agents)
         self.by_name: tuple[Agent, ...] = tuple(sorted(agents, key=lambda agent: agent.name))
-        """All agents in the order of their names, which is the order in which they are asked."""
+        """All agents sorted by name, the order in which they prepare and observe."""
         self.step = -1
         self.gas_price_wei = 0
         self.burned_wei = 0
-        """Native coins that were burned as gas so far; tips are not among them, the block's producer has those."""
+        """Wei burned as base fees so far; tips go to the block's producer."""
         self.prepared = False
         self.accounts: dict[bytes, str] = {}
-        """Every address handed out so far, and whose it is."""
+        """Names by address, for every address handed out so far."""
         self._addresses: dict[str, bytes] = {}
         self._streams: dict[str, np.random.Generator] = {}
         self._seen: dict[Hashable, object] | None = None
         fork.threads = threads
 
     def prepare(self) -> None:
-        """Let every agent set up what it starts with, in the order of their names. Once."""
+        """Let every agent set up its initial holdings, in the order of names; later calls do nothing."""
         if not self.prepared:
             for agent in self.by_name:
                 agent.prepare(self)
             self.prepared = True
 
-    # -- what agents see ----------------------------------------------------------------------------------------------
+    # -- World, for agents --------------------------------------------------------------------------------------------
 
     def rng(self, name: str) -> np.random.Generator:
-        """The random stream of `name`: it goes on from call to call, and nothing else draws from it."""
+        """Return the random generator of `name`; each call returns the same one."""
         stream = self._streams.get(name)
         if stream is None:
             stream = self._streams[name] = random_stream(self.seed, name)
         return stream
 
     def address(self, name: str) -> bytes:
-        """The account of `name`; the same name has the same address in every run."""
+        """Return the account address of `name`, which is the same in every run."""
         address = self._addresses.get(name)
         if address is None:
             address = self._addresses[name] = account_address(name)
@@ -101,15 +100,15 @@ class WorldState:
         return address
 
     def named(self, text: str) -> str:
-        """`text` with the names of this world's accounts in place of their addresses."""
+        """Replace addresses of this world's accounts in `text` by their names."""
         return _ADDRESS.sub(lambda found: self.accounts.get(bytes.fromhex(found[0][2:]), found[0]), text)
 
     def price_usd(self, symbol: str) -> float:
-        """What the outside market pays for one whole `symbol` at this step."""
+        """Return the outside price of one whole `symbol` at this step, in dollars."""
         return self._prices(symbol).usd(symbol, max(self.step, 0))
 
     def price_usd_e8(self, symbol: str) -> int:
-        """The same with eight decimals, as a feed would say it."""
+        """Return the outside price in dollars with eight decimals, as feeds answer."""
         return self._prices(symbol).usd_e8(symbol, max(self.step, 0))
 
     def _prices(self, symbol: str) -> Prices:
@@ -118,7 +117,7 @@ class WorldState:
         return self.prices
 
     def observe(self, key: Hashable, read: Callable[[], T]) -> T:
-        """What `read` gives, read once a block while agents look; afterwards, and before, it is read anew each time."""
+        """Return `read()`, cached by `key` while agents or hooks observe; outside of that, read again each time."""
         seen = self._seen
         if seen is None:
             return read()
@@ -128,7 +127,7 @@ class WorldState:
 
     @contextmanager
     def observing(self) -> Iterator[None]:
-        """Inside, all see the same: the chain stands still, and what one has read is there for the others."""
+        """Share reads made through `observe` inside the body, during which the chain must not change."""
         self._seen = {}
         try:
             yield
@@ -140,7 +139,7 @@ class WorldState:
 
 
 def checked_seed(seed: int) -> int:
-    """`seed`, or `BadInteger` where it is none."""
+    """Return `seed`; raise `BadInteger` if it is no integer from 0 to 2**63 - 1."""
     if type(seed) is not int:
         raise BadInteger(f"seed {seed!r} is not an integer")
     if not 0 <= seed < SEED_LIMIT:
@@ -149,7 +148,7 @@ def checked_seed(seed: int) -> int:
 
 
 def random_stream(seed: int, name: str) -> np.random.Generator:
-    """The stream that belongs to `name` in a run with `seed`. No global generator is touched."""
+    """Return a new generator for `name` in a run with `seed`; no global state is used."""
     from numpy.random import PCG64, Generator, SeedSequence
 
     digest = hashlib.sha256(name.encode()).digest()

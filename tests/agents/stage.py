@@ -14,7 +14,7 @@ from mayavi.agents.base import Agent
 from mayavi.markets.price_paths import PricePaths
 from mayavi.protocols import PriceFeed
 from mayavi.sim.rows import ActionRow
-from mayavi.sim.scheduler import PsubBlock, Scheduler
+from mayavi.sim.scheduler import AgentBlock, Scheduler
 from mayavi.sim.world_state import WorldState
 
 DIRECT, OVER_USDC = ("WETH", "USDC", 500), ("WETH", 500, "USDC", 100, "DAI")
@@ -49,7 +49,7 @@ class Stage:
     ) -> None:
         self.fork = fork
         self.world = WorldState(fork, agents, seed=seed, prices=prices)
-        blocks = options.pop("blocks", None) or [PsubBlock("act", agents)]
+        blocks = options.pop("blocks", None) or [AgentBlock("act", agents)]
         self.scheduler = Scheduler(self.world, blocks, record_rests=True, halt_on_exception=True, **options)
         self.scheduler.begin()
 

@@ -24,7 +24,7 @@ from mayavi.evm.units import gwei
 from mayavi.markets.distributions import LogNormal, Uniform
 from mayavi.protocols import Erc20
 from mayavi.sim.rows import ActionRow, RowsDigest
-from mayavi.sim.scheduler import PsubBlock, Scheduler
+from mayavi.sim.scheduler import AgentBlock, Scheduler
 from mayavi.sim.world_state import WorldState
 from tests.agents.stage import DIRECT, ETH_FEED, WETH, replica
 
@@ -78,7 +78,7 @@ def company() -> list[Agent]:
 
 def played(agents: list[Agent], seed: int = 5, threads: int = 1) -> tuple[list[ActionRow], str]:
     world = WorldState(replica(), agents, seed=seed, threads=threads)
-    scheduler = Scheduler(world, [PsubBlock("all", agents)], base_fee_wei=gwei(10), halt_on_exception=True)
+    scheduler = Scheduler(world, [AgentBlock("all", agents)], base_fee_wei=gwei(10), halt_on_exception=True)
     rows, digest = [], RowsDigest()
     supplies = {token: Erc20(world.fork, token) for token in ("WETH", "USDC", "DAI", "WBTC")}
     scheduler.begin()

@@ -28,7 +28,7 @@ def test_a_bundle_is_written_and_verified(run_mayavi, kept: tuple[Path, str], tm
     assert document["sha256"] in again.stdout
     verified = run_mayavi("artifact", "verify", document["bundle"], cwd=tmp_path)
     assert verified.returncode == 0, verified.stderr
-    assert "verified: it ran again to the same rows" in verified.stdout
+    assert "verified: the run gave the same rows again" in verified.stdout
     assert list(tmp_path.glob("data")) == []  # running it again stores nothing
 
 

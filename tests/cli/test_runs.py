@@ -192,5 +192,5 @@ def test_of_an_account_in_a_large_population_nothing_is_claimed_that_was_not_rec
     assert run_mayavi("run", "depeg_cascade", "--steps", "3", *sets, "--store", path).returncode == 0
     told = run_mayavi("runs", "explain", "latest", "--agent", "borrowers-200", "--store", path)
     assert told.returncode == 0, told.stderr
-    assert "was not liquidated; its health factor was recorded before the first step alone" in told.stdout
+    assert "was not liquidated; its health factor was recorded before the first step only" in told.stdout
     assert "it began (before the first step) with a health factor of 2.0000" in told.stdout

@@ -66,7 +66,7 @@ def test_new_writes_a_scenario_that_is_valid_and_its_schema(run_mayavi: RunMayav
     assert shown.returncode == 0
     again = run_mayavi("scenarios", "new", "crash.yaml", cwd=tmp_path)
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert "exists already" in again.stderr
     assert (tmp_path / "crash.yaml").read_text(encoding="utf-8") == text
 
 

@@ -195,7 +195,7 @@ def test_a_parked_scenario_says_why_and_what_to_do_instead() -> None:
 
 def test_a_world_of_another_chain_is_refused() -> None:
     config = load_scenario("aave_borrower", chain="base").config
-    with pytest.raises(UsageError, match="set on base"):
+    with pytest.raises(UsageError, match="runs on base"):
         build(config, Fork.replica("ethereum"))
 
 
@@ -205,7 +205,7 @@ def test_a_world_of_another_chain_is_refused() -> None:
         ("agents.borrower.collateral=1 WETHH", "unknown asset of Aave V3 'WETHH'"),
         ("agents.arb={kind: arbitrageur, pool: WETH/USDC.400, capital: {USDC: 1}}", "unknown pool 'WETH/USDC.400'"),
         ("agents.bot={kind: liquidator, protocol: spark, capital: {USDC: 1}}", "nobody borrows on spark"),
-        ("prices.NOPE={process: constant}", "knows the price of NOPE"),
+        ("prices.NOPE={process: constant}", "prices NOPE"),
         ("tokens.USDC={supply: 5}", "there is a token 'USDC' on this chain already"),
         ("agents.bot={kind: liquidator, capital: {USDC: 1}, watches: [borower]}", "unknown borrower 'borower'"),
     ],

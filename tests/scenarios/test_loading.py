@@ -68,7 +68,7 @@ def changed(old: str, new: str) -> str:
         ("process: step", "process: stepp", "mine.yaml:9:19: unknown process 'stepp' of prices.WETH", "'step'"),
         ("size: -25%", "size: a quarter", "mine.yaml:9:38: prices.WETH.size is 'a quarter', not a number", ""),
         ("size: -25%", "size: -100%", "a price cannot fall by all of it", ""),
-        ("size: -25%", "size: -25%, to: 5", "prices.WETH says by how much with 'size' or where to", ""),
+        ("size: -25%", "size: -25%, to: 5", "prices.WETH changes by a 'size' or 'to' a price", ""),
         ("at: 2", "at: 9", "the price of WETH changes at step 9, and the last step is 3", "more steps"),
         ("kind: borrower", "kind: borower", "mine.yaml:12:11: unknown kind 'borower' of agents.crowd", "'borrower'"),
         ("    kind: borrower\n", "", "mine.yaml:12:5: agents.crowd does not say its 'kind'", "kind"),
@@ -76,12 +76,12 @@ def changed(old: str, new: str) -> str:
         ("uniform: [1.1, 2]", "uniform: [2, 1.1]", "give the lower bound first", ""),
         ("uniform: [1.1, 2]", "uniform: [1.1]", "has 1 entries, and needs at least 2", ""),
         ("capital: {USDC: 5_000_000}", "capital: {}", "agents.bot has no 'capital'", ""),
-        ("    health_factor: {uniform: [1.1, 2]}\n", "", "agents.crowd borrows USDC, and does not say how much", ""),
+        ("    health_factor: {uniform: [1.1, 2]}\n", "", "agents.crowd borrows USDC without an amount", ""),
         ("steps: 4", "steps: 4\nordering: prio", "ordering is 'prio', and may be 'fifo', 'shuffle' or", ""),
         ("steps: 4", "steps: 4\ngas: {base_fee: 20}", "gas.base_fee is '20' without a unit", ""),
-        ("steps: 4", "steps: 4\nblocks: {one: [crwd, bot]}", "who is no agent here", "did you mean 'crowd'?"),
+        ("steps: 4", "steps: 4\nblocks: {one: [crwd, bot]}", "which is no agent here", "did you mean 'crowd'?"),
         ("steps: 4", "steps: 4\nblocks: {one: [bot]}", "'crowd' is in no block", ""),
-        ("steps: 4", "steps: 4\ncorrelations: {WETH/WBTC: 0.5}", "no price process of 'WBTC'", ""),
+        ("steps: 4", "steps: 4\ncorrelations: {WETH/WBTC: 0.5}", "'WBTC' has no price process", ""),
         (
             "    count: 3",
             "    count: 3\n    behaviour: keep_band",
@@ -100,7 +100,7 @@ def changed(old: str, new: str) -> str:
             "mine.yaml:11:10: 'crash' moves WETH at step 4, and the last is 3",
             "more steps",
         ),
-        ("steps: 4", "steps: 4\npools: {NOVA: {price: 1, liquidity: {NOVA: 1}}}", "is no name of a pool", "NOVA/USDC"),
+        ("steps: 4", "steps: 4\npools: {NOVA: {price: 1, liquidity: {NOVA: 1}}}", "is not a pool name", "NOVA/USDC"),
     ],
 )
 def test_a_mistake_in_a_file_is_told_with_its_place(old: str, new: str, message: str, hint: str) -> None:
@@ -118,7 +118,7 @@ def test_one_fault_of_a_value_with_several_forms_is_told_once() -> None:
 def test_prices_that_nothing_random_moves_cannot_be_correlated() -> None:
     both = changed("prices:\n", "correlations: {WETH/WBTC: 0.5}\nprices:\n  WBTC: {process: gbm, volatility: 60%}\n")
     error = fault(both)
-    assert error.message.startswith("mine.yaml:8:27: 'WETH/WBTC' are to move together, and nothing about the price of")
+    assert error.message.startswith("mine.yaml:8:27: 'WETH/WBTC' are correlated, but the price of")
     assert "then: {process: gbm, volatility: 80%}" in str(error.hint)
     load_text(both.replace("size: -25%", "size: -25%, then: {process: gbm, volatility: 80%}"))
 
@@ -284,7 +284,7 @@ def test_the_schema_describes_every_scenario_of_the_library() -> None:
     assert schema["$schema"].startswith("https://json-schema.org/")
     assert {"chain", "steps", "agents"} <= set(schema["required"])
     assert "name" not in schema["required"]
-    assert "blocks" in schema["properties"]["step_blocks"]["description"]
+    assert "Blocks per step" in schema["properties"]["step_blocks"]["description"]
     assert "5_000_000" in schema["$defs"]["Liquidator"]["properties"]["capital"]["description"]
     assert "above the base fee" in schema["$defs"]["Liquidator"]["properties"]["priority_fee"]["description"]
     assert schema["additionalProperties"] is False

@@ -11,7 +11,7 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.sim.recorder import MemoryRecorder
 from mayavi.sim.rows import RunEnd, RunInfo
 from mayavi.sim.runner import Runner
-from mayavi.sim.scheduler import PsubBlock, Scheduler
+from mayavi.sim.scheduler import AgentBlock, Scheduler
 from mayavi.sim.world_state import WorldState
 
 Script = Callable[[World, int], StepResult]
@@ -73,7 +73,7 @@ def info(steps: int = 3, seed: int = 1) -> RunInfo:
 
 def scheduled(fork: Fork, agents: Sequence[Agent], *, seed: int = 1, threads: int = 1, **options: Any) -> Scheduler:
     world = WorldState(fork, agents, seed=seed, threads=threads, prices=options.pop("prices", None))
-    blocks = options.pop("blocks", None) or [PsubBlock("all", agents)]
+    blocks = options.pop("blocks", None) or [AgentBlock("all", agents)]
     return Scheduler(world, blocks, **options)
 
 

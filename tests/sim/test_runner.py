@@ -147,7 +147,7 @@ def test_a_recorder_that_fails_twice_is_told_of_with_the_first_error(fork: Fork)
     with pytest.raises(OSError, match="no space left") as caught:
         Runner(scheduler.world, scheduler, steps=2, recorder=Full(), info=info(2)).run()
     assert str(caught.value) == "no space left"
-    assert caught.value.__notes__ == ["nor could the end of the run be recorded: still no space left"]
+    assert caught.value.__notes__ == ["the end of the run could not be recorded either: still no space left"]
 
 
 def test_figures_of_the_scenario_come_after_the_counts(fork: Fork) -> None:

@@ -9,7 +9,7 @@ from mayavi.agents.base import StepResult, World
 from mayavi.errors import ObservationChanged, UnknownName, UsageError
 from mayavi.protocols.tokens import Erc20
 from mayavi.sim.hooks import Hook
-from mayavi.sim.scheduler import PsubBlock, Scheduler
+from mayavi.sim.scheduler import AgentBlock, Scheduler
 from mayavi.sim.world_state import WorldState
 from tests.sim.small_world import Racer, Scripted, nothing, scheduled, wish
 
@@ -33,7 +33,7 @@ def test_two_race_for_one_thing_one_gets_it_and_the_other_is_in_the_record_with_
 def test_all_see_the_same_state_in_a_block_and_what_came_of_it_in_the_next(fork: Fork) -> None:
     racers = [Racer("anna"), Racer("bert")]
     late = Racer("late")
-    blocks = [PsubBlock("first", racers), PsubBlock("second", [late])]
+    blocks = [AgentBlock("first", racers), AgentBlock("second", [late])]
     scheduled(fork, [*racers, late], blocks=blocks).tick()
     assert [racer.saw for racer in racers] == [[Racer.PRIZE], [Racer.PRIZE]]
     assert late.saw == [0]
@@ -160,7 +160,7 @@ def test_a_step_lasts_so_many_blocks_and_each_of_its_blocks_is_one(
     fork: Fork, blocks: int, step_blocks: int, lasts: int
 ) -> None:
     agents = [Scripted(f"agent {i}", lambda world, step_idx: wish()) for i in range(blocks)]
-    parts = [PsubBlock(f"block {i}", [agent]) for i, agent in enumerate(agents)]
+    parts = [AgentBlock(f"block {i}", [agent]) for i, agent in enumerate(agents)]
     start, time = fork.block_number, fork.timestamp
     scheduler = scheduled(fork, agents, blocks=parts, step_blocks=step_blocks)
     first, _ = scheduler.tick()
@@ -191,7 +191,7 @@ def test_hooks_see_blocks_and_steps_and_may_not_write(fork: Fork) -> None:
             world.fork.mine(1)
 
     agents = [Scripted("a", lambda world, step_idx: wish()), Scripted("b", lambda world, step_idx: wish())]
-    blocks = [PsubBlock("one", agents), PsubBlock("two", agents[:1])]
+    blocks = [AgentBlock("one", agents), AgentBlock("two", agents[:1])]
     watcher = Watcher()
     scheduled(fork, agents, blocks=blocks, hooks=[watcher]).tick()
     assert watcher.told == ["begin", (-1, 0), ("one", 2), ("two", 1), (0, 3)]
@@ -232,14 +232,14 @@ def test_details_that_cannot_be_written_down_are_the_agents_fault(fork: Fork) ->
         (lambda fork: scheduled(fork, [Racer("a")], seed=2**63), "out of range"),
         (lambda fork: scheduled(fork, [Racer("a")], seed=1.5), "seed 1.5 is not an integer"),
         (
-            lambda fork: Scheduler(WorldState(fork, [Racer("a")], seed=1), [PsubBlock("all", [Racer("a")])]),
-            "is not of this world",
+            lambda fork: Scheduler(WorldState(fork, [Racer("a")], seed=1), [AgentBlock("all", [Racer("a")])]),
+            "is not part of this world",
         ),
         (
-            lambda fork: scheduled(fork, [a := Racer("a")], blocks=[PsubBlock("x", [a]), PsubBlock("x", [a])]),
+            lambda fork: scheduled(fork, [a := Racer("a")], blocks=[AgentBlock("x", [a]), AgentBlock("x", [a])]),
             "two blocks have the same name",
         ),
-        (lambda fork: scheduled(fork, [a := Racer("a")], blocks=[PsubBlock("x", [a, a])]), "twice in block 'x'"),
+        (lambda fork: scheduled(fork, [a := Racer("a")], blocks=[AgentBlock("x", [a, a])]), "twice in block 'x'"),
     ],
 )
 def test_what_cannot_be_scheduled_is_refused(fork: Fork, make: object, says: str) -> None:

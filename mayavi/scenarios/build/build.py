@@ -1,4 +1,4 @@
-"""From a checked scenario and a world to a simulation that is ready to run.
+"""Build a simulation from a checked scenario and a world.
 
 scenario = load_scenario("depeg_cascade", chain="base")
 built = build(scenario.config, Fork.replica("base"), seed=7)
@@ -9,45 +9,58 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mayavi.agents.base import Agent
 from mayavi.errors import BadScenario, BadSeries, ExecutionError, UsageError
-from mayavi.scenarios.build.agents import Cast
+from mayavi.scenarios.build.agents import build_agents
 from mayavi.scenarios.build.creation import Liquidity, create_pool, create_token, open_pool, provide
+from mayavi.scenarios.build.lending_markets import (
+    has_aave,
+    market_name,
+    market_reader,
+    open_market,
+    price_subject,
+)
+from mayavi.scenarios.build.oracle import build_price_posters
 from mayavi.scenarios.build.pricing import draw_prices, opening_gaps_wad
 from mayavi.scenarios.build.routes import pool_named
 from mayavi.scenarios.models.agents import LaunchTrader, OracleShock
 from mayavi.scenarios.models.config import PRICES, ScenarioConfig
-from mayavi.scenarios.run.kpis import Figures, Tally
+from mayavi.scenarios.run.kpis import ScenarioKpis
+from mayavi.scenarios.run.tally import ScenarioTally
 from mayavi.sim.rows import KpiRow
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
+    from mayavi.scenarios.build.agent_set import AgentSet
+    from mayavi.sim.market_figures import Reader
     from mayavi.sim.market_snapshot import MarketSnapshotHook
-    from mayavi.sim.scheduler import PsubBlock, Scheduler
+    from mayavi.sim.scheduler import AgentBlock, Scheduler
     from mayavi.sim.world_state import WorldState
 
-TRACED = 200
-"""Populations of at most so many are recorded account by account after every step, larger ones before the first."""
-FIGURED = 3
-"""Where at most so many borrow, each has its health factor among the figures of the run."""
+TRACED_ACCOUNTS = 200
+"""Populations up to this size are recorded account by account after every step, larger ones before the first."""
+KPI_ACCOUNTS = 3
+"""With up to this many borrowing accounts, the health factor of each is a KPI."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A simulation ready to run: `steps` ticks of `scheduler`, and then `kpis(world)`."""
+    """A simulation ready to run: call `scheduler.tick()` for each of `steps`, then `kpis(world)`."""
 
     world: WorldState
     scheduler: Scheduler
     steps: int
     kpis: Callable[[WorldState], Iterable[KpiRow]]
+    tally: ScenarioTally
+    snapshots: MarketSnapshotHook
 
 
 def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: int = 1) -> Built:
-    """The simulation that `config` describes, on `fork`, which belongs to it from here on.
+    """Build the simulation that `config` describes on `fork`, which the simulation changes.
 
-    Without a `seed` it is the scenario's own. `BadScenario` where the world does not have what the scenario names.
+    `seed` defaults to the scenario's own. Raises `BadScenario` where the world lacks what the scenario names.
     """
     from mayavi.sim.scheduler import Scheduler
     from mayavi.sim.world_state import WorldState
@@ -57,59 +70,60 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
     step_blocks, step_seconds = pace(config)
     create(config, fork)
     prices = draw_prices(config, fork, seed=chosen, step_seconds=step_seconds)
-    cast = Cast.of(config, fork, step_seconds, chosen)
-    if prices is not None:
-        posters = cast.price_poster()
-        cast.agents |= {PRICES: posters} if posters else {}
-    agents = [agent for group in cast.agents.values() for agent in group]
-    world = WorldState(fork, agents, seed=chosen, prices=prices, threads=threads)
-    market = _market(cast)
-    tally = Tally(cast.sellers, cast.absorbers)
+    agents = build_agents(config, fork, step_seconds, chosen)
+    if prices is not None and (posters := build_price_posters(agents)):
+        agents.agents[PRICES] = posters
+    everyone = [agent for group in agents.agents.values() for agent in group]
+    world = WorldState(fork, everyone, seed=chosen, prices=prices, threads=threads)
+    snapshots = _snapshot_hook(agents)
+    tally = ScenarioTally(agents.sellers, agents.absorbers)
     scheduler = Scheduler(
         world,
-        _blocks(config, cast.agents),
+        _blocks(config, agents.agents),
         ordering=config.ordering,
         step_blocks=step_blocks,
         base_fee_wei=config.gas.base_fee if config.gas.base_fee or config.gas.priority_fee else None,
         priority_fee_wei=config.gas.priority_fee,
-        hooks=[tally, market],
+        hooks=[snapshots],
         halt_on_exception=config.halt_on_exception,
+        tally=tally,
     )
-    traced = [account for lenders in cast.lenders.values() for account in lenders.accounts]
-    assets = {(f"{_subject(each.market)}.{each.collateral}", each.collateral): None for each in cast.lenders.values()}
-    kpis = Figures(
+    kpis = _kpis(agents, tally, snapshots, opening_gaps_wad(config, fork, prices))
+    return Built(world, scheduler, config.steps, kpis, tally, snapshots)
+
+
+def _kpis(
+    agents: AgentSet, tally: ScenarioTally, snapshots: MarketSnapshotHook, opening_gaps: dict[str, int]
+) -> ScenarioKpis:
+    groups = agents.borrower_groups
+    accounts = [account for group in groups.values() for account in group.accounts]
+    assets = {(price_subject(each.market, each.collateral), each.collateral): None for each in groups.values()}
+    return ScenarioKpis(
         tally,
-        market,
-        populations=list(cast.lenders),
-        traced=traced if len(traced) <= FIGURED else [],
-        pools=cast.pools,
-        curve_pools=cast.curve_pools,
+        snapshots,
+        populations=list(groups),
+        traced=accounts if len(accounts) <= KPI_ACCOUNTS else [],
+        pools=agents.pools,
+        curve_pools=agents.curve_pools,
         assets=list(assets),
-        following=_following(config, cast.pools),
-        oracles=_oracles(cast),
-        borrowers={name: cast.agents[name][0] for name in cast.lenders if name in cast.agents},
-        opening_gaps=opening_gaps_wad(config, fork, prices),
+        following=_following(agents.config, agents.pools),
+        oracles=_oracle_subjects(agents),
+        borrowers={name: agents.agents[name][0] for name in groups if name in agents.agents},
+        opening_gaps=opening_gaps,
     )
-    return Built(world, scheduler, config.steps, kpis)
 
 
-def _subject(market: str) -> str:
-    """What figures call a market."""
-    return market if market in ("AaveV3", "Spark") else f"CompoundV3.{market}"
-
-
-def _oracles(cast: Cast) -> dict[str, str]:
-    """Where the lending markets' prices of what is borrowed and put up are to be found among the figures."""
+def _oracle_subjects(agents: AgentSet) -> dict[str, str]:
+    """Return, by token, the subject of the figure that is a lending market's price of it."""
     found: dict[str, str] = {}
-    for each in cast.lenders.values():
-        subject = _subject(each.market)
-        found.setdefault(each.collateral, f"{subject}.{each.collateral}")
-        found.setdefault(each.debt, f"{subject}.{each.debt}" if subject == each.market else subject)
+    for group in agents.borrower_groups.values():
+        found.setdefault(group.collateral, price_subject(group.market, group.collateral))
+        found.setdefault(group.debt, price_subject(group.market, group.debt, is_debt=True))
     return found
 
 
 def _following(config: ScenarioConfig, pools: Iterable[str]) -> list[str]:
-    """The pools that trade what has a price outside: how they move is not their own doing."""
+    """Return the pools whose tokens have an outside price: their price changes are not caused by their trades."""
     outside = {*config.prices, *(each.asset for each in config.agents.values() if isinstance(each, OracleShock))}
     found = []
     for pool in pools:
@@ -120,12 +134,12 @@ def _following(config: ScenarioConfig, pools: Iterable[str]) -> list[str]:
 
 
 def pace(config: ScenarioConfig) -> tuple[int, int]:
-    """How many blocks a step takes, and how many seconds."""
+    """Return blocks and seconds per step."""
     from mayavi.evm.chains import chain
 
     each = chain(config.chain).block_seconds
     wanted = config.step_blocks or max(1, (config.step_time or 0) // each)
-    blocks = max(wanted, _block_count(config))  # each block of agents is one of the chain
+    blocks = max(wanted, _block_count(config))  # each agent block is a block of the chain
     return blocks, blocks * each
 
 
@@ -138,7 +152,7 @@ def _block_count(config: ScenarioConfig) -> int:
 
 
 def create(config: ScenarioConfig, fork: Fork) -> None:
-    """The tokens and pools of the scenario's own."""
+    """Create the tokens and pools that the scenario adds to the chain."""
     try:
         for symbol, token in config.tokens.items():
             create_token(fork, symbol, token)
@@ -150,7 +164,7 @@ def create(config: ScenarioConfig, fork: Fork) -> None:
     except (BadScenario, BadSeries):
         raise
     except (UsageError, ExecutionError) as error:
-        raise BadScenario(f"what '{config.name}' creates cannot be: {error.message}", error.hint) from error
+        raise BadScenario(f"'{config.name}' cannot create its tokens and pools: {error.message}", error.hint) from error
 
 
 def _launch_pool(fork: Fork, name: str, model: LaunchTrader) -> None:
@@ -171,66 +185,49 @@ def _check_chain(config: ScenarioConfig, fork: Fork) -> None:
     expected = chain(config.chain)
     if expected.chain_id != fork.chain_id:
         raise UsageError(
-            f"'{config.name}' is set on {config.chain}, and this world is chain {fork.chain_id}",
+            f"'{config.name}' runs on {config.chain}, and this world is chain {fork.chain_id}",
             f'`Fork.replica("{config.chain}")` is one of {config.chain}',
         )
 
 
-def _blocks(config: ScenarioConfig, agents: dict[str, list[Agent]]) -> list[PsubBlock]:
-    """Who acts together: as the scenario says, by default whoever moves oracles first, then everybody else."""
-    from mayavi.sim.scheduler import PsubBlock
+def _blocks(config: ScenarioConfig, agents: dict[str, list[Agent]]) -> list[AgentBlock]:
+    """Return the agent blocks of a step: the scenario's `blocks`, by default oracles first, then all other agents."""
+    from mayavi.sim.scheduler import AgentBlock
 
     if config.blocks is not None:
         placed = {name for members in config.blocks.values() for name in members}
         blocks = [
-            PsubBlock(block, [agent for name in members for agent in agents.get(name, [])])
+            AgentBlock(block, [agent for name in members for agent in agents.get(name, [])])
             for block, members in config.blocks.items()
         ]
         if PRICES in agents and PRICES not in placed:
-            blocks.insert(0, PsubBlock("oracle", agents[PRICES]))
+            blocks.insert(0, AgentBlock("oracle", agents[PRICES]))
         return [block for block in blocks if block.agents]
     oracles = [name for name in agents if name == PRICES or isinstance(config.agents.get(name), OracleShock)]
     first = [agent for name in oracles for agent in agents[name]]
     rest = [agent for name, group in agents.items() if name not in oracles for agent in group]
-    return [PsubBlock(name, group) for name, group in (("oracle", first), ("market", rest)) if group]
+    return [AgentBlock(name, group) for name, group in (("oracle", first), ("market", rest)) if group]
 
 
-def _market(cast: Cast) -> MarketSnapshotHook:
-    """What is read of the market after every step: all that the agents have to do with."""
-    from mayavi.protocols.aave.market import AaveV3
-    from mayavi.protocols.aave.spark import SparkLend
-    from mayavi.protocols.compound.market import CompoundV3
+def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
+    """Return the hook that records the lending markets, accounts and pools that agents use, and those of `watch`."""
     from mayavi.protocols.curve.pool import CurveStableSwap
-    from mayavi.sim.market_figures import (
-        AaveFigures,
-        CompoundFigures,
-        CurveFigures,
-        OutsidePrices,
-        PopulationFigures,
-        UniswapFigures,
-    )
+    from mayavi.sim.market_figures import CurveFigures, OutsidePrices, PopulationFigures, UniswapFigures
     from mayavi.sim.market_snapshot import MarketSnapshotHook
 
-    fork, config = cast.fork, cast.config
-    readers: list[Any] = []
-    for market in sorted({lenders.market for lenders in cast.lenders.values()}):
-        own = [lenders for lenders in cast.lenders.values() if lenders.market == market]
-        if market in (AaveV3.prefix, SparkLend.prefix):
-            aave = AaveV3(fork) if market == AaveV3.prefix else SparkLend(fork)
-            assets = sorted({asset for each in own for asset in (each.collateral, each.debt)})
-            readers.append(AaveFigures(aave, [*assets, *(each for each in config.watch.assets if each not in assets)]))
-        else:
-            readers.append(CompoundFigures(CompoundV3(fork, market), sorted({each.collateral for each in own})))
-    if not readers and AaveV3.prefix + ".Pool" in fork.labels and config.watch.assets:
-        readers.append(AaveFigures(AaveV3(fork), config.watch.assets))
-    for name, lenders in cast.lenders.items():
-        kind: Any = {AaveV3.prefix: AaveV3, SparkLend.prefix: SparkLend}.get(lenders.market)
-        adapter = kind(fork) if kind else CompoundV3(fork, lenders.market)
-        traced = lenders.accounts if len(lenders.accounts) <= TRACED else ()
-        readers.append(PopulationFigures(name, adapter, lenders.accounts, traced))
-    for pool in dict.fromkeys([*cast.pools, *config.watch.pools]):
+    fork, config, groups = agents.fork, agents.config, agents.borrower_groups
+    readers: list[Reader] = []
+    for market in sorted({group.market for group in groups.values()}):
+        own = [group for group in groups.values() if group.market == market]
+        readers.append(market_reader(fork, market, own, config.watch.assets))
+    if not readers and has_aave(fork) and config.watch.assets:
+        readers.append(market_reader(fork, market_name("aave_v3"), (), config.watch.assets))
+    for name, group in groups.items():
+        traced = group.accounts if len(group.accounts) <= TRACED_ACCOUNTS else ()
+        readers.append(PopulationFigures(name, open_market(fork, group.market), group.accounts, traced))
+    for pool in dict.fromkeys([*agents.pools, *config.watch.pools]):
         readers.append(UniswapFigures(pool_named(fork, pool), pool.partition("/")[0]))
-    readers += [CurveFigures(CurveStableSwap(fork, pool)) for pool in cast.curve_pools]
+    readers += [CurveFigures(CurveStableSwap(fork, pool)) for pool in agents.curve_pools]
     if config.prices:
         readers.append(OutsidePrices(sorted(config.prices)))
     return MarketSnapshotHook(readers)

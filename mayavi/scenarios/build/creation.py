@@ -1,4 +1,4 @@
-"""What a scenario creates before it begins: tokens of its own, and pools in which they trade."""
+"""Create the tokens and pools that a scenario adds to the chain."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from mayavi.protocols.uniswap.pool import UniswapV3Pool
 
 ISSUER = "issuer"
-"""Who holds all of a new token at first."""
+"""Account that first holds the whole supply of a new token."""
 
 
 class Liquidity(NamedTuple):
-    """What somebody puts into a pool at most, between two prices (None: any price)."""
+    """A liquidity position: most of each token, between two prices (None: all prices)."""
 
     provider: str
     token: str
-    """Whose prices the bounds are."""
+    """Token whose price `low` and `high` are."""
     amounts: Mapping[str, Decimal]
     low: Decimal | None
     high: Decimal | None
 
 
 def account(name: str) -> bytes:
-    """The address that belongs to a name; the one `World.address` gives."""
+    """Return the address of a name, as `World.address` does."""
     return keccak256(b"mayavi account " + name.encode())[12:]
 
 
 def create_token(fork: Fork, symbol: str, token: NewToken) -> bytes:
-    """An ERC-20 called `symbol`, all of it in the hands of the issuer."""
+    """Deploy an ERC-20 token and mint its supply to the issuer."""
     from mayavi.worlds.artifacts import ArtifactStore
 
     if symbol in fork.labels:
@@ -53,7 +53,7 @@ def create_token(fork: Fork, symbol: str, token: NewToken) -> bytes:
 
 
 def create_pool(fork: Fork, name: str, pool: NewPool) -> UniswapV3Pool:
-    """A pool of Uniswap V3 with the liquidity that the scenario gives it."""
+    """Create a Uniswap V3 pool with the scenario's liquidity."""
     low, high = pool.range or (None, None)
     amounts = {symbol: amount * pool.liquidity_factor for symbol, amount in pool.liquidity.items()}
     created = open_pool(fork, name, pool.price)
@@ -62,17 +62,17 @@ def create_pool(fork: Fork, name: str, pool: NewPool) -> UniswapV3Pool:
 
 
 def open_pool(fork: Fork, name: str, price: Decimal) -> UniswapV3Pool:
-    """A new pool without liquidity."""
+    """Create a Uniswap V3 pool without liquidity."""
     from mayavi.protocols.uniswap.creation import create_pool as create
 
     tokens = pool_tokens(name)
     if tokens is None:
-        raise BadScenario(f"'{name}' is no name of a pool: TOKEN/OTHER.FEE", "such as NOVA/USDC.3000")
+        raise BadScenario(f"'{name}' is not a pool name of the form TOKEN/OTHER.FEE", "such as NOVA/USDC.3000")
     return create(fork, tokens[0], tokens[1], tokens[2], price, sender=account(ISSUER))
 
 
 def provide(fork: Fork, pool: UniswapV3Pool, liquidity: Liquidity) -> int:
-    """Put liquidity in, and return how much it is. New tokens come from the issuer, others out of nothing."""
+    """Add liquidity to a pool and return its amount. New tokens come from the issuer, others are dealt."""
     from mayavi.protocols.tokens import Erc20
     from mayavi.protocols.uniswap.market import UniswapV3
     from mayavi.protocols.uniswap.pool import MAX_TICK
@@ -93,7 +93,7 @@ def provide(fork: Fork, pool: UniswapV3Pool, liquidity: Liquidity) -> int:
 
 
 def give(fork: Fork, symbol: str, holder: bytes, amount: int) -> None:
-    """Let `holder` have `amount` more: from the issuer where it is a token of the scenario, else out of nothing."""
+    """Give `holder` `amount` more: from the issuer for a token of the scenario, otherwise dealt."""
     from mayavi.protocols.tokens import Erc20
 
     token, issuer = Erc20(fork, symbol), account(ISSUER)
@@ -109,7 +109,7 @@ def give(fork: Fork, symbol: str, holder: bytes, amount: int) -> None:
 
 
 def reserve(fork: Fork, symbol: str, amount: int) -> None:
-    """Take `amount` of a token of the scenario's own from the issuer, for an agent that is dealt so much later."""
+    """Take `amount` of a scenario's token from the issuer, for an agent that is dealt as much later."""
     from mayavi.protocols.tokens import Erc20
 
     token, issuer = Erc20(fork, symbol), account(ISSUER)
@@ -128,6 +128,6 @@ def _too_little(token: Erc20, amount: int, left: int) -> BadScenario:
 
 
 def units(amount: Decimal, decimals: int) -> int:
-    """Whole tokens in smallest units; what lies beyond them is cut off."""
+    """Convert whole tokens to smallest units, rounded down."""
     exact = Fraction(amount) * int(10**decimals)
     return exact.numerator // exact.denominator

@@ -1,4 +1,4 @@
-"""Prices of a scenario: where they start, and the processes that move them."""
+"""Outside prices of a scenario: initial values, processes, and paths drawn from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ E8 = 10**8
 
 
 def draw_prices(config: ScenarioConfig, fork: Fork, *, seed: int, step_seconds: int) -> PricePaths | None:
-    """One path for each price of the scenario; None where it has none."""
+    """Draw a path for each price process of the scenario; None if it has none."""
     from mayavi.markets import Correlation, PricePaths
     from mayavi.scenarios.models.attachments import in_yaml
 
@@ -46,7 +46,7 @@ def draw_prices(config: ScenarioConfig, fork: Fork, *, seed: int, step_seconds: 
 
 
 def check_file(price: PathPrice, series: Series, steps: int, step_seconds: int) -> None:
-    """Raise what is wrong with a file of prices for a run of so many steps, while its lines are known."""
+    """Raise `BadSeries` if a price series does not cover a run of `steps` steps."""
     import numpy as np
 
     from mayavi.markets import HistoricalPath
@@ -56,7 +56,7 @@ def check_file(price: PathPrice, series: Series, steps: int, step_seconds: int) 
 
 
 def start_usd_e8(config: ScenarioConfig, fork: Fork, symbol: str) -> int:
-    """Where the price of `symbol` begins: what the scenario says, else the oracle, else the pool it is created in."""
+    """Return the initial price of `symbol`: the scenario's `start`, the oracle's, or that of the pool it creates."""
     price = config.prices.get(symbol)
     if price is not None and price.start is not None:
         return int((price.start * E8).to_integral_value())
@@ -68,14 +68,14 @@ def start_usd_e8(config: ScenarioConfig, fork: Fork, symbol: str) -> int:
             if tokens and symbol == tokens[0]:
                 return int((pool.price * oracle_usd_e8(fork, tokens[1])).to_integral_value())
         raise BadScenario(
-            f"no oracle of {config.chain} knows the price of {symbol}", f"say where it begins: prices.{symbol}.start"
+            f"no oracle of {config.chain} prices {symbol}", f"give its initial price: prices.{symbol}.start"
         ) from None
 
 
 def opening_gaps_wad(config: ScenarioConfig, fork: Fork, prices: PricePaths | None) -> dict[str, int]:
-    """How far prices that a scenario sets outright, by a file or a `start`, begin from the oracle's, as a share of it.
+    """Return the relative distance from the oracle's price of prices that a file or `start` sets, with 18 decimals.
 
-    Borrowers open at the oracle's price, and the first step posts the other one: a shock that nobody may have wanted.
+    Borrowers open at the oracle's price and the first step posts the other one, which is a shock of its own.
     """
     gaps = {}
     for symbol, price in config.prices.items():
@@ -84,13 +84,13 @@ def opening_gaps_wad(config: ScenarioConfig, fork: Fork, prices: PricePaths | No
         try:
             oracle = oracle_usd_e8(fork, symbol)
         except (UsageError, ExecutionError):
-            continue  # a token of the scenario's own begins where it is told to
+            continue  # no oracle prices a token that the scenario creates
         gaps[symbol] = (prices.usd_e8(symbol, 0) - oracle) * 10**18 // oracle
     return gaps
 
 
 def oracle_usd_e8(fork: Fork, symbol: str) -> int:
-    """What Aave's oracle says of `symbol`, in dollars with eight decimals; else a feed of Chainlink's by that name."""
+    """Return the price of `symbol` by Aave's oracle, else by its Chainlink feed, in dollars with eight decimals."""
     from mayavi.protocols.aave.market import AaveV3
     from mayavi.protocols.chainlink.price_feed import PriceFeed
 
@@ -102,7 +102,7 @@ def oracle_usd_e8(fork: Fork, symbol: str) -> int:
 
 
 def process_of(price: Price | None, symbol: str) -> PriceProcess:
-    """The process that a scenario describes."""
+    """Return the price process that a scenario describes."""
     from mayavi.markets import (
         Constant,
         GeometricBrownianMotion,

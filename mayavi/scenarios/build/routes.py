@@ -1,4 +1,4 @@
-"""Ways over Uniswap V3 from one token to another, among the pools that have a name."""
+"""Routes between tokens through the labelled Uniswap V3 pools."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BRIDGES = ("WETH", "USDC", "WMATIC", "WAVAX")
 
 
 def route_between(fork: Fork, token: str, other: str) -> RouteLike | None:
-    """The pool of both that holds most of `other`, else two pools over a token that trades with both, else None."""
+    """Return a route through the deepest direct pool, else through two pools and a bridge token, else None."""
     direct = deepest_pool(fork, token, other)
     if direct is not None:
         return token, other, direct
@@ -30,7 +30,7 @@ def route_between(fork: Fork, token: str, other: str) -> RouteLike | None:
 
 
 def deepest_pool(fork: Fork, token: str, other: str) -> int | None:
-    """The fee of the pool of both tokens that holds most of `other`; None where there is none."""
+    """Return the fee of the pool of both tokens that holds most of `other`; None if there is none."""
     found: list[tuple[int, int]] = []
     for label, address in fork.labels.items():
         tokens = pool_tokens(label) if label.startswith("UniswapV3.") and "/" in label else None
@@ -41,7 +41,7 @@ def deepest_pool(fork: Fork, token: str, other: str) -> int | None:
 
 
 def pools_of(fork: Fork, route: RouteLike) -> list[str]:
-    """The names of the pools that a route goes through: `WETH/USDC.500`."""
+    """Return the names of the pools on a route: `WETH/USDC.500`."""
     hops = {(frozenset(hop[:2]), hop[2]) for hop in Route.of(fork, route).hops}
     found = []
     for label in fork.labels:
@@ -52,7 +52,7 @@ def pools_of(fork: Fork, route: RouteLike) -> list[str]:
 
 
 def pool_named(fork: Fork, name: str) -> UniswapV3Pool:
-    """The pool called `WETH/USDC.500`, with the nearest names where there is none."""
+    """Return the pool called `WETH/USDC.500`; raise `UnknownName` with the nearest names."""
     from mayavi.errors import UnknownName
 
     label = name if name.startswith("UniswapV3.") else f"UniswapV3.{name}"

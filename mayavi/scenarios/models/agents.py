@@ -1,11 +1,11 @@
-"""Who acts in a scenario: each agent is a mapping that says its `kind`, and what that kind wants to know."""
+"""Settings of agents: each is a mapping with its `kind` and the keys of that kind."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, SerializeAsAny, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from mayavi.scenarios.models.distributions import Constant, Distribution, LogNormal, LogNormalParameters, lowest
 from mayavi.scenarios.models.quantities import (
@@ -36,7 +36,7 @@ def _spread(median: int) -> LogNormal:
 
 
 def _health_factors(what: Distribution) -> Distribution:
-    """`what`, as far as one can see from it that all of it is above 1."""
+    """Return `what`, or raise if its lowest value is known to be 1 or less."""
     least = lowest(what)
     if least is not None and least <= 1:
         raise fault(
@@ -49,52 +49,54 @@ def _health_factors(what: Distribution) -> Distribution:
 HealthFactors = Annotated[Distribution, AfterValidator(_health_factors)]
 
 
-class _Agent(Model):
+class AgentSettings(Model):
+    """Settings that all kinds share. A kind is a subclass with `kind: Literal["…"]`."""
+
     priority_fee: Wei = 0
-    """What its transactions offer above the base fee; counts where `ordering` is priority_fee."""
+    """Tip of its transactions above the base fee; it decides the order where `ordering` is priority_fee."""
 
 
-class Borrower(_Agent):
-    """Somebody who borrows against collateral, or `count` of them drawn from distributions.
+class Borrower(AgentSettings):
+    """A borrower, or `count` of them drawn from distributions.
 
-    `collateral` and `debt` name a token, or an amount of it for each. Without an amount of collateral an account has a
-    value drawn from `size_usd`; without an amount of debt it borrows up to a `health_factor`.
+    `collateral` and `debt` name a token, or an amount of it per account. Without an amount of collateral its value is
+    drawn from `size_usd`; without an amount of debt the account borrows up to a `health_factor`.
     """
 
     kind: Literal["borrower"]
     count: Count = 1
-    """How many there are. All are drawn from the same distributions."""
+    """Number of borrowers; all are drawn from the same distributions."""
     protocol: Protocol = "aave_v3"
-    """Where: aave_v3, spark or compound_v3."""
+    """Lending protocol: aave_v3, spark or compound_v3."""
     market: str = "cUSDCv3"
-    """The market of Compound V3."""
+    """Market of Compound V3."""
     collateral: TokenOrAmount
     debt: TokenOrAmount
     size_usd: Distribution = Field(default_factory=lambda: _spread(20_000))
-    """The value of its collateral in dollars, where `collateral` names no amount."""
+    """Value of its collateral in dollars, where `collateral` names no amount."""
     health_factor: HealthFactors | None = None
-    """What it opens at, above 1. Below what the market lends at it is the market's limit, and the run says so."""
+    """Health factor at opening, above 1; where the market lends less, its limit, and the run notes it."""
     behaviour: dict[BehaviourName, RatioFromZero] | BehaviourName = "hold"
-    """hold: never acts again. band: keeps its health factor inside `band`. panic: pays back all it can below
+    """hold: never acts again. band: keeps its health factor inside `band`. panic: repays all it can below
     `panic_below`. Or shares of each: `{hold: 70%, band: 20%, panic: 10%}`."""
     band: Annotated[list[PositiveRatio], Field(min_length=2, max_length=2)] = Field(
         default_factory=lambda: [Decimal("1.3"), Decimal("1.8")]
     )
-    """Inside of it who keeps a band rests; below the first it pays back, above the second it borrows more."""
+    """Bounds for `behaviour: band`: below the first the borrower repays, above the second it borrows more."""
     panic_below: PositiveRatio = Decimal("1.1")
-    """The health factor below which who panics leaves."""
+    """Health factor below which `behaviour: panic` repays."""
     cash: Share = Decimal("0.5")
-    """The share of what it borrowed that it still has to pay back with; the rest is spent."""
+    """Share of the borrowed amount that it keeps to repay with; the rest is spent."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Borrower:
         if self.debt.amount is None and self.health_factor is None:
             raise fault(
-                f"borrows {self.debt.symbol}, and does not say how much: give an amount ('1_700 {self.debt.symbol}') "
+                f"borrows {self.debt.symbol} without an amount: give one ('1_700 {self.debt.symbol}') "
                 "or a 'health_factor'"
             )
         if self.debt.amount is not None and self.health_factor is not None:
-            raise fault("gives an amount of debt and a 'health_factor' too; leave one of them out")
+            raise fault("gives both an amount of debt and a 'health_factor'; leave one out")
         for side, asset in (("collateral", self.collateral), ("debt", self.debt)):
             if asset.amount == 0:
                 raise fault(f"has no {side}; an amount is above zero")
@@ -105,28 +107,28 @@ class Borrower(_Agent):
         return self
 
 
-class Liquidator(_Agent):
-    """Looks for accounts below a health factor of 1, and liquidates those that pay, the most profitable first."""
+class Liquidator(AgentSettings):
+    """A liquidator of accounts below a health factor of 1: profitable ones only, the most profitable first."""
 
     kind: Literal["liquidator"]
     count: Count = 1
-    """How many there are. They race."""
+    """Number of liquidators; they compete."""
     protocol: Protocol = "aave_v3"
-    """Where: aave_v3, spark or compound_v3."""
+    """Lending protocol: aave_v3, spark or compound_v3."""
     market: str = "cUSDCv3"
-    """The market of Compound V3."""
+    """Market of Compound V3."""
     capital: dict[Symbol, NotNegative] = Field(default_factory=dict)
-    """What it starts with: {USDC: 5_000_000}."""
+    """Initial capital: {USDC: 5_000_000}."""
     watches: list[str] | None = None
-    """The names of the borrowers it looks at; without it, all of them."""
+    """Names of the borrowers it watches; by default all of its market."""
     frictionless: bool = False
-    """The liquidator of theory: all the money it needs, keeps what it seizes, minds neither gas nor profit."""
+    """Unlimited capital, no sales of what it seizes, no regard for gas or profit."""
     flash_loan: bool = False
-    """Borrow on Aave for the length of the transaction instead of having capital."""
+    """Pay with a flash loan of Aave instead of own capital."""
     least_profit: Annotated[int, Field(ge=0)] = 0
-    """In whole dollars; less is not worth the trouble."""
+    """Least profit of a liquidation, in whole dollars."""
     most_a_step: Count = 20
-    """How many accounts it takes on in a step."""
+    """Most accounts it liquidates in a step."""
 
     @model_validator(mode="after")
     def _has_money(self) -> Liquidator:
@@ -135,34 +137,34 @@ class Liquidator(_Agent):
         return self
 
 
-class Arbitrageur(_Agent):
-    """Trades a pool towards the outside price where the difference is worth more than the fee."""
+class Arbitrageur(AgentSettings):
+    """An arbitrageur that trades a pool towards the outside price where that pays more than the fee."""
 
     kind: Literal["arbitrageur"]
     count: Count = 1
-    """How many there are."""
+    """Number of agents."""
     pool: str
-    """A pool of Uniswap V3 or Curve by its name: WETH/USDC.500, Curve.3pool."""
+    """Uniswap V3 or Curve pool: WETH/USDC.500, Curve.3pool."""
     capital: dict[Symbol, NotNegative]
-    """What it starts with of both tokens: {WETH: 200_000, USDC: 400_000_000}."""
+    """Initial capital in both tokens: {WETH: 200_000, USDC: 400_000_000}."""
     to: Literal["edge", "reference"] = "edge"
-    """Trade as long as the next unit pays (edge), or up to the outside price itself where all of it pays."""
+    """Trade while the next unit pays (edge), or up to the outside price if the whole trade pays (reference)."""
 
 
-class OracleShock(_Agent):
-    """Moves a price feed: at once, in equal parts over `steps`, or along a `path` of prices."""
+class OracleShock(AgentSettings):
+    """A move of a price feed: at once, in equal parts over `steps`, or along a `path` of prices."""
 
     kind: Literal["oracle_shock"]
     asset: Symbol
-    """Whose feeds it moves."""
+    """Token whose feeds it moves."""
     at: Step = 0
-    """The step in which agents first see it."""
+    """Step in which agents first see the change."""
     size: Move | None = None
-    """By how much: -25%."""
+    """Relative change: -25%."""
     steps: Steps = 1
-    """Over how many steps it moves in equal parts; 1 is at once."""
+    """Number of equal parts, one per step; 1 is at once."""
     path: list[Positive] | None = None
-    """Prices in US dollars, one a step from `at` on."""
+    """Prices in US dollars, one per step from `at` on."""
 
     @model_validator(mode="after")
     def _one_way(self) -> OracleShock:
@@ -172,117 +174,117 @@ class OracleShock(_Agent):
 
     @property
     def last_change(self) -> int:
-        """The last step at which it moves the feed."""
+        """Last step at which it moves the feed."""
         if self.path is not None:
             return self.at + max(0, len(self.path) - 1)
         return self.at + (self.steps if self.steps > 1 else 0)
 
 
-class VestingRecipient(_Agent):
-    """Holds tokens in a VestingWallet of OpenZeppelin's, and sells what is released into a pool."""
+class VestingRecipient(AgentSettings):
+    """A holder of tokens in an OpenZeppelin VestingWallet that sells what is released into a pool."""
 
     kind: Literal["vesting"]
     token: TokenAmount
-    """How much vests: 5_000_000 NOVA."""
+    """Amount that vests: 5_000_000 NOVA."""
     pool: str
-    """The pool it sells into: NOVA/USDC.3000."""
+    """Pool it sells into: NOVA/USDC.3000."""
     cliff: Seconds = 0
-    """Nothing is released before this time after the start."""
+    """Time after the start before anything is released."""
     duration: Seconds = 0
-    """From the cliff on it vests evenly over this time; 0 releases all at once."""
+    """Time of linear vesting from the cliff on; 0 releases all at once."""
     sells: Literal["at_once", "twap", "threshold"] = "at_once"
-    """at_once: what is released. twap: in parts over some steps. threshold: only above a price."""
+    """at_once: sells what is released. twap: in parts over some steps. threshold: only above a price."""
     share: Share = Decimal(1)
-    """The share of what is released that it sells."""
+    """Share of the released tokens that it sells."""
     over: Steps = 10
-    """twap: over how many steps it spreads a sale."""
+    """twap: number of steps of a sale."""
     threshold: Positive | None = None
-    """threshold: it sells only while one token costs at least so much."""
+    """threshold: lowest price per token at which it sells."""
 
     @model_validator(mode="after")
     def _threshold_given(self) -> VestingRecipient:
         if self.sells == "threshold" and self.threshold is None:
-            raise fault("sells above a threshold and does not give one: add `threshold: 0.80`")
+            raise fault("sells above a threshold without giving one: add `threshold: 0.80`")
         return self
 
 
-class Traders(_Agent):
-    """Everybody else in a pool: buys and sells at random."""
+class Traders(AgentSettings):
+    """Noise traders of a pool: random purchases and sales."""
 
     kind: Literal["traders"]
     pool: str
-    """Where they trade."""
+    """Pool they trade on."""
     trades_a_step: RatioFromZero
-    """How many on average."""
+    """Average number of trades per step."""
     size: Distribution
-    """In whole tokens of what the price is counted in: dollars in NOVA/USDC.3000."""
+    """Size of a trade in whole quote tokens: USDC in NOVA/USDC.3000."""
     buys: Share = Decimal("0.5")
-    """The share of trades that are purchases."""
+    """Share of trades that are purchases."""
     capital: dict[Symbol, NotNegative]
-    """What they have of both tokens."""
+    """Capital in both tokens."""
 
 
-class CurveBorrower(_Agent):
-    """Loops one stablecoin against another on Aave through Curve, and unwinds when the peg is lost."""
+class CurveBorrower(AgentSettings):
+    """A borrower that loops one stablecoin against another through Curve, and unwinds when the peg is lost."""
 
     kind: Literal["curve_borrower"]
     count: Count = 1
-    """How many there are."""
+    """Number of agents."""
     protocol: Literal["aave_v3", "spark"] = "aave_v3"
-    """Where it borrows: aave_v3 or spark."""
+    """Lending protocol: aave_v3 or spark."""
     pool: str = "Curve.3pool"
-    """The Curve pool it trades on."""
+    """Curve pool it trades on."""
     collateral: TokenOrAmount
     debt: Symbol
-    """What it borrows, and sells for more collateral."""
+    """Token it borrows and sells for more collateral."""
     size_usd: Distribution = Field(default_factory=lambda: _spread(500_000))
-    """Its own money, where `collateral` names no amount."""
+    """Own capital in dollars, where `collateral` names no amount."""
     health_factor: PositiveRatio = Decimal("1.1")
-    """What it loops down to."""
+    """Health factor it loops down to."""
     loops: Annotated[int, Field(ge=0, le=50)] = 3
-    """How often it borrows and buys more collateral at most."""
+    """Most rounds of borrowing and buying collateral."""
     depeg: Distribution = Field(default_factory=lambda: Constant(constant=Decimal("0.01")))
-    """How far below par the pool's price may fall before it unwinds."""
+    """Distance below par of the pool's price at which it unwinds."""
     floor: Share = Decimal("0.5")
-    """Below this price it is too late, and it holds."""
+    """Price below which it holds instead of unwinding."""
     repay_below: PositiveRatio = Decimal("1.02")
-    """The health factor below which it pays back what it can."""
+    """Health factor below which it repays what it can."""
 
 
-class CurveHolders(_Agent):
-    """Holders of a coin who sell it on a Curve pool when its outside price falls below their own threshold."""
+class CurveHolders(AgentSettings):
+    """Holders of a coin that sell it on a Curve pool when its outside price falls below their threshold."""
 
     kind: Literal["curve_holders"]
     count: Count = 1
-    """How many there are."""
+    """Number of agents."""
     pool: str = "Curve.3pool"
-    """The Curve pool they sell on."""
+    """Curve pool they sell on."""
     holds: Symbol
-    """The coin they have."""
+    """Coin they hold."""
     wants: Symbol
-    """The coin they flee into."""
+    """Coin they sell it for."""
     amount: Distribution
-    """In whole coins."""
+    """Holdings in whole coins."""
     flees_below: Distribution
-    """In dollars."""
+    """Outside price below which a holder sells, in dollars."""
     patience: Share = Decimal("0.98")
-    """It waits where the pool pays less than this share of the outside price."""
+    """Least share of the outside price that the pool must pay; otherwise a holder waits."""
 
 
-class LaunchTrader(_Agent):
-    """Buys and sells at recorded times: see docs/scenarios/launch_replay.md for the form of the file."""
+class LaunchTrader(AgentSettings):
+    """Recorded purchases and sales of a token launch; the launch_replay page describes the file."""
 
     kind: Literal["launch"]
     pool: str
-    """The pool that is created and traded on: NOVA/WETH.10000."""
+    """Pool that is created and traded on: NOVA/WETH.10000."""
     file: str | None = None
-    """The record, a CSV or JSON file, relative to the scenario's own place."""
+    """The record, a CSV or JSON file, relative to the scenario's folder."""
     data: str | None = None
-    """The same as CSV text."""
+    """The record as CSV text."""
     liquidity_factor: PositiveRatio = Decimal(1)
-    """What if the pool had begun with so many times the liquidity."""
+    """Multiplier of the recorded initial liquidity."""
     volume: PositiveRatio = Decimal(1)
-    """What if every trade had been so many times as large."""
+    """Multiplier of every recorded trade."""
 
     @model_validator(mode="after")
     def _one_source(self) -> LaunchTrader:
@@ -291,7 +293,7 @@ class LaunchTrader(_Agent):
         return self
 
 
-AgentModel = Annotated[
+_BuiltIn = (
     Borrower
     | Liquidator
     | Arbitrageur
@@ -300,6 +302,21 @@ AgentModel = Annotated[
     | Traders
     | CurveBorrower
     | CurveHolders
-    | LaunchTrader,
-    Field(discriminator="kind"),
-]
+    | LaunchTrader
+)
+_KINDS = frozenset(kind for model in get_args(_BuiltIn) for kind in get_args(model.model_fields["kind"].annotation))
+
+
+def _other_kinds(data: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Check settings of a kind that another package registered against that package's model."""
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if isinstance(kind, str) and kind not in _KINDS:
+        from mayavi.scenarios.build.registry import find_plugin
+
+        plugin = find_plugin(kind)
+        if plugin is not None:
+            return plugin.model.model_validate(data)
+    return check(data)
+
+
+AgentModel = Annotated[_BuiltIn, Field(discriminator="kind"), WrapValidator(_other_kinds), SerializeAsAny()]

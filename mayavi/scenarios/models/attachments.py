@@ -1,4 +1,4 @@
-"""Files that a scenario names: read and checked once, and carried inside it as text from then on."""
+"""Files named by a scenario: read and checked once, then embedded in it as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_BYTES = 64 * 2**20
 READING = {"time": "time_column", "price": "price_column"} | {
     key: key for key in ("order", "decimals", "skip_blank", "keep_last")
 }
-"""How a file of prices is read: what a scenario calls it, and what `Series` does."""
+"""Options for reading prices: key in a scenario, and argument of `Series`."""
 
 READING_TYPES = {"time": str, "price": str, "order": str, "decimals": int, "skip_blank": bool, "keep_last": bool}
 
@@ -27,7 +27,7 @@ _ARGUMENT = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?:'([^']*)'|([\w.…]+))")
 
 
 def prices_of_file(name: str, folder: Path | None, reading: Mapping[str, Any]) -> Series:
-    """The prices in a CSV, Parquet or JSON file; whatever is wrong with it is an error with its line."""
+    """Read prices from a CSV, Parquet or JSON file; errors name the line."""
     from mayavi.markets.series import Series
 
     chosen = {READING[key]: value for key, value in reading.items() if value is not None}
@@ -35,24 +35,24 @@ def prices_of_file(name: str, folder: Path | None, reading: Mapping[str, Any]) -
 
 
 def in_yaml(hint: str | None) -> str | None:
-    """A hint that names arguments of Python, `fill='hold'`, as a scenario says it: `fill: hold`."""
+    """Rewrite Python arguments in a hint, `fill='hold'`, as keys of a scenario: `fill: hold`."""
     names = {argument: key for key, argument in READING.items()}
 
-    def said(found: re.Match[str]) -> str:
+    def as_key(found: re.Match[str]) -> str:
         value = found[2] or found[3]
         return f"`{names.get(found[1], found[1])}: {value.lower() if value in ('True', 'False') else value}`"
 
-    return hint and _ARGUMENT.sub(said, hint)
+    return hint and _ARGUMENT.sub(as_key, hint)
 
 
 def as_csv(series: Series) -> str:
-    """A series as CSV text of two columns."""
+    """Write a series as CSV text with the columns time and price."""
     rows = (f"{when!r},{value!r}" for when, value in zip(series.times.tolist(), series.prices.tolist(), strict=True))
     return "\n".join(["time,price", *rows]) + "\n"
 
 
 def series_of(text: str, symbol: str, reading: Mapping[str, Any]) -> Series:
-    """The series that the text of a scenario holds."""
+    """Parse the series embedded in a scenario."""
     from mayavi.markets.series import Series
 
     chosen = {READING[key]: value for key, value in reading.items() if value is not None}
@@ -60,7 +60,7 @@ def series_of(text: str, symbol: str, reading: Mapping[str, Any]) -> Series:
 
 
 def written_out(name: str, folder: Path | None) -> str:
-    """The content of a text file. `name` is relative to `folder`."""
+    """Read a text file; `name` is relative to `folder`."""
     path = _place(name, folder)
     if path.stat().st_size > MOST_BYTES:
         raise UsageError(f"'{path}' has {path.stat().st_size:,} bytes, and at most {MOST_BYTES:,} are read")
@@ -75,7 +75,7 @@ def written_out(name: str, folder: Path | None) -> str:
 def _place(name: str, folder: Path | None) -> Path:
     path = (folder or Path()) / name
     if not path.exists() and "/" not in name and (LIBRARY / name).is_file():
-        return LIBRARY / name  # what comes with Mayavi can be named from anywhere
+        return LIBRARY / name  # files of the library can be named from anywhere
     if not path.is_file():
         raise UsageError(f"there is no file '{path}'", "file names are relative to the scenario's own folder")
     return path

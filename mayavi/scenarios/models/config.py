@@ -1,4 +1,4 @@
-"""A scenario whole: where it plays, how long, how prices move, what is created for it and who acts."""
+"""Settings of a whole scenario: chain, length, prices, tokens and pools it creates, agents."""
 
 from __future__ import annotations
 
@@ -50,84 +50,84 @@ Name = Annotated[str, AfterValidator(_a_name)]
 
 
 class Gas(Model):
-    """What a transaction costs. Zero base fee and zero priority fee: nothing."""
+    """Cost of transactions; free if both fees are zero."""
 
     base_fee: Wei = 0
-    """Burned for every unit of gas: 20 gwei."""
+    """Base fee per unit of gas, which is burned: 20 gwei."""
     priority_fee: Wei = 0
-    """Offered by every agent that does not say its own."""
+    """Tip of every agent without its own."""
 
 
 class NewToken(Model):
     """A token that the scenario creates."""
 
     supply: Positive
-    """How many whole ones there are."""
+    """Total supply in whole tokens."""
     decimals: Annotated[int, Field(ge=0, le=18)] = 18
-    """How many decimals its smallest unit has."""
+    """Number of decimals."""
 
 
 class NewPool(Model):
-    """A pool of Uniswap V3 that the scenario creates: its name is TOKEN/OTHER.FEE, as in NOVA/USDC.3000."""
+    """A Uniswap V3 pool that the scenario creates. Its name is TOKEN/OTHER.FEE: NOVA/USDC.3000."""
 
     price: Positive
-    """What one TOKEN costs in OTHER at first."""
+    """Initial price of one TOKEN in OTHER."""
     liquidity: dict[Symbol, NotNegative]
-    """What is put in at most, of each token."""
+    """Most of each token that is deposited."""
     range: Annotated[list[Positive], Field(min_length=2, max_length=2)] | None = None
-    """The lowest and the highest price at which it trades; without it, all prices."""
+    """Lowest and highest price of the liquidity; by default all prices."""
     liquidity_factor: PositiveRatio = Decimal(1)
-    """What if there were so many times the liquidity."""
+    """Multiplier of the liquidity."""
 
 
 class Watch(Model):
-    """What is recorded of the market after every step, beside what the agents have to do with."""
+    """Figures to record after every step, beside those of markets and pools that agents use."""
 
     pools: list[str] = Field(default_factory=list)
-    """Pools of Uniswap V3 by their names."""
+    """Uniswap V3 pools."""
     assets: list[Symbol] = Field(default_factory=list)
-    """Reserves of Aave V3."""
+    """Aave V3 reserves."""
 
 
 class ScenarioConfig(Model):
-    """A market and what happens on it."""
+    """A simulation on one chain: prices, agents, and how long it lasts."""
 
     name: Name
-    """What it is called; by default the name of the file."""
+    """Name of the scenario; by default that of the file."""
     title: str = ""
-    """What happens, in one line."""
+    """Description in one line."""
     chain: ChainName
-    """Where it plays, where `--chain` names no other."""
+    """Chain to run on; `--chain` overrides it."""
     chains: Annotated[list[ChainName], Field(min_length=1)]
-    """The chains it can be run on. In a file also a mapping: what differs on each."""
+    """Chains it can run on; in a file also a mapping of what differs on each."""
     steps: Annotated[int, Field(ge=1, le=10_000_000)]
-    """How many steps it takes."""
+    """Number of steps."""
     step_blocks: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
-    """How many blocks a step takes …"""
+    """Blocks per step; give this or `step_time`."""
     step_time: Seconds | None = None
-    """… or how long."""
+    """Time per step; give this or `step_blocks`."""
     seed: Annotated[int, Field(ge=0, lt=SEED_LIMIT)] = 0
-    """The seed where `--seed` gives none."""
+    """Seed of all random numbers; `--seed` overrides it."""
     prices: dict[Symbol, Price] = Field(default_factory=dict)
-    """How prices move outside the chain, by token; the oracles follow."""
+    """Price processes off chain, by token; price feeds follow them."""
     correlations: dict[str, Annotated[Decimal, Field(ge=-1, le=1)]] = Field(default_factory=dict)
-    """Between the random parts of two prices: {WETH/WBTC: 0.8}."""
+    """Correlations between the random parts of two prices: {WETH/WBTC: 0.8}."""
     tokens: dict[Symbol, NewToken] = Field(default_factory=dict)
-    """Tokens that are created for it."""
+    """Tokens that the scenario creates."""
     pools: dict[str, NewPool] = Field(default_factory=dict)
-    """Pools of Uniswap V3 that are created for it."""
+    """Uniswap V3 pools that the scenario creates."""
     agents: Annotated[dict[Name, AgentModel], Field(min_length=1)]
-    """Who acts, by name."""
+    """Agents by name."""
     blocks: dict[Name, list[str]] | None = None
-    """Who acts together, block after block in a step; by default the oracles first, then everybody else."""
+    """Agents of each block of a step, in order; by default price feeds first, then all other agents."""
     ordering: Literal["fifo", "shuffle", "priority_fee"] = "shuffle"
-    """Who comes first in a block: as listed, by lot, or by the higher priority fee."""
+    """Order of transactions in a block: as listed, random, or by priority fee."""
     gas: Gas = Field(default_factory=Gas)
-    """What a transaction costs; without it, nothing."""
+    """Cost of transactions; by default free."""
     watch: Watch = Field(default_factory=Watch)
-    """What else to record of the market after every step."""
+    """More figures to record after every step."""
     halt_on_exception: bool = False
-    """Stop where an agent's own code breaks; otherwise it is recorded and the run goes on."""
+    """Stop the run if an agent's code raises; by default the error is recorded and the run goes on."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> ScenarioConfig:
@@ -149,7 +149,7 @@ class ScenarioConfig(Model):
             )
         if self.step_blocks is None and self.step_time is None:
             raise _rule(
-                (), "'step_blocks' is missing", "say how long a step takes: `step_blocks: 300` or `step_time: 1h`"
+                (), "'step_blocks' is missing", "give the length of a step: `step_blocks: 300` or `step_time: 1h`"
             )
         if self.step_time == 0:
             raise _rule(("step_time",), "step_time is 0, and a step takes some time")
@@ -163,25 +163,29 @@ class ScenarioConfig(Model):
                 if name not in (*self.agents, PRICES):
                     known = [*self.agents, PRICES]
                     hint = did_you_mean(name, known) or f"there are: {', '.join(known)}"
-                    raise _rule(("blocks", block), f"block '{block}' names '{name}', who is no agent here", hint)
+                    raise _rule(
+                        ("blocks", block),
+                        f"block '{block}' names '{name}', which is no agent here",
+                        hint,
+                    )
                 if name in placed:
                     raise _rule(("blocks", block), f"'{name}' is in the blocks '{placed[name]}' and '{block}'")
                 placed[name] = block
         missing = [name for name in self.agents if name not in placed]
         if missing:
-            raise _rule(("blocks",), f"'{missing[0]}' is in no block, and would never act")
+            raise _rule(("blocks",), f"'{missing[0]}' is in no block and would never act")
 
     def _pools_fit(self) -> None:
         for name, pool in self.pools.items():
             tokens = pool_tokens(name)
             if tokens is None:
                 hint = f"such as NOVA/USDC.3000; fees are {', '.join(map(str, FEES))} millionths"
-                raise _rule(("pools", name), f"'{name}' is no name of a pool: TOKEN/OTHER.FEE", hint)
+                raise _rule(("pools", name), f"'{name}' is not a pool name of the form TOKEN/OTHER.FEE", hint)
             for symbol in pool.liquidity:
                 if symbol not in tokens[:2]:
                     raise _rule(("pools", name, "liquidity"), f"'{symbol}' is not in the pool '{name}'")
             if not any(pool.liquidity.values()):
-                raise _rule(("pools", name, "liquidity"), f"the pool '{name}' gets no liquidity")
+                raise _rule(("pools", name, "liquidity"), f"the pool '{name}' has no liquidity")
             if pool.range is not None and not pool.range[0] < pool.range[1]:
                 raise _rule(("pools", name, "range"), f"the range of '{name}' is empty; give the lower price first")
 
@@ -198,15 +202,15 @@ class ScenarioConfig(Model):
         for pair in self.correlations:
             sides = pair.split("/")
             if len(sides) != 2 or sides[0] == sides[1]:
-                raise _rule(("correlations", pair), f"'{pair}' is no pair of tokens, such as WETH/WBTC")
+                raise _rule(("correlations", pair), f"'{pair}' is not a pair of tokens such as WETH/WBTC")
             for side in sides:
                 if side not in self.prices:
                     hint = did_you_mean(side, self.prices) or f"prices move for: {', '.join(self.prices)}"
-                    raise _rule(("correlations", pair), f"no price process of '{side}' is given", hint)
+                    raise _rule(("correlations", pair), f"'{side}' has no price process", hint)
             for side in sides:
                 if not is_random(self.prices[side]):
-                    message = f"'{pair}' are to move together, and nothing about the price of {side} is left to chance"
-                    hint = "let it move at random too, for instance by `then: {process: gbm, volatility: 80%}`"
+                    message = f"'{pair}' are correlated, but the price of {side} is not random"
+                    hint = "make it random, for instance by `then: {process: gbm, volatility: 80%}`"
                     raise _rule(("correlations", pair), message, hint, (("prices", side),))
 
     @model_validator(mode="before")
@@ -223,7 +227,7 @@ class ScenarioConfig(Model):
 
 
 def last_change(price: Price) -> int:
-    """The last step at which a price is said to change."""
+    """Return the last step at which a price process changes."""
     if isinstance(price, StepPrice | RampPrice):
         own = price.at + (price.steps if isinstance(price, RampPrice) else 0)
         after = last_change(price.then) if price.then else 0
@@ -232,18 +236,18 @@ def last_change(price: Price) -> int:
 
 
 def is_random(price: Price | None) -> bool:
-    """Whether chance moves a price all along, before or after a change."""
+    """Whether a price is random, before or after a change."""
     if isinstance(price, StepPrice | RampPrice):
         return is_random(price.before) or is_random(price.then)
     return isinstance(price, GbmPrice | OrnsteinUhlenbeckPrice | JumpDiffusionPrice)
 
 
 PRICES = "prices"
-"""What the agent that posts the processes' prices is called in `blocks`."""
+"""Name in `blocks` of the agent that posts the price processes to feeds."""
 
 
 def pool_tokens(name: str) -> tuple[str, str, int] | None:
-    """The two tokens and the fee that `NOVA/USDC.3000` names."""
+    """Split `NOVA/USDC.3000` into both tokens and the fee; None if it is not of that form."""
     pair, dot, fee = name.removeprefix("UniswapV3.").rpartition(".")
     tokens = pair.split("/")
     if not dot or not fee.isdigit() or len(tokens) != 2 or not all(tokens):
@@ -254,5 +258,5 @@ def pool_tokens(name: str) -> tuple[str, str, int] | None:
 def _rule(
     at: tuple[str, ...], message: str, hint: str | None = None, involved: tuple[tuple[str, ...], ...] = ()
 ) -> PydanticCustomError:
-    """An error at a place; `involved` are others that it follows from as well."""
+    """Return an error at the place `at`; `involved` are other places that cause it."""
     return PydanticCustomError("rule", "{message}", {"message": message, "at": at, "hint": hint, "involved": involved})

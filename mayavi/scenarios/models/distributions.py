@@ -1,4 +1,4 @@
-"""How the members of a population differ: `{uniform: [1.05, 2.5]}`, or one number for all of them."""
+"""Distributions in scenarios: `{uniform: [1.05, 2.5]}`, or one number for all members of a population."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Range = Annotated[list[Ratio], Field(min_length=2, max_length=2)]
 
 
 class Constant(Model):
-    """The same for all."""
+    """One value for all."""
 
     constant: Ratio
 
 
 class Uniform(Model):
-    """Anything between two bounds, equally likely."""
+    """Uniform between two bounds."""
 
     uniform: Range
 
@@ -32,7 +32,7 @@ class Uniform(Model):
 
 
 class NormalParameters(Model):
-    """Mean and standard deviation; draws outside `between` are drawn again."""
+    """Mean and standard deviation; values outside `between` are drawn again."""
 
     mean: Ratio
     deviation: RatioFromZero
@@ -40,13 +40,13 @@ class NormalParameters(Model):
 
 
 class Normal(Model):
-    """The bell curve."""
+    """Normal distribution."""
 
     normal: NormalParameters
 
 
 class LogNormalParameters(Model):
-    """Half are above `median`; `sigma` is the standard deviation of the logarithm."""
+    """Median, and standard deviation `sigma` of the logarithm."""
 
     median: PositiveRatio
     sigma: RatioFromZero
@@ -54,13 +54,13 @@ class LogNormalParameters(Model):
 
 
 class LogNormal(Model):
-    """Sizes of accounts: many small, few large."""
+    """Log-normal distribution, such as account sizes: many small, few large."""
 
     lognormal: LogNormalParameters
 
 
 class ParetoParameters(Model):
-    """None below `minimum`; the smaller `shape`, the heavier the tail."""
+    """Lowest value, and `shape`: the smaller, the heavier the tail."""
 
     minimum: PositiveRatio
     shape: PositiveRatio
@@ -68,13 +68,13 @@ class ParetoParameters(Model):
 
 
 class Pareto(Model):
-    """A power law: a few own most."""
+    """Pareto distribution, a power law."""
 
     pareto: ParetoParameters
 
 
 class Choice(Model):
-    """One of some values, equally likely, or with weights: `{1.2: 3, 2.0: 1}`."""
+    """One of several values, equally likely or with weights: `{1.2: 3, 2.0: 1}`."""
 
     choice: Annotated[list[Ratio], Field(min_length=1)] | Annotated[dict[str, RatioFromZero], Field(min_length=1)]
 
@@ -89,7 +89,7 @@ class Choice(Model):
 
 
 def lowest(what: Constant | Uniform | Normal | LogNormal | Pareto | Choice) -> Decimal | None:
-    """The lowest that can be drawn; None where nothing bounds it."""
+    """Return the lowest value that can be drawn; None if unbounded or unknown."""
     if isinstance(what, Constant):
         return what.constant
     if isinstance(what, Uniform):

@@ -1,10 +1,10 @@
-"""The record of a token launch: how its pool began, and who bought and sold when. The form is CSV or JSON.
+"""Record of a token launch as CSV or JSON: creation of the pool, liquidity, purchases and sales.
 
     time,event,account,token,quote,low,high
     0,create,deployer,,0.05,,            a pool at 0.05 QUOTE for a TOKEN
-    0,add,deployer,8000000,400000,,      liquidity, at most so much of both; low and high are prices, or any
-    12,buy,ann,,2500,,                   2,500 QUOTE are spent; `token` may say what that gave on the record
-    36,sell,ann,20000,,,                 20,000 TOKEN are sold; `quote` may say what that gave
+    0,add,deployer,8000000,400000,,      liquidity: most of both tokens, optional price range
+    12,buy,ann,,2500,,                   spend 2,500 QUOTE; `token` may hold the recorded amount received
+    36,sell,ann,20000,,,                 sell 20,000 TOKEN; `quote` may hold the recorded amount received
 
 Times are seconds since 1970 or since the launch, or text such as 2024-04-02T08:00:00Z. JSON is a list of such rows as
 objects. Rows are in order of time; the first is the only `create`.
@@ -29,7 +29,7 @@ _NEEDED = ("time", "event", "account")
 
 
 class Entry(NamedTuple):
-    """A row: `seconds` are since the creation of the pool."""
+    """One row; `seconds` count from the creation of the pool."""
 
     seconds: int
     event: Event
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 
 
 class LaunchRecord(NamedTuple):
-    """A launch: the price the pool was created at, who put liquidity in, who held tokens before, and the trades."""
+    """A launch: initial price, liquidity, initial holdings and trades."""
 
     price: Decimal
     creator: str
@@ -52,12 +52,12 @@ class LaunchRecord(NamedTuple):
 
     @property
     def seconds(self) -> int:
-        """When the last trade was made, counted from the creation."""
+        """Seconds from the creation of the pool to the last trade."""
         return self.trades[-1].seconds
 
 
 def read_launch(text: str, origin: str = "the launch record") -> LaunchRecord:
-    """The record that `text` holds; `BadSeries` with the line where it makes no sense."""
+    """Parse a record; raise `BadSeries` with the line of the first error."""
     rows = _json_rows(text, origin) if text.lstrip()[:1] in {"[", "{"} else _csv_rows(text, origin)
     entries = _entries(rows, origin)
     if not entries or entries[0].event != "create":
@@ -67,12 +67,12 @@ def read_launch(text: str, origin: str = "the launch record") -> LaunchRecord:
     for entry in entries[1:]:
         where = f"{origin}, line {entry.line}"
         if entry.event == "create":
-            raise BadSeries(f"{where}: the pool is created a second time", "a record is of one launch")
+            raise BadSeries(f"{where}: the pool is created a second time", "a record describes one launch")
         if entry.event == "hold":
             holdings[entry.account] = holdings.get(entry.account, Decimal(0)) + cast(Decimal, entry.token)
         elif entry.event == "add":
             if entry.seconds:
-                raise BadSeries(f"{where}: liquidity is added later", "only liquidity of the first moment is replayed")
+                raise BadSeries(f"{where}: liquidity is added later", "only liquidity added at time 0 is replayed")
             liquidity.append(entry)
         else:
             trades.append(entry)
@@ -91,7 +91,7 @@ def _csv_rows(text: str, origin: str) -> list[tuple[int, Mapping[str, Any]]]:
     try:
         header, *rows = list(reader)
     except csv.Error as error:
-        raise BadSeries(f"{origin} is no CSV: {error}") from None
+        raise BadSeries(f"{origin} is not CSV: {error}") from None
     header = [name.strip().lower() for name in header]
     _check_columns(header, origin)
     found: list[tuple[int, Mapping[str, Any]]] = []
@@ -106,10 +106,10 @@ def _json_rows(text: str, origin: str) -> list[tuple[int, Mapping[str, Any]]]:
     try:
         document = json.loads(text, parse_float=Decimal)
     except ValueError as error:
-        raise BadSeries(f"{origin} is no JSON: {error}") from None
+        raise BadSeries(f"{origin} is not JSON: {error}") from None
     rows = document.get("events") if isinstance(document, dict) else document
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadSeries(f"{origin} is no list of rows", '[{"time": 0, "event": "create", …}, …]')
+        raise BadSeries(f"{origin} is not a list of rows", '[{"time": 0, "event": "create", …}, …]')
     _check_columns({key for row in rows for key in row} | set(_NEEDED), origin)
     return list(enumerate(rows, 1))
 
@@ -143,7 +143,7 @@ def _entries(rows: Iterable[tuple[int, Mapping[str, Any]]], origin: str) -> list
         last = moment
         account = str(row.get("account") or "").strip()
         if not account:
-            raise BadSeries(f"{where}: nobody's account is named")
+            raise BadSeries(f"{where}: the account is missing")
         numbers = {name: _number(row.get(name), f"{where}: {name}") for name in ("token", "quote", "low", "high")}
         _check_amounts(event, numbers, where)
         entries.append(Entry(moment - began, cast(Event, event), account, line=line, **numbers))
@@ -158,7 +158,7 @@ def _check_amounts(event: str, numbers: Mapping[str, Decimal | None], where: str
     if event == "add" and not (numbers["token"] or numbers["quote"]):
         raise BadSeries(f"{where}: 'add' puts nothing in", "give `token`, `quote` or both")
     if (numbers["low"] is None) != (numbers["high"] is None):
-        raise BadSeries(f"{where}: of 'low' and 'high' one is missing", "give both, or none for all prices")
+        raise BadSeries(f"{where}: one of 'low' and 'high' is missing", "give both, or none for all prices")
     if numbers["low"] is not None and numbers["high"] is not None and not 0 < numbers["low"] < numbers["high"]:
         raise BadSeries(f"{where}: 'low' is not below 'high'")
 
@@ -176,7 +176,7 @@ def _moment(value: Any, where: str) -> int:
             pass
         else:
             return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-    raise BadSeries(f"{where}: the time '{text}' is none", "whole seconds, or 2024-04-02T08:00:00Z")
+    raise BadSeries(f"{where}: '{text}' is not a time", "whole seconds, or 2024-04-02T08:00:00Z")
 
 
 def _number(value: Any, what: str) -> Decimal | None:
@@ -188,5 +188,5 @@ def _number(value: Any, what: str) -> Decimal | None:
     except InvalidOperation:
         raise BadSeries(f"{what} is '{text}', not a number") from None
     if not number.is_finite() or number < 0 or number > Decimal(10) ** 30:
-        raise BadSeries(f"{what} is {text}, and amounts are from zero on")
+        raise BadSeries(f"{what} is {text}, which is not an amount from 0 to 10^30")
     return number

@@ -1,7 +1,7 @@
-"""How prices move, as a scenario says it: `{process: gbm, volatility: 80%}`.
+"""Settings of price processes: `{process: gbm, volatility: 80%}`.
 
-A price begins at what the chain's oracle says, or at `start`. Steps count from 0, which is the world as it is opened; a
-change `at: 12` is there when agents act in step 12. Rates are per year.
+A price begins at the oracle's, or at `start`. Steps count from 0, the initial world; agents of step 12 see a change
+`at: 12`. Rates are per year.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ Step = Annotated[int, Field(ge=0, le=10_000_000)]
 
 class _Process(Model):
     start: Positive | None = None
-    """The price in US dollars before the first step; without it, what the oracle says."""
+    """Price in US dollars before the first step; by default the oracle's."""
 
 
 class ConstantPrice(_Process):
-    """The price stays."""
+    """A constant price."""
 
     process: Literal["constant"]
 
 
 class _Change(_Process):
     size: Move | None = None
-    """By how much: -25%."""
+    """Relative change: -25%."""
     to: Positive | None = None
-    """Or where to, in US dollars."""
+    """New price in US dollars; give this or `size`."""
     before: Price | None = None
-    """What the price does until then; without it, it stands still."""
+    """Process before the change; by default constant."""
     then: Price | None = None
-    """What the price does afterwards; without it, it stays."""
+    """Process after the change; by default constant."""
 
     @model_validator(mode="after")
     def _one_target(self) -> _Change:
         if (self.size is None) == (self.to is None):
-            raise fault("says by how much with 'size' or where to with 'to': one of the two")
+            raise fault("changes by a 'size' or 'to' a price: give one of the two")
         return self
 
 
@@ -50,91 +50,91 @@ class StepPrice(_Change):
 
     process: Literal["step", "jump"]
     at: Step
-    """The step in which agents first see it."""
+    """Step in which agents first see the change."""
 
 
 class RampPrice(_Change):
-    """A change in equal parts over some steps."""
+    """A change in equal parts over several steps."""
 
     process: Literal["ramp"]
     at: Step = 0
-    """The step from which on it moves."""
+    """Step at which the change begins."""
     steps: Annotated[int, Field(ge=1, le=10_000_000)]
-    """How many steps it takes."""
+    """Number of steps of the change."""
 
 
 class PathPrice(_Process):
-    """Prices from a file, CSV, Parquet or JSON, or written here as `data`. At a step the last price known holds."""
+    """Prices from a CSV, Parquet or JSON file, or from `data`. A step uses the last known price."""
 
     process: Literal["path"]
     file: str | None = None
-    """A file with a column of times and one of prices, relative to the scenario's own place."""
+    """File with columns of times and prices, relative to the scenario's folder."""
     data: str | None = None
-    """The same as CSV text: time,price."""
+    """Times and prices as CSV text: time,price."""
     time: str | None = None
-    """The column of times; without it, it is found by its name."""
+    """Column of times; by default found by its name."""
     price: str | None = None
-    """The column of prices."""
+    """Column of prices; by default found by its name."""
     order: Literal["ascending", "descending"] = "ascending"
-    """How the rows follow in time: descending is from new to old."""
+    """Order of rows in time; descending is newest first."""
     decimals: Annotated[int, Field(ge=0, le=77)] | None = None
-    """For prices that are integers with so many decimals, as feeds answer: 8."""
+    """Number of decimals of integer prices, as feeds answer: 8."""
     skip_blank: bool = False
-    """Leave out rows without a price."""
+    """Skip rows without a price."""
     keep_last: bool = False
-    """Of rows at one moment keep the last."""
+    """Keep the last of several rows at one time."""
     begin: str | int | None = None
-    """The moment of the file at which the run begins: 2023-03-11T04:00:00Z. Without it, its first."""
+    """Time in the file at which the run begins: 2023-03-11T04:00:00Z; by default its first."""
     anchored: bool = False
-    """Scale the series so that it begins at `start`, or at what the oracle says."""
+    """Scale the series to begin at `start`, or at the oracle's price."""
     fill: Literal["error", "hold", "linear"] = "error"
-    """What a gap is: an error, or filled with the last price or a straight line."""
+    """Treatment of gaps: an error, or filled with the last price or a straight line."""
     max_gap: PositiveRatio = Decimal(3)
-    """A gap is a longer time without a price than so many times the usual one."""
+    """Shortest gap, as a multiple of the usual time between prices."""
 
     @model_validator(mode="after")
     def _one_source(self) -> PathPrice:
         if (self.file is None) == (self.data is None):
-            raise fault("needs its prices from a 'file' or as 'data': one of the two")
+            raise fault("needs prices from a 'file' or as 'data': give one of the two")
         return self
 
 
 class GbmPrice(_Process):
-    """Geometric Brownian motion: what share prices are usually taken to do."""
+    """Geometric Brownian motion."""
 
     process: Literal["gbm"]
     volatility: RatioFromZero
-    """Of the price in a year: 80%."""
+    """Volatility per year: 80%."""
     drift: Ratio = Decimal(0)
-    """By how much it grows in a year on average."""
+    """Average growth per year."""
 
 
 class OrnsteinUhlenbeckPrice(_Process):
-    """A peg: the price is drawn back to its mean, half of the way in `half_life`."""
+    """A peg: an Ornstein-Uhlenbeck process that returns to its mean, half of the way in `half_life`."""
 
     process: Literal["ornstein_uhlenbeck", "peg"]
     mean: Positive | None = None
-    """Without it, where it starts."""
+    """Mean price; by default the initial price."""
     half_life: Seconds
-    """The time in which half of a distance from the mean is gone: 6h."""
+    """Time in which the distance from the mean halves: 6h."""
     volatility: RatioFromZero
-    """Of the price in a year: 80%."""
+    """Volatility per year: 80%."""
 
 
 class JumpDiffusionPrice(_Process):
-    """Merton's model: Brownian motion with jumps at random times, their sizes log-normal."""
+    """Merton's jump diffusion: Brownian motion with log-normal jumps at random times."""
 
     process: Literal["jump_diffusion"]
     volatility: RatioFromZero
-    """Of the price in a year: 80%. Without the jumps."""
+    """Volatility per year without the jumps: 80%."""
     drift: Ratio = Decimal(0)
-    """By how much it grows in a year on average, jumps included."""
+    """Average growth per year, jumps included."""
     jumps_per_year: RatioFromZero
-    """How many jumps there are on average."""
+    """Average number of jumps per year."""
     jump_mean: Move
-    """By how much a jump moves the price on average: -10%."""
+    """Average relative size of a jump: -10%."""
     jump_deviation: RatioFromZero
-    """The standard deviation of the logarithm of its size; 0 makes all jumps alike."""
+    """Standard deviation of the logarithm of a jump; 0 makes all jumps equal."""
 
 
 Price = Annotated[

@@ -1,6 +1,6 @@
-"""Quantities as people write them in a scenario, read exactly: `-25%`, `1_700 USDC`, `20 gwei`, `1h`.
+"""Quantities in scenarios, parsed exactly: `-25%`, `1_700 USDC`, `20 gwei`, `1h`.
 
-Each is a pydantic type: validation gives the exact value, the JSON Schema tells an editor what may be written.
+Each is a pydantic type: validation gives the exact value, and its JSON Schema describes the text for editors.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _NUMBER = re.compile(r"([-+]?[0-9][0-9_,]*(?:\.[0-9_]+)?|[-+]?\.[0-9][0-9_]*)\s*
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
 _WEI = {"wei": 1, "gwei": GWEI, "eth": 10**18, "ether": 10**18}
 LARGEST = Decimal(10) ** 30
-"""More than there is of anything."""
+"""Upper bound of all numbers in a scenario."""
 
 
 class Asset(NamedTuple):
-    """A token by its symbol, and how many whole ones of it; None where only the token was named."""
+    """A token, and an amount in whole tokens; None if only the token was named."""
 
     symbol: str
     amount: Decimal | None
 
 
 def fault(message: str) -> PydanticCustomError:
-    """What a validator raises; `message` follows the name of the key."""
+    """Return the error a validator raises; `message` is printed after the key's name."""
     return PydanticCustomError("quantity", "{message}", {"message": message})
 
 
 def number_of(value: Any, what: str = "a number") -> Decimal:
-    """`value` as the digits say; text may have underscores."""
+    """Parse a number exactly; text may contain underscores."""
     if isinstance(value, bool) or value is None:
         raise fault(f"is {_shown(value)}, not {what}")
     try:
@@ -48,14 +48,14 @@ def number_of(value: Any, what: str = "a number") -> Decimal:
 
 
 def ratio_of(value: Any) -> Decimal:
-    """A fraction: `-25%`, `0.3` or `2`."""
+    """Parse a ratio: `-25%`, `0.3` or `2`."""
     if isinstance(value, str) and value.strip().endswith("%"):
         return number_of(value.strip()[:-1], "a percentage such as -25%") / 100
     return number_of(value, "a number or a percentage such as -25%")
 
 
 def seconds_of(value: Any) -> int:
-    """A length of time: `90s`, `15m`, `1h`, `30d`, `4y`, or a number of seconds."""
+    """Parse a duration: `90s`, `15m`, `1h`, `30d`, `4y`, or a number of seconds."""
     number, unit = _split(value, "a time such as 1h or 30d")
     scale = _SECONDS.get(unit.lower() or "s")
     if scale is None:
@@ -69,7 +69,7 @@ def seconds_of(value: Any) -> int:
 
 
 def wei_of(value: Any) -> int:
-    """A price of gas: `20 gwei`, `1 wei`, `0`."""
+    """Parse a gas price: `20 gwei`, `1 wei`, `0`."""
     number, unit = _split(value, "a price of gas such as 20 gwei")
     if not unit and number:
         raise fault(f"is {_shown(value)} without a unit; write '{value} gwei' or '{value} wei'")
@@ -85,7 +85,7 @@ def wei_of(value: Any) -> int:
 
 
 def asset_of(value: Any) -> Asset:
-    """`WETH`, or an amount of it: `1.5 WETH`, `1_700 USDC`."""
+    """Parse a token or an amount of it: `WETH`, `1.5 WETH`, `1_700 USDC`."""
     if isinstance(value, Asset):
         return value
     if not isinstance(value, str):
@@ -103,7 +103,7 @@ def asset_of(value: Any) -> Asset:
 
 
 def amount_of(value: Any) -> Asset:
-    """An amount of a token: `1_700 USDC`."""
+    """Parse an amount of a token: `1_700 USDC`."""
     asset = asset_of(value)
     if asset.amount is None:
         raise fault(f"is {_shown(value)} without a number; write it as '1_000 {asset.symbol}'")
@@ -184,7 +184,7 @@ Number = Annotated[Decimal, BeforeValidator(number_of), WithJsonSchema(_NUMERIC)
 Positive = Annotated[Decimal, BeforeValidator(number_of), AfterValidator(_above_zero), WithJsonSchema(_NUMERIC)]
 NotNegative = Annotated[Decimal, BeforeValidator(number_of), AfterValidator(_at_least_zero), WithJsonSchema(_NUMERIC)]
 Ratio = Annotated[Decimal, BeforeValidator(ratio_of), WithJsonSchema(_RATIO)]
-"""A fraction, also as a percentage."""
+"""A ratio, also as a percentage."""
 PositiveRatio = Annotated[Decimal, BeforeValidator(ratio_of), AfterValidator(_above_zero), WithJsonSchema(_RATIO)]
 RatioFromZero = Annotated[Decimal, BeforeValidator(ratio_of), AfterValidator(_at_least_zero), WithJsonSchema(_RATIO)]
 Share = Annotated[Decimal, BeforeValidator(ratio_of), AfterValidator(_up_to_one), WithJsonSchema(_RATIO)]
@@ -196,11 +196,11 @@ Seconds = Annotated[
     BeforeValidator(seconds_of),
     WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[0-9._]+ *(s|m|min|h|d|w|y)?$"}]}),
 ]
-"""A length of time."""
+"""A duration in seconds."""
 Wei = Annotated[
     int,
     BeforeValidator(wei_of),
     PlainSerializer(lambda value: f"{value} wei", when_used="json"),
     WithJsonSchema({"anyOf": [{"const": 0}, {"type": "string", "pattern": r"^[0-9._]+ *(wei|gwei|eth|ether)$"}]}),
 ]
-"""A price of gas."""
+"""A gas price in wei."""

@@ -1,4 +1,4 @@
-"""The determinism gate: a scenario is run again in every way that must change nothing, and once with another seed."""
+"""Determinism check: repeat a scenario in ways that must change nothing, and once with another seed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from mayavi.parallel.processes import work_off
 from mayavi.scenarios.loading import Scenario, load_text
 from mayavi.scenarios.run.randomness import draws
+from mayavi.scenarios.run.request import RunRequest
 from mayavi.scenarios.run.run import execute, halted
 from mayavi.settings.document import Document, to_yaml
 from mayavi.sim.recorder import MemoryRecorder
@@ -26,7 +27,7 @@ Expected = Literal["the same", "another", "either"]
 
 
 class Trial(NamedTuple):
-    """One way to run it."""
+    """One way to run the scenario."""
 
     name: str
     text: str
@@ -35,7 +36,7 @@ class Trial(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a trial came to."""
+    """Rows and final world of a trial."""
 
     digest: str
     final_world: str
@@ -44,7 +45,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A trial against the first run. `difference` says where they part, or that they should and do not."""
+    """Comparison of a trial with the first run. `difference` describes what is wrong; empty if nothing is."""
 
     name: str
     digest: str
@@ -53,13 +54,13 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether it is as it must be."""
+        """Whether the trial gave what was expected."""
         return not self.difference
 
 
 @dataclass(frozen=True, slots=True)
 class DeterminismReport:
-    """All trials of one scenario."""
+    """Comparisons of all trials of one scenario."""
 
     scenario: str
     chain: str
@@ -68,17 +69,17 @@ class DeterminismReport:
     comparisons: tuple[Comparison, ...]
 
     @property
-    def left_to_chance(self) -> bool:
-        """Whether another seed gave another run."""
+    def seed_matters(self) -> bool:
+        """Whether another seed gave other rows."""
         return any(each.digest != self.digest for each in self.comparisons if each.expected != "the same")
 
     @property
     def passed(self) -> bool:
-        """Whether all are as they must be."""
+        """Whether all trials gave what was expected."""
         return all(each.passed for each in self.comparisons)
 
     def to_json(self) -> dict[str, object]:
-        """The report as plain data."""
+        """Return the report as JSON data."""
         return {
             "scenario": self.scenario,
             "chain": self.chain,
@@ -101,10 +102,10 @@ class DeterminismReport:
 def check_determinism(
     scenario: Scenario, world: WorldSource, seed: int, progress: Progress | None = None
 ) -> DeterminismReport:
-    """Run `scenario` with `seed`: again, in another process, on two threads, its agents listed the other way round.
+    """Run `scenario` with `seed` again, in another process, on two threads, and with its agents in reverse order.
 
-    All must give the same rows and the same final world. Another seed must give other rows where anything is drawn;
-    where nothing is, either is right. Nothing is stored. An agent whose code breaks raises `RunHalted`.
+    All must give the same rows and final world. Another seed must give other rows if the scenario draws random numbers;
+    otherwise either result passes. Nothing is stored. An agent whose code raises ends the check with `RunHalted`.
     """
     with_another: Expected = "another" if draws(scenario.config) else "either"
     another = seed + 1 if seed + 1 < SEED_LIMIT else seed - 1
@@ -143,20 +144,13 @@ def _outcomes(
 
 
 def prepare(world: WorldSource) -> Callable[[Trial], Outcome]:
-    """What runs a trial: here, or in another process."""
+    """Return the function that runs a trial, in this process or in a worker."""
 
     def work(trial: Trial) -> Outcome:
         scenario = load_text(trial.text, overrides=["halt_on_exception=true"])
         recorder = MemoryRecorder()
-        run = execute(
-            scenario,
-            world.open(),
-            recorder,
-            seed=trial.seed,
-            source=world.kind,
-            store=Path(),
-            threads=trial.threads,
-        )
+        request = RunRequest(scenario=scenario, seed=trial.seed, source=world.kind, store=Path(), threads=trial.threads)
+        run = execute(request, world.open(), recorder)
         if run.status == "halted":
             raise halted(run)
         assert recorder.ended is not None
@@ -167,7 +161,7 @@ def prepare(world: WorldSource) -> Callable[[Trial], Outcome]:
 
 
 def compared(first: Outcome, second: Outcome, expected: Expected) -> str:
-    """Where the two part; empty where they are as they must be."""
+    """Describe the first unexpected difference between two outcomes; empty if there is none."""
     if expected == "another" and first.digest == second.digest:
         return "the same rows, though the scenario draws from distributions or random prices"
     if expected != "the same":
@@ -189,7 +183,7 @@ def _digest(row: Row) -> str:
 
 
 def reversed_agents(text: str) -> str:
-    """The scenario with its agents listed the other way round, which says the same."""
+    """Return the text of an equivalent scenario that lists its agents in reverse order."""
     data = Document.parse(text, "scenario").data
     data["agents"] = dict(reversed(data["agents"].items()))
     return to_yaml(data)

@@ -1,4 +1,4 @@
-"""Figures as people read them: dollars, shares, counts, by the unit their rows carry."""
+"""Format figures by their unit: dollars, percentages, counts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _RATES = ("supply_rate", "borrow_rate", "utilisation")
 
 
 COINS = {"polygon": "POL", "avalanche": "AVAX"}
-"""What gas is paid in, where it is not ETH."""
+"""Native coins of chains where it is not ETH."""
 
 
 def shown(row: KpiRow | SnapshotRow, chain: str = "") -> str:
-    """The figure of a row with its unit: `$1,412,380`, `12.5 %`, `41`; gas in the coin of `chain`."""
+    """Format the figure of a row: `$1,412,380`, `12.5 %`, `41`; fees in the native coin of `chain`."""
     return shown_number(row.number, row.unit, row.name if isinstance(row, KpiRow) else row.metric, chain)
 
 
 def shown_number(number: float, unit: str, name: str = "", chain: str = "") -> str:
-    """`number`, as `KpiRow` and `SnapshotRow` have it, for people."""
+    """Format the `number` of a `KpiRow` or `SnapshotRow`."""
     kind = name.partition(".")[0]
     if kind in _CHANGES:
         return percent(number, sign=True)
@@ -42,7 +42,7 @@ def shown_number(number: float, unit: str, name: str = "", chain: str = "") -> s
 
 
 def plain(number: float) -> str:
-    """A number with as many digits as one can take in: `1,873.41`, `1.0721`, `0.00002`."""
+    """Format a number with few digits: `1,873.41`, `1.0721`, `0.00002`."""
     amount = abs(number)
     digits = 2 if amount >= 1_000 else 4 if amount >= 0.001 or not amount else 10
     text = f"{number:,.{digits}f}"
@@ -50,20 +50,20 @@ def plain(number: float) -> str:
 
 
 def dollars(number: float) -> str:
-    """An amount of money: cents only where they count."""
+    """Format dollars, with cents below 1,000."""
     sign, amount = "−" if number < 0 else "", abs(number)
     return f"{sign}${amount:,.0f}" if amount >= 1_000 or not amount else f"{sign}${amount:,.2f}"
 
 
 def percent(share: float, *, sign: bool = False) -> str:
-    """A share of one: `12.50 %`; with `sign`, a change: `−25.0 %`."""
+    """Format a ratio as `12.50 %`, or with `sign` as a change: `−25.0 %`."""
     if sign:
         return f"{'−' if share < 0 else '+'}{abs(share):.1%}".replace("%", " %")
     return f"{share:.2%}".replace("%", " %")
 
 
 def title_of(name: str) -> str:
-    """A figure's name in words: `bad_debt` is `bad debt`, `price_impact.NOVA/USDC.3000` that of the pool."""
+    """Return the title of a figure: `bad debt` for `bad_debt`, `price impact NOVA/USDC.3000`."""
     kind, dot, of = name.partition(".")
     kind = "gas_fees" if kind == "fees_wei" else kind
     return kind.removesuffix("_wei").replace("_", " ") + (f" {of}" if dot else "")

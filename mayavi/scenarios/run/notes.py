@@ -1,4 +1,4 @@
-"""What has to be known of a run before its figures are believed, in sentences made from the figures themselves."""
+"""Warnings about a run, derived from its KPIs."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from mayavi.scenarios.run.figures import percent
 
 FAR_APART = 0.05
-"""So far from the oracle's price a pool may end, or a sale be made, before it is worth a word."""
+"""Relative distance from the oracle's price above which pools and sales get a note."""
 NOTED = ("accounts_at_limit", "health_factor_limit", "accounts", "never_opened", "opening_gap", "pool_gap")
-"""The kinds of figures that notes are made of."""
+"""Kinds of KPIs that notes cover."""
 
 Figures = Mapping[str, float]
 
 
 def notes(kpis: Figures) -> list[str]:
-    """What the figures of a run warn of; nothing where all is as the scenario wants it."""
+    """Return the warnings of a run; empty if everything went as the scenario describes."""
     return [text for _, text in _warnings(kpis)]
 
 
 def notes_of_many(runs: Sequence[Figures]) -> list[str]:
-    """What many runs warn of: each kind once, with how many have it and how the first of them puts it."""
+    """Return each kind of warning once, with the number of runs that have it and the text of the first."""
     found: dict[str, list[str]] = {}
     for kpis in runs:
         for name, text in _warnings(kpis):
@@ -29,7 +29,7 @@ def notes_of_many(runs: Sequence[Figures]) -> list[str]:
 
 
 def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
-    """The figures that warn of something, and what they say."""
+    """Yield the KPIs that warn of something, with the warning."""
     for name, number in kpis.items():
         kind, _, of = name.partition(".")
         if kind == "accounts_at_limit" and number:
@@ -37,7 +37,7 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
             yield (
                 name,
                 f"{number:,.0f} of {all_of:,.0f} accounts of {of} start at the market's limit, a health factor of "
-                f"{limit:.3f}: they were to start lower, and the market does not lend so much",
+                f"{limit:.3f}: they were to start lower, and the market does not lend that much",
             )
         elif kind == "never_opened" and number:
             yield name, f"{of} never opened its loan; `mayavi runs explain` shows why"
@@ -64,10 +64,10 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
 
 
 def _far_sales(gap: float) -> str:
-    told = f"liquidators sold what they seized at {percent(gap, sign=True)} from the oracle's price on average: "
+    text = f"liquidators sold what they seized at {percent(gap, sign=True)} from the oracle's price on average: "
     if gap < 0:
-        return told + "so far their own sales, or those before them, pressed the pools"
-    return told + (
-        "the pools had not followed it yet, and nobody would have paid them so much; let an arbitrageur come before "
-        "them, by `ordering: priority_fee` and a higher `priority_fee`"
+        return text + "that far their own sales, or earlier ones, moved the pools"
+    return text + (
+        "the pools had not followed it yet, and on a real market nobody would have paid that much; let an arbitrageur "
+        "trade first, by `ordering: priority_fee` and a higher `priority_fee`"
     )

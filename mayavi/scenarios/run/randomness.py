@@ -1,4 +1,4 @@
-"""Whether a scenario leaves anything to chance: then another seed must give another run."""
+"""Whether a scenario draws random numbers, so that another seed must give another run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mayavi.scenarios.models.prices import (
 
 
 def draws(config: ScenarioConfig) -> bool:
-    """Whether prices, populations or trades are certainly drawn. Lots among equals may still decide where none are."""
+    """Whether prices, populations or trades are random for certain. The order of equal intents always may be."""
     return any(map(_moves_at_random, config.prices.values())) or any(map(_is_drawn, config.agents.values()))
 
 

@@ -1,4 +1,4 @@
-"""What a run and a sweep give back: their figures at hand, their rows in the store, a table of them in a notebook."""
+"""Results of runs and sweeps: KPIs in memory, rows in the store, tables in notebooks."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from mayavi.scenarios.run.notes import notes, notes_of_many
 from mayavi.sim.rows import ActionRow, KpiRow, RunStatus, SnapshotRow
 
 if TYPE_CHECKING:
-    from mayavi.scenarios.run.headlines import Headlines
+    from mayavi.scenarios.run.highlights import Highlights
     from mayavi.sim.store import Rows, Store
     from mayavi.statistics.estimate import Summary
 
 
 class Kpis(Mapping[str, float]):
-    """The figures of a run by name, as numbers in their unit: dollars, tokens, shares, counts.
+    """KPIs of a run by name, as floats in their unit: dollars, tokens, ratios, counts.
 
-    `exact(name)` is the row behind a number, whose `value` is an exact integer.
+    `exact(name)` returns the row of a KPI, whose `value` is an exact integer.
     """
 
     def __init__(self, rows: Sequence[KpiRow]) -> None:
         self._rows = {row.name: row for row in rows}
 
     def exact(self, name: str) -> KpiRow:
-        """The row of a figure."""
+        """Return the row of a KPI."""
         return self._rows[name]
 
     def rows(self) -> tuple[KpiRow, ...]:
-        """Every row, in the order of the run."""
+        """Return all rows, in the order of the run."""
         return tuple(self._rows.values())
 
     def __getitem__(self, name: str) -> float:
@@ -55,7 +55,7 @@ class Kpis(Mapping[str, float]):
 
 @dataclass(frozen=True)
 class Run:
-    """A run that is over and stored.
+    """A run that has ended and is stored.
 
     run = mayavi.run("depeg_cascade", chain="base", seed=7)
     run.kpis["bad_debt"], run.digest
@@ -75,28 +75,28 @@ class Run:
     store_path: Path
     sweep_id: str | None = None
     error: str = ""
-    headlines: Headlines | None = field(default=None, repr=False, compare=False)
+    highlights: Highlights | None = field(default=None, repr=False, compare=False)
 
     @property
     def store(self) -> Store:
-        """Where its rows are."""
+        """The store that holds its rows."""
         from mayavi.sim.store import Store
 
         return Store(self.store_path)
 
     @property
     def actions(self) -> Rows[ActionRow]:
-        """Every action in the order of execution: iterate, or `.df()`."""
+        """All actions in order of execution: iterate, or `.df()`."""
         return self.store.actions(self.run_id)
 
     @property
     def snapshots(self) -> Rows[SnapshotRow]:
-        """The market after every step, one figure a row: iterate, or `.df()`."""
+        """Market figures after every step, one per row: iterate, or `.df()`."""
         return self.store.snapshots(self.run_id)
 
     @property
     def notes(self) -> list[str]:
-        """What has to be known before its figures are believed; nothing where all is as the scenario wants it."""
+        """Warnings about its KPIs; empty if everything went as the scenario describes."""
         return notes(self.kpis)
 
     def _repr_html_(self) -> str:
@@ -107,20 +107,20 @@ class Run:
 
 @dataclass(frozen=True)
 class PointSummary:
-    """All runs at one point of a sweep's grid."""
+    """Statistics of all runs at one point of a sweep's grid."""
 
     overrides: tuple[str, ...]
     figures: Mapping[str, Summary]
-    """Every figure of the runs: mean, p5, p50, p95 with their intervals."""
+    """By KPI: mean, p5, p50 and p95 with their confidence intervals."""
     units: Mapping[str, str]
 
     @property
     def label(self) -> str:
-        """The point in words."""
+        """The overrides of the point as text."""
         return ", ".join(self.overrides)
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as plain data."""
+        """Return the statistics as JSON data."""
         return {
             "overrides": list(self.overrides),
             "figures": {name: {"unit": self.units[name], **each.to_json()} for name, each in self.figures.items()},
@@ -130,18 +130,18 @@ class PointSummary:
 
     @property
     def value_at_risk(self) -> Summary | None:
-        """The figure behind VaR, the 95th percentile of bad debt; None where the scenario has no bad debt."""
+        """Statistics of bad debt, whose 95th percentile is VaR; None if the scenario has no lending."""
         return self.figures.get(BAD_DEBT)
 
     @property
     def liquidations_at_risk(self) -> Summary | None:
-        """The figure behind LaR, the 95th percentile of liquidated value."""
+        """Statistics of liquidated value, whose 95th percentile is LaR; None if the scenario has no lending."""
         return self.figures.get(LIQUIDATED)
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep that is over: one run for each seed at each point of the grid, and what they say together.
+    """A finished sweep: one run for each seed at each point of the grid, and statistics of them.
 
     sweep = mayavi.sweep("depeg_cascade", seeds=range(100), jobs=2)
     sweep.summary["bad_debt"].p95.value
@@ -156,12 +156,12 @@ class Sweep:
     points: tuple[PointSummary, ...]
     seconds: float
     resumed: int
-    """How many of the runs were there before."""
+    """Number of runs that were stored before."""
     store_path: Path
 
     @property
     def summary(self) -> Mapping[str, Summary]:
-        """The figures of the sweep's only point; of a grid, `points` has one for each."""
+        """Statistics of the only point; raises `ValueError` for a grid, whose statistics are in `points`."""
         if len(self.points) != 1:
             raise ValueError(
                 f"this sweep has {len(self.points)} points; `points[0].figures` is the summary of the first"
@@ -170,16 +170,16 @@ class Sweep:
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """The digest of each run, in the order of the plan."""
+        """Digests of all runs, in the order of the plan."""
         return tuple(run.digest for run in self.runs)
 
     @property
     def notes(self) -> list[str]:
-        """What has to be known before the figures are believed, and in how many runs."""
+        """Warnings about the KPIs, with the number of runs that have them."""
         return notes_of_many([run.kpis for run in self.runs])
 
     def df(self) -> Any:
-        """A pandas data frame with a row for each run: seed, overrides and every figure."""
+        """Return a pandas data frame with a row for each run: seed, overrides and all KPIs."""
         try:
             pandas = import_module("pandas")
         except ImportError as error:
@@ -205,7 +205,7 @@ SUMMARY_COLUMNS = ("figure", "mean", "p5", "p50", "p95", "95 % interval of p95")
 
 
 def summary_rows(point: PointSummary, chain: str = "") -> list[tuple[str, ...]]:
-    """A line for each figure; those that are zero in every run are left out, but for what a sweep is made for."""
+    """Return a line for each KPI that is not zero in every run; bad debt and liquidated value are always shown."""
     from mayavi.scenarios.run.figures import shown_number
 
     rows = []
@@ -222,7 +222,7 @@ def summary_rows(point: PointSummary, chain: str = "") -> list[tuple[str, ...]]:
 
 
 def headline_figures(points: Sequence[PointSummary], most: int = 2) -> list[str]:
-    """The figures that matter most of those all points have: bad debt and liquidated value, or how far prices moved."""
+    """Return the most important KPIs that all points have: bad debt and liquidated value, else price moves."""
     shared = [name for name in points[0].figures if all(name in point.figures for point in points)]
     lending = [name for name in (BAD_DEBT, LIQUIDATED) if name in shared]
     moves = [

@@ -1,44 +1,75 @@
-"""A scenario many times: every seed at every point of a grid, on all cores or on a cluster, and what it comes to.
+"""Run a scenario with many seeds, at every point of a grid, and summarise the runs.
 
     sweep = mayavi.sweep("depeg_cascade", seeds=range(1_000), jobs=2)
     sweep.summary["bad_debt"].p95
 
-A run that is stored is never run again: the same call goes on where an interrupted one stopped, and ends with the same
-digests as one that nobody disturbed.
+A stored run is never repeated: the same call continues an interrupted sweep, and ends with the same digests.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import mayavi
 from mayavi.errors import SimulationError
-from mayavi.parallel.processes import check_jobs, default_jobs, work_off
+from mayavi.parallel.processes import check_jobs, default_jobs
 from mayavi.scenarios.loading import Scenario, load_scenario
+from mayavi.scenarios.run.overrides import Overrides, grid_texts, override_texts
+from mayavi.scenarios.run.request import versions
 from mayavi.scenarios.run.results import Kpis, PointSummary, Run, Sweep
-from mayavi.scenarios.run.run import (
-    Overrides,
-    execute,
-    override_texts,
-    override_value,
-    refuse_unknown,
-    run_of,
-    versions,
-)
-from mayavi.scenarios.run.sweep_plan import Plan, Task, check_seeds, make_plan, parse_grid, parse_seeds, task_key
-from mayavi.sim.rows import ActionRow, KpiRow, RunEnd, RunInfo, SnapshotRow
-from mayavi.sim.store import SegmentRecorder, Store, SweepRecord, store_path
+from mayavi.scenarios.run.run import refuse_unknown
+from mayavi.scenarios.run.sweep_plan import Plan, check_seeds, make_plan, parse_grid, parse_seeds, task_key
+from mayavi.scenarios.run.sweep_workers import run_tasks
+from mayavi.sim.rows import KpiRow
+from mayavi.sim.store import Store, SweepRecord, store_path
+from mayavi.sim.store.opening import refuse_unusable
 from mayavi.statistics.estimate import summarise_all
 from mayavi.worlds.source import WorldSource
 
 Progress = Callable[[int, int], None]
 
-_MERGE_EVERY_S = 20.0
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRequest:
+    """One sweep: the scenario at each point of the grid, the seeds, the world, and who does the work."""
+
+    scenarios: Sequence[Scenario]
+    points: Sequence[tuple[str, ...]]
+    """Overrides of each point of the grid, in the order of `scenarios`."""
+    seeds: Sequence[int]
+    world: WorldSource
+    store: Path
+    jobs: int
+    ray: str | None = None
+    """Address of a Ray cluster; None runs `jobs` processes here."""
+
+
+class SweepListener:
+    """Callbacks of one sweep, in the order of the methods. Override those you need."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self.progress = progress
+
+    def open_world(self, world: WorldSource) -> None:
+        """Open the world for the first time, which may build a replica."""
+        world.open()
+
+    def planning(self) -> AbstractContextManager[None]:
+        """Return a context for the time in which scenarios are built once and the plan is made."""
+        return nullcontext()
+
+    def planned(self, request: SweepRequest, plan: Plan) -> None:
+        """The plan is made; runs that are not stored come next."""
+
+    def runs_done(self, done: int, total: int) -> None:
+        """`done` of `total` runs are stored."""
+        if self.progress is not None:
+            self.progress(done, total)
 
 
 def sweep(
@@ -57,14 +88,14 @@ def sweep(
     store: str | Path | None = None,
     ray: str | None = None,
     progress: Progress | None = None,
+    listener: SweepListener | None = None,
     **unknown: object,
 ) -> Sweep:
     """Run `scenario` with each of `seeds` at each point of `grid`, and summarise.
 
     `seeds` are integers, or text such as `0:1000`. `grid` gives some overrides several values:
-    `{"agents.borrowers.count": [100, 200]}`. `jobs` processes work side by side, by default one for each core; each
-    opens the same frozen world. `ray` is the address of a Ray cluster that does the work instead. Runs that the store
-    has already are not run again.
+    `{"agents.borrowers.count": [100, 200]}`. `jobs` processes work in parallel, by default one per core; each opens the
+    same frozen world. `ray` is the address of a Ray cluster that does the work instead. Stored runs are not repeated.
     """
     refuse_unknown(sweep, unknown)
     jobs = check_jobs(default_jobs() if jobs is None else jobs)
@@ -73,56 +104,62 @@ def sweep(
     base = override_texts(overrides)
     scenarios = [load_scenario(scenario, chain=chain, steps=steps, overrides=base, grid=point) for point in points]
     world = WorldSource.of(source, chain=scenarios[0].config.chain, snapshot=snapshot, rpc_url=rpc_url, block=block)
-    return run_sweep(scenarios, points, chosen, world, store=store_path(store), jobs=jobs, ray=ray, progress=progress)
+    request = SweepRequest(
+        scenarios=scenarios, points=points, seeds=chosen, world=world, store=store_path(store), jobs=jobs, ray=ray
+    )
+    return run_sweep(request, listener or SweepListener(progress))
 
 
-def run_sweep(
-    scenarios: Sequence[Scenario],
-    points: Sequence[tuple[str, ...]],
-    seeds: Sequence[int],
-    world: WorldSource,
-    *,
-    store: Path,
-    jobs: int,
-    ray: str | None = None,
-    progress: Progress | None = None,
-) -> Sweep:
+def run_sweep(request: SweepRequest, listener: SweepListener | None = None) -> Sweep:
     """Run what is not stored yet of every scenario with every seed, and summarise all of it."""
+    listener = listener or SweepListener()
+    refuse_unusable(request.store)
+    listener.open_world(request.world)
+    with listener.planning():
+        check_buildable(request.scenarios, request.world)
+        plan = plan_of(request)
+    listener.planned(request, plan)
     began = time.monotonic()
-    plan = plan_of(scenarios, points, seeds, world)
-    database = Store(store)
+    database = Store(request.store)
     done = stored_runs(database, plan)
     resumed = len(done)
-    advance = progress or (lambda _done, _total: None)
-    advance(len(done), len(plan.tasks))
+    listener.runs_done(len(done), len(plan.tasks))
     _drop_superseded(database, plan, done)
-    tasks = plan.open_tasks(done)
-    record = _record(plan, scenarios[0])
-    if tasks:
+    scenario = request.scenarios[0]
+    record = _record(plan, scenario)
+    if tasks := plan.open_tasks(done):
         database.save_sweep(record)
     try:
-        for task, finished in _work_off(tasks, scenarios, world, plan.sweep_id, store, jobs, ray):
+        for task, finished in run_tasks(
+            tasks,
+            request.scenarios,
+            request.world,
+            plan.sweep_id,
+            store=request.store,
+            jobs=request.jobs,
+            ray=request.ray,
+        ):
             if finished.status != "finished":
                 raise SimulationError(
                     f"the run with seed {task.seed} ended as {finished.status}: {finished.error.partition(chr(10))[0]}",
-                    f"`mayavi runs show {finished.run_id}` tells more; the other runs are kept",
+                    f"`mayavi runs show {finished.run_id}` shows details; the other runs are kept",
                 )
             done[task.key] = finished
-            advance(len(done), len(plan.tasks))
+            listener.runs_done(len(done), len(plan.tasks))
     except BaseException:
         database.save_sweep(replace(record, status="interrupted"))
         raise
     runs = tuple(done[task.key] for task in plan.tasks)
     found = Sweep(
         sweep_id=plan.sweep_id,
-        scenario=scenarios[0].name,
-        chain=scenarios[0].config.chain,
+        scenario=scenario.name,
+        chain=scenario.config.chain,
         seeds=plan.seeds,
         runs=runs,
-        points=tuple(_summary(plan, index, runs) for index in range(len(points))),
+        points=tuple(_summary(plan, index, runs) for index in range(len(plan.points))),
         seconds=time.monotonic() - began,
         resumed=resumed,
-        store_path=store,
+        store_path=request.store,
     )
     if tasks:
         summary = {"points": [point.to_json() for point in found.points]}
@@ -137,16 +174,15 @@ def _record(plan: Plan, scenario: Scenario) -> SweepRecord:
     return SweepRecord(plan.sweep_id, scenario.name, scenario.text, asked, "running", started, versions=versions())
 
 
-def plan_of(
-    scenarios: Sequence[Scenario], points: Sequence[tuple[str, ...]], seeds: Sequence[int], world: WorldSource
-) -> Plan:
-    """The plan, known by everything its outcome depends on."""
+def plan_of(request: SweepRequest) -> Plan:
+    """Return the plan of a sweep, identified by everything its results depend on."""
+    world = request.world
     identity = {"world": world.open().digest(), "source": world.kind, "version": mayavi.__version__}
-    return make_plan([each.text for each in scenarios], points, seeds, identity)
+    return make_plan([each.text for each in request.scenarios], request.points, request.seeds, identity)
 
 
 def check_buildable(scenarios: Sequence[Scenario], world: WorldSource) -> None:
-    """Raise what a run of the first or the last of `scenarios` would raise before its first step."""
+    """Build the first and the last scenario, and raise what their runs would raise before the first step."""
     from mayavi.scenarios.build.build import build
 
     for scenario in scenarios[:: max(1, len(scenarios) - 1)]:
@@ -154,7 +190,7 @@ def check_buildable(scenarios: Sequence[Scenario], world: WorldSource) -> None:
 
 
 def stored_runs(store: Store, plan: Plan) -> dict[str, Run]:
-    """The finished runs of this sweep that the store has, by the key of their task."""
+    """Return the finished runs of this sweep that the store has, by task key."""
     wanted = {task.key for task in plan.tasks}
     found: dict[str, Run] = {}
     records = [each for each in store.runs(sweep_id=plan.sweep_id) if each.status == "finished"]
@@ -181,14 +217,14 @@ def stored_runs(store: Store, plan: Plan) -> dict[str, Run]:
 
 
 def _drop_superseded(store: Store, plan: Plan, done: Mapping[str, Run]) -> None:
-    """Remove what an interruption left of runs that were finished later."""
+    """Remove interrupted runs whose task was finished later."""
     left = store.runs(sweep_id=plan.sweep_id, status="interrupted")
     if gone := [each.run_id for each in left if task_key(each.scenario_text, each.seed) in done]:
         store.remove(*gone)
 
 
 def kpis_of_sweep(store: Store, sweep_id: str) -> dict[str, Kpis]:
-    """The figures of every run of a sweep, in one question."""
+    """Read the KPIs of every run of a sweep in one query, by run id."""
     rows: dict[str, list[KpiRow]] = {}
     query = (
         "SELECT kpis.run_id, kpis.name, kpis.value, kpis.number, kpis.unit FROM kpis JOIN runs USING (run_id) "
@@ -199,130 +235,9 @@ def kpis_of_sweep(store: Store, sweep_id: str) -> dict[str, Kpis]:
     return {run_id: Kpis(each) for run_id, each in rows.items()}
 
 
-def grid_texts(grid: Mapping[str, Sequence[object]] | Sequence[str]) -> list[str]:
-    """The axes of a grid as `--grid` takes them."""
-    if not isinstance(grid, Mapping):
-        return list(grid)
-    return [f"{path}={','.join(override_value(value) for value in values)}" for path, values in grid.items()]
-
-
 def _summary(plan: Plan, point: int, runs: Sequence[Run]) -> PointSummary:
     own = [run for run, task in zip(runs, plan.tasks, strict=True) if task.point == point]
     units = {row.name: row.unit for run in own for row in run.kpis.rows()}
     columns = {name: [run.kpis[name] for run in own if name in run.kpis] for name in units}
     seed = int(plan.sweep_id.rpartition("-")[2], 16)
     return PointSummary(plan.points[point], summarise_all(columns, seed), units)
-
-
-# -- the work ---------------------------------------------------------------------------------------------------------
-
-
-def _work_off(
-    tasks: list[Task],
-    scenarios: Sequence[Scenario],
-    world: WorldSource,
-    sweep_id: str,
-    store: Path,
-    jobs: int,
-    ray: str | None,
-) -> Iterator[tuple[Task, Run]]:
-    if not tasks:
-        return
-    if ray is not None:
-        yield from _work_off_on_ray(tasks, scenarios, world, sweep_id, store, ray)
-        return
-    arguments = (tuple(scenarios), world, sweep_id, store)
-    if jobs == 1:
-        work = prepare(*arguments)
-        for task in tasks:
-            yield task, work(task)
-        return
-    merged = time.monotonic()
-    for task, finished in work_off(tasks, prepare, arguments, jobs):
-        yield task, finished
-        if time.monotonic() - merged > _MERGE_EVERY_S:  # so that a long sweep does not pile up files
-            Store(store).merge()
-            merged = time.monotonic()
-
-
-def prepare(scenarios: tuple[Scenario, ...], world: WorldSource, sweep_id: str, store: Path) -> Callable[[Task], Run]:
-    """What works on the tasks of a sweep in a worker process: the world is opened once, each run gets a twin."""
-    frozen = world.open()
-
-    def work(task: Task) -> Run:
-        with SegmentRecorder(store, merge=False) as recorder:
-            done = execute(
-                scenarios[task.point],
-                frozen.copy(),
-                recorder,
-                seed=task.seed,
-                source=world.kind,
-                store=store,
-                threads=1,
-                sweep_id=sweep_id,
-            )
-        return replace(done, headlines=None)  # it has told enough, and would travel to the parent
-
-    return work
-
-
-def _work_off_on_ray(
-    tasks: list[Task], scenarios: Sequence[Scenario], world: WorldSource, sweep_id: str, store: Path, address: str
-) -> Iterator[tuple[Task, Run]]:
-    from mayavi.parallel.ray_tasks import work_off_on_ray
-
-    arguments = (tuple(scenarios), world.open(), world.kind, sweep_id)
-    for task, kept in work_off_on_ray(tasks, prepare_on_node, arguments, address):
-        yield task, kept.into(store)
-
-
-class Kept:
-    """A recorder whose rows travel from a node of a cluster to the store, step by step as they came about."""
-
-    def __init__(self) -> None:
-        self.info: RunInfo | None = None
-        self.steps: list[tuple[list[ActionRow], list[SnapshotRow]]] = []
-        self.ended: RunEnd | None = None
-
-    def begin(self, info: RunInfo) -> None:
-        """The run starts."""
-        self.info = info
-
-    def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
-        """A step is done."""
-        self.steps.append((actions, snapshots))
-
-    def end(self, end: RunEnd) -> None:
-        """The run is over."""
-        self.ended = end
-
-    def into(self, store: Path) -> Run:
-        """Write all of it to the store."""
-        assert self.info is not None
-        assert self.ended is not None
-        with SegmentRecorder(store, merge=False) as recorder:
-            recorder.begin(self.info)
-            for actions, snapshots in self.steps:
-                recorder.record(actions, snapshots)
-            recorder.end(self.ended)
-        return run_of(self.info, self.ended, store)
-
-
-def prepare_on_node(scenarios: tuple[Scenario, ...], frozen: Any, kind: str, sweep_id: str) -> Callable[[Task], Kept]:
-    """What works on tasks on a node of a cluster, which has neither our files nor our store: rows travel back."""
-
-    def work(task: Task) -> Kept:
-        kept = Kept()
-        execute(
-            scenarios[task.point],
-            frozen.copy(),
-            kept,
-            seed=task.seed,
-            source=kind,
-            store=Path(),
-            threads=1,
-            sweep_id=sweep_id,
-        )
-        return kept
-
-    return work

@@ -1,7 +1,7 @@
-"""What a sweep runs: every seed at every point of the grid, each a task with an identity of its own.
+"""Plan of a sweep: one task for every seed at every point of the grid.
 
-A task is known by what it computes: the text of its scenario and its seed. The sweep is known by all of its tasks, the
-world they start from and the version that runs them. So the same command names the same sweep, and goes on with it.
+The key of a task is a digest of its scenario's text and its seed. The id of a sweep is a digest of all its tasks, the
+world they start from and the version of the code. So the same command names the same sweep, and continues it.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ class Task:
     """One run of a sweep."""
 
     key: str
-    """What it computes: the digest of its scenario's text and its seed."""
+    """Digest of its scenario's text and its seed."""
     point: int
-    """Which point of the grid it belongs to."""
+    """Index of its point of the grid."""
     seed: int
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All runs of a sweep, in the order in which they start."""
+    """All runs of a sweep, in order."""
 
     sweep_id: str
     points: tuple[tuple[str, ...], ...]
-    """The overrides of each point of the grid: `("shock.size=-30%",)`; one empty point where there is no grid."""
+    """Overrides of each point of the grid: `("shock.size=-30%",)`; one empty point without a grid."""
     seeds: tuple[int, ...]
     tasks: tuple[Task, ...]
 
     def open_tasks(self, done: Iterable[str]) -> list[Task]:
-        """The tasks that are not `done`, given by their keys."""
+        """Return the tasks whose keys are not in `done`."""
         finished = set(done)
         return [task for task in self.tasks if task.key not in finished]
 
@@ -50,26 +50,26 @@ class Plan:
 def make_plan(
     texts: Sequence[str], points: Sequence[tuple[str, ...]], seeds: Sequence[int], world: Mapping[str, object]
 ) -> Plan:
-    """The plan of running each of `texts` (the scenario at each of `points`) with each of `seeds` on `world`.
+    """Plan to run each of `texts` (the scenario at each of `points`) with each of `seeds`.
 
-    `world` is what the outcome depends on beside them: the digest of the world, the version of the code.
+    `world` holds what else results depend on: the digest of the world, the version of the code.
     """
     if len(texts) * len(seeds) > TASK_LIMIT:
         raise UsageError(f"{len(texts) * len(seeds):,} runs are more than a sweep holds", f"at most {TASK_LIMIT:,}")
     tasks = tuple(Task(task_key(text, seed), point, seed) for seed in seeds for point, text in enumerate(texts))
     if len({task.key for task in tasks}) < len(tasks):
-        raise UsageError("two points of the grid are the same scenario", "leave out values that say the same")
+        raise UsageError("two points of the grid are the same scenario", "leave out values that mean the same")
     identity = json.dumps([dict(world), [task.key for task in tasks]], sort_keys=True)
     return Plan(f"sweep-{_digest(identity)[:16]}", tuple(points), tuple(seeds), tasks)
 
 
 def task_key(text: str, seed: int) -> str:
-    """The identity of a run: the same for the same scenario text and seed."""
+    """Return the key of a run: equal for equal scenario text and seed."""
     return _digest(f"{seed}\n{text}")[:32]
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """The seeds `text` names: `0:1000` (the last one excluded), `1,2,5`, or both: `0:10,50`."""
+    """Parse seeds: `0:1000` (end excluded), `1,2,5`, or both: `0:10,50`."""
     how = "give 0:1000 (a thousand seeds, 0 to 999), 1,2,5 or both: 0:10,50"
     seeds: list[int] = []
     for part in text.split(","):
@@ -86,20 +86,20 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 
 def check_seeds(seeds: Iterable[int]) -> tuple[int, ...]:
-    """`seeds` as they are, or an error that says which of them cannot be."""
+    """Return `seeds`; raise `UsageError` for an invalid or repeated one."""
     chosen = tuple(check_seed(seed) for seed in seeds)
     if not chosen:
         raise UsageError("there are no seeds", "a sweep needs one at least")
     seen: set[int] = set()
     for seed in chosen:
         if seed in seen:
-            raise UsageError(f"seed {seed} is given twice", "a seed gives one outcome, and would count for two")
+            raise UsageError(f"seed {seed} is given twice", "its run would count twice")
         seen.add(seed)
     return chosen
 
 
 def check_seed(seed: int) -> int:
-    """`seed`, or an error where it is no integer from 0 to 2⁶³ − 1."""
+    """Return `seed`; raise `UsageError` if it is no integer from 0 to 2⁶³ − 1."""
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise UsageError(f"{seed!r} is no seed", "a seed is an integer from 0 to 2^63 - 1")
     if not 0 <= seed < SEED_LIMIT:
@@ -108,7 +108,7 @@ def check_seed(seed: int) -> int:
 
 
 def parse_grid(axes: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """The points of the grid that `a.b=1,2,3` and others like it span: the overrides of each, the last axis fastest."""
+    """Return the overrides of each point of the grid spanned by axes `a.b=1,2,3`; the last axis varies fastest."""
     columns: dict[str, list[str]] = {}
     for axis in axes:
         path, equals, values = axis.partition("=")
@@ -132,7 +132,7 @@ def parse_grid(axes: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def split_values(text: str) -> list[str]:
-    """`text` at its commas, but for those inside brackets or quotes."""
+    """Split `text` at commas outside brackets and quotes."""
     parts, depth, quote = [""], 0, ""
     for letter in text:
         if quote:

@@ -1,4 +1,4 @@
-"""Where runs are kept: DuckDB, segment files beside it, and one view over both.
+"""Store of runs: a DuckDB database, segment files beside it, and one view over both.
 
 `SegmentRecorder` writes a run, `Store` reads what was written, `new_run_id` names a run.
 """

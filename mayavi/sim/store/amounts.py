@@ -1,4 +1,4 @@
-"""What an action moved, told in whole tokens, as far as the rows of its run say."""
+"""Describe the amounts an action moved, in whole tokens."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 E8 = 10**8
 _MOVED = (("repaid", "debt"), ("borrowed", "debt"), ("withdrawn", "collateral"), ("sold", "token"))
-"""Facts of an account's own actions, and the fact that says of which token."""
+"""Keys of amounts in an account's own actions, and the key that names the token."""
 
 
 def decimals_of(store: Store, run_id: str) -> dict[str, int]:
-    """Symbol → decimals, from units such as `e6` of the market's figures."""
+    """Return decimals by symbol, from the units (`e6`) of market figures."""
     rows = store.sql(
         "SELECT DISTINCT subject, metric, unit FROM market_snapshots"
         f" WHERE run_id = {literal(run_id)} AND regexp_full_match(unit, 'e[0-9]+') ORDER BY ALL"
@@ -33,8 +33,8 @@ def decimals_of(store: Store, run_id: str) -> dict[str, int]:
     return found
 
 
-def told(amount: object, symbol: str, decimals: Mapping[str, int]) -> str:
-    """`36,645.58 USDC`; where the decimals are not known, the number as it is."""
+def format_amount(amount: object, symbol: str, decimals: Mapping[str, int]) -> str:
+    """Format an amount as `36,645.58 USDC`, or in smallest units if the decimals are unknown."""
     units = integer(amount)
     if units is None:
         return f"{amount} {symbol}"
@@ -47,37 +47,37 @@ def told(amount: object, symbol: str, decimals: Mapping[str, int]) -> str:
 
 
 def dollars(amount_e8: int) -> str:
-    """`$1,204.50` of an amount with eight decimals."""
+    """Format an amount with eight decimals as `$1,204.50`."""
     cents = abs(amount_e8) // 10**6
     return f"{'−' if amount_e8 < 0 else ''}${cents // 100:,}.{cents % 100:02d}"
 
 
-def told_liquidation(details: Mapping[str, Any], decimals: Mapping[str, int]) -> str:
-    """What a liquidation took, and what bad debt it left."""
+def describe_liquidation(details: Mapping[str, Any], decimals: Mapping[str, int]) -> str:
+    """Describe what a liquidation covered and seized, and the bad debt it left."""
     if "covered" not in details or "seized" not in details:
         return ""
-    covered = told(details["covered"], str(details.get("debt", "")), decimals)
-    seized = told(details["seized"], str(details.get("collateral", "")), decimals)
+    covered = format_amount(details["covered"], str(details.get("debt", "")), decimals)
+    seized = format_amount(details["seized"], str(details.get("collateral", "")), decimals)
     left = bad_debt_e8(details)
     return f"paid {covered} of debt for {seized}" + (f", and left {dollars(left)} of bad debt" if left else "")
 
 
 def bad_debt_e8(details: Mapping[str, Any]) -> int:
-    """The debt of a borrower, after its liquidation, that no collateral stands for."""
+    """Return the debt that a borrower's collateral did not cover after its liquidation."""
     debt, collateral = (integer(details.get(f"borrower_{each}_after_e8")) for each in ("debt", "collateral"))
     return max(0, debt - collateral) if debt is not None and collateral is not None else 0
 
 
-def told_trade(details: Mapping[str, Any], decimals: Mapping[str, int]) -> str:
-    """What an account's own action moved: a trade and its profit, a repayment."""
+def describe_trade(details: Mapping[str, Any], decimals: Mapping[str, int]) -> str:
+    """Describe what an account's own action moved: a trade and its profit, a repayment."""
     parts = []
     if {"token_in", "token_out", "amount_in", "amount_out"} <= set(details):
-        given = told(details["amount_in"], str(details["token_in"]), decimals)
-        parts.append(f"{given} for {told(details['amount_out'], str(details['token_out']), decimals)}")
+        given = format_amount(details["amount_in"], str(details["token_in"]), decimals)
+        parts.append(f"{given} for {format_amount(details['amount_out'], str(details['token_out']), decimals)}")
     for key, named in _MOVED:
         symbol = details.get(named)
         if integer(details.get(key)) and isinstance(symbol, str) and re.fullmatch(r"[A-Za-z]\S*", symbol):
-            parts.append(f"{key} {told(details[key], symbol, decimals)}")
+            parts.append(f"{key} {format_amount(details[key], symbol, decimals)}")
     profit = integer(details.get("profit_e8"))
     if profit is not None:
         parts.append(f"profit {dollars(profit)}")
@@ -85,7 +85,7 @@ def told_trade(details: Mapping[str, Any], decimals: Mapping[str, int]) -> str:
 
 
 def integer(value: object) -> int | None:
-    """An exact integer that a fact holds."""
+    """Parse an exact integer; None if it is none."""
     try:
         return int(str(value))
     except ValueError:

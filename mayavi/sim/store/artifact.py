@@ -1,7 +1,7 @@
-"""A run as a bundle, and the proof that it can be had again.
+"""Write a run to a bundle, and verify a bundle by running it again.
 
-The bundle holds the rows as Parquet, the scenario as it was run, and what it ran on. Nothing in it depends on when or
-under which id it was run: two runs with the same digest on the same versions give the same bytes.
+The bundle holds the rows as Parquet, the complete scenario, and the versions it ran with. Nothing in it depends on time
+or run id: two runs with the same digest and versions give the same bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROWS = {table: f"rows/{table}.parquet" for table in ("actions", "market_snapshot
 
 @dataclass(frozen=True, slots=True)
 class BundledRun:
-    """What a bundle says of its run: all it takes to run it again."""
+    """Facts of a run in a bundle: everything needed to run it again."""
 
     scenario: str
     scenario_text: str
@@ -46,7 +46,7 @@ class BundledRun:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of running it again."""
+    """Digests and versions of the repeated run."""
 
     digest: str
     world_digest: str
@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was compared."""
+    """One comparison of the bundle with the repeated run."""
 
     name: str
     expected: str
@@ -64,13 +64,13 @@ class Check:
 
     @property
     def equal(self) -> bool:
-        """Whether it is as it should be."""
+        """Whether both are equal."""
         return self.expected == self.got
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """How a bundle fared: `verified` when every check is equal. Versions that differ are told, and do not count."""
+    """Result of a verification: `verified` if every check is equal. Different versions are only reported."""
 
     bundle: Bundle
     run: BundledRun
@@ -79,7 +79,7 @@ class Verification:
 
     @property
     def verified(self) -> bool:
-        """Whether the run gave the same again."""
+        """Whether the repeated run gave the same digests."""
         return all(check.equal for check in self.checks)
 
 
@@ -88,8 +88,8 @@ def write_artifact(store: Store, run_id: str, path: Path) -> str:
     run = store.run(run_id)
     if run.status not in {"finished", "halted"}:
         raise UsageError(
-            f"run '{run.run_id}' is {'under way' if run.status == 'running' else run.status}",
-            "only a run that came to its end can be verified, and so bundled",
+            f"run '{run.run_id}' is {run.status}",
+            "only a finished or halted run can be verified, and so bundled",
         )
     columns: dict[str, list[tuple[Any, ...]]] = {}
     with reading(store.path) as connection:
@@ -118,7 +118,7 @@ def write_artifact(store: Store, run_id: str, path: Path) -> str:
 
 
 def read_artifact(path: Path) -> tuple[Bundle, BundledRun]:
-    """The bundle of a run; its hashes are right, and its rows are those of its digest."""
+    """Read the bundle of a run; raise `BundleError` if a hash or the digest of its rows is wrong."""
     bundle = read_bundle(path)
     try:
         if bundle.kind != KIND:
@@ -133,7 +133,7 @@ def read_artifact(path: Path) -> tuple[Bundle, BundledRun]:
 
 
 def verify_artifact(path: Path, run_again: Callable[[BundledRun], Outcome]) -> Verification:
-    """Check the bundle at `path`, run it again with `run_again`, and compare."""
+    """Check the bundle at `path`, repeat its run with `run_again`, and compare."""
     bundle, run = read_artifact(path)
     outcome = run_again(run)
     checks = (
@@ -147,7 +147,7 @@ def verify_artifact(path: Path, run_again: Callable[[BundledRun], Outcome]) -> V
 
 
 def _columns(table: str) -> list[str]:
-    """What is kept of a row: all but whose it is, and what follows from the rest."""
+    """Return the columns of a table without the run id and derived values."""
     return [name for name in TABLES[table] if name not in {"run_id", "fee_wei_number"}]
 
 

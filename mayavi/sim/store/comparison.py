@@ -1,4 +1,4 @@
-"""In what two runs differ."""
+"""Compare two stored runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class RowDifference:
-    """The first row in which two runs differ: its table, its place there, and the fields that are not the same."""
+    """First differing row of two runs: its table, its place there, and the differing fields."""
 
     table: str
     place: int
@@ -47,21 +47,21 @@ class RowDifference:
 
 @dataclass(frozen=True, slots=True)
 class RunDiff:
-    """What is not the same in two runs. `equal`: their rows are, bit for bit."""
+    """Differences between two runs. `equal`: their rows are equal, bit for bit."""
 
     before: RunRecord
     after: RunRecord
     equal: bool
     fields: dict[str, tuple[object, object]]
     scenario_lines: list[str]
-    """The scenario's text as a unified diff; nothing where it is the same."""
+    """Unified diff of the scenario texts; empty if they are equal."""
     kpis: dict[str, tuple[KpiRow | None, KpiRow | None]]
-    """Figures that differ, or that one of the two does not have."""
+    """KPIs that differ, or that only one run has."""
     first: RowDifference | None
 
 
 def compare(store: Store, a: str, b: str) -> RunDiff:
-    """Compare the runs `a` and `b`, row by row."""
+    """Compare the runs `a` and `b` row by row."""
     before, after = store.run(a), store.run(b)
     fields = {
         name: (getattr(before, name), getattr(after, name))

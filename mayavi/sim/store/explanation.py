@@ -1,9 +1,9 @@
-"""What became of one agent, step by step, told from the rows of its run alone.
+"""Explain step by step what happened to one agent, from the rows of its run.
 
-What is read, beside the agent's own actions: actions of others that name its account in their details (`"borrower":
-"alice"`), and rows of `market_snapshots` whose subject is the account, first of all the metric `health_factor` in
-`wad`. Health factors also stand in details: `health_factor_wad` and `health_factor_after_wad` in an action of the
-account itself, `borrower_health_factor_wad` and `borrower_health_factor_after_wad` in one of somebody else.
+The explanation uses the agent's own actions, actions of others that name its account in their details (`"borrower":
+"alice"`), and `market_snapshots` whose subject is the account, above all `health_factor` in `wad`. Details hold health
+factors too: `health_factor_wad` and `health_factor_after_wad` in actions of the account itself,
+`borrower_health_factor_wad` and `borrower_health_factor_after_wad` in those of others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import AmbiguousName, UnknownName
 from mayavi.protocols.health import NO_DEBT
-from mayavi.sim.store.amounts import bad_debt_e8, decimals_of, dollars, integer, told_liquidation, told_trade
+from mayavi.sim.store.amounts import bad_debt_e8, decimals_of, describe_liquidation, describe_trade, dollars, integer
 from mayavi.sim.store.schema import literal
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ WAD = 10**18
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that the account did, or that was done to it."""
+    """An action of the account, or of another agent on it."""
 
     step: int
     block_number: int
@@ -43,27 +43,27 @@ class Event:
 
     @property
     def liquidates(self) -> bool:
-        """Whether this is the liquidation of the account."""
+        """Whether this action liquidated the account."""
         return not self.own and self.kind in LIQUIDATIONS and self.status == "success"
 
 
 @dataclass(slots=True)
 class StepStory:
-    """One step: what happened in it, and the account at its end, as far as the run recorded it."""
+    """One step: its events, and the account at its end as far as recorded."""
 
     step: int
     events: list[Event] = field(default_factory=list)
     figures: dict[str, tuple[str, float, str]] = field(default_factory=dict)
-    """Metric → exact value, number and unit, after the step."""
+    """By metric: exact value, number and unit after the step."""
 
     @property
     def owes_nothing(self) -> bool:
-        """Whether the run recorded that the account has no debt after the step."""
+        """Whether the account is recorded to have no debt after the step."""
         return "debt" in self.figures and int(self.figures["debt"][0]) == 0
 
     @property
     def health_factor_wad(self) -> int | None:
-        """The health factor after the step; the last one that is known of it where the market was not asked."""
+        """Health factor after the step; if not recorded, the last one in the step's events."""
         if "health_factor" in self.figures:
             return int(self.figures["health_factor"][0])
         if self.owes_nothing and not self.events:
@@ -74,30 +74,30 @@ class StepStory:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The story of `account` in `run`."""
+    """What happened to `account` in `run`."""
 
     run: RunRecord
     agent: str
     account: str
     steps: list[StepStory]
     prices: dict[str, list[tuple[int, float]]]
-    """Of what was seized from it: the market's price after each step."""
+    """By seized collateral: step and the market's price after it."""
     decimals: dict[str, int] = field(default_factory=dict)
-    """Of the tokens whose figures the run recorded."""
+    """By token: decimals, as far as the run recorded its figures."""
 
     @property
     def liquidations(self) -> list[Event]:
-        """The times it was liquidated."""
+        """All liquidations of the account."""
         return [event for step in self.steps for event in step.events if event.liquidates]
 
     def amounts(self, event: Event) -> str:
-        """What an event moved, in whole tokens: `paid 36,645.58 USDC of debt for 21.34 WETH`."""
+        """Describe what an event moved, in whole tokens: `paid 36,645.58 USDC of debt for 21.34 WETH`."""
         if event.liquidates:
-            return told_liquidation(event.details, self.decimals)
-        return told_trade(event.details, self.decimals) if event.own else ""
+            return describe_liquidation(event.details, self.decimals)
+        return describe_trade(event.details, self.decimals) if event.own else ""
 
     def _began(self) -> list[str]:
-        """How large the account was at first, where the run recorded it."""
+        """Describe the account before the first step, as far as recorded."""
         if not self.steps:
             return []
         first = self.steps[0]
@@ -108,12 +108,12 @@ class Explanation:
         return [f"it began ({_when(first.step)}) with {', '.join(facts)}"] if facts else []
 
     def why(self) -> list[str]:
-        """Why it was liquidated, or that it was not, in sentences."""
+        """Explain in sentences why the account was liquidated, or that it was not."""
         if not self.liquidations:
             known = {s.step: factor for s in self.steps if (factor := s.health_factor_wad) is not None}
             end = f"; its lowest recorded health factor was {shown_wad(min(known.values()))}" if known else ""
-            if known and max(known) < 0:  # one of a large population, whose later steps say nothing
-                end = "; its health factor was recorded before the first step alone"
+            if known and max(known) < 0:  # a member of a large population, recorded before the first step only
+                end = "; its health factor was recorded before the first step only"
             return [f"{self.account} was not liquidated{end}", *self._began()]
         sentences = []
         for event in self.liquidations:
@@ -131,8 +131,8 @@ class Explanation:
         return sentences
 
     def _before(self, liquidation: Event) -> list[str]:
-        """What led to the first liquidation."""
-        told = []
+        """Describe what led to the first liquidation."""
+        sentences = []
         known = [
             (step.step, factor)
             for step in self.steps
@@ -142,7 +142,7 @@ class Explanation:
             known.append((liquidation.step, liquidation.health_factor_before))
         if len(known) > 1:
             (begin, at_first), (end, at_last) = known[0], known[-1]
-            told.append(
+            sentences.append(
                 f"its health factor went from {shown_wad(at_first)} ({_when(begin)}) to {shown_wad(at_last)}"
                 f" ({_when(end)}); below 1 anybody may liquidate it"
             )
@@ -151,7 +151,7 @@ class Explanation:
             if len(until) > 1:
                 (start_at, then), (end_at, now) = until[0], until[-1]
                 change = f", {(now / then - 1) * 100:+.1f} %" if then else ""
-                told.append(
+                sentences.append(
                     f"the market's price of {symbol}, its collateral, went from {then:,.2f} ({_when(start_at)}) to"
                     f" {now:,.2f} (step {end_at}){change}"
                 )
@@ -159,20 +159,20 @@ class Explanation:
         acted = [event for event in own if event.kind not in {"rest", "step"}]
         failed = [event for event in acted if event.status != "success"]
         if not acted:
-            told.append("it did nothing against it")
+            sentences.append("it did not act before")
         else:
             last = acted[-1]
             note = f" ({last.note})" if last.note else ""
-            told.append(f"the last it did before was {last.kind} in step {last.step}{note}: {last.status}")
+            sentences.append(f"its last action before was {last.kind} in step {last.step}{note}: {last.status}")
         if failed:
-            told.append(f"{len(failed)} of its {len(acted)} actions before failed, the last: {failed[-1].reason}")
-        return told
+            sentences.append(f"{len(failed)} of its {len(acted)} actions before failed, the last: {failed[-1].reason}")
+        return sentences
 
 
 def explain(store: Store, run_id: str, agent: str) -> Explanation:
-    """What happened to `agent` (an agent, or an account of one that acts for many) in a run.
+    """Explain what happened to `agent`: an agent, or an account of an agent that acts for many.
 
-    Raises `UnknownName` with the nearest names where the run knows none such, `AmbiguousName` for an agent of several
+    Raises `UnknownName` with the nearest names if the run has none such, `AmbiguousName` for an agent with several
     accounts.
     """
     run = store.run(run_id)
@@ -201,7 +201,7 @@ def explain(store: Store, run_id: str, agent: str) -> Explanation:
 
 
 def _prices(store: Store, here: str, symbols: list[str]) -> dict[str, list[tuple[int, float]]]:
-    """What lending markets took each of `symbols` to be worth: subjects such as `AaveV3.WETH`, metric `price`."""
+    """Read lending markets' prices of `symbols`: subjects such as `AaveV3.WETH`, metric `price`."""
     found: dict[str, list[tuple[int, float]]] = {}
     for symbol in symbols:
         rows = store.sql(
@@ -218,14 +218,14 @@ def _when(step: int) -> str:
 
 
 def shown_wad(wad: int) -> str:
-    """A health factor for people: four decimals, cut off, so that 0.99999 is not shown as 1."""
+    """Format a health factor with four decimals, truncated, so that 0.99999 is not shown as 1."""
     if wad >= NO_DEBT // 2:
         return "∞ (no debt)"
     return f"{wad // WAD}.{wad % WAD // 10**14:04d}"
 
 
 def _account_of(store: Store, here: str, named: str) -> tuple[str, str]:
-    """The agent and the account that `named` means."""
+    """Return the agent and the account that `named` refers to."""
     pairs = store.sql(f"SELECT DISTINCT agent, account FROM actions WHERE {here} ORDER BY ALL").fetchall()
     subjects = store.sql(
         f"SELECT DISTINCT subject FROM market_snapshots WHERE {here} AND metric = 'health_factor' ORDER BY subject"
@@ -254,7 +254,7 @@ def _event(row: ActionRow, account: str) -> Event | None:
     details = json.loads(row.details)
     own = row.account == account or row.agent == account
     if not own and account not in details.values():
-        return None  # the name stood inside another text
+        return None  # the name is part of another text
     before, after = ("health_factor_wad", "health_factor_after_wad")
     if not own:
         before, after = f"borrower_{before}", f"borrower_{after}"

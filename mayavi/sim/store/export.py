@@ -1,4 +1,4 @@
-"""Writes runs to files that anybody can read: Parquet or CSV, one file a table."""
+"""Export runs to Parquet or CSV, one file per table."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ EXPORTED = tuple(table for table in TABLES if "run_id" in TABLES[table])
 def export_runs(
     path: Path, run_ids: Sequence[str], folder: Path, format: str = "parquet", *, overwrite: bool = False
 ) -> list[Path]:
-    """Write the rows of `run_ids` to `folder`, one file a table, and return the files.
+    """Write the rows of `run_ids` to `folder`, one file per table, and return the files.
 
-    Exact integers stay text. A file that is there already is an error unless `overwrite`; an export that fails leaves
-    no file behind.
+    Exact integers stay text. An existing file raises `UsageError` unless `overwrite`; a failed export leaves no file.
     """
     if format not in OPTIONS:
         raise UnknownName.of("format", format, OPTIONS, "runs are exported as parquet or csv")

@@ -1,4 +1,4 @@
-"""Where runs are kept: `--store`, else MAYAVI_STORE, else the configuration file, else `data/runs/runs.duckdb`."""
+"""Location of the store: `--store`, MAYAVI_STORE, the configuration file, or `data/runs/runs.duckdb`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ KNOWN_KEYS = ("store",)
 
 
 def store_path(named: str | Path | None = None) -> Path:
-    """The database that `named` means, or the one that is configured where nothing is named.
+    """Return the path `named`, or the configured one if None.
 
-    The configuration is `store = "path"` in the nearest `mayavi.toml` of the working directory and the folders above,
-    else in `mayavi/config.toml` of the user's configuration folder. A relative path in it starts at its own folder.
+    The configuration is `store = "path"` in the nearest `mayavi.toml` of the working directory and its parents, else in
+    `mayavi/config.toml` of the user's configuration folder. A relative path starts at the folder of its file.
     """
     if named is not None and not str(named).strip():
         raise UsageError("the store is named ''", "name a file, such as `--store data/runs/runs.duckdb`")
@@ -32,7 +32,7 @@ def store_path(named: str | Path | None = None) -> Path:
 
 
 def configuration_files() -> Iterator[Path]:
-    """The files that may say where runs are kept and that are there, the nearest first."""
+    """Yield the existing configuration files, nearest first."""
     here = Path.cwd()
     candidates = [folder / PROJECT_FILE for folder in (here, *here.parents)]
     base = os.environ.get("XDG_CONFIG_HOME", "").strip()
@@ -46,7 +46,7 @@ def _store_in(file: Path) -> Path | None:
     try:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"'{file}' is no TOML: {str(error)[:1].lower()}{str(error)[1:]}") from error
+        raise UsageError(f"'{file}' is not TOML: {str(error)[:1].lower()}{str(error)[1:]}") from error
     for key in settings:
         if key not in KNOWN_KEYS:
             raise UnknownName.of(f"setting of '{file}'", key, KNOWN_KEYS)

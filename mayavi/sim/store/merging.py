@@ -1,7 +1,7 @@
-"""Moves segments into the database, in one short transaction, when it can be had.
+"""Merge segments into the database, in one short transaction, when no other process holds it.
 
-A segment's name is committed together with its rows, and its files are deleted after that. So a process that dies in
-between leaves a segment that everybody knows to be in the database already: no row is lost, and none counts twice.
+A segment's name is committed together with its rows, and its files are deleted afterwards. A process that dies in
+between leaves a segment that is known to be merged: no row is lost, and none counts twice.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PAUSE_S = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """How a merge went: segments now in the database and segments still beside it, with the reason for those."""
+    """Result of a merge: segments merged, segments still waiting, and why those wait."""
 
     segments: int = 0
     waiting: int = 0
@@ -43,10 +43,10 @@ class Merged:
 
 
 def merge(path: Path, *, patience_s: float = 0.0) -> Merged:
-    """Move what waits beside the database into it, unless somebody is in the way for longer than `patience_s`.
+    """Merge segments into the database at `path`, waiting at most `patience_s` for other processes.
 
-    A database that is held open by somebody, or a full disk, is no error: the rows wait on. One that is damaged or of a
-    newer version is.
+    A database held open by another process, or a full disk, is no error: the rows keep waiting. A damaged database or
+    one of a newer version raises `StoreError`.
     """
     folder = SegmentFolder(path)
     deadline = time.monotonic() + patience_s
@@ -65,7 +65,7 @@ def merge(path: Path, *, patience_s: float = 0.0) -> Merged:
                 time.sleep(_PAUSE_S)
             except StoreError:
                 raise
-            except Exception as error:  # creating or migrating it failed: no space, most likely
+            except Exception as error:  # creating or migrating it failed, most likely for lack of space
                 return Merged(waiting=len(folder.segments()), why=str(error).splitlines()[0])
         return _merge_into(connection, folder)
 
@@ -77,7 +77,7 @@ def _work_to_do(folder: SegmentFolder) -> bool:
 def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged:
     import duckdb
 
-    live = folder.live_runs()  # before the segments: a run that ends now is in one of the two at least
+    live = folder.live_runs()  # before the segments: a run that ends now is in at least one of the two
     segments = folder.segments()
     removed = folder.removed_runs()
     try:
@@ -111,11 +111,11 @@ def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged
     for run in ended:
         folder.close_live(run.run_id)
     folder.sweep_up()
-    return Merged(len(todo), len(left), "damaged, without room, or for the next merge" if left else "")
+    return Merged(len(todo), len(left), "damaged, no space left, or for the next merge" if left else "")
 
 
 def _affordable(segments: list[Segment], folder: SegmentFolder) -> list[Segment]:
-    """The first of `segments` that make a short transaction, and for which there is room."""
+    """Return the first of `segments`, as many as make a short transaction and fit on the disk."""
     room = shutil.disk_usage(folder.root).free // 3 - _SPARE_BYTES
     chosen: list[Segment] = []
     total = 0

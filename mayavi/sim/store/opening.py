@@ -1,8 +1,8 @@
-"""Opens the database: for a merge, or for a look, also when somebody else has it open.
+"""Open the database to merge or to read, also while another process has it open.
 
-A process that has the database open for writing keeps out all others, a shell for instance. Then a look is taken at a
-copy, which is whole: while the database is held open no merge changes it, and a copy during which the file changed is
-taken again.
+A process that has the database open for writing, a shell for instance, keeps out all others. Readers then use a copy.
+The copy is consistent: no merge changes a database that is held open, and a copy during which the file changed is
+repeated.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _COPY_PATIENCE_S = 10.0
 Stamp = tuple[tuple[int, ...], ...]
 
 _copies: dict[Path, tuple[Stamp, Path]] = {}
-"""The copy of each database that was last taken, and the state of it that it shows."""
+"""Last copy of each database, with the stamp of the state it shows."""
 
 
 def refuse_unusable(path: Path) -> None:
-    """Raise where it is known now that nothing can be stored at `path`: no database of ours, or one from the future.
+    """Raise `StoreError` if `path` cannot hold runs: no database of ours, or one of a newer version.
 
-    A database that nobody has touched since a merge of this version closed it needs no second look.
+    A database unchanged since a merge of this version is not opened again.
     """
     if not looks_like_a_database(path) or _note(path) == _noted(path):
         return
@@ -52,7 +52,7 @@ def refuse_unusable(path: Path) -> None:
 
 
 def note_state(path: Path) -> None:
-    """Remember that the database is of this version as it stands."""
+    """Note that the database in its current state has this version."""
     with suppress(OSError):
         unnamed = _note_file(path).with_suffix(f".{os.getpid()}")
         unnamed.write_text(_note(path), encoding="utf-8")
@@ -75,7 +75,7 @@ def _note_file(path: Path) -> Path:
 
 
 def looks_like_a_database(path: Path) -> bool:
-    """Whether a database is at `path`: false where nothing is, an error where something else is."""
+    """Whether a database is at `path`; raise `StoreUnreadable` if something else is there."""
     try:
         with open(path, "rb") as file:
             head = file.read(_MAGIC_AT + len(_MAGIC))
@@ -98,11 +98,11 @@ def looks_like_a_database(path: Path) -> bool:
 
 
 class Held(Exception):  # noqa: N818
-    """Another process has the database open in a way that keeps us out."""
+    """Another process holds the database."""
 
 
 def open_to_write(path: Path) -> DuckDBPyConnection:
-    """The database at `path`, created where there is none, of this version. Raises `Held` when it is not to be had."""
+    """Open the database at `path` for writing, created or migrated to this version; raise `Held` if it is in use."""
     looks_like_a_database(path)
     connection = _connect(path, read_only=False)
     try:
@@ -114,9 +114,9 @@ def open_to_write(path: Path) -> DuckDBPyConnection:
 
 
 def open_to_read(path: Path) -> DuckDBPyConnection:
-    """A connection on what the database at `path` holds now, in this version's tables; empty ones where it is absent.
+    """Open what the database at `path` holds now, in this version's tables; they are empty if it does not exist.
 
-    To be called while no merge can happen. Nothing at `path` is changed.
+    Call it while no merge can happen. Nothing at `path` is changed.
     """
     if not looks_like_a_database(path):
         import duckdb
@@ -144,7 +144,7 @@ def _connect(path: Path, *, read_only: bool) -> DuckDBPyConnection:
     try:
         return duckdb.connect(str(path), read_only=read_only)
     except duckdb.ConnectionException as error:
-        # This very process has it open, in the other way: one that may write may be looked through as well.
+        # This process has it open in the other mode: a connection that may write can read as well.
         if read_only:
             return duckdb.connect(str(path))
         raise Held from error
@@ -155,13 +155,13 @@ def _connect(path: Path, *, read_only: bool) -> DuckDBPyConnection:
 
 
 def unreadable(path: Path, error: Exception) -> StoreError:
-    """What DuckDB says of a database that it does not take."""
+    """Return the error for a database that DuckDB cannot open, with its reason."""
     why = str(error).splitlines()[0].removeprefix("IO Error: ").strip().rstrip(".!")
     return StoreUnreadable(f"cannot open '{path}': {why[:1].lower()}{why[1:]}", _ELSEWHERE)
 
 
 def _open_copy(path: Path) -> DuckDBPyConnection:
-    """A connection on a copy, brought to this version there. A copy serves until the file changes."""
+    """Open a copy, migrated to this version; a copy is reused until the file changes."""
     path = path.absolute()
     known = _copies.get(path)
     if known is None or known[0] != _stamp(path):
@@ -178,12 +178,12 @@ def _open_copy(path: Path) -> DuckDBPyConnection:
 
 
 def _copy(path: Path) -> tuple[Stamp, Path]:
-    """A copy of the database and its log, both as they were at one moment."""
+    """Copy the database and its log as they were at one moment."""
     deadline = time.monotonic() + _COPY_PATIENCE_S
     while time.monotonic() < deadline:
         before = _stamp(path)
         if _is_settled(before):
-            # By a process of its own: closing a file gives up all locks this one has on it, DuckDB's among them.
+            # By another process: closing a file here would release all locks of this process on it, DuckDB's included.
             folder = Path(tempfile.mkdtemp(prefix="mayavi-store-"))
             atexit.register(_discard, folder)
             sources = [str(file) for file in (path, _log(path)) if file.exists()]
@@ -198,7 +198,7 @@ def _copy(path: Path) -> tuple[Stamp, Path]:
                 )
         time.sleep(0.01)
     raise StoreError(
-        f"'{path}' is held open by another process and changes all the time", "end that process, or try again later"
+        f"'{path}' is held open by another process and keeps changing", "end that process, or try again later"
     )
 
 
@@ -211,7 +211,7 @@ def _log(path: Path) -> Path:
 
 
 def _stamp(path: Path) -> Stamp:
-    """What changes whenever the database or its log is written."""
+    """Return inode, size and time of the database and its log, which change whenever they are written."""
     found = []
     for file in (path, _log(path)):
         try:
@@ -223,5 +223,5 @@ def _stamp(path: Path) -> Stamp:
 
 
 def _is_settled(stamp: Stamp) -> bool:
-    """Whether the last change is long enough ago that another one would show: clocks of file systems are coarse."""
+    """Whether the last change is old enough that another one would show despite coarse file system clocks."""
     return all(time.time_ns() - changed > _SETTLED_NS for _, _, changed in stamp)

@@ -1,10 +1,10 @@
-"""Writes Parquet, and no more of it than rows of integers, floats and texts need.
+"""Minimal Parquet writer for rows of integers, floats and texts.
 
-Our own writer for two reasons. Its bytes depend on the rows alone, so that a bundle written twice, with whatever
-version of whatever library, has the same hash. And a run that only writes needs no database engine until it ends.
+We have our own writer for two reasons. Its bytes depend on the rows alone, so a bundle has the same hash whatever
+library versions wrote it. And a run needs no database engine until it ends.
 
-Texts and integers are dictionary-encoded where values repeat (most columns of a run hold a dozen different ones), plain
-otherwise; nothing is compressed, since compressors differ from version to version.
+Texts and integers are dictionary-encoded where values repeat (most columns of a run hold a dozen different values) and
+plain otherwise. Nothing is compressed, since the output of compressors changes between versions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from operator import ne
 from typing import Literal
 
 Kind = Literal["integer", "unsigned", "float", "text", "time"]
-"""`time` is in microseconds since 1970, UTC."""
+"""Column types; `time` is in microseconds since 1970, UTC."""
 
 Value = int | float | str
 
@@ -30,12 +30,12 @@ _CREATED_BY = "mayavi"
 _ROWS_A_GROUP = 122_880
 _MANY = 256
 
-# Types of Thrift's compact protocol, in which Parquet's metadata is written.
+# Types of Thrift's compact protocol, which encodes Parquet's metadata.
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
 
 
 def parquet_bytes(columns: Mapping[str, tuple[Kind, Sequence[Value]]]) -> bytes:
-    """The file that holds `columns`, each a kind and its values, all of one length. No value may be missing."""
+    """Encode `columns`, each a kind and its values, as a Parquet file. All have one length and no missing value."""
     (count,) = {len(values) for _, values in columns.values()}
     file = bytearray(_MAGIC)
     groups: list[bytes] = []
@@ -68,7 +68,7 @@ def _schema_element(name: str, kind: Kind) -> bytes:
 
 
 def _write_chunk(file: bytearray, name: str, kind: Kind, values: Sequence[Value]) -> bytes:
-    """Append the pages of a column to `file` and return the metadata that finds them."""
+    """Append the pages of a column to `file` and return their metadata."""
     began = len(file)
     dictionary = {value: index for index, value in enumerate(dict.fromkeys(values))} if kind != "float" else {}
     if dictionary and 2 * len(dictionary) <= len(values):
@@ -100,7 +100,7 @@ def _write_chunk(file: bytearray, name: str, kind: Kind, values: Sequence[Value]
 def _write_page(file: bytearray, page: int, encoding: int, count: int, content: bytes) -> None:
     numbers: list[tuple[int, int, int | bytes]] = [(1, _I32, count), (2, _I32, encoding)]
     if page == _DATA_PAGE:
-        numbers += [(3, _I32, _RLE), (4, _I32, _RLE)]  # levels: of columns that are never missing there are none
+        numbers += [(3, _I32, _RLE), (4, _I32, _RLE)]  # no levels: no value is missing
     place = 5 if page == _DATA_PAGE else 7
     file += _struct(
         [(1, _I32, page), (2, _I32, len(content)), (3, _I32, len(content)), (place, _STRUCT, _struct(numbers))]
@@ -118,7 +118,7 @@ def _plain(kind: Kind, values: Iterable[Value]) -> bytes:
 
 
 def _indices(indices: Sequence[int], width: int) -> bytes:
-    """Places in the dictionary: as runs (how often, and which), or bit by bit where they change all the time."""
+    """Encode dictionary indices as runs, or bit-packed where they change often."""
     size = (width + 7) // 8
     if len(indices) >= _MANY and 4 * sum(map(ne, indices, indices[1:])) > len(indices):
         return bytes([width]) + _packed(indices, width)
@@ -127,7 +127,7 @@ def _indices(indices: Sequence[int], width: int) -> bytes:
 
 
 def _packed(indices: Sequence[int], width: int) -> bytes:
-    """`width` bits an index, the lowest first, in groups of eight indices."""
+    """Pack indices with `width` bits each, lowest bit first, in groups of eight."""
     import numpy as np
 
     groups = -(-len(indices) // 8)
@@ -138,7 +138,7 @@ def _packed(indices: Sequence[int], width: int) -> bytes:
 
 
 def _struct(fields: Sequence[tuple[int, int, int | bytes]]) -> bytes:
-    """A Thrift structure; integers are given as such, texts as their bytes, the rest as it is written."""
+    """Encode a Thrift struct; values are integers, bytes of texts, or parts already encoded."""
     parts, last = [], 0
     for identifier, kind, value in fields:
         parts.append(bytes([(identifier - last) << 4 | kind]))

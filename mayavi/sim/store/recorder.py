@@ -1,4 +1,4 @@
-"""Writes a run as it goes: the `Recorder` that ends up in DuckDB."""
+"""`SegmentRecorder`: the recorder that writes a run to the DuckDB store."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import threading
 import time
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -22,35 +21,15 @@ from mayavi.sim.store.segments import SegmentFolder
 Table = list[list[Value]]
 
 
-@dataclass(slots=True)
-class Counts:
-    """How many rows a run has."""
-
-    steps_done: int = 0
-    actions: int = 0
-    failed: int = 0
-    raised: int = 0
-    snapshots: int = 0
-
-    def add(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
-        """Count rows."""
-        last = actions[-1].step if actions else snapshots[-1].step if snapshots else -1
-        self.steps_done = max(self.steps_done, last + 1)
-        self.actions += len(actions)
-        self.failed += sum(row.status == "failed" for row in actions)
-        self.raised += sum(row.status == "raised" for row in actions)
-        self.snapshots += len(snapshots)
-
-
 class SegmentRecorder:
-    """Keeps the rows of one run in the store at `path`.
+    """Write the rows of one run to the store at `path`.
 
         with SegmentRecorder("data/runs/runs.duckdb") as recorder:
             Runner(world, scheduler, steps=100, recorder=recorder, info=info).run()
 
-    Rows reach the disk every `flush_rows` rows or `flush_seconds` seconds, and at the end. Whatever happens to the
-    process, rows that were written stay, and a run without an end is `interrupted`. Raises `StoreFull` when no space is
-    left and another `StoreError` when the store cannot be used; at `begin`, if it is known then.
+    Rows reach the disk every `flush_rows` rows or `flush_seconds` seconds, and at the end. Written rows survive a crash
+    of the process, and a run without an end is `interrupted`. Raises `StoreFull` when no space is left and another
+    `StoreError` when the store cannot be used; on construction, if that is known by then.
     """
 
     def __init__(
@@ -63,8 +42,9 @@ class SegmentRecorder:
         merge: bool = True,
     ) -> None:
         self.path = Path(path)
+        refuse_unusable(self.path)
         self.merged: Merged | None = None
-        """What became of the rows when the run ended: in the database, or waiting beside it."""
+        """Result of the merge at the end of the run: rows are in the database, or still in segments beside it."""
         self._folder = SegmentFolder(self.path)
         self._flush_rows, self._flush_seconds = flush_rows, flush_seconds
         self._merge_patience_s = merge_patience_s
@@ -73,28 +53,25 @@ class SegmentRecorder:
         self._live: int | None = None
         self._segments = 0
         self._seq = 0
-        self._counts = Counts()
         self._actions: list[tuple[int, ActionRow]] = []
         self._snapshots: list[tuple[int, SnapshotRow]] = []
         self._flushed_at = 0.0
 
     def begin(self, info: RunInfo) -> None:
-        """The run starts: from now on whoever reads sees it as `running`."""
+        """Start a run; readers of the store see it as `running` from here on."""
         if self._info is not None:
             raise RuntimeError(f"run '{self._info.run_id}' is not over")
         check_id(info.run_id)
-        refuse_unusable(self.path)
         self._folder.create()
-        self._segments, self._seq, self._counts = 0, 0, Counts()
+        self._segments, self._seq = 0, 0
         self._live = self._folder.open_live(info.run_id, _as_json(info))
-        if self._merges:  # takes its time; the run need not wait for it
+        if self._merges:  # import it in the background: it is slow, and needed at the end only
             threading.Thread(target=import_module, args=("duckdb",), daemon=True).start()
         self._info = info
         self._flushed_at = time.monotonic()
 
     def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
-        """A step is done."""
-        self._counts.add(actions, snapshots)
+        """Store the rows of one step."""
         self._actions += zip(range(self._seq, self._seq + len(actions)), actions, strict=True)
         self._seq += len(actions)
         self._snapshots += zip(range(self._seq, self._seq + len(snapshots)), snapshots, strict=True)
@@ -104,7 +81,7 @@ class SegmentRecorder:
             self._write(self._pending())
 
     def end(self, end: RunEnd) -> None:
-        """The run is over. Its rows are stored when this returns, and merged into the database if that could be had."""
+        """Finish the run: write its remaining rows, and merge them into the database if no other process holds it."""
         run = self._begun()
         tables = self._pending()
         if end.kpis:
@@ -118,7 +95,7 @@ class SegmentRecorder:
                 [kpi.number for kpi in end.kpis],
                 [kpi.unit for kpi in end.kpis],
             ]
-        tables["runs"] = [[value] for value in run_row(run, end, self._counts)]
+        tables["runs"] = [[value] for value in run_row(run, end)]
         try:
             self._write(tables)
             self._folder.close_live(run.run_id)
@@ -129,7 +106,7 @@ class SegmentRecorder:
             self.merged = merge(self.path, patience_s=self._merge_patience_s)
 
     def close(self) -> None:
-        """Stop, whether the run ended or not: rows at hand are written, and a run without an end is interrupted."""
+        """Write the remaining rows and stop; a run without an end is then `interrupted`."""
         try:
             if self._info is not None and (self._actions or self._snapshots):
                 self._write(self._pending())
@@ -157,7 +134,7 @@ class SegmentRecorder:
         self._flushed_at = time.monotonic()
 
     def _pending(self) -> dict[str, Table]:
-        """The rows at hand, by column."""
+        """Return the rows not written yet, by table and column."""
         run_id = self._begun().run_id
         tables: dict[str, Table] = {}
         if self._actions:
@@ -213,8 +190,9 @@ def _snapshot_values(row: SnapshotRow) -> tuple[Value, ...]:
     )
 
 
-def run_row(info: RunInfo, end: RunEnd, counts: Counts) -> list[Value]:
-    """A run as a row of the table `runs`."""
+def run_row(info: RunInfo, end: RunEnd) -> list[Value]:
+    """Return the values of a run for the table `runs`."""
+    counts = end.counts
     return [
         info.run_id,
         info.sweep_id or "",

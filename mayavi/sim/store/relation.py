@@ -1,4 +1,4 @@
-"""Rows that a question gives: asked when somebody looks, and never holding the database open."""
+"""`Rows`: the lazy result of a query, which never keeps the database open."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SHOWN_ROWS = 10
 
 
 class Rows(Generic[T]):
-    """The answer to a query: iterate or index it for records; `.df()` is a pandas data frame, `.fetchall()` tuples.
+    """Result of a query: iterate or index for records, `.df()` for a pandas data frame, `.fetchall()` for tuples.
 
-    Each of them asks anew, so that rows of a run under way appear as they are written.
+    Each access runs the query again, so that rows of a running run appear as they are written.
     """
 
     def __init__(
@@ -35,21 +35,21 @@ class Rows(Generic[T]):
         self._parameters = parameters
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """Every row as a tuple, in the order of `columns`."""
+        """Return all rows as tuples, in the order of `columns`."""
         return self._ask(self.query)[1]
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
+        """Column names."""
         return self._ask(f"SELECT * FROM ({self.query}) LIMIT 0")[0]
 
     def records(self) -> list[T]:
-        """Every row as a record."""
+        """Return all rows as records."""
         columns, rows = self._ask(self.query)
         return [self._make(dict(zip(columns, row, strict=True))) for row in rows]
 
     def df(self) -> Any:
-        """Every row in a pandas data frame. Exact integers stay text; the floats beside them are for arithmetic."""
+        """Return a pandas data frame. Exact integers stay text; use the float columns beside them for arithmetic."""
         try:
             import_module("pandas")
         except ImportError as error:
@@ -76,7 +76,7 @@ class Rows(Generic[T]):
         place = at + count
         columns, rows = self._ask(f"SELECT * FROM ({self.query}) LIMIT 1 OFFSET {place}") if place >= 0 else ([], [])
         if not rows:
-            raise IndexError(f"there is no row {at}: there are {len(self):,}")
+            raise IndexError(f"no row {at}: the result has {len(self):,}")
         return self._make(dict(zip(columns, rows[0], strict=True)))
 
     def __repr__(self) -> str:

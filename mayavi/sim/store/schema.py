@@ -1,7 +1,7 @@
-"""The tables runs are kept in, their versions, and how a database of an earlier version becomes one of this.
+"""Tables of the store, their versions, and migrations from earlier versions.
 
-Integers that may exceed 64 bits are decimal text; a column of floats beside them is for sums and plots. `seq` numbers
-the rows of a run, over all its tables, in the order they came about: the order of the digest.
+Integers that may exceed 64 bits are decimal text, with a float column beside them for sums and plots. `seq` numbers the
+rows of a run across all its tables in the order of the digest.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ TABLES: dict[str, Columns] = {
         "updated_at": "time",
     },
 }
-"""The tables of this version, their columns in order."""
+"""Tables of this version with their columns in order."""
 
 SQL_TYPES: dict[Kind, str] = {
     "integer": "BIGINT",
@@ -108,10 +108,10 @@ SQL_TYPES: dict[Kind, str] = {
 }
 
 NEW_TABLES: dict[int, tuple[str, ...]] = {2: ("sweeps",)}
-"""Version → the tables that came with it."""
+"""Tables added by each version."""
 
 NULL_WHEN_EMPTY = {("runs", "sweep_id")}
-"""Texts that are NULL in the database where a segment, which has no NULL, holds nothing."""
+"""Texts that are NULL in the database where a segment, which has no NULL, holds an empty text."""
 
 _NOT_COUNTED = "CAST(NULL AS BIGINT)"
 
@@ -128,7 +128,7 @@ ADDED: dict[int, dict[str, dict[str, str]]] = {
         "actions": {"fee_wei_number": "CAST(fee_wei AS DOUBLE)"},
     }
 }
-"""Version → table → column that came with it → what it is for rows written before, an expression over their columns."""
+"""By version, table and added column: SQL expression for rows written before, over their columns."""
 
 COUNTS = {
     "steps_done": "1 + coalesce(greatest((SELECT max(a.step) FROM actions AS a WHERE a.run_id = runs.run_id),"
@@ -138,10 +138,10 @@ COUNTS = {
     "raised_count": "(SELECT count(*) FROM actions AS a WHERE a.run_id = runs.run_id AND a.status = 'raised')",
     "snapshot_count": "(SELECT count(*) FROM market_snapshots AS s WHERE s.run_id = runs.run_id)",
 }
-"""What a run counts, for those that could not do so themselves: they were killed, or are of version 1."""
+"""SQL counts for runs without their own: killed runs, and runs of version 1."""
 
 WHERE_ALL_ROWS_ARE: dict[int, dict[str, dict[str, str]]] = {2: {"runs": COUNTS}}
-"""As `ADDED`, for a database: there an expression may ask other tables, which a segment may hold in part alone."""
+"""As `ADDED`, for databases only: expressions over other tables, which a segment may hold in part."""
 
 _BOOKKEEPING = (
     "CREATE TABLE mayavi_schema (version BIGINT NOT NULL)",
@@ -150,21 +150,21 @@ _BOOKKEEPING = (
 
 
 def create_statements() -> list[str]:
-    """What makes an empty database one of this version."""
+    """Return the statements that create the tables of this version."""
     return [*_BOOKKEEPING, *map(create_table, TABLES), f"INSERT INTO mayavi_schema VALUES ({VERSION})"]
 
 
 def create_table(table: str, version: int | None = None) -> str:
-    """What creates `table` as `version` has it; by default this one."""
+    """Return the statement that creates `table` as of `version`, by default this one."""
     later = {name for target in range((version or VERSION) + 1, VERSION + 1) for name in ADDED[target].get(table, ())}
     columns = [f"{name} {SQL_TYPES[kind]}" for name, kind in TABLES[table].items() if name not in later]
     return f"CREATE TABLE {table} ({', '.join(columns)})"
 
 
 def version_of(connection: DuckDBPyConnection, path: Path) -> int:
-    """The schema version of the database `connection` is open on: 0 when it is empty.
+    """Return the schema version of a database; 0 if it is empty.
 
-    Raises `StoreUnreadable` when its tables are not ours, `StoreFutureVersion` when they are from the future.
+    Raises `StoreUnreadable` if its tables are not ours, `StoreFutureVersion` if a newer Mayavi wrote them.
     """
     import duckdb
 
@@ -189,7 +189,7 @@ def version_of(connection: DuckDBPyConnection, path: Path) -> int:
 
 
 def bring_up_to_date(connection: DuckDBPyConnection, path: Path) -> None:
-    """Create what is missing, or migrate, in one transaction; a database of this version is left alone."""
+    """Create or migrate the tables in one transaction; do nothing for a database of this version."""
     version = version_of(connection, path)
     if version == VERSION:
         return
@@ -200,15 +200,15 @@ def bring_up_to_date(connection: DuckDBPyConnection, path: Path) -> None:
             connection.execute(statement)
         connection.execute("COMMIT")
     except BaseException:
-        with suppress(Exception):  # a commit that failed has rolled back already
+        with suppress(Exception):  # a failed commit has already rolled back
             connection.execute("ROLLBACK")
         raise
 
 
 def migration_statements(version: int) -> list[str]:
-    """What leads from `version` to this one: tables that are new, and columns that are new, with their values.
+    """Return the statements that migrate from `version` to this one: new tables, and new columns with their values.
 
-    A table that gains columns is written anew: DuckDB does not commit values of a column added in the same transaction.
+    A table that gains columns is rewritten: DuckDB does not commit values of a column added in the same transaction.
     """
     statements = []
     for target in range(version + 1, VERSION + 1):
@@ -226,10 +226,10 @@ def migration_statements(version: int) -> list[str]:
 
 
 def literal(text: str) -> str:
-    """`text` as SQL. The first bound parameter makes DuckDB import pandas, which takes longer than a whole run."""
+    """Quote `text` for SQL. A bound parameter would make DuckDB import pandas, which takes longer than a run."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def listed(texts: list[str]) -> str:
-    """`texts` as a list in SQL."""
+    """Write `texts` as an SQL list."""
     return "[" + ", ".join(map(literal, texts)) + "]"

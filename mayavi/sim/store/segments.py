@@ -1,10 +1,10 @@
-"""The folder beside the database: rows on their way into it, runs that are under way, and what shall be removed.
+"""The segment folder beside the database: rows not merged yet, running runs, and runs to remove.
 
-DuckDB lets in one writing process and then nobody else, and a shell that an analyst left open is such a process. So
-nobody waits for the database: a run writes its rows as *segments* into `<database>.segments/`, each a folder of Parquet
-files that appears all at once, by renaming. Segments move into the database when it can be had (`merging`), until then
-whoever reads takes them together with it (`views`). One lock file orders the two: readers share it, a merge has it
-alone. What a run does to begin, to write and to end needs no lock at all.
+DuckDB allows one writing process and then no other, and a shell that an analyst left open counts as one. So runs never
+wait for the database: they write rows as *segments* into `<database>.segments/`, each a folder of Parquet files that
+appears atomically, by renaming. Segments are merged into the database when no other process holds it (`merging`); until
+then readers combine both (`views`). One lock file orders the two: readers share it, a merge holds it exclusively.
+Starting, writing and ending a run needs no lock.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ABANDONED_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows that are not known to be in the database. `name` is unique for all time; `run_id` is whose rows they are."""
+    """Rows of one run that may not be in the database yet. `name` is unique for all time."""
 
     folder: Path
     run_id: str
@@ -40,17 +40,17 @@ class Segment:
 
     @property
     def name(self) -> str:
-        """What the database remembers it by."""
+        """Name under which the database notes that it was merged."""
         return self.folder.name
 
     def file(self, table: str) -> Path:
-        """Where its rows of `table` are, if it has any."""
+        """Path of its rows of `table`; the file exists if there are any."""
         return self.folder / f"{table}.parquet"
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRun:
-    """A run that began and of whose end nothing is known. `alive`: the process that writes it still runs."""
+    """A run that began and has not ended here. `alive`: the process that writes it is running."""
 
     file: Path
     info: dict[str, Any]
@@ -58,12 +58,12 @@ class LiveRun:
 
     @property
     def run_id(self) -> str:
-        """Which run."""
+        """Id of the run."""
         return self.file.stem
 
 
 class SegmentFolder:
-    """The folder beside the database at `path`. Nothing is created before somebody writes."""
+    """The segment folder of the database at `path`; created on the first write."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -73,7 +73,7 @@ class SegmentFolder:
         self.removed = self.root / "removed"
 
     def create(self) -> None:
-        """Make the folder, so that runs can be written."""
+        """Create the folder."""
         with explain_write_errors(self.root):
             for folder in (self.rows, self.live, self.removed):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -81,9 +81,9 @@ class SegmentFolder:
     # Rows
 
     def write(self, owner: str, number: int, tables: Mapping[str, Sequence[Sequence[Value]]]) -> Segment:
-        """Put down rows of `owner` as its segment `number`: all of them or, when that fails, none.
+        """Write rows of the run `owner` as its segment `number`, atomically.
 
-        A table's rows are given as its columns, in the order of the schema.
+        Each table is given as its columns, in the order of the schema.
         """
         name = f"{owner}.{number:06d}.v{VERSION}"
         unfinished, folder = self.rows / f".{name}", self.rows / name
@@ -106,12 +106,12 @@ class SegmentFolder:
         return Segment(folder, owner, VERSION)
 
     def segments(self) -> list[Segment]:
-        """Every segment, oldest run first."""
+        """Return all segments, oldest run first."""
         found = [_segment_at(self.rows / name) for name in _names(self.rows) if not name.startswith(".")]
         return sorted(found, key=lambda each: each.name)
 
     def drop(self, segments: Sequence[Segment]) -> None:
-        """Delete segments whose rows are in the database; a folder disappears at once, whatever happens meanwhile."""
+        """Delete segments whose rows are in the database; each disappears atomically, by renaming."""
         for segment in segments:
             with suppress(FileNotFoundError):
                 gone = segment.folder.with_name(f".{segment.name}")
@@ -119,7 +119,7 @@ class SegmentFolder:
                 shutil.rmtree(gone, ignore_errors=True)
 
     def sweep_up(self) -> None:
-        """Delete what processes that are no more left half written or half deleted."""
+        """Delete what dead processes left half written or half deleted."""
         for folder in (self.rows, self.live):
             for name in _names(folder):
                 with suppress(OSError):
@@ -127,12 +127,12 @@ class SegmentFolder:
                         shutil.rmtree(folder / name, ignore_errors=True)
                         (folder / name).unlink(missing_ok=True)
 
-    # Runs under way
+    # Running runs
 
     def open_live(self, run_id: str, info: Mapping[str, object]) -> int:
-        """Say that `run_id` began. The file stays locked while the descriptor that is returned is open.
+        """Note that `run_id` began; return a descriptor that keeps the note's file locked while it is open.
 
-        The lock goes with the process, however it ends: that is how a reader tells a run from the remains of one.
+        The lock ends with the process, however that ends, so readers can tell a running run from a killed one.
         """
         with explain_write_errors(self.live):
             unnamed = self.live / f".{run_id}.{os.getpid()}"
@@ -145,7 +145,7 @@ class SegmentFolder:
             except FileExistsError:
                 os.close(descriptor)
                 raise StoreError(
-                    f"a run '{run_id}' has begun already", "`new_run_id()` gives each run a name of its own"
+                    f"a run '{run_id}' has begun already", "`new_run_id()` gives each run its own id"
                 ) from None
             except BaseException:
                 os.close(descriptor)
@@ -156,12 +156,12 @@ class SegmentFolder:
         return descriptor
 
     def close_live(self, run_id: str) -> None:
-        """Say that nothing more comes of `run_id`; its end is in a segment or in the database."""
+        """Note that `run_id` ended; its end is in a segment or in the database."""
         with suppress(FileNotFoundError):
             (self.live / f"{run_id}.json").unlink()
 
     def live_runs(self) -> list[LiveRun]:
-        """Runs that began; also those that were killed since. To be asked before `segments`, which may hold the end."""
+        """Return runs without an end, killed ones included. Call it before `segments`, which may hold ends."""
         found = []
         for name in _names(self.live):
             if name.startswith(".") or not name.endswith(".json"):
@@ -172,33 +172,33 @@ class SegmentFolder:
                 try:
                     info = json.loads(file.read_text(encoding="utf-8"))
                 except ValueError:
-                    raise StoreUnreadable(f"'{file}' is damaged", "delete it: the run it tells of is lost") from None
+                    raise StoreUnreadable(f"'{file}' is damaged", "delete it: the run it describes is lost") from None
                 found.append(LiveRun(file, info, alive))
         return sorted(found, key=lambda each: each.run_id)
 
     # Runs to remove
 
     def mark_removed(self, run_id: str) -> None:
-        """From now on nobody sees `run_id`; the next merge deletes its rows."""
+        """Hide `run_id` from readers; the next merge deletes its rows."""
         self.create()
         with explain_write_errors(self.removed):
             (self.removed / run_id).touch()
 
     def removed_runs(self) -> list[str]:
-        """What `mark_removed` was told and no merge has done yet."""
+        """Return hidden runs whose rows no merge has deleted yet."""
         return sorted(_names(self.removed))
 
     def forget_removed(self, run_ids: Sequence[str]) -> None:
-        """They are gone from the database."""
+        """Forget hidden runs whose rows are deleted."""
         for run_id in run_ids:
             with suppress(FileNotFoundError):
                 (self.removed / run_id).unlink()
 
-    # Order between readers and merges
+    # Locks between readers and merges
 
     @contextmanager
     def shared(self, patience_s: float = 30.0) -> Iterator[None]:
-        """No merge happens while the body runs."""
+        """Keep merges out while the body runs."""
         with self._locked(fcntl.LOCK_SH, patience_s) as locked:
             if not locked:
                 raise StoreError(f"'{self.path}' is being merged for more than {patience_s:.0f} seconds", "try again")
@@ -206,7 +206,7 @@ class SegmentFolder:
 
     @contextmanager
     def alone(self, patience_s: float) -> Iterator[bool]:
-        """Yield whether the body may merge: nobody reads and nobody else merges."""
+        """Yield whether the body may merge: no reader and no other merge is active."""
         with self._locked(fcntl.LOCK_EX, patience_s) as locked:
             yield locked
 
@@ -215,14 +215,14 @@ class SegmentFolder:
         file = self.root / "merge.lock"
         try:
             descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
-        except FileNotFoundError:  # no folder: nothing was ever written through us
+        except FileNotFoundError:  # no folder: nothing was ever written here
             yield mode == fcntl.LOCK_SH
             return
         except OSError as error:
             if mode == fcntl.LOCK_EX or error.errno not in {errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EPERM}:
                 yield False
                 return
-            try:  # a folder that we may only read
+            try:  # a read-only folder
                 descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
             except OSError:
                 yield True
@@ -246,7 +246,7 @@ def _flock_within(descriptor: int, mode: int, patience_s: float) -> bool:
 
 
 def _is_locked(file: Path) -> bool:
-    """Whether somebody has `file` for himself; those who look share it, so that they do not take each other for one."""
+    """Whether a process holds `file` exclusively; this check takes a shared lock, so that checks do not collide."""
     descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -261,7 +261,7 @@ def _segment_at(folder: Path) -> Segment:
     owner, _, rest = folder.name.partition(".")
     version = rest.partition(".v")[2]
     if not version.isdigit():
-        raise StoreUnreadable(f"'{folder}' is no segment of a run", "move it away")
+        raise StoreUnreadable(f"'{folder}' is not a segment of a run", "move it away")
     if int(version) > VERSION:
         raise StoreFutureVersion(
             f"'{folder}' has schema version {version}, this mayavi knows versions up to {VERSION}",

@@ -1,4 +1,4 @@
-"""The runs that were stored: look at them, compare, export, remove."""
+"""`Store`: read, compare, export and remove stored runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mayavi.sim.store.views import reading
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A stored run. `digest` identifies its rows; it is empty while a run is under way and when it was interrupted."""
+    """A stored run. `digest` identifies its rows; it is empty for running and interrupted runs."""
 
     run_id: str
     sweep_id: str | None
@@ -57,7 +57,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class SweepRecord:
-    """A stored sweep. `plan` is what was asked for, `summary` what came out; both are whatever JSON can hold."""
+    """A stored sweep. `plan` holds seeds and grid, `summary` the statistics; both are JSON data."""
 
     sweep_id: str
     scenario: str
@@ -71,15 +71,15 @@ class SweepRecord:
 
 
 class Store:
-    """The database of runs at `path`; by default the one that MAYAVI_STORE or the configuration names.
+    """The database of runs at `path`, by default that of MAYAVI_STORE or the configuration file.
 
         store = Store("data/runs/runs.duckdb")
         for run in store.runs():
             print(run.run_id, run.scenario, run.status)
         store.actions("latest").df()
 
-    A run may be named by its id, the beginning or the end of it where only one fits, or `latest`. Reading works while
-    runs are written and while others, a DuckDB shell for instance, have the database open.
+    A run may be named by its id, a unique beginning or end of it, or `latest`. Reading works while runs are written and
+    while other processes, a DuckDB shell for instance, have the database open.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -88,42 +88,42 @@ class Store:
     def runs(
         self, *, sweep_id: str | None = None, scenario: str | None = None, status: str | None = None
     ) -> Rows[RunRecord]:
-        """All runs, the newest first, or those of one sweep, scenario or status."""
+        """Return all runs, newest first, or those of one sweep, scenario or status."""
         wanted = {"sweep_id": sweep_id, "scenario": scenario, "status": status}
         where = [f"{column} = {literal(value)}" for column, value in wanted.items() if value is not None]
         condition = f" WHERE {' AND '.join(where)}" if where else ""
         return Rows(self.path, f"SELECT * FROM runs{condition} ORDER BY run_id DESC", run_record)
 
     def run(self, run_id: str) -> RunRecord:
-        """One run. Raises `UnknownRun` with the nearest ids where none fits."""
+        """Return one run; raise `UnknownRun` with the nearest ids if none fits."""
         (found,) = Rows(self.path, f"SELECT * FROM runs WHERE run_id = {literal(self.resolve(run_id))}", run_record)
         return found
 
     def resolve(self, run_id: str) -> str:
-        """The full id of the run that `run_id` means."""
+        """Return the full id of the run that `run_id` names."""
         known = Rows(self.path, "SELECT run_id FROM runs", lambda row: str(row["run_id"])).records()
         return resolve(run_id, known)
 
     def actions(self, run_id: str) -> Rows[ActionRow]:
-        """Every action of a run in the order of execution."""
+        """Return all actions of a run in order of execution."""
         return self._rows_of("actions", run_id, action_row)
 
     def snapshots(self, run_id: str) -> Rows[SnapshotRow]:
-        """The market after every step of a run, one figure a row."""
+        """Return the market figures of a run, one per row."""
         return self._rows_of("market_snapshots", run_id, snapshot_row)
 
     def kpis(self, run_id: str) -> Rows[KpiRow]:
-        """The figures of the whole run."""
+        """Return the KPIs of a run."""
         return self._rows_of("kpis", run_id, kpi_row)
 
     def sql(
         self, query: str, parameters: Sequence[object] | Mapping[str, object] | None = None
     ) -> Rows[dict[str, Any]]:
-        """What any SELECT over `runs`, `actions`, `market_snapshots` and `kpis` gives, merged rows and others alike."""
+        """Run a SELECT over `runs`, `actions`, `market_snapshots` and `kpis`, including rows not merged yet."""
         return Rows(self.path, query, dict, parameters)
 
     def digest(self, run_id: str) -> str:
-        """The digest of a run's rows as they are stored: that of `run(run_id).digest`, if all are there unchanged."""
+        """Recompute the digest from stored rows; equals `run(run_id).digest` if no row was lost or changed."""
         run_id = self.resolve(run_id)
         digest = RowsDigest()
         with reading(self.path) as connection:
@@ -138,12 +138,12 @@ class Store:
         return digest.hexdigest()
 
     def remove(self, *run_ids: str) -> list[str]:
-        """Remove runs and all their rows; returns the full ids. A run that is under way cannot be removed."""
+        """Remove runs with all their rows and return the full ids; raise `StoreError` for a running run."""
         statuses = dict(self.sql("SELECT run_id, status FROM runs").fetchall())
         found = [resolve(each, list(statuses)) for each in run_ids]
-        under_way = [run_id for run_id in found if statuses[run_id] == "running"]
-        if under_way:
-            raise StoreError(f"run '{under_way[0]}' is under way", "end it first")
+        running = [run_id for run_id in found if statuses[run_id] == "running"]
+        if running:
+            raise StoreError(f"run '{running[0]}' is still running", "end it first")
         folder = SegmentFolder(self.path)
         for run_id in found:
             folder.mark_removed(run_id)
@@ -158,22 +158,22 @@ class Store:
         *,
         overwrite: bool = False,
     ) -> list[Path]:
-        """Write a run, several, or with None all, to `folder`: one file a table, as `parquet` or `csv`."""
+        """Write one run, several, or all (None) to `folder`: one file per table, as `parquet` or `csv`."""
         known = [str(each) for (each,) in self.sql("SELECT run_id FROM runs").fetchall()]
         named = known if run_id is None else [run_id] if isinstance(run_id, str) else run_id
         found = [resolve(each, known) for each in named]
         return export_runs(self.path, found, Path(folder), format, overwrite=overwrite)
 
     def diff(self, a: str, b: str) -> RunDiff:
-        """In what two runs differ: what was asked for, figures, and the first row that is not the same."""
+        """Compare two runs: settings, KPIs, and the first differing row."""
         return compare(self, a, b)
 
     def explain(self, run_id: str, agent: str) -> Explanation:
-        """What an agent did in a run, what was done to it, and why it was liquidated."""
+        """Explain what an agent did in a run, what others did to it, and why it was liquidated."""
         return explain(self, run_id, agent)
 
     def save_sweep(self, sweep: SweepRecord) -> None:
-        """Store a sweep; one of the same id that was stored before is replaced."""
+        """Store a sweep, replacing one with the same id."""
         folder = SegmentFolder(self.path)
         refuse_unusable(self.path)
         folder.create()
@@ -194,18 +194,18 @@ class Store:
         self.merge()
 
     def sweeps(self) -> Rows[SweepRecord]:
-        """All sweeps, the newest first."""
+        """Return all sweeps, newest first."""
         return Rows(self.path, "SELECT * FROM sweeps ORDER BY started_at DESC, sweep_id", sweep_record)
 
     def sweep(self, sweep_id: str) -> SweepRecord:
-        """One sweep, by its id, a part of it that fits no other, or `latest`."""
+        """Return one sweep, by its id, a unique part of it, or `latest`."""
         known = {sweep.sweep_id: sweep for sweep in self.sweeps()}
         if sweep_id == LATEST and known:
             return next(iter(known.values()))
         return known[resolve(sweep_id, list(known), "sweep")]
 
     def remove_sweep(self, sweep_id: str) -> list[str]:
-        """Remove a sweep and all of its runs; returns the ids of these."""
+        """Remove a sweep and all its runs; return the ids of the runs."""
         sweep = self.sweep(sweep_id)
         gone = self.remove(*(run.run_id for run in self.runs(sweep_id=sweep.sweep_id)))
         SegmentFolder(self.path).mark_removed(sweep.sweep_id)
@@ -213,11 +213,11 @@ class Store:
         return gone
 
     def merge(self, patience_s: float = 0.25) -> Merged:
-        """Move rows that wait beside the database into it, if it can be had."""
+        """Move segments into the database, if no other process holds it for longer than `patience_s`."""
         return merge(self.path, patience_s=patience_s)
 
     def recorder(self, **options: Any) -> SegmentRecorder:
-        """What writes a run into this store; `options` are those of `SegmentRecorder`."""
+        """Return a `SegmentRecorder` for this store; `options` are passed to it."""
         return SegmentRecorder(self.path, **options)
 
     def __repr__(self) -> str:
@@ -229,7 +229,7 @@ class Store:
 
 
 def run_record(row: Mapping[str, Any]) -> RunRecord:
-    """A row of `runs` as a record."""
+    """Convert a row of `runs`."""
     values = dict(row)
     values["versions"], values["timings"] = json.loads(row["versions"]), json.loads(row["timings"])
     values["started_at"] = row["started_at"].replace(tzinfo=UTC)
@@ -237,7 +237,7 @@ def run_record(row: Mapping[str, Any]) -> RunRecord:
 
 
 def sweep_record(row: Mapping[str, Any]) -> SweepRecord:
-    """A row of `sweeps` as a record."""
+    """Convert a row of `sweeps`."""
     values = dict(row)
     for name in ("plan", "summary", "versions"):
         values[name] = json.loads(row[name])
@@ -255,15 +255,15 @@ def _micros(moment: datetime) -> int:
 
 
 def action_row(row: Mapping[str, Any]) -> ActionRow:
-    """A row of `actions` as the simulation made it."""
+    """Convert a row of `actions` to the row the simulation made."""
     return ActionRow(**{name: row[name] for name in ActionRow.__dataclass_fields__})
 
 
 def snapshot_row(row: Mapping[str, Any]) -> SnapshotRow:
-    """A row of `market_snapshots` as the simulation made it."""
+    """Convert a row of `market_snapshots` to the row the simulation made."""
     return SnapshotRow(**{name: row[name] for name in SnapshotRow.__dataclass_fields__})
 
 
 def kpi_row(row: Mapping[str, Any]) -> KpiRow:
-    """A row of `kpis` as the simulation made it."""
+    """Convert a row of `kpis` to the row the simulation made."""
     return KpiRow(**{name: row[name] for name in KpiRow.__dataclass_fields__})

@@ -1,4 +1,4 @@
-"""One view over the database, the segments beside it and the runs under way, in which every row is once."""
+"""One view over the database, its segments and running runs, with every row exactly once."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def reading(path: Path) -> Iterator[DuckDBPyConnection]:
-    """A connection in which `runs`, `actions`, `market_snapshots`, `kpis` … hold all there is at `path`, merged or not.
+    """Yield a connection whose `runs`, `actions`, `market_snapshots`, `kpis` … hold all rows at `path`, merged or not.
 
-    No merge happens while the body runs, so it should be short. Nothing it does reaches the database.
+    Merges wait while the body runs, so keep it short. The body cannot change the database.
     """
     import duckdb
 
     folder = SegmentFolder(path)
     with folder.shared():
-        live = folder.live_runs()  # before the segments: a run that ends now is in one of the two at least
+        live = folder.live_runs()  # before the segments: a run that ends now is in at least one of the two
         segments = folder.segments()
         connection = open_to_read(path)
         try:
@@ -46,22 +46,22 @@ def reading(path: Path) -> Iterator[DuckDBPyConnection]:
 
 
 def tables_in(segments: Sequence[Segment]) -> list[str]:
-    """The tables that any of `segments` has rows of."""
+    """Return the tables that `segments` have rows of."""
     return [table for table in TABLES if any(each.file(table).exists() for each in segments)]
 
 
 def owner_column(table: str) -> str:
-    """The column that says whose a row is."""
+    """Return the column with the id of the run or sweep that a row belongs to."""
     return "sweep_id" if table == "sweeps" else "run_id"
 
 
 def latest_sweeps(rows: str) -> str:
-    """Of each sweep in `rows` what was said last: it is written when it starts, and again when it ends."""
+    """Return a SELECT of the latest row of each sweep, which is written when it starts and when it ends."""
     return f"SELECT * FROM {rows} QUALIFY row_number() OVER (PARTITION BY sweep_id ORDER BY updated_at DESC) = 1"
 
 
 def rows_select(table: str, segments: Sequence[Segment]) -> str:
-    """The rows of `table` in `segments`, with the columns of this version."""
+    """Return a SELECT of the rows of `table` in `segments`, with the columns of this version."""
     having = sorted((each for each in segments if each.file(table).exists()), key=lambda each: each.version)
     parts = []
     for version, group in groupby(having, key=lambda each: each.version):
@@ -74,7 +74,7 @@ def rows_select(table: str, segments: Sequence[Segment]) -> str:
 
 
 def interrupted_select(runs: Sequence[LiveRun]) -> str:
-    """Runs that began and did not end, as rows of `runs`."""
+    """Return a SELECT that gives runs without an end as rows of `runs`."""
     return " UNION ALL ".join(
         "SELECT "
         + ", ".join(
@@ -110,7 +110,7 @@ def _create_views(
 def _without_end(
     connection: DuckDBPyConnection, runs: str, waiting: list[Segment], live: list[LiveRun]
 ) -> list[LiveRun]:
-    """Those of `live` whose end is neither in the table `runs` nor in a segment."""
+    """Return the live runs whose end is neither in the table `runs` nor in a segment."""
     if not live:
         return []
     ended = {each.run_id for each in waiting if each.file("runs").exists()}
@@ -144,7 +144,7 @@ def _live_value(run: LiveRun, column: str) -> object:
 
 
 class Sql(str):
-    """Text that is SQL already."""
+    """Text that is an SQL expression, not to be quoted."""
 
 
 def _sql_of(value: object) -> str:
@@ -156,7 +156,7 @@ def _sql_of(value: object) -> str:
 
 
 def damaged_files(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Path]]:
-    """The files of `segments` that cannot be read."""
+    """Yield the files of `segments` that cannot be read."""
     import duckdb
 
     with duckdb.connect() as probe:

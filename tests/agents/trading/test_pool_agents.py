@@ -21,7 +21,7 @@ from mayavi.protocols.curve.pool import CurveStableSwap
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.creation import create_pool
 from mayavi.protocols.uniswap.market import UniswapV3
-from mayavi.sim.scheduler import PsubBlock, Scheduler
+from mayavi.sim.scheduler import AgentBlock, Scheduler
 from mayavi.sim.world_state import WorldState
 
 POOL = ("WETH", "USDC", 500)
@@ -48,7 +48,7 @@ def test_recorded_trades_are_made_by_their_accounts_in_the_order_of_the_record(f
     ]
     agent = RecordedTradesAgent("tape", token="WETH", quote="USDC", fee=500, trades=trades, give=give(fork))
     world = WorldState(fork, [agent], seed=1)
-    scheduler = Scheduler(world, [PsubBlock("market", [agent])], ordering="fifo")
+    scheduler = Scheduler(world, [AgentBlock("market", [agent])], ordering="fifo")
     rows = [row for _ in range(4) for row in scheduler.tick()[0]]
     assert [(row.step, row.account, row.kind) for row in rows] == [
         (0, "tape-ann", "buy"),
@@ -68,7 +68,7 @@ def test_noise_is_drawn_from_the_agents_own_stream_and_leaves_the_price_about_wh
         "noise", pool=POOL, trades_a_step=20, size=Constant(1_000), buys="0.5", capital=capital, give=give(fork)
     )
     world = WorldState(fork, [agent], seed=5)
-    scheduler = Scheduler(world, [PsubBlock("market", [agent])])
+    scheduler = Scheduler(world, [AgentBlock("market", [agent])])
     rows = [row for _ in range(5) for row in scheduler.tick()[0]]
     assert 60 < len(rows) < 140
     assert {row.status for row in rows} == {"success"}
@@ -78,7 +78,7 @@ def test_noise_is_drawn_from_the_agents_own_stream_and_leaves_the_price_about_wh
 def test_noise_traders_without_money_fail_and_say_so(fork: Fork) -> None:
     agent = NoiseTraders("noise", pool=POOL, trades_a_step=9, size=Constant(1), buys=1, capital={}, give=give(fork))
     world = WorldState(fork, [agent], seed=5)
-    rows, _ = Scheduler(world, [PsubBlock("market", [agent])]).tick()
+    rows, _ = Scheduler(world, [AgentBlock("market", [agent])]).tick()
     assert rows
     assert all("the traders have no USDC left" in row.reason for row in rows)
     with pytest.raises(BadArgument):
@@ -110,7 +110,7 @@ def test_holders_flee_when_the_outside_price_falls_below_their_threshold(fork: F
         for name, threshold in (("timid", 0.99), ("bold", 0.90))
     ]
     world = WorldState(fork, agents, seed=1, prices=prices)
-    scheduler = Scheduler(world, [PsubBlock("market", agents)])
+    scheduler = Scheduler(world, [AgentBlock("market", agents)])
     rows = [row for _ in range(3) for row in scheduler.tick()[0]]
     assert [(row.step, row.agent) for row in rows] == [(1, "timid")] * 3
     assert Erc20(fork, "USDC").balance_of(world.address("timid-0")) == 0
@@ -134,7 +134,7 @@ def test_holders_wait_while_the_pool_pays_less_than_the_market_outside(fork: For
         flees_below=Constant(0.99),
     )
     world = WorldState(fork, [agent], seed=1, prices=prices)
-    scheduler = Scheduler(world, [PsubBlock("market", [agent])], record_rests=True)
+    scheduler = Scheduler(world, [AgentBlock("market", [agent])], record_rests=True)
     rows = [row for _ in range(3) for row in scheduler.tick()[0]]
     assert {row.kind for row in rows} == {"rest"}
     assert "but the pool pays" in rows[-1].details
@@ -145,7 +145,7 @@ def test_a_loan_that_opens_on_the_record_is_one_bundle_of_step_zero(fork: Fork) 
         "alice", collateral="WETH", collateral_amount=10**18, debt="USDC", debt_amount=10**9, cash_share="0.25"
     )
     world = WorldState(fork, [agent], seed=1)
-    scheduler = Scheduler(world, [PsubBlock("market", [agent])])
+    scheduler = Scheduler(world, [AgentBlock("market", [agent])])
     rows, _ = scheduler.tick()
     assert [row.kind for row in rows] == ["open"]
     assert Erc20(fork, "USDC").balance_of(world.address("alice")) == 250 * 10**6
@@ -156,7 +156,7 @@ def test_a_loan_that_opens_on_the_record_is_one_bundle_of_step_zero(fork: Fork) 
 def test_a_loan_too_large_fails_whole_and_is_tried_again(fork: Fork) -> None:
     agent = OpeningBorrower("alice", collateral="WETH", collateral_amount=10**18, debt="USDC", debt_amount=10**10)
     world = WorldState(fork, [agent], seed=1)
-    scheduler = Scheduler(world, [PsubBlock("market", [agent])])
+    scheduler = Scheduler(world, [AgentBlock("market", [agent])])
     rows = scheduler.tick()[0] + scheduler.tick()[0]
     assert [(row.kind, row.status) for row in rows] == [("open", "failed")] * 2
     assert not agent.opened
@@ -189,7 +189,7 @@ def test_an_arbitrageur_brings_a_curve_pool_to_the_price_outside(fork: Fork) -> 
     capital = {"DAI": 10**26, "USDC": 10**15, "USDT": 10**15}
     agent = CurveArbitrageur("arb", pool="Curve.3pool", capital=capital, reference=Outside())
     world = WorldState(fork, [agent], seed=1)
-    scheduler = Scheduler(world, [PsubBlock("market", [agent])])
+    scheduler = Scheduler(world, [AgentBlock("market", [agent])])
     rows = [row for _ in range(12) for row in scheduler.tick()[0]]
     gains = [int(json.loads(row.details)["profit_e8"]) for row in rows]
     assert gains
@@ -204,4 +204,4 @@ def test_an_arbitrageur_brings_a_curve_pool_to_the_price_outside(fork: Fork) -> 
 def test_an_arbitrageur_without_the_coin_that_is_dear_does_nothing(fork: Fork) -> None:
     agent = CurveArbitrageur("arb", pool="Curve.3pool", capital={"DAI": 10**26}, reference=Outside())
     world = WorldState(fork, [agent], seed=1)
-    assert Scheduler(world, [PsubBlock("market", [agent])]).tick()[0] == []
+    assert Scheduler(world, [AgentBlock("market", [agent])]).tick()[0] == []

@@ -14,7 +14,7 @@ from mayavi.agents.base import Agent, Details, Intent, StepResult, World
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
 from mayavi.sim.rows import ActionRow
-from mayavi.sim.scheduler import PsubBlock, Scheduler
+from mayavi.sim.scheduler import AgentBlock, Scheduler
 from mayavi.sim.world_state import WorldState
 from mayavi.worlds.source import WorldSource
 
@@ -56,7 +56,7 @@ class ByHand:
         self.fork = WorldSource().on("ethereum").open()
         world = WorldState(self.fork, agents, seed=1)
         self.scheduler = Scheduler(
-            world, [PsubBlock("step", agents)], ordering="fifo", step_blocks=step_blocks, halt_on_exception=True
+            world, [AgentBlock("step", agents)], ordering="fifo", step_blocks=step_blocks, halt_on_exception=True
         )
 
     def tick(self) -> list[ActionRow]:

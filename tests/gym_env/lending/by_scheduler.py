@@ -26,7 +26,7 @@ from mayavi.markets.process import Floats
 from mayavi.numerics import portable
 from mayavi.protocols.compound.market import CompoundV3
 from mayavi.protocols.tokens import Erc20
-from mayavi.sim.scheduler import PsubBlock, Scheduler
+from mayavi.sim.scheduler import AgentBlock, Scheduler
 from mayavi.sim.world_state import WorldState
 
 MILLION, BILLION, YEAR_S = 10**6, 10**9, 365 * 86_400
@@ -190,8 +190,8 @@ class PlayedBySimulation:
         agents = [self.borrower, *market, self.liquidator]
         env.fleet.reset([env.rows - 1])  # the last row is the stage as it was prepared
         self.world = WorldState(env.fleet.fork(env.rows - 1), agents, seed=episode, prices=prices)
-        blocks = [PsubBlock("borrower", [self.borrower]), PsubBlock("market", market)]
-        blocks.append(PsubBlock("liquidator", [self.liquidator]))
+        blocks = [AgentBlock("borrower", [self.borrower]), AgentBlock("market", market)]
+        blocks.append(AgentBlock("liquidator", [self.liquidator]))
         self.scheduler = Scheduler(
             self.world, blocks, step_blocks=config.step_blocks, halt_on_exception=True, ordering="shuffle"
         )

@@ -25,7 +25,7 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
 from mayavi.protocols.uniswap.route import Route
 from mayavi.protocols.uniswap.router import Router
-from mayavi.sim.scheduler import PsubBlock, Scheduler
+from mayavi.sim.scheduler import AgentBlock, Scheduler
 from mayavi.sim.world_state import WorldState
 
 MILLION = 10**6
@@ -224,7 +224,7 @@ class Simulated:
         agents = [*self.borrowers, *self.liquidators]
         self.fork = env.fleet.fork(row)
         world = WorldState(self.fork, [*agents, self.outside], seed=story.seed)
-        blocks = [PsubBlock(BLOCK, agents), PsubBlock("outside", [self.outside])]
+        blocks = [AgentBlock(BLOCK, agents), AgentBlock("outside", [self.outside])]
         self.scheduler = Scheduler(world, blocks, step_blocks=story.step_blocks, halt_on_exception=True)
 
     def tick(self, borrowers: Any, liquidators: Any) -> dict[str, Any]:

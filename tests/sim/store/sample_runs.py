@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from mayavi.sim.rows import ActionRow, KpiRow, RowsDigest, RunEnd, RunInfo, SnapshotRow, canonical
+from mayavi.sim.rows import ActionRow, KpiRow, RowsDigest, RunCounts, RunEnd, RunInfo, SnapshotRow, canonical
 from mayavi.sim.store import SegmentRecorder, new_run_id
 
 MAX = 2**256 - 1
@@ -96,5 +96,7 @@ def store_run(
             recorder.record(*rows)
         if finish:
             digest.add(KPIS)
-            recorder.end(RunEnd("finished", digest.hexdigest(), KPIS, "cd" * 32, {"total": 1.5, "kernel": 1.0}))
+            timings = {"total": 1.5, "kernel": 1.0}
+            counts = RunCounts(steps, steps * count, steps if count > 1 else 0, 0, 2 * steps)
+            recorder.end(RunEnd("finished", digest.hexdigest(), KPIS, "cd" * 32, timings, counts=counts))
     return info

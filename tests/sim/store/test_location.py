@@ -42,7 +42,7 @@ def test_the_option_wins_over_the_variable_over_the_project_over_the_user(
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [
-        ("store = ", UsageError, "is no TOML"),
+        ("store = ", UsageError, "is not TOML"),
         ("store = 7", UsageError, "`store` in .* is 7"),
         ("stoer = 'x'", UnknownName, "unknown setting of .* 'stoer'"),
     ],

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from mayavi.errors import SetupError, StoreError, UnknownName, UnknownRun, UsageError
-from mayavi.sim.rows import RunEnd, canonical
+from mayavi.sim.rows import RunCounts, RunEnd, canonical
 from mayavi.sim.store import SegmentRecorder, Store, SweepRecord
 from mayavi.sim.store.explanation import shown_wad
 from tests.sim.store.sample_runs import KPIS, actions_of, info_of, snapshots_of, store_run
@@ -78,11 +78,11 @@ def test_a_run_under_way_is_seen_as_it_grows_and_cannot_be_removed(tmp_path: Pat
         recorder.record(actions_of(1), snapshots_of(1))
         assert list(store.actions(info.run_id)) == actions_of(0) + actions_of(1)
         assert store.run(info.run_id).status == "running"
-        with pytest.raises(StoreError, match="is under way"):
+        with pytest.raises(StoreError, match="is still running"):
             store.remove(info.run_id)
         with pytest.raises(StoreError, match="has begun already"):
             SegmentRecorder(path).begin(info)
-        recorder.end(RunEnd("halted", "d", (), "w", {}, "boom\ntraceback"))
+        recorder.end(RunEnd("halted", "d", (), "w", {}, "boom\ntraceback", RunCounts(2, 6)))
     run = store.run(info.run_id)
     assert (run.status, run.error, run.action_count, run.steps_done) == ("halted", "boom\ntraceback", 6, 2)
 

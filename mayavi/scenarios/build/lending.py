@@ -1,0 +1,218 @@
+"""Builders of lending agents: borrowers, liquidators, Curve loopers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from mayavi.agents.base import Agent
+from mayavi.errors import BadScenario, UnknownName
+from mayavi.scenarios.build.agent_set import AgentSet, BorrowerGroup, numbered
+from mayavi.scenarios.build.creation import units
+from mayavi.scenarios.build.distributions import distribution
+from mayavi.scenarios.build.lending_markets import COMPOUND, market_name
+from mayavi.scenarios.build.pricing import E8, oracle_usd_e8
+from mayavi.scenarios.build.registry import agent_kind
+from mayavi.scenarios.build.routes import pools_of, route_between
+from mayavi.scenarios.models.agents import BehaviourName, Borrower, CurveBorrower, Liquidator
+from mayavi.scenarios.models.distributions import Constant
+
+if TYPE_CHECKING:
+    from mayavi.agents.lending.behaviours import Behaviour
+    from mayavi.protocols.uniswap.route import RouteLike
+
+
+@agent_kind(Borrower)
+def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
+    """Build one borrower with a given loan, one with a given health factor, or a population drawn at random."""
+    from mayavi.agents.lending.borrower import BorrowerAgent
+    from mayavi.agents.lending.borrower_population import BorrowerPopulation
+    from mayavi.agents.lending.open_market import lending_market
+    from mayavi.agents.lending.opening_borrower import OpeningBorrower
+
+    market = market_name(model.protocol, model.market)
+    lending = lending_market(agents.fork, market)
+    collateral, debt = model.collateral.symbol, model.debt.symbol
+    price_e8, decimals = lending.price_e8(collateral), lending.decimals(collateral)
+    route = route_between(agents.fork, collateral, debt)
+    shared: dict[str, Any] = {"collateral": collateral, "debt": debt, "market": market, "route": route}
+    behaviours = _behaviours(model)
+    if model.debt.amount is not None:
+        _check_single_loan(name, model, len(behaviours))
+        assert model.collateral.amount is not None
+        agents.borrower_groups[name] = BorrowerGroup(market, (name,), collateral, debt)
+        return [
+            OpeningBorrower(
+                name,
+                collateral_amount=units(model.collateral.amount, decimals),
+                debt_amount=units(model.debt.amount, lending.decimals(debt)),
+                behaviour=behaviours[0][0],
+                cash_share=model.cash,
+                **shared,
+            )
+        ]
+    assert model.health_factor is not None
+    single = model.count == 1 and len(behaviours) == 1  # of several behaviours one is drawn: a population
+    if single and model.collateral.amount is not None and isinstance(model.health_factor, Constant):
+        agents.borrower_groups[name] = BorrowerGroup(market, (name,), collateral, debt)
+        return [
+            BorrowerAgent(
+                name,
+                collateral_amount=units(model.collateral.amount, decimals),
+                target=model.health_factor.constant,
+                behaviour=behaviours[0][0],
+                cash_share=model.cash,
+                **shared,
+            )
+        ]
+    if model.collateral.amount is not None:
+        size: Any = float(model.collateral.amount)
+    else:
+        size = distribution(model.size_usd, Decimal(E8) / price_e8)
+    population = BorrowerPopulation(
+        name,
+        members=model.count,
+        collateral_amount=size,
+        target=distribution(model.health_factor),
+        behaviours=behaviours,
+        cash_share=model.cash,
+        **shared,
+    )
+    agents.borrower_groups[name] = BorrowerGroup(market, population.accounts, collateral, debt)
+    return [population]
+
+
+def _check_single_loan(name: str, model: Borrower, behaviours: int) -> None:
+    """Refuse an amount of debt for several borrowers, without collateral, or with several behaviours."""
+    if model.count > 1:
+        raise BadScenario(
+            f"agents.{name}: {model.count} borrowers cannot all owe {model.debt.amount} {model.debt.symbol}",
+            "give a `health_factor` instead of an amount of debt",
+        )
+    if model.collateral.amount is None:
+        raise BadScenario(f"agents.{name}: a debt needs an amount of collateral", "collateral: 1 WETH")
+    if behaviours > 1:
+        raise BadScenario(
+            f"agents.{name}: one borrower cannot behave in {behaviours} ways",
+            "give one `behaviour`, or a `health_factor` instead of an amount of debt: then it is drawn",
+        )
+
+
+def _behaviours(model: Borrower) -> list[tuple[Behaviour, float]]:
+    from mayavi.agents.lending.behaviours import KeepsBand, Panics, Passive
+
+    kinds: dict[BehaviourName, Behaviour] = {
+        "hold": Passive(),
+        "band": KeepsBand(model.band[0], model.band[1]),
+        "panic": Panics(below=model.panic_below, sells=True),
+    }
+    if isinstance(model.behaviour, str):
+        return [(kinds[model.behaviour], 1.0)]
+    # In the order of `kinds`, not of the file: sorting the keys of a YAML file must change nobody's behaviour.
+    return [(kinds[kind], float(model.behaviour[kind])) for kind in kinds if model.behaviour.get(kind)]
+
+
+@agent_kind(Liquidator, last=True)
+def build_liquidators(agents: AgentSet, name: str, model: Liquidator) -> list[Agent]:
+    """Build liquidators that watch the borrowers of one market."""
+    from mayavi.agents.lending.liquidator import FrictionlessLiquidator, LiquidatorAgent
+
+    market, groups = market_name(model.protocol, model.market), agents.borrower_groups
+    for watched in model.watches or []:
+        if watched not in groups:
+            raise UnknownName.of("borrower", watched, groups, f"there are: {', '.join(groups)}")
+    chosen = [
+        group
+        for each, group in sorted(groups.items())
+        if group.market == market and (model.watches is None or each in model.watches)
+    ]
+    if not chosen:
+        raise BadScenario(f"agents.{name}: nobody borrows on {model.protocol}", "add an agent of kind borrower")
+    pairs = sorted({(each.collateral, each.debt) for each in chosen})
+    shared: dict[str, Any] = {
+        "watch": [account for group in chosen for account in group.accounts],
+        "collaterals": list(dict.fromkeys(each.collateral for each in chosen)),
+        "debts": list(dict.fromkeys(each.debt for each in chosen)),
+        "pairs": pairs,
+        "market": market,
+        "priority_fee_wei": model.priority_fee,
+    }
+    routes = {} if model.frictionless else _sale_routes(agents, name, pairs)
+    built: list[Agent] = []
+    for number in range(model.count):
+        own = numbered(name, number, model.count)
+        if model.protocol == COMPOUND:
+            agents.absorbers[own] = market
+        if model.frictionless:
+            built.append(FrictionlessLiquidator(own, **shared))
+            continue
+        built.append(
+            LiquidatorAgent(
+                own,
+                routes=routes,
+                capital=agents.capital(model.capital),
+                flash_loan=model.flash_loan,
+                least_profit=model.least_profit,
+                most_a_step=model.most_a_step,
+                **shared,
+            )
+        )
+    return built
+
+
+def _sale_routes(
+    agents: AgentSet, name: str, pairs: Sequence[tuple[str, str]]
+) -> dict[str | tuple[str, str], RouteLike]:
+    """Find routes that sell each collateral for the debt it backs, and record the pools on them."""
+    routes: dict[str | tuple[str, str], RouteLike] = {}
+    for collateral, debt in pairs:
+        if collateral == debt:
+            continue
+        route = route_between(agents.fork, collateral, debt)
+        if route is None:
+            raise BadScenario(
+                f"agents.{name}: no pool of {agents.config.chain} sells {collateral} for {debt}, and a liquidator "
+                "sells what it seizes",
+                f"give the scenario one: `pools: {{{collateral}/{debt}.3000: {{price: …, liquidity: …}}}}`; or "
+                f"`frictionless: true`, which sells nothing",
+            )
+        routes[collateral, debt] = route
+        agents.pools += [pool for pool in pools_of(agents.fork, route) if pool not in agents.pools]
+    return routes
+
+
+@agent_kind(CurveBorrower)
+def build_curve_borrowers(agents: AgentSet, name: str, model: CurveBorrower) -> list[Agent]:
+    """Build borrowers that loop one stablecoin against another through a Curve pool."""
+    from mayavi.agents.lending.curve_borrower import CurveBorrowerAgent
+    from mayavi.markets import stream
+
+    collateral, market = model.collateral.symbol, market_name(model.protocol)
+    agents.use_curve_pool(model.pool, collateral, model.debt)
+    if model.collateral.amount is not None:
+        sizes = [model.collateral.amount] * model.count
+    else:
+        scale = Decimal(E8) / oracle_usd_e8(agents.fork, collateral)
+        drawn = distribution(model.size_usd, scale).sample(model.count, stream(agents.seed, name, "size"))
+        sizes = [Decimal(repr(each)) for each in drawn.tolist()]
+    depegs = distribution(model.depeg).sample(model.count, stream(agents.seed, name, "depeg")).tolist()
+    built = [
+        CurveBorrowerAgent(
+            numbered(name, number, model.count),
+            collateral=collateral,
+            amount=agents.units(collateral, sizes[number]),
+            debt=model.debt,
+            pool=model.pool,
+            target=model.health_factor,
+            loops=model.loops,
+            depeg=depegs[number],
+            floor=model.floor,
+            low=model.repay_below,
+            market=market,
+        )
+        for number in range(model.count)
+    ]
+    accounts = tuple(agent.name for agent in built)
+    agents.borrower_groups[name] = BorrowerGroup(market, accounts, collateral, model.debt)
+    return list(built)

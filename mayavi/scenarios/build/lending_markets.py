@@ -1,0 +1,95 @@
+"""Lending protocols of scenarios: the one place that knows which protocol a market belongs to.
+
+A market is known by the name that agents use: `AaveV3`, `Spark`, or a Compound V3 market such as `cUSDCv3`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.protocols.aave.market import AaveV3
+    from mayavi.protocols.compound.market import CompoundV3
+    from mayavi.scenarios.build.agent_set import BorrowerGroup
+    from mayavi.sim.market_figures import Reader
+
+COMPOUND = "compound_v3"
+_AAVE_FORKS = {"aave_v3": "AaveV3", "spark": "Spark"}
+"""Protocols with one market per chain: the key in a scenario, and the name of that market."""
+
+
+def market_name(protocol: str, compound_market: str = "") -> str:
+    """Return the market that a scenario's `protocol` and `market` name."""
+    return _AAVE_FORKS.get(protocol, compound_market)
+
+
+def figures_subject(market: str) -> str:
+    """Return the name under which market figures record a market."""
+    return market if market in _AAVE_FORKS.values() else f"CompoundV3.{market}"
+
+
+def price_subject(market: str, symbol: str, *, is_debt: bool = False) -> str:
+    """Return the subject whose `price` figure is the market's price of `symbol`.
+
+    The base token of a Compound V3 market, which is what is owed there, is recorded under the market itself.
+    """
+    subject = figures_subject(market)
+    return subject if is_debt and subject != market else f"{subject}.{symbol}"
+
+
+def open_market(fork: Fork, market: str) -> AaveV3 | CompoundV3:
+    """Return the protocol adapter of a market."""
+    from mayavi.protocols.aave.market import AaveV3
+    from mayavi.protocols.aave.spark import SparkLend
+    from mayavi.protocols.compound.market import CompoundV3
+
+    for kind in (AaveV3, SparkLend):
+        if market == kind.prefix:
+            return kind(fork)
+    return CompoundV3(fork, market)
+
+
+def market_reader(fork: Fork, market: str, groups: Sequence[BorrowerGroup], extra_assets: Sequence[str] = ()) -> Reader:
+    """Return the reader of a market's figures, for the assets that `groups` use and, on Aave, `extra_assets`."""
+    from mayavi.protocols.compound.market import CompoundV3
+    from mayavi.sim.market_figures import AaveFigures, CompoundFigures
+
+    opened = open_market(fork, market)
+    if isinstance(opened, CompoundV3):
+        return CompoundFigures(opened, sorted({each.collateral for each in groups}))
+    assets = sorted({asset for each in groups for asset in (each.collateral, each.debt)})
+    return AaveFigures(opened, [*assets, *(each for each in extra_assets if each not in assets)])
+
+
+def has_aave(fork: Fork) -> bool:
+    """Whether the chain has an Aave V3 market."""
+    return f"{_AAVE_FORKS['aave_v3']}.Pool" in fork.labels
+
+
+def price_feeds(fork: Fork, symbol: str, markets: Iterable[str]) -> list[str]:
+    """Return the feeds that price `symbol` on Aave, Spark and those Compound V3 markets that are in `markets`.
+
+    Where no market lists the token it is Chainlink's feed of its dollar price.
+    """
+    from mayavi.protocols.compound.market import CompoundV3, markets_of
+
+    found: dict[bytes, None] = {}
+    for name in _AAVE_FORKS.values():
+        if f"{name}.Pool" in fork.labels:
+            market = open_market(fork, name)
+            assert not isinstance(market, CompoundV3)
+            if symbol in market.symbols:
+                found[market.oracle.getSourceOfAsset(market.address_of(symbol))] = None
+    used = set(markets)
+    for name in markets_of(fork):
+        if name not in used:
+            continue
+        comet = CompoundV3(fork, name)
+        if comet.is_base(symbol):
+            found[comet.contract.baseTokenPriceFeed()] = None
+        found |= {asset.price_feed: None for asset in comet.assets if asset.symbol == symbol}
+    if not found:
+        found[fork.address_of(f"Chainlink.{symbol}/USD")] = None
+    return [fork.name(address) for address in found]

@@ -1,0 +1,95 @@
+"""`RunRequest`: everything a run is determined by, and `RunListener`: callbacks while it goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import mayavi
+from mayavi.errors import UsageError
+from mayavi.parallel.processes import default_jobs
+from mayavi.scenarios.loading import Scenario
+from mayavi.sim.rows import RunInfo
+from mayavi.sim.store import new_run_id
+from mayavi.worlds.source import WorldSource
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.scenarios.run.results import Run
+
+Progress = Callable[[int, int], None]
+"""Called as `progress(done, total)`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One run: scenario and seed, the kind of its world, and where it is stored."""
+
+    scenario: Scenario
+    seed: int
+    source: str
+    """Kind of the world: `replica`, `rpc` or `snapshot`."""
+    store: Path
+    threads: int = 1
+    """Kernel threads; they change the time a run takes, not its rows."""
+    run_id: str = field(default_factory=new_run_id)
+    sweep_id: str | None = None
+
+    def info(self, fork: Fork) -> RunInfo:
+        """Return the facts that are stored about the run before it starts on `fork`."""
+        return RunInfo(
+            run_id=self.run_id,
+            scenario=self.scenario.name,
+            scenario_text=self.scenario.text,
+            seed=self.seed,
+            steps=self.scenario.config.steps,
+            chain=self.scenario.config.chain,
+            source=self.source,
+            world_digest=fork.digest(),
+            versions=versions(),
+            started_at=time.time(),
+            sweep_id=self.sweep_id,
+        )
+
+
+class RunListener:
+    """Callbacks of one run, in the order of the methods. Override those you need."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self.progress = progress
+
+    def open_world(self, world: WorldSource) -> Fork:
+        """Open the world of the run."""
+        return world.open()
+
+    def started(self, request: RunRequest) -> None:
+        """The simulation is built and everything the scenario names exists; the first step comes next."""
+
+    def step_done(self, done: int, total: int) -> None:
+        """`done` of `total` steps are executed."""
+        if self.progress is not None:
+            self.progress(done, total)
+
+    def finished(self, run: Run) -> None:
+        """The run is stored; also called for a halted run, before `RunHalted` is raised."""
+
+
+def check_threads(threads: int | None) -> int:
+    """Return `threads`, by default the number of cores this process may use; raise `UsageError` if out of range."""
+    if threads is None:
+        return default_jobs()
+    if type(threads) is not int or not 1 <= threads <= 1024:
+        raise UsageError(f"{threads} threads do nothing", "give a number from 1 to 1024; results do not depend on it")
+    return threads
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that the result of a run may depend on."""
+    import platform
+
+    import numpy as np
+
+    return {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}

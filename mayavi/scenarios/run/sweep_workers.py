@@ -1,0 +1,124 @@
+"""Workers of a sweep: local processes, or nodes of a Ray cluster that send rows back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mayavi.parallel.processes import work_off
+from mayavi.scenarios.loading import Scenario
+from mayavi.scenarios.run.request import RunRequest
+from mayavi.scenarios.run.results import Run
+from mayavi.scenarios.run.run import execute, run_result
+from mayavi.scenarios.run.sweep_plan import Task
+from mayavi.sim.rows import ActionRow, RunEnd, RunInfo, SnapshotRow
+from mayavi.sim.store import SegmentRecorder, Store
+from mayavi.worlds.source import WorldSource
+
+_MERGE_EVERY_S = 20.0
+
+
+def run_tasks(
+    tasks: list[Task],
+    scenarios: Sequence[Scenario],
+    world: WorldSource,
+    sweep_id: str,
+    *,
+    store: Path,
+    jobs: int,
+    ray: str | None,
+) -> Iterator[tuple[Task, Run]]:
+    """Run tasks in `jobs` processes, or on the Ray cluster at `ray`, and yield each as it is stored."""
+    if not tasks:
+        return
+    if ray is not None:
+        yield from _run_on_ray(tasks, scenarios, world, sweep_id, store, ray)
+        return
+    arguments = (tuple(scenarios), world, sweep_id, store)
+    if jobs == 1:
+        work = prepare(*arguments)
+        for task in tasks:
+            yield task, work(task)
+        return
+    merged = time.monotonic()
+    for task, finished in work_off(tasks, prepare, arguments, jobs):
+        yield task, finished
+        if time.monotonic() - merged > _MERGE_EVERY_S:  # keep the number of segment files of a long sweep small
+            Store(store).merge()
+            merged = time.monotonic()
+
+
+def prepare(scenarios: tuple[Scenario, ...], world: WorldSource, sweep_id: str, store: Path) -> Callable[[Task], Run]:
+    """Open the world once in a worker process and return the function that runs a task on a copy of it."""
+    frozen = world.open()
+
+    def work(task: Task) -> Run:
+        request = RunRequest(
+            scenario=scenarios[task.point], seed=task.seed, source=world.kind, store=store, sweep_id=sweep_id
+        )
+        with SegmentRecorder(store, merge=False) as recorder:
+            finished = execute(request, frozen.copy(), recorder)
+        return replace(finished, highlights=None)  # the parent process does not print them
+
+    return work
+
+
+def _run_on_ray(
+    tasks: list[Task], scenarios: Sequence[Scenario], world: WorldSource, sweep_id: str, store: Path, address: str
+) -> Iterator[tuple[Task, Run]]:
+    from mayavi.parallel.ray_tasks import work_off_on_ray
+
+    arguments = (tuple(scenarios), world.open(), world.kind, sweep_id)
+    for task, rows in work_off_on_ray(tasks, prepare_on_node, arguments, address):
+        yield task, rows.into(store)
+
+
+class StepBuffer:
+    """Recorder whose rows travel from a node of a cluster to the store, step by step."""
+
+    def __init__(self) -> None:
+        self.info: RunInfo | None = None
+        self.steps: list[tuple[list[ActionRow], list[SnapshotRow]]] = []
+        self.ended: RunEnd | None = None
+
+    def begin(self, info: RunInfo) -> None:
+        """Start a run."""
+        self.info = info
+
+    def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
+        """Keep the rows of one step."""
+        self.steps.append((actions, snapshots))
+
+    def end(self, end: RunEnd) -> None:
+        """Keep the result."""
+        self.ended = end
+
+    def into(self, store: Path) -> Run:
+        """Write the run to the store."""
+        assert self.info is not None
+        assert self.ended is not None
+        with SegmentRecorder(store, merge=False) as recorder:
+            recorder.begin(self.info)
+            for actions, snapshots in self.steps:
+                recorder.record(actions, snapshots)
+            recorder.end(self.ended)
+        return run_result(self.info, self.ended, store)
+
+
+def prepare_on_node(
+    scenarios: tuple[Scenario, ...], frozen: Any, source: str, sweep_id: str
+) -> Callable[[Task], StepBuffer]:
+    """Return the function that runs a task on a node, which has neither our files nor our store."""
+
+    def work(task: Task) -> StepBuffer:
+        rows = StepBuffer()
+        request = RunRequest(
+            scenario=scenarios[task.point], seed=task.seed, source=source, store=Path(), sweep_id=sweep_id
+        )
+        execute(request, frozen.copy(), rows)
+        return rows
+
+    return work

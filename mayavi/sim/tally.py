@@ -1,0 +1,56 @@
+"""Totals of one run, counted in a single pass over its action rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mayavi.sim.rows import ActionRow, RunCounts, SnapshotRow
+
+if TYPE_CHECKING:
+    from mayavi.sim.world_state import WorldState
+
+
+class RunTally:
+    """Running totals. Every action row is added once; the digest, the store and the KPIs read the result.
+
+    The scheduler calls `begin` before the first step and `fold` after each, while the state of that step still stands.
+    A subclass extends them to derive figures of its own from the same pass. It may read the chain, never write to it.
+    """
+
+    def __init__(self) -> None:
+        self.steps_done = 0
+        self.rows = 0
+        """All action rows, those of agents that rest included."""
+        self.actions = self.failed = self.raised = 0
+        self.transactions = self.gas_used = self.fees_wei = 0
+        self.snapshots = 0
+
+    def begin(self, world: WorldState) -> None:
+        """Read what later totals are measured against; called once, with all agents prepared."""
+
+    def fold(self, world: WorldState, actions: Sequence[ActionRow]) -> None:
+        """Add the actions of one step."""
+        for row in actions:
+            self.count(row)
+
+    def count(self, row: ActionRow) -> None:
+        """Add one action to the totals that need no chain."""
+        self.rows += 1
+        if row.kind == "rest" and row.position < 0:
+            return
+        self.actions += 1
+        self.transactions += row.transactions
+        self.gas_used += row.gas_used
+        self.fees_wei += int(row.fee_wei)
+        if row.status == "failed":
+            self.failed += 1
+        elif row.status == "raised":
+            self.raised += 1
+
+    def end_step(self, actions: Sequence[ActionRow], snapshots: Sequence[SnapshotRow]) -> RunCounts:
+        """Close a step whose actions were counted, and return the row counts so far."""
+        last = actions[-1].step if actions else snapshots[-1].step if snapshots else -1
+        self.steps_done = max(self.steps_done, last + 1)
+        self.snapshots += len(snapshots)
+        return RunCounts(self.steps_done, self.rows, self.failed, self.raised, self.snapshots)
