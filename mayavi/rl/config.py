@@ -25,7 +25,7 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 
 class TrainConfig(Model):
     """A training as it is asked for. Settings that an algorithm does not know are left alone by it; the table in
-    docs/rl/training.md says which are whose."""
+    docs/how-to/train.md says which are whose."""
 
     env: str = Field(description="the environment, by its name or gymnasium id")
     env_config: dict[str, Any] = Field(default_factory=dict, description="what the environment is told")
@@ -183,7 +183,7 @@ def read_config(path: Path) -> dict[str, Any]:
             raise
         # Files are read as those of scenarios are; what is wrong with one of a training is told as that.
         told = error.message.replace("scenario", "configuration")
-        raise BadScenario(told, "begin with `env: aave`; docs/rl/training.md lists the settings") from None
+        raise BadScenario(told, "begin with `env: aave`; docs/how-to/train.md lists the settings") from None
     return found
 
 
@@ -207,7 +207,7 @@ def parse_settings(options: Iterable[str], env_settings: Iterable[str]) -> dict[
         elif key.removeprefix("env.") in theirs:
             told[key.removeprefix("env.")] = value
         else:
-            raise UnknownName.of("setting", key, own | theirs, "docs/rl/training.md lists them")
+            raise UnknownName.of("setting", key, own | theirs, "docs/how-to/train.md lists them")
     return {**values, "env_config": told} if told else values
 
 
@@ -228,7 +228,7 @@ def _explained(error: ValidationError) -> UsageError:
     if first["type"] == "unknown_keys":
         from mayavi.gym_env.configuration import unknown_setting
 
-        return unknown_setting(first["ctx"], "a training", "docs/rl/training.md lists them")
+        return unknown_setting(first["ctx"], "a training", "docs/how-to/train.md lists them")
     if first["type"] == "value_error":
         message, _, hint = str(first["ctx"]["error"]).partition("; ")
         return UsageError(message, hint or None)

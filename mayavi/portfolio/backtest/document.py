@@ -1,4 +1,4 @@
-"""A backtest as JSON: schema `mayavi-backtest`, version 1, described in docs/rl/backtest.md.
+"""A backtest as JSON: schema `mayavi-backtest`, version 1, described in docs/how-to/backtest.md.
 
 It depends on what was played, on how that was named, and on the versions of what computed it: no time of day is in it,
 and no run id but in the command.

@@ -1,6 +1,6 @@
 """A drawn market of USDY, mETH and MI4: prices, volatilities, rates, pegs and gas that belong together.
 
-docs/rl/rwa-market.md has every equation, and where each default comes from; `tools/calibrate_rwa.py` prints those that
+docs/reference/rwa-market.md has every equation, and where each default comes from; `tools/calibrate_rwa.py` prints those that
 data decides.
 """
 

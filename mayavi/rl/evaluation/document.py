@@ -1,4 +1,4 @@
-"""An evaluation as JSON: schema `mayavi-eval`, described in docs/rl/evaluation.md. Version 1 has the strategies of one
+"""An evaluation as JSON: schema `mayavi-eval`, described in docs/how-to/evaluate.md. Version 1 has the strategies of one
 agent at the top, version 2 those of each role of a market under the role.
 
 The bytes depend on who played what, and on the versions of what computed it: no time, no path, no run id. Each strategy

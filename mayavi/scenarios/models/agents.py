@@ -270,7 +270,7 @@ class CurveHolders(_Agent):
 
 
 class LaunchTrader(_Agent):
-    """Buys and sells at recorded times: see docs/scenarios/launch_replay.md for the form of the file."""
+    """Buys and sells at recorded times: see docs/reference/scenarios/launch_replay.md for the form of the file."""
 
     kind: Literal["launch"]
     pool: str
