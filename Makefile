@@ -33,6 +33,7 @@ PACKAGES_THERE := $(NPM_PACKAGES:%=$(NODE_MODULES)/%/package.json)
 $(call drop,venv,$(PY))
 $(call drop,python,$(BIN)/maturin)
 $(call drop,rl,$(BIN)/tensorboard)
+$(call drop,docs,$(BIN)/mkdocs)
 $(call drop,kernel,mayavi/_kernel*.so $(BIN)/mayavi)
 $(call drop,contracts,$(PACKAGES_THERE))
 $(call drop,node,$(PACKAGES_THERE) $(HARDHAT))
@@ -41,7 +42,7 @@ $(call drop,vyper,$(VYPER_NAMES:%=contracts/build/%.*.json))
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-fast check check-python check-kernel check-tables format bench clean clean-all
+.PHONY: help setup demo test test-fast check check-python check-kernel check-tables format docs bench clean clean-all
 
 help:  ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -87,6 +88,10 @@ format: $(STAMPS)/python  ## rewrite Python and Rust sources in the house format
 	@$(BIN)/ruff format .
 	@$(CARGO) fmt --manifest-path kernel/Cargo.toml
 
+docs: $(STAMPS)/docs  ## build the searchable documentation into dist/site, in strict mode
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@printf 'open dist/site/index.html\n'
+
 bench: setup  ## benchmarks: ratios against bare revm, the machine and the spread
 	@$(PY) -m benchmarks
 
@@ -116,6 +121,12 @@ $(STAMPS)/rl: pyproject.toml constraints.txt | $(STAMPS)/python
 	$(call say,Python packages for reinforcement learning (some gigabytes the first time))
 	@$(PY) tools/list_requirements.py dev-rl >$(STAMPS)/rl-requirements.txt
 	@$(PY) -m pip install --quiet -c constraints.txt -r $(STAMPS)/rl-requirements.txt
+	@touch $@
+
+$(STAMPS)/docs: pyproject.toml constraints.txt | $(STAMPS)/python
+	$(call say,Python packages for the documentation)
+	@$(PY) tools/list_requirements.py docs >$(STAMPS)/docs-requirements.txt
+	@$(PY) -m pip install --quiet -c constraints.txt -r $(STAMPS)/docs-requirements.txt
 	@touch $@
 
 $(STAMPS)/kernel: $(KERNEL_SOURCES) pyproject.toml | $(STAMPS)/python
