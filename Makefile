@@ -90,7 +90,7 @@ format: $(STAMPS)/python  ## rewrite Python and Rust sources in the house format
 
 docs: $(STAMPS)/docs  ## build the searchable documentation into dist/site, in strict mode
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@printf 'open dist/site/index.html\n'
+	@printf 'built dist/site; `%s -m http.server -d dist/site` serves it\n' $(PY)
 
 bench: setup  ## benchmarks: ratios against bare revm, the machine and the spread
 	@$(PY) -m benchmarks
