@@ -94,7 +94,7 @@ def read_rwa(
     known only so many hours after the time in their row, that delay. At each whole hour (UTC; a time without a zone is
     UTC) stands the last value known by then: nothing is averaged and nothing taken from later. Prices come at least
     hourly; a gap of more than three times the usual spacing is an error, or keeps the last value with fill="hold".
-    Required are `REQUIRED`; docs/reference/rwa-market.md says by which rules `model` fills other columns that are absent.
+    Required are `REQUIRED`; docs/reference/rwa-market.md lists the rules by which `model` fills absent columns.
     """
     if fill not in ("error", "hold"):
         raise BadArgument(f"fill '{fill}' is nothing known", "choose 'error' or 'hold'")

@@ -1,7 +1,7 @@
 """A drawn market of USDY, mETH and MI4: prices, volatilities, rates, pegs and gas that belong together.
 
-docs/reference/rwa-market.md has every equation, and where each default comes from; `tools/calibrate_rwa.py` prints those that
-data decides.
+docs/reference/rwa-market.md has every equation and the source of each default; `tools/calibrate_rwa.py` prints the
+defaults that are fitted to data.
 """
 
 from __future__ import annotations

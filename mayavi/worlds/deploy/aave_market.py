@@ -1,6 +1,6 @@
 """What the rest of the world has on Aave: deposits and debts of one account that stands for everybody else.
 
-The amounts are in the table. They are assumptions (docs/concepts/replica.md says which) that make borrowing possible and rates
+The amounts are in the table. They are assumptions (see docs/concepts/replica.md) that make borrowing possible and rates
 plausible; nobody's real position is reproduced.
 """
 
