@@ -1,4 +1,4 @@
-"""`mayavi backtest`: what a portfolio policy would have earned, and what that proves."""
+"""`mayavi backtest`: measure portfolio policies and rules on the same paths, with fees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mayavi.errors import UnknownName, UsageError
 
 PORTFOLIO = "rwa"
 UNCLAIMED = "saturated"
-"""The verdict that says nothing; why, is said below the table."""
+"""Verdict without a claim; its reason is printed below the table."""
 
 
 def backtest(
@@ -24,7 +24,7 @@ def backtest(
         typer.Option(
             "--policy",
             metavar="RUN|CHECKPOINT",
-            help="A training run or a checkpoint (RUN:STEP, RUN:best); may be given again. Without one: rules alone.",
+            help="A training run or a checkpoint (RUN:STEP, RUN:best); may be repeated. By default only rules.",
         ),
     ] = None,
     data: Annotated[
@@ -32,46 +32,51 @@ def backtest(
         typer.Option(
             "--data",
             metavar="FILE|COLUMN=FILE:COLUMN",
-            help="A real market: one file, or a column of a file for each of several --data.",
+            help="Historical data: one file, or one column of a file per --data.",
         ),
     ] = None,
-    simulated: Annotated[bool, typer.Option("--simulated", help="Drawn markets; so it is without --data.")] = False,
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="Draw price paths; the default without --data.")
+    ] = False,
     episodes: Annotated[
-        int | None, typer.Option("--episodes", metavar="N", help="Of drawn markets: how many; by default 1,000.")
+        int | None, typer.Option("--episodes", metavar="N", help="Number of drawn episodes; by default 1,000.")
     ] = None,
     split: SplitOption = "test",
     begin: Annotated[
-        str | None, typer.Option("--begin", metavar="TIME", help="Of --data: from when it counts.")
+        str | None, typer.Option("--begin", metavar="TIME", help="Start of the part of --data to play.")
     ] = None,
-    end: Annotated[str | None, typer.Option("--end", metavar="TIME", help="Of --data: up to when it counts.")] = None,
+    end: Annotated[str | None, typer.Option("--end", metavar="TIME", help="End of the part of --data to play.")] = None,
     against: Annotated[
-        str | None, typer.Option("--against", metavar="A,B,…", help="Whom to compare with; by default every rule.")
+        str | None, typer.Option("--against", metavar="A,B,…", help="Rules to compare with; by default all.")
     ] = None,
     overrides: SettingsOption = None,
     seed: PlaySeedOption = 0,
     block: Annotated[
-        int, typer.Option("--block-hours", metavar="N", help="Of --data: the mean length of a bootstrap's block.")
+        int,
+        typer.Option("--block-hours", metavar="N", help="With --data: mean block length of the bootstrap, in hours."),
     ] = 168,
     minimum: Annotated[
-        int, typer.Option("--min-distinct", metavar="N", help="Episodes or blocks below which nothing is claimed.")
+        int,
+        typer.Option(
+            "--min-distinct", metavar="N", help="Fewer distinct episodes or blocks give the verdict `saturated`."
+        ),
     ] = 20,
     in_sample: Annotated[
-        bool, typer.Option("--in-sample", help="Play policies on what they were trained on too, and say so.")
+        bool, typer.Option("--in-sample", help="Also play policies on their training data, with a warning.")
     ] = False,
     models: ModelsOption = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="OUT", help="Write charts and tables as one page.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads; changes the time it takes, no result.")
+        int | None, typer.Option("--threads", help="Number of threads; no result depends on it.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play portfolios in the same markets, hour by hour and with fees, and say what the outcome proves.
+    """Backtest portfolio policies and rules on the same price paths, hour by hour and with fees.
 
-    Policies are played on what they have not seen: drawn markets of the test split, or windows of a real market that
-    begin after all that a policy was trained on. Of several policies with different ends of training, each window is
-    played by the newest that may.
+    Policies play only data they have not seen: drawn paths of the test split, or windows of history after their
+    training data. With several policies, each window is played by the newest one that has not seen it.
     """
     if env != PORTFOLIO:
         raise UnknownName.of("portfolio", env, [PORTFOLIO], f"a backtest plays '{PORTFOLIO}'; `mayavi eval` the others")
@@ -120,11 +125,16 @@ def _check_market(
     data: list[str] | None, simulated: bool, episodes: int | None, begin: str | None, end: str | None
 ) -> None:
     if data and simulated:
-        raise UsageError("a market is drawn or real, not both", "give --data or --simulated")
+        raise UsageError("--data and --simulated exclude each other", "give --data or --simulated")
     if data and episodes is not None:
-        raise UsageError("a real market has as many windows as fit", "leave --episodes out; --begin and --end choose")
+        raise UsageError(
+            "--episodes has no effect with --data: all windows that fit are played",
+            "leave --episodes out; --begin and --end choose a part",
+        )
     if not data and (begin or end):
-        raise UsageError("drawn markets have no times", "--begin and --end choose a part of --data")
+        raise UsageError(
+            "--begin and --end need --data: drawn paths have no dates", "--begin and --end choose a part of --data"
+        )
     if data and len(data) > 1 and (plain := [each for each in data if "=" not in each]):
         raise UsageError(
             f"'{plain[0]}' is one of several --data and names no column",
@@ -142,7 +152,7 @@ def _check_place(html: Path | None) -> None:
 
 
 def _command(given: dict[str, Any]) -> str:
-    """The command that makes the same again."""
+    """Command line that reproduces this backtest."""
     import shlex
 
     parts = ["mayavi", "backtest", given["env"]]
@@ -176,7 +186,7 @@ SHOWN = {
 
 
 def tell(document: dict[str, Any]) -> None:
-    """The backtest for a person."""
+    """Print a backtest."""
     from mayavi.cli.run import plural
     from mayavi.portfolio.backtest.backtest import BOUND
     from mayavi.portfolio.backtest.page import figure
