@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,9 @@ OF_THEIR_OWN = {
     "docs/reference/database.md": "tests/sim/store/test_database_page.py",
 }
 """Pages that a test of their own runs, because they need a store, a command or a file."""
+
+API = ("agents", "evm", "markets", "portfolio", "protocols", "sim")
+"""Packages whose page of the Python API lists every public name."""
 
 FRAGMENTS = {
     "docs/how-to/use-from-python.md": "lines that need a node, an ABI or arrays of the reader's",
@@ -108,6 +112,12 @@ def test_every_page_that_the_sources_name_exists() -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("package", API)
+def test_the_api_page_lists_every_public_name(package: str) -> None:
+    listed = re.findall(r"^        - (\w+)$", page(f"reference/api/{package}.md").text, re.MULTILINE)
+    assert set(listed) == set(import_module(f"mayavi.{package}").__all__)
+
+
 @pytest.mark.slow
 def test_the_site_builds_in_strict_mode(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs", reason="`make docs` installs it")
@@ -122,6 +132,8 @@ def test_the_site_builds_in_strict_mode(tmp_path: Path) -> None:
     )
     assert built.returncode == 0, built.stdout + built.stderr
     assert (tmp_path / "site" / "search" / "search_index.json").is_file()
-    assert "Fork" in (tmp_path / "site" / "reference" / "api" / "evm" / "index.html").read_text(encoding="utf-8")
+    for name in ("evm.Fork", "agents.Agent", "markets.Step", "portfolio.RWAModel", "protocols.AaveV3", "sim.Scheduler"):
+        built_page = tmp_path / "site" / "reference" / "api" / name.partition(".")[0] / "index.html"
+        assert f'id="mayavi.{name}"' in built_page.read_text(encoding="utf-8"), name
     start = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert not re.search(r"(?:src=|<link [^>]*href=)\"https?:", start), "the site would load something from the network"
