@@ -314,7 +314,7 @@ def print_position(found: MarketPosition) -> None:
             for line in found.lines
         ],
     )
-    if not found.collateral_value_e8 and not found.debt_value_e8:  # lending on Compound carries no liquidation risk
+    if not found.collateral_value_e8 and not found.debt_value_e8:  # a pure lender on Compound cannot be liquidated
         return
     owes = found.health_factor_wad != NO_DEBT
     print()
