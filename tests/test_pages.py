@@ -38,8 +38,8 @@ OF_THEIR_OWN = {
 }
 """Pages that a test of their own runs, because they need a store, a command or a file."""
 
-API = ("agents", "evm", "markets", "portfolio", "protocols", "sim")
-"""Packages whose page of the Python API lists every public name."""
+UNTYPED = {"CurveStableSwap"}
+"""Public names that a package does not name for type checkers, so that the site cannot show them."""
 
 FRAGMENTS = {
     "docs/how-to/use-from-python.md": "lines that need a node, an ABI or arrays of the reader's",
@@ -112,12 +112,6 @@ def test_every_page_that_the_sources_name_exists() -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("package", API)
-def test_the_api_page_lists_every_public_name(package: str) -> None:
-    listed = re.findall(r"^        - (\w+)$", page(f"reference/api/{package}.md").text, re.MULTILINE)
-    assert set(listed) == set(import_module(f"mayavi.{package}").__all__)
-
-
 @pytest.mark.slow
 def test_the_site_builds_in_strict_mode(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs", reason="`make docs` installs it")
@@ -132,8 +126,9 @@ def test_the_site_builds_in_strict_mode(tmp_path: Path) -> None:
     )
     assert built.returncode == 0, built.stdout + built.stderr
     assert (tmp_path / "site" / "search" / "search_index.json").is_file()
-    for name in ("evm.Fork", "agents.Agent", "markets.Step", "portfolio.RWAModel", "protocols.AaveV3", "sim.Scheduler"):
-        built_page = tmp_path / "site" / "reference" / "api" / name.partition(".")[0] / "index.html"
-        assert f'id="mayavi.{name}"' in built_page.read_text(encoding="utf-8"), name
+    for package in ("agents", "evm", "markets", "portfolio", "protocols", "sim"):
+        text = (tmp_path / "site" / "reference" / "api" / package / "index.html").read_text(encoding="utf-8")
+        shown = set(re.findall(rf'id="mayavi\.{package}\.(\w+)"', text))
+        assert set(import_module(f"mayavi.{package}").__all__) - shown <= UNTYPED
     start = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert not re.search(r"(?:src=|<link [^>]*href=)\"https?:", start), "the site would load something from the network"
