@@ -35,7 +35,7 @@ def tracked_files(repository: Path) -> list[Path]:
 
 def test_bare_make_lists_every_target_with_its_purpose(repository: Path) -> None:
     listing = subprocess.run(["make"], cwd=repository, capture_output=True, text=True, check=True).stdout
-    for target in ["demo", "test", "test-fast", "check", "bench", "setup", "clean"]:
+    for target in ["demo", "test", "test-fast", "check", "docs", "bench", "setup", "clean"]:
         assert re.search(rf"^  {target} +\w", listing, re.MULTILINE), target
 
 
