@@ -32,6 +32,7 @@ CONTRACTS_MADE := $(NPM_PACKAGES:%=$(NODE_MODULES)/%/package.json) $(VYPER_NAMES
 $(call drop,venv,$(PY))
 $(call drop,python,$(BIN)/maturin)
 $(call drop,rl,$(BIN)/tensorboard)
+$(call drop,docs,$(BIN)/mkdocs)
 $(call drop,kernel,mayavi/_kernel*.so $(BIN)/mayavi)
 $(call drop,contracts,$(CONTRACTS_MADE))
 $(call drop,node,$(CONTRACTS_MADE) $(HARDHAT))
@@ -39,7 +40,7 @@ $(call drop,node,$(CONTRACTS_MADE) $(HARDHAT))
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-fast check check-python check-kernel check-workflows check-tables wheel format bench clean clean-all
+.PHONY: help setup demo test test-fast check check-python check-kernel check-workflows check-tables wheel format docs bench clean clean-all
 
 help:  ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -89,6 +90,10 @@ format: $(STAMPS)/python  ## format Python and Rust sources
 	@$(BIN)/ruff format .
 	@$(CARGO) fmt --manifest-path kernel/Cargo.toml
 
+docs: $(STAMPS)/docs  ## build the searchable documentation into dist/site, in strict mode
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@printf 'built dist/site; `%s -m http.server -d dist/site` serves it\n' $(PY)
+
 bench: setup  ## run the benchmarks: ratios to bare revm, with their spread
 	@$(PY) -m benchmarks
 
@@ -122,6 +127,12 @@ $(STAMPS)/rl: pyproject.toml constraints.txt | $(STAMPS)/python
 	$(call say,Python packages for reinforcement learning (some gigabytes the first time))
 	@$(PY) tools/list_requirements.py dev-rl >$(STAMPS)/rl-requirements.txt
 	@$(PY) -m pip install --quiet -c constraints.txt -r $(STAMPS)/rl-requirements.txt
+	@touch $@
+
+$(STAMPS)/docs: pyproject.toml constraints.txt | $(STAMPS)/python
+	$(call say,Python packages for the documentation)
+	@$(PY) tools/list_requirements.py docs >$(STAMPS)/docs-requirements.txt
+	@$(PY) -m pip install --quiet -c constraints.txt -r $(STAMPS)/docs-requirements.txt
 	@touch $@
 
 $(STAMPS)/kernel: $(KERNEL_SOURCES) pyproject.toml | $(STAMPS)/python

@@ -1,4 +1,4 @@
-"""A thousand borrowers repay different amounts in one call: a `Program` on the rows of a `Fleet`.
+"""Let a thousand borrowers repay different amounts in one call: a `Program` on the rows of a `Fleet`.
 
 python examples/many_at_once.py
 """
@@ -24,8 +24,8 @@ for token in (weth, usdc):
 fork.send(pool, SUPPLY.encode(weth, ether(1), ALICE, 0), sender=ALICE)
 fork.send(pool, BORROW.encode(usdc, 1_700 * 10**6, 2, 0, ALICE), sender=ALICE)
 
-# The step every row takes: wait a day, repay what the row says, look at the account. The amount is the second word of
-# the call data, so its hole is at byte 4 + 32.
+# The step of every row: wait a day, repay the row's amount, read the account. The amount is the second word of the
+# call data, so its hole is at byte 4 + 32.
 program = Program()
 amount = program.input("amount")
 program.advance(7_200, 86_400)

@@ -1,4 +1,4 @@
-"""Ask Uniswap V3's own QuoterV2 what sales would bring, make one, and trace it to see what it costs.
+"""Get quotes from Uniswap V3's own QuoterV2, swap, and trace a quote.
 
 python examples/quote_on_uniswap.py
 """

@@ -1,4 +1,4 @@
-"""A crash of ETH on the real Aave V3 and Uniswap V3 contracts: how much debt goes bad, and how sure that is.
+"""Crash ETH on the real Aave V3 and Uniswap V3 contracts and estimate the bad debt, with intervals.
 
 python examples/stress_test.py
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import mayavi
 
-store = Path(tempfile.mkdtemp()) / "runs.duckdb"  # leave it out, and runs are kept in data/runs/runs.duckdb
+store = Path(tempfile.mkdtemp()) / "runs.duckdb"  # the default is data/runs/runs.duckdb
 small = {"agents.borrowers.count": 20, "prices.WETH.at": 1}
 
 run = mayavi.run("depeg_cascade", chain="base", seed=7, steps=6, overrides=small, store=store)

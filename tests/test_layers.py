@@ -1,4 +1,4 @@
-"""The layer contract of docs/architecture.md holds."""
+"""The layer contract of docs/concepts/architecture.md holds."""
 
 from __future__ import annotations
 

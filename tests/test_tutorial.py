@@ -1,4 +1,4 @@
-"""docs/tutorial.md is followed to the letter: its file saved, its commands run, its Python executed."""
+"""The tutorial can be followed to the letter: save its file, run its commands, execute its Python."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.pages import page
+
 
 @pytest.mark.slow
-def test_the_tutorial_can_be_followed(repository: Path, tmp_path: Path, run_mayavi) -> None:
-    text = (repository / "docs/tutorial.md").read_text(encoding="utf-8")
+def test_the_tutorial_can_be_followed(tmp_path: Path, run_mayavi) -> None:
+    text = page("tutorials/first-stress-test.md").text
     parts = re.findall(r"^```(yaml|python)\n(.*?)^```|^    (mayavi [^\n]*)$", text, re.MULTILINE | re.DOTALL)
     commands = 0
     for kind, content, command in parts:

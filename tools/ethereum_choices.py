@@ -1,6 +1,6 @@
 """What of the Ethereum replica is chosen or assumed rather than read from a source, and what is said about it.
 
-`ethereum_table.py` combines it with the sources. docs/replica.md explains the assumptions.
+`ethereum_table.py` combines it with the sources. docs/concepts/replica.md explains the assumptions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write `docs/scenario-keys.md`: every key of a scenario, from the schema that editors use.
+"""Write `docs/reference/scenario-keys.md`: every key of a scenario, from the schema that editors use.
 
     PYTHONPATH=. .venv/bin/python tools/generate_scenario_keys.py
 
@@ -13,13 +13,13 @@ from typing import Any
 
 from mayavi.scenarios.schema import json_schema
 
-PAGE = Path(__file__).parents[1] / "docs" / "scenario-keys.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "scenario-keys.md"
 _HEAD = """\
-# Keys of a scenario
+# Scenario keys
 
-What may stand in a scenario's file; [scenarios.md](scenarios.md) tells how to write one. A key in **bold** must be
-given, what stands in brackets is taken where it is not. The page is written by `tools/generate_scenario_keys.py` from
-the schema that `mayavi scenarios schema` prints.
+Every key that a scenario file accepts; [write-a-scenario.md](../how-to/write-a-scenario.md) shows how to write one.
+Required keys are **bold**. Defaults are in brackets. `tools/generate_scenario_keys.py` writes this page from the
+schema that `mayavi scenarios schema` prints.
 """
 
 

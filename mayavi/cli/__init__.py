@@ -1,7 +1,7 @@
-"""The `mayavi` command line: one file a command, everything heavy imported inside the function that needs it.
+"""The `mayavi` command line: one file per command.
 
-`mayavi --help` must stay instant, so no module here imports NumPy, the kernel, Rich or a protocol at its top level;
-tests/cli/test_startup.py pins that.
+No module here imports NumPy, the kernel, Rich or a protocol at its top level, so that `mayavi --help` stays fast;
+tests/cli/test_startup.py checks that.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `mayavi` with `arguments` (the process's own by default) and return its exit code.
 
-    0 is success, 1 a failure, 2 a misuse, 130 an interruption. No exception escapes: an error is one `error: …` line
-    on standard error, with the next step below it where one is known.
+    0 is success, 1 a failure, 2 a misuse, 130 an interruption. No exception escapes: an error prints one `error: …`
+    line to standard error, and a hint below it if there is one.
     """
     replace_closed_streams()
     with quiet_interruption():
@@ -32,8 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def quiet_interruption() -> Iterator[None]:
-    """Let an interruption end the process at once and quietly: there is nothing to tidy up while modules load."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or another program's business
+    """Exit at once on Ctrl-C while modules load: there is nothing to clean up."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or handled by somebody else
         yield
         return
 
@@ -42,7 +42,7 @@ def quiet_interruption() -> Iterator[None]:
 
     try:
         signal.signal(signal.SIGINT, leave)
-    except ValueError:  # not the main thread, which alone is interrupted
+    except ValueError:  # not the main thread, which gets all signals
         yield
         return
     try:
@@ -52,7 +52,7 @@ def quiet_interruption() -> Iterator[None]:
 
 
 def replace_closed_streams() -> None:
-    """Give standard streams that the caller closed a place to go, so that no file opened later takes their number."""
+    """Replace closed standard streams, so that no file opened later takes their descriptor."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (open to the end)

@@ -1,4 +1,4 @@
-"""`mayavi eval`: what a trained policy is worth, and what that figure proves."""
+"""`mayavi eval`: compare a trained policy with baselines on the same episodes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from mayavi.rl.models import Model
 
 BASELINES = "-"
-SplitOption = Annotated[str, typer.Option("--split", metavar="train|validation|test", help="Which episodes.")]
+SplitOption = Annotated[
+    str, typer.Option("--split", metavar="train|validation|test", help="Split whose episodes are played.")
+]
 SettingsOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the environment; may be given again."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the environment; may be repeated."),
 ]
-PlaySeedOption = Annotated[int, typer.Option("--seed", help="What random play and the bootstrap draw from.")]
+PlaySeedOption = Annotated[int, typer.Option("--seed", help="Seed of random play and of the bootstrap.")]
 ModelsOption = Annotated[
-    Path | None, typer.Option("--models", metavar="FOLDER", help="Where training runs are; by default data/models.")
+    Path | None, typer.Option("--models", metavar="FOLDER", help="Folder of training runs; by default data/models.")
 ]
 
 
@@ -31,51 +33,56 @@ def evaluate(
         list[str],
         typer.Argument(
             metavar="RUN|CHECKPOINT|-",
-            help="A training run, a checkpoint (RUN:STEP, RUN:best or its folder), or - for baselines alone; several"
+            help="A training run, a checkpoint (RUN:STEP, RUN:best or its folder), or - for baselines only; several"
             " runs are pooled.",
         ),
     ],
     env: Annotated[
-        str | None, typer.Option("--env", help="With -: the environment. With a run: it must be its.")
+        str | None, typer.Option("--env", help="Environment; required with -, otherwise that of the run.")
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option("--against", metavar="A,B,…", help="Whom to compare with; by default every script of the env."),
+        typer.Option("--against", metavar="A,B,…", help="Baselines to compare with; by default all."),
     ] = None,
-    episodes: Annotated[int, typer.Option("--episodes", help="How many episodes everybody plays.")] = 200,
+    episodes: Annotated[int, typer.Option("--episodes", help="Number of episodes that every strategy plays.")] = 200,
     split: SplitOption = "test",
     stochastic: Annotated[
-        bool, typer.Option("--stochastic/--deterministic", help="Draw the policy's actions, or take its best.")
+        bool,
+        typer.Option("--stochastic/--deterministic", help="Draw the policy's actions, or take the most likely ones."),
     ] = False,
     checkpoints: Annotated[
         str | None,
-        typer.Option("--checkpoints", metavar="all|STEP,…", help="Find where in training the evaluation stops moving."),
+        typer.Option(
+            "--checkpoints", metavar="all|STEP,…", help="Evaluate several checkpoints to find where results converge."
+        ),
     ] = None,
     overrides: SettingsOption = None,
     seed: PlaySeedOption = 0,
     minimum: Annotated[
-        int, typer.Option("--min-distinct", metavar="N", help="Distinct trajectories below which nothing is claimed.")
+        int,
+        typer.Option("--min-distinct", metavar="N", help="Fewer distinct trajectories give the verdict `saturated`."),
     ] = 20,
     search: Annotated[
         str,
-        typer.Option("--search", metavar="auto|exhaustive|beam", help="With the baseline optimum: how it is found."),
+        typer.Option("--search", metavar="auto|exhaustive|beam", help="Search method of the baseline `optimum`."),
     ] = "auto",
-    width: Annotated[int, typer.Option("--beam-width", help="With a beam search: states that go on.")] = 4,
-    points: Annotated[int, typer.Option("--grid", help="With continuous actions: points a search tries of each.")] = 5,
+    width: Annotated[int, typer.Option("--beam-width", help="States that a beam search keeps per step.")] = 4,
+    points: Annotated[int, typer.Option("--grid", help="Grid points per continuous action in a search.")] = 5,
     source: Annotated[
         str | None,
-        typer.Option("--source", metavar="replica|snapshot:PATH|rpc", help="The world; by default that of the run."),
+        typer.Option(
+            "--source", metavar="replica|snapshot:PATH|rpc", help="World to play on; by default that of the run."
+        ),
     ] = None,
     models: ModelsOption = None,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Where to; by default eval/ in the run's folder.")
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Result file; by default in eval/ of the run's folder."),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads of the kernel; changes the time it takes, no result.")
-    ] = None,
+    threads: Annotated[int | None, typer.Option("--threads", help="Kernel threads; no result depends on it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play paired episodes with a policy and with baselines, and say what the outcome proves.
+    """Compare a trained policy with baselines on the same episodes.
 
     The verdict is `better`, `worse`, `indistinguishable`, or `saturated`: too few distinct trajectories for any claim.
     """
@@ -122,7 +129,7 @@ def _baselines(env: str | None, checkpoints: str | None, asked: dict[str, Any]) 
     from mayavi.rl.evaluation.models import evaluate_baselines
 
     if env is None:
-        raise UsageError("baselines alone need an environment", "name it: mayavi eval - --env aave")
+        raise UsageError("comparing baselines needs an environment", "name it: mayavi eval - --env aave")
     if checkpoints is not None:
         raise UsageError("baselines have no checkpoints", "name a training run instead of -")
     return evaluate_baselines(env, **asked)
@@ -131,18 +138,18 @@ def _baselines(env: str | None, checkpoints: str | None, asked: dict[str, Any]) 
 def _models(
     named: list[str], models: Path | None, env: str | None, checkpoints: str | None, asked: dict[str, Any]
 ) -> tuple[dict[str, Any], Path | None]:
-    """The evaluation of the runs that are named, and where it belongs: in the folder of the run, where it is one."""
+    """Evaluate the named runs. Returns the document and its path, which is None for several runs."""
     from mayavi.rl.evaluation.document import eval_name
     from mayavi.rl.evaluation.models import chosen_checkpoints, evaluate_models
     from mayavi.rl.models import open_model
 
     if BASELINES in named:
-        raise UsageError("- stands for baselines alone", "name runs, or - by itself")
+        raise UsageError("- means baselines only and cannot be combined with runs", "name runs, or - by itself")
     found = [open_model(each, models) for each in named]
     if env is not None:
         _check_env(found[0], env)
     if checkpoints is not None and len(found) > 1:
-        raise UsageError("--checkpoints looks at one run", f"name one of {', '.join(named)}")
+        raise UsageError("--checkpoints needs exactly one run", f"name one of {', '.join(named)}")
     steps = chosen_checkpoints(found[0], checkpoints) if checkpoints is not None else []
     document = evaluate_models(found, checkpoints=steps, **asked)
     return document, found[0].folder.eval_path / eval_name(document) if len(found) == 1 else None
@@ -169,7 +176,7 @@ def _world(source: str | None) -> Any:
 
 
 def settings_of(options: list[str]) -> dict[str, Any]:
-    """What each `--set key=value` says."""
+    """Parse environment settings from `--set KEY=VALUE` options."""
     from mayavi.rl.config import parse_settings
 
     values: dict[str, Any] = {}
@@ -183,7 +190,7 @@ def settings_of(options: list[str]) -> dict[str, Any]:
 
 
 def played_settings(options: list[str], split: str) -> dict[str, Any]:
-    """The settings of an environment whose episodes are those of `split`."""
+    """Environment settings with the episodes of `split`."""
     from mayavi.rl.evaluation.models import check_split
 
     values = settings_of(options)

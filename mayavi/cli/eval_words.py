@@ -1,4 +1,4 @@
-"""What `mayavi eval` prints for a person."""
+"""Readable output of `mayavi eval`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mayavi.cli.output import Column, print_note, print_table
 
 
 def tell(document: dict[str, Any]) -> None:
-    """The evaluation for a person."""
+    """Print an evaluation."""
     from mayavi.rl.evaluation.document import parts_of
 
     env, settings = document["env"], document["settings"]
@@ -42,7 +42,7 @@ def _tell_role(role: str, part: Mapping[str, Any]) -> None:
 
 
 def _tell_seen(document: dict[str, Any]) -> None:
-    """Who has known these episodes before: told once for all that knew them alike."""
+    """Warn about contamination, once per kind."""
     known: dict[str, list[str]] = {}
     for each in document["models"]:
         if "seen" in each:

@@ -1,4 +1,4 @@
-"""The settings every group of commands shares."""
+"""Settings shared by all command groups."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from mayavi.cli.output import is_styled
 
 
 def command_group(summary: str, *, completion: bool = False, default: str | None = None) -> typer.Typer:
-    """An empty group of commands that shows `summary` and its commands when called with none.
+    """An empty group of commands; without arguments it prints its help.
 
-    `default` names the command that is meant where the first word is none of them: `mayavi artifact RUN_ID`. Help is
-    drawn by Rich on a terminal alone, and not under NO_COLOR: importing Rich takes as long as everything else `--help`
-    does.
+    `default` names the command to use if the first word is no command: `mayavi artifact RUN_ID`. Rich formats help only
+    on a terminal and not under NO_COLOR, because importing it doubles the time of `--help`.
     """
 
     class Group(TyperGroup):

@@ -1,4 +1,4 @@
-"""Ctrl-C for work that can be stopped well at certain moments, and badly at any other."""
+"""Stop a training at the end of a rollout on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from types import FrameType
 
 @contextmanager
 def stopping() -> Iterator[Callable[[], None]]:
-    """Yield `stop()`, called between two rollouts: it stops there when the user asked for it.
+    """Yield `stop()`, to be called between rollouts; it raises KeyboardInterrupt after a Ctrl-C.
 
-    The first interruption waits for the rollout under way, so that it is kept; the second does not.
+    The first Ctrl-C waits for the current rollout, which is kept; the second stops at once.
     """
     asked = moving = False
 
@@ -32,7 +32,7 @@ def stopping() -> Iterator[Callable[[], None]]:
 
     try:
         before = signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread, which alone is interrupted
+    except ValueError:  # not the main thread, which gets all signals
         yield stop
         return
     try:

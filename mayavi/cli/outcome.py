@@ -1,4 +1,4 @@
-"""How a command ends: every way to fail becomes an exit code and a message that helps."""
+"""Run a command and turn every exception into an exit code and a helpful message."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OFF = {"", "0", "false", "no", "off"}
 
 
 class Failure(NamedTuple):
-    """What is said of an error, and the exit code it deserves."""
+    """Message, hint and exit code of an error."""
 
     message: str
     hint: str | None = None
@@ -28,15 +28,15 @@ class Failure(NamedTuple):
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Execute the command `arguments` name and return its exit code; see `mayavi.cli.main`."""
+    """Run the command in `arguments` and return its exit code; see `mayavi.cli.main`."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         result = app_for(words)(args=words, prog_name="mayavi", standalone_mode=False)
-        sys.stdout.flush()  # a reader that left is noticed here, not in the interpreter's last breath
+        sys.stdout.flush()  # a closed pipe shows here, not at interpreter shutdown
         return result if isinstance(result, int) else 0
     except KeyboardInterrupt:
         return INTERRUPTED
-    except SystemExit as end:  # the command framework's own way out when the reader of a pipe left
+    except SystemExit as end:  # how the command framework reports a closed pipe
         hush_stdout()
         return end.code if isinstance(end.code, int) else FAILURE
     except BrokenPipeError:
@@ -49,16 +49,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def explain(error: Exception, *, as_json: bool = False) -> int:
-    """Print `error` for a person, and for a program that asked for JSON, and return the exit code it deserves."""
+    """Print `error`, as JSON too if requested, and return its exit code."""
     failure = failure_of(error)
     try:
         sys.stdout.flush()
         if as_json:
             print_json({"error": failure.message, "hint": failure.hint, "exit_code": failure.exit_code})
             sys.stdout.flush()
-    except OSError:  # standard output is the very thing that failed: a full disk, a reader that left
+    except OSError:  # standard output itself failed: a full disk, a closed pipe
         hush_stdout()
-    if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help, which is no error
+    if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help text, not an error
         sys.stderr.write(f"{failure.message}\n")
     else:
         print_error(failure.message, failure.hint)
@@ -66,7 +66,7 @@ def explain(error: Exception, *, as_json: bool = False) -> int:
 
 
 def failure_of(error: Exception) -> Failure:
-    """What there is to say of `error`."""
+    """Message, hint and exit code for `error`."""
     if isinstance(error, MayaviError):
         return Failure(str(error), error.hint, error.exit_code)
     if isinstance(error, typer.TyperException):
@@ -80,24 +80,24 @@ def failure_of(error: Exception) -> Failure:
         return Failure(f"{error.strerror[:1].lower()}{error.strerror[1:]}{where}")
     return Failure(
         f"unexpected {type(error).__name__}: {error}",
-        "this is a fault of mayavi itself; `mayavi --debug …` shows where it happened",
+        "this is a bug in mayavi; `mayavi --debug …` shows where it happened",
     )
 
 
 def misuse_of(error: typer.TyperException) -> Failure:
-    """A wrong command, option or value, in the same words as every other error."""
+    """Failure for a wrong command, option or value."""
     if type(error).__name__ == "NoArgsIsHelpError":
         return Failure(error.format_message().rstrip(), None, MISUSE)
     message, suggestion = split_suggestion(error)
     hints = [suggestion] if suggestion else []
     context = getattr(error, "ctx", None)
     if context is not None:
-        hints.append(f"`{context.command_path} --help` shows how it is called")
+        hints.append(f"`{context.command_path} --help` shows the usage")
     return Failure(message[:1].lower() + message[1:].strip().rstrip("."), "  ".join(hints) or None, error.exit_code)
 
 
 def split_suggestion(error: typer.TyperException) -> tuple[str, str]:
-    """The message, and the nearest name as a hint: the framework offers all that are near in some way."""
+    """Message, and the nearest name as a hint."""
     near: Sequence[str] = getattr(error, "possibilities", None) or ()
     if near:
         from difflib import get_close_matches
@@ -109,5 +109,5 @@ def split_suggestion(error: typer.TyperException) -> tuple[str, str]:
 
 
 def hush_stdout() -> None:
-    """Let nobody write to a place that takes nothing more: the interpreter would complain while it shuts down."""
+    """Redirect standard output to /dev/null, so that the interpreter does not complain at shutdown."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""What commands print: Rich tables on a terminal, plain aligned columns in a pipe; no styles where NO_COLOR is set."""
+"""Output of commands: Rich tables on a terminal, plain aligned columns in a pipe, no styles under NO_COLOR."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple, TextIO
 
 
 class Column(NamedTuple):
-    """A table column: numbers are set flush right, and `style` is a Rich style used on a terminal alone."""
+    """A table column. `right` aligns right; `style` is a Rich style for terminals."""
 
     title: str
     right: bool = True
@@ -18,17 +18,17 @@ class Column(NamedTuple):
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether a person watches `stream`."""
+    """Whether `stream` is an interactive terminal."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def is_styled(stream: TextIO) -> bool:
-    """Whether `stream` may get escape sequences: a person watches it and did not ask for NO_COLOR."""
+    """Whether `stream` accepts escape sequences: a terminal without NO_COLOR."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR")
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """One row a line; in a pipe a row is never wrapped or cut, whatever the width of anything."""
+    """Print one row per line; in a pipe rows are never wrapped or cut."""
     if is_terminal(sys.stdout):
         from rich import box
         from rich.console import Console
@@ -42,7 +42,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
             )
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
-        # With no colour system Rich writes no escape sequence at all; its own reading of NO_COLOR keeps bold and dim.
+        # Without a colour system Rich writes no escape sequences; its own NO_COLOR support keeps bold and dim.
         Console(color_system="auto" if is_styled(sys.stdout) else None).print(table)
         return
     lines = [[column.title for column in columns], *rows]
@@ -56,7 +56,7 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 
 def print_facts(facts: Iterable[tuple[str, str]]) -> None:
-    """Name and value, one pair a line, values aligned; a value of several lines keeps its indentation."""
+    """Print one `name  value` pair per line, values aligned and continuation lines indented."""
     pairs = list(facts)
     width = max((len(name) for name, _ in pairs), default=0)
     for name, value in pairs:
@@ -67,22 +67,22 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
 
 
 def print_note(text: str) -> None:
-    """A line of less weight than the rest."""
+    """Print a dimmed line."""
     print(paint(text, "2", sys.stdout))
 
 
 def print_json(document: object) -> None:
-    """One JSON object on one line, so that the last line of a command's output is always the whole answer."""
+    """Print one JSON object on one line, the last line of a command's output."""
     print(json.dumps(document, ensure_ascii=False))
 
 
 def print_error(message: str, hint: str | None = None) -> None:
-    """`error: message` on standard error, every line of `hint` indented below it."""
+    """Print `error: message` to standard error, with the lines of `hint` indented below."""
     sys.stderr.write(f"{paint('error:', '1;31', sys.stderr)} {message}\n")
     for line in (hint or "").splitlines():
         sys.stderr.write(f"  {line}\n")
 
 
 def paint(text: str, code: str, stream: TextIO) -> str:
-    """`text` in the ANSI style `code` where `stream` may get styles."""
+    """`text` in the ANSI style `code`, if `stream` accepts styles."""
     return f"\x1b[{code}m{text}\x1b[0m" if is_styled(stream) else text

@@ -1,4 +1,4 @@
-"""`mayavi position`: what an account holds and owes, and the prices at which it is liquidated."""
+"""`mayavi position`: show an account's collateral, debt and liquidation prices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Protocol(StrEnum):
-    """The lending protocols a position can be on."""
+    """Supported lending protocols."""
 
     AAVE = "aave"
     SPARK = "spark"
@@ -30,7 +30,7 @@ class Protocol(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One asset of a position. Values and prices have eight decimals and are counted in the market's `quote`."""
+    """One asset of a position. Values and prices have eight decimals, in the market's `quote` unit."""
 
     symbol: str
     decimals: int
@@ -46,7 +46,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class MarketPosition:
-    """All an account has on one market."""
+    """Position of an account on one market."""
 
     protocol: Protocol
     market: str
@@ -60,30 +60,28 @@ class MarketPosition:
 
 
 def position(
-    account: Annotated[str, typer.Argument(metavar="ADDRESS", help="An address, or a name of `world info --names`.")],
+    account: Annotated[str, typer.Argument(metavar="ADDRESS", help="An address, or a label of `world info --names`.")],
     chain: Annotated[
-        str | None, typer.Option("--chain", help="The chain; by default ethereum, with --snapshot the one in it.")
+        str | None, typer.Option("--chain", help="Chain; by default ethereum, or that of --snapshot.")
     ] = None,
     protocol: Annotated[
-        Protocol | None, typer.Option("--protocol", help="Look at this protocol alone; by default at all there are.")
+        Protocol | None, typer.Option("--protocol", help="Only this protocol; by default all of the chain.")
     ] = None,
-    rpc: Annotated[
-        bool, typer.Option("--rpc", help="Read the real chain through the node that MAYAVI_RPC_URL names.")
-    ] = False,
+    rpc: Annotated[bool, typer.Option("--rpc", help="Read the real chain through the node in MAYAVI_RPC_URL.")] = False,
     rpc_url: Annotated[
         str | None, typer.Option("--rpc-url", metavar="URL", help="Read the real chain through this node.")
     ] = None,
     block: Annotated[
-        str | None, typer.Option("--block", metavar="N", help="With a node: a number, a block hash or `latest`.")
+        str | None, typer.Option("--block", metavar="N", help="With a node: block number, block hash or `latest`.")
     ] = None,
     snapshot: Annotated[
-        Path | None, typer.Option("--snapshot", metavar="FILE", help="Look into this snapshot file instead.")
+        Path | None, typer.Option("--snapshot", metavar="FILE", help="Read a snapshot file instead.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show an account's collateral, debt, health factor and the prices at which it is liquidated.
+    """Show an account's collateral, debt, health factor and liquidation prices.
 
-    Looks at the offline replica of the chain, or with `--rpc` at the chain itself, or into a snapshot of a run.
+    Reads the offline replica of the chain, the real chain (`--rpc`), or a snapshot file.
     """
     from mayavi.evm.address import checksum
     from mayavi.evm.chains import chain as known_chain
@@ -103,13 +101,13 @@ def position(
 
 
 def open_fork(chain: str | None, *, rpc: bool, rpc_url: str | None, block: str | None, snapshot: Path | None) -> Fork:
-    """The world the options name; options that contradict each other are a misuse."""
+    """Open the world that the options name. Raises `UsageError` if they contradict each other."""
     from mayavi import Fork
     from mayavi.evm.chains import chain as known_chain
 
     live = rpc or rpc_url is not None
     if live and snapshot is not None:
-        raise UsageError("a position is read from a node or from a snapshot, not from both", "leave one out")
+        raise UsageError("a node and --snapshot exclude each other", "leave one of them out")
     if block is not None and not live:
         raise UsageError(f"--block {block} needs a node to read that block from", "add --rpc or --rpc-url URL")
     if snapshot is not None:
@@ -129,7 +127,7 @@ def open_fork(chain: str | None, *, rpc: bool, rpc_url: str | None, block: str |
 
 
 def block_of(text: str | None) -> int | str | None:
-    """`--block` as a fork takes it."""
+    """Parse `--block`."""
     if text is None or text == "latest" or text[:2] in ("0x", "0X"):
         return text
     digits = text.replace(",", "").replace("_", "")
@@ -139,7 +137,7 @@ def block_of(text: str | None) -> int | str | None:
 
 
 def market_positions(fork: Fork, address: bytes, wanted: Protocol | None) -> Iterator[MarketPosition]:
-    """The account's position on every market of the chain, or on those of the protocol `wanted`."""
+    """Positions of the account on every market of the chain, or of the protocol `wanted`."""
     from mayavi import protocols
     from mayavi.protocols.compound.market import markets_of
 
@@ -153,7 +151,7 @@ def market_positions(fork: Fork, address: bytes, wanted: Protocol | None) -> Ite
 
 
 def refuse_absent(fork: Fork, wanted: Protocol | None, world: str) -> None:
-    """Nothing to look at is no answer: a world without protocols, or one that the world does not have."""
+    """Raise `UsageError` if the world has no lending protocol, or not the one that is wanted."""
     present = protocols_of(fork)
     if not present:
         raise UsageError(f"no lending protocol is known on the {world}", "its names are those of `fork.labels`")
@@ -162,7 +160,7 @@ def refuse_absent(fork: Fork, wanted: Protocol | None, world: str) -> None:
 
 
 def protocols_of(fork: Fork) -> list[Protocol]:
-    """The protocols whose contracts this world names."""
+    """Protocols whose contracts have labels in this world."""
     from mayavi.protocols.compound.market import markets_of
 
     found = {Protocol.AAVE: "AaveV3.Pool" in fork.labels, Protocol.SPARK: "Spark.Pool" in fork.labels}
@@ -171,7 +169,7 @@ def protocols_of(fork: Fork) -> list[Protocol]:
 
 
 def aave_position(protocol: Protocol, account: AaveAccount) -> MarketPosition:
-    """A position on Aave or on SparkLend."""
+    """Position on Aave or SparkLend."""
     found = account.position()
     lines = tuple(
         Line(
@@ -203,7 +201,7 @@ def aave_position(protocol: Protocol, account: AaveAccount) -> MarketPosition:
 
 
 def compound_position(account: CompoundV3Account) -> MarketPosition:
-    """A position on one Comet market. Of what is lent there, only the collateral secures a debt."""
+    """Position on one Comet market. Supplied base tokens do not count as collateral."""
     found = account.position()
     lines = tuple(
         Line(
@@ -235,7 +233,7 @@ def compound_position(account: CompoundV3Account) -> MarketPosition:
 
 
 def document(fork: Fork, address: bytes, kind: str, positions: list[MarketPosition]) -> dict[str, object]:
-    """Everything for programs: fixed-point numbers as text, null where there is no such number."""
+    """The JSON object: fixed-point numbers as text, null where undefined."""
     from mayavi.evm.address import checksum
     from mayavi.protocols.health import NO_DEBT
 
@@ -263,13 +261,13 @@ def document(fork: Fork, address: bytes, kind: str, positions: list[MarketPositi
 
 
 def exact(line: Line) -> dict[str, object]:
-    """A line for programs."""
+    """JSON object of one asset."""
     plain = {"symbol", "decimals", "collateral", "liquidation_threshold_bps"}
     return {name: value if name in plain or value is None else str(value) for name, value in asdict(line).items()}
 
 
 def print_positions(positions: list[MarketPosition]) -> None:
-    """A table for each market the account has something on, and one line for all the others."""
+    """Print a table per market with a position, and one line for all other markets."""
     for each in positions:
         if each.lines:
             print(f"\n{each.market}, values in {each.quote}\n")
@@ -281,7 +279,7 @@ def print_positions(positions: list[MarketPosition]) -> None:
 
 
 def print_position(found: MarketPosition) -> None:
-    """The assets, then what they amount to."""
+    """Print the assets of a position, then its totals."""
     from mayavi.evm.units import format_units
     from mayavi.protocols.health import NO_DEBT
 

@@ -1,4 +1,4 @@
-"""Progress on standard error, for whatever takes longer than a blink. Standard output never sees any of it."""
+"""Progress messages on standard error; standard output gets none."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Advance(Protocol):
-    """Says how far a body is; `note` is a word on how it goes, for whoever watches."""
+    """Callback that reports progress; `note` is shown beside it."""
 
     def __call__(self, done: int, total: int, note: str = "") -> None:
-        """`done` of `total`."""
+        """Report `done` of `total`."""
 
 
 PATIENCE_S = 0.4
@@ -29,10 +29,9 @@ SPEAK_EVERY_S = 10.0
 
 @contextmanager
 def activity(message: str) -> Iterator[None]:
-    """Say `message` while the body runs, if it runs long enough for a person to wonder.
+    """Show `message` while the body runs, unless it ends within `PATIENCE_S`.
 
-    A spinner on a terminal, one plain line elsewhere and under NO_COLOR. A body that ends at once costs a timer and
-    prints nothing.
+    A spinner on a terminal, one plain line elsewhere and under NO_COLOR.
     """
     spinner: list[Status] = []
 
@@ -59,11 +58,10 @@ def activity(message: str) -> Iterator[None]:
 
 @contextmanager
 def counted(message: str, unit: str, *, eta: bool = False, clock: list[float] | None = None) -> Iterator[Advance]:
-    """Yield `advance(done, total)` for a body that knows how far it is: a bar on a terminal, silence elsewhere.
+    """Yield `advance(done, total)`, which draws a bar on a terminal and is silent elsewhere.
 
-    Under NO_COLOR a terminal gets one plain line instead of the bar. With `eta` the bar also says how long it still
-    takes, and where there is no bar a line says so now and then; `clock` holds when the last was said, for parts of one
-    work to share.
+    Under NO_COLOR a terminal gets one plain line instead. With `eta` the bar shows the remaining time, and without a
+    bar a line does so every `SPEAK_EVERY_S`; parts of one job share `clock`, the time of the last such line.
     """
     if eta and not is_styled(sys.stderr):
         yield forecast(message, unit, clock)
@@ -103,7 +101,7 @@ def counted(message: str, unit: str, *, eta: bool = False, clock: list[float] | 
 
 @contextmanager
 def in_parts() -> Iterator[Callable[[str], Advance]]:
-    """Yield `say(what)`, which ends the part of the work before and gives `advance(done, total)` of the next."""
+    """Yield `say(what)`, which ends the previous part of a job and returns `advance` of the next."""
     clock = [time.monotonic()]
     with ExitStack() as now:
 
@@ -115,9 +113,9 @@ def in_parts() -> Iterator[Callable[[str], Advance]]:
 
 
 def forecast(message: str, unit: str, clock: list[float] | None = None) -> Advance:
-    """`advance(done, total)` that prints `message: 312 of 1,000 runs, about 2 min left`, at most every `SPEAK_EVERY_S`.
+    """Return `advance` that prints `message: 312 of 1,000 runs, about 2 min left`, at most every `SPEAK_EVERY_S`.
 
-    The first call says where the count starts: what was done before tells nothing of the pace.
+    The first call sets the starting count; work done before it is not used for the estimate.
     """
     began = time.monotonic()
     spoken = clock if clock is not None else [began]
@@ -139,7 +137,7 @@ def forecast(message: str, unit: str, clock: list[float] | None = None) -> Advan
 
 
 def duration(seconds: float) -> str:
-    """Roughly how long: `40 s`, `7 min`, `3.5 h`."""
+    """Format a duration: `40 s`, `7 min`, `3.5 h`."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"

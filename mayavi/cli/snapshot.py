@@ -1,4 +1,4 @@
-"""`mayavi snapshot`: look into snapshot files, and write one for an environment."""
+"""`mayavi snapshot`: inspect snapshot files, and write one for an environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mayavi.errors import UsageError
 if TYPE_CHECKING:
     from mayavi.evm.contents import Difference, WorldContents
 
-app = command_group("Look into snapshot files, and write one for an environment.")
+app = command_group("Inspect snapshot files, and write one for offline training.")
 app.command("warm")(warm)
 
 SHOWN_PER_ACCOUNT = 8
@@ -29,7 +29,7 @@ def info(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A snapshot file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Verify a snapshot file and say what it holds: chain, block, digest, what is known in full and what in part."""
+    """Verify a snapshot file and describe its content: chain, block, digest, complete and partial accounts."""
     from mayavi.evm.contents import WorldContents
     from mayavi.evm.snapshot import read_info
 
@@ -76,15 +76,15 @@ def info(
 @app.command("diff")
 def diff(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A snapshot file.")],
-    after: Annotated[Path, typer.Argument(metavar="AFTER", help="The snapshot file to compare with it.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Snapshot file to compare with.")],
     show_all: Annotated[
-        bool, typer.Option("--all", help=f"Show every slot, not only {SHOWN_PER_ACCOUNT} an account.")
+        bool, typer.Option("--all", help=f"Show all differences, not only {SHOWN_PER_ACCOUNT} per account.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with every difference.")] = False,
 ) -> None:
-    """Say in what two snapshots differ: block, balances, nonces, code, slots.
+    """Show the differences of two snapshots: block, balances, nonces, code, slots.
 
-    Exit code 0 when in nothing, 1 when in something or when a file is damaged, 2 when one is not there.
+    Exit code 0 without differences, 1 with differences or a damaged file, 2 for a missing file.
     """
     from mayavi.evm.contents import WorldContents, differences
     from mayavi.evm.snapshot import read_info
@@ -114,7 +114,7 @@ def diff(
 
 
 def refuse_absent(*paths: Path) -> None:
-    """A file that is not there was named wrongly: a misuse, unlike a file that cannot be read."""
+    """Raise `UsageError` for a path that is missing or a folder."""
     for path in paths:
         if path.is_dir():
             raise UsageError(f"'{path}' is a folder, not a snapshot", "name a file in it")
@@ -123,7 +123,7 @@ def refuse_absent(*paths: Path) -> None:
 
 
 def print_differences(found: Iterable[Difference], labels: dict[str, str], limit: int | None) -> None:
-    """One line a difference under the name of its account, at most `limit` an account."""
+    """Print one line per difference, grouped by account, at most `limit` per account."""
     for address, group in groupby(found, key=lambda difference: difference.address):
         lines = list(group)
         print("chain" if address is None else name_of(address, labels))
@@ -135,7 +135,7 @@ def print_differences(found: Iterable[Difference], labels: dict[str, str], limit
 
 
 def count(world: WorldContents) -> dict[str, int]:
-    """How much a world holds."""
+    """Count accounts, contracts, codes, slots and block hashes."""
     accounts = world.accounts.values()
     return {
         "accounts": len(accounts),
@@ -148,7 +148,7 @@ def count(world: WorldContents) -> dict[str, int]:
 
 
 def as_object(difference: Difference) -> dict[str, object]:
-    """A difference for programs: addresses checksummed, integers beyond what JSON readers keep exact as text."""
+    """JSON object of a difference: checksummed addresses, large integers as text."""
     from mayavi.evm.address import checksum
 
     return {
@@ -161,7 +161,7 @@ def as_object(difference: Difference) -> dict[str, object]:
 
 
 def name_of(address: bytes, labels: dict[str, str]) -> str:
-    """The checksummed address, and its name where it has one."""
+    """Label, if any, and checksummed address."""
     from mayavi.evm.address import checksum
 
     text = checksum(address)
@@ -169,12 +169,12 @@ def name_of(address: bytes, labels: dict[str, str]) -> str:
 
 
 def in_hex(slot: int, field: str) -> str:
-    """Slots in hex, as contracts' authors write them; block numbers in decimal, as everybody does."""
+    """Slot in hex, block number in decimal."""
     return str(slot) if field == "block_hash" else f"{slot:#x}"
 
 
 def shown(value: object, field: str) -> str:
-    """A value for people: slots in hex, amounts with separators, what is not held as such."""
+    """Format a value: slots in hex, amounts with separators, None as "not known"."""
     if value is None:
         return "not known"
     if isinstance(value, bool):
@@ -187,20 +187,20 @@ def shown(value: object, field: str) -> str:
 
 
 def exact(value: object) -> object:
-    """A value for programs: what JSON readers would round is text."""
+    """JSON value: bytes as hex, integers of 2**53 and above as text."""
     if isinstance(value, bytes):
         return f"0x{value.hex()}"
     return str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**53 else value
 
 
 def describe_source(source: dict[str, Any]) -> str:
-    """Where a world came from, in one line."""
+    """One line on the origin of a world."""
     kind, *rest = source.get("kind", "not recorded"), *(f"{k} {v}" for k, v in source.items() if k != "kind")
     return ", ".join([str(kind), *rest])
 
 
 def utc(timestamp: object) -> str:
-    """A block's time as people read it."""
+    """Format a timestamp as UTC date and time."""
     from datetime import UTC, datetime
 
     try:

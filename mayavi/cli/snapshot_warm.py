@@ -1,4 +1,4 @@
-"""`mayavi snapshot warm`: all that an environment reads, in one file, so that it is trained with no request."""
+"""`mayavi snapshot warm`: write all state that an environment reads to a file, for offline training."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ from mayavi.cli.run import BlockOption, RpcUrlOption
 
 
 def warm(
-    env: Annotated[str, typer.Option("--env", help="The environment, by its name or gymnasium id.")],
-    rollouts: Annotated[
-        int, typer.Option("--rollouts", metavar="N", help="Episodes that every strategy plays in a pass.")
-    ] = 100,
+    env: Annotated[str, typer.Option("--env", help="Environment, by name or Gymnasium id.")],
+    rollouts: Annotated[int, typer.Option("--rollouts", metavar="N", help="Episodes per strategy and pass.")] = 100,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; by default in data/snapshots.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Output file; by default in data/snapshots.")
     ] = None,
     source: Annotated[
-        str, typer.Option("--source", metavar="rpc|replica|snapshot:PATH", help="The world that is played on.")
+        str, typer.Option("--source", metavar="rpc|replica|snapshot:PATH", help="World to play on.")
     ] = "rpc",
     rpc_url: RpcUrlOption = None,
     block: BlockOption = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the environment; may be given again."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the environment; may be repeated."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Play every action of an environment on a fork until nothing that is read is new, and write all of it to a file.
+    """Write all state that an environment reads to a snapshot file, for offline training.
 
-    `mayavi train --source snapshot:FILE` then makes no request. State that the file lacks is refused by name.
+    Plays every action on a fork until nothing new is read. `mayavi train --source snapshot:FILE` then makes no request;
+    missing state raises an error with address and slot.
     """
     from mayavi.errors import SetupError
 

@@ -1,4 +1,4 @@
-"""`mayavi train`: a policy for an environment, from one configuration whatever trains it."""
+"""`mayavi train`: train a policy with RLlib or Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -25,53 +25,70 @@ if TYPE_CHECKING:
 def train(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="With --resume: which run; by default the last that is not finished."),
+        typer.Argument(metavar="[RUN]", help="With --resume: the run to continue; by default the last unfinished one."),
     ] = None,
     env: Annotated[
         str | None, typer.Option("--env", help="aave, aave-shock, compound, vesting, liquidator, rwa or market.")
     ] = None,
     framework: Annotated[
-        str | None, typer.Option("--framework", metavar="rllib|sb3", help="Who trains; by default rllib.")
+        str | None, typer.Option("--framework", metavar="rllib|sb3", help="Training framework; by default rllib.")
     ] = None,
     algorithm: Annotated[
         str | None,
-        typer.Option("--algorithm", metavar="ppo|sac|dqn", help="By default ppo; sac: continuous, dqn: discrete."),
+        typer.Option(
+            "--algorithm",
+            metavar="ppo|sac|dqn",
+            help="By default ppo. sac needs continuous actions, dqn discrete ones.",
+        ),
     ] = None,
     timesteps: Annotated[
-        int | None, typer.Option("--timesteps", metavar="N", help="Steps; by default 50,000, of rwa 500,000.")
+        int | None,
+        typer.Option("--timesteps", metavar="N", help="Environment steps; by default 50,000, for rwa 500,000."),
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="The same seed, the same weights; by default 0.")] = None,
-    recurrent: Annotated[bool, typer.Option("--recurrent", help="A policy with memory (LSTM); ppo alone.")] = False,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="The same seed gives the same weights; by default 0.")
+    ] = None,
+    recurrent: Annotated[
+        bool, typer.Option("--recurrent", help="Train a policy with memory (LSTM); ppo only.")
+    ] = False,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the training or of the environment."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change a setting of the training or the environment; may be repeated."
+        ),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Settings of the training as YAML or JSON.")
+        Path | None, typer.Option("--config", metavar="FILE", help="Read settings from a YAML or JSON file.")
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="replica|snapshot:PATH|rpc", help="Where the world comes from.")
+        str | None,
+        typer.Option("--source", metavar="replica|snapshot:PATH|rpc", help="World to train on; by default replica."),
     ] = None,
     remote: Annotated[
-        str | None, typer.Option("--remote", metavar="modal", help="Train there; wins over MAYAVI_RL_BACKEND.")
+        str | None, typer.Option("--remote", metavar="modal", help="Train on Modal; overrides MAYAVI_RL_BACKEND.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run where its last checkpoint is.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run from its last checkpoint.")] = False,
     ray: Annotated[
         str | None,
-        typer.Option("--ray", metavar="ADDRESS", help="With rllib: play on this Ray cluster: auto, host:6379."),
+        typer.Option(
+            "--ray", metavar="ADDRESS", help="With rllib: collect rollouts on this Ray cluster: auto, host:6379."
+        ),
     ] = None,
     models: ModelsOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Train a policy and keep it, with its configuration and checkpoints, in data/models/RUN_ID.
+    """Train a policy with RLlib or Stable-Baselines3.
 
-    `mayavi eval RUN_ID` says what it is worth. A training that was stopped goes on with `mayavi train --resume`.
+    Configuration, checkpoints and curves go to data/models/RUN_ID. `mayavi eval RUN_ID` evaluates the policy, and
+    `mayavi train --resume` continues an interrupted training.
     """
     from mayavi.rl.training.backend import MODAL, chosen_backend, train_on
     from mayavi.rl.training.run_folder import RunFolder, models_path
 
     if run is not None and not resume:
-        raise UsageError(f"'{run}' is no option of a new training", f"`mayavi train --resume {run}` goes on with it")
+        raise UsageError(
+            f"a new training takes no run, but '{run}' was given", f"`mayavi train --resume {run}` continues that run"
+        )
     backend = chosen_backend(remote)
     place = models_path(models)
     given = {
@@ -93,11 +110,11 @@ def train(
     folder = _unfinished(run, place) if resume else None
     asked = _asked(folder, config, {key: value for key, value in given.items() if value is not None}, overrides or [])
     if ray is not None and asked.framework != "rllib":
-        raise UsageError("--ray is for RLlib, and stable-baselines3 trains in this process", "leave --ray out")
+        raise UsageError("--ray needs RLlib; Stable-Baselines3 trains in this process", "leave --ray out")
     started: list[str] = []
 
     def begun(run_id: str) -> None:
-        # As soon as there is such a run, so that whoever interrupts it knows what was interrupted.
+        # Printed as soon as the run exists, so that an interrupted user knows its id.
         started.append(run_id)
         print(heading(asked, run_id), file=out, flush=True)
 
@@ -126,7 +143,7 @@ def train(
             steps = f"{kept[-1]:,} of {asked.timesteps:,} steps are kept" if kept else "no checkpoint was made yet"
             print(f"interrupted: {steps} in run {started[0]}", file=sys.stderr)
             there = "" if models is None else f" --models {models}"
-            print(f"  `mayavi train --resume {started[0]}{there}` goes on with it", file=sys.stderr)
+            print(f"  `mayavi train --resume {started[0]}{there}` continues it", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print_json(document(done))
@@ -134,11 +151,11 @@ def train(
     for line in told(done):
         print(f"  {line}")
     there = "" if models is None else f" --models {models}"
-    print_note(f"{done.run_id} · `mayavi eval {done.run_id}{there}` says what it is worth")
+    print_note(f"{done.run_id} · `mayavi eval {done.run_id}{there}` evaluates it")
 
 
 def _asked(folder: Any, file: Path | None, given: dict[str, Any], overrides: list[str]) -> TrainConfig:
-    """The training that the options describe: the file, then the options by name, then each --set."""
+    """Training configuration: the file, overridden by named options, overridden by each --set."""
     from mayavi.rl.config import TrainConfig, check_choices, parse_settings, read_config
     from mayavi.rl.environments import env_settings
 
@@ -151,14 +168,14 @@ def _asked(folder: Any, file: Path | None, given: dict[str, Any], overrides: lis
         merged |= layer
     check_choices(merged)
     if not merged.get("env"):
-        raise UsageError("no environment is named", "`mayavi train --env aave`; also aave-shock, compound, vesting …")
+        raise UsageError("no environment given", "`mayavi train --env aave`; also aave-shock, compound, vesting …")
     name = str(merged["env"])
     settings = parse_settings(overrides, env_settings(name))
     return TrainConfig.of(*layers, settings)
 
 
 def _unfinished(named: str | None, place: Path) -> Any:
-    """The run that is gone on with: the named one, or the last that is not finished."""
+    """Run to resume: the named one, or the last unfinished one."""
     from mayavi.rl.training.run_folder import FINISHED, find_run, list_runs
 
     if named is not None:
@@ -167,13 +184,13 @@ def _unfinished(named: str | None, place: Path) -> Any:
         if each.read()["status"] != FINISHED and not each.is_held():
             return each
     raise UsageError(
-        f"no training in '{place}' waits to be resumed",
-        "`mayavi train --resume RUN --timesteps N` trains a finished one",
+        f"no unfinished training in '{place}'",
+        "`mayavi train --resume RUN --timesteps N` trains a finished one further",
     )
 
 
 def _fetch(run: str, place: Path, say: Callable[[str], None]) -> None:
-    """Bring a run that is further on Modal, or not here at all, from there. Names that are no whole id are of here."""
+    """Download a run that is newer on Modal or missing here. Anything but a full run id is a local name."""
     from mayavi.rl.modal.training import fetch_run
     from mayavi.runs.run_id import check_id
 
@@ -185,7 +202,7 @@ def _fetch(run: str, place: Path, say: Callable[[str], None]) -> None:
 
 
 def _prepare(asked: TrainConfig) -> None:
-    """Open the world for the first time, where that takes a while and nobody would know why."""
+    """Build the replica first, with a progress message, because that may take a while."""
     from mayavi.cli.run import open_shown
     from mayavi.rl.environments import needs_chain, world_of
 
@@ -198,19 +215,19 @@ def _prepare(asked: TrainConfig) -> None:
 
 
 def heading(config: TrainConfig, run_id: str) -> str:
-    """What is trained, in a line."""
+    """One line that describes the training."""
     memory = " with memory" if config.recurrent else ""
     how = f"{config.framework} {config.algorithm}{memory}"
     return f"run {run_id} · {config.env} · {how} · seed {config.seed} · {config.timesteps:,} steps"
 
 
 def told(done: TrainedModel) -> list[str]:
-    """What came of it."""
+    """Lines that summarise a finished training."""
     pace = f"{done.steps / done.seconds:,.0f} steps a second" if done.seconds else ""
     lines = [f"{done.steps:,} steps, {done.episodes:,} episodes in {duration(done.seconds)} on {done.device}, {pace}"]
     if done.resumed_from is not None:
-        exact = "exactly as if it had not stopped" if done.exact else f"not exactly: {done.reason}"
-        lines.append(f"went on from step {done.resumed_from:,}, {exact}")
+        exact = "exactly as if it had never stopped" if done.exact else f"not exactly: {done.reason}"
+        lines.append(f"resumed at step {done.resumed_from:,}, {exact}")
     if done.mean_reward is not None:
         lines.append(f"mean reward of the last episodes {done.mean_reward:.6g}")
     if done.best is not None:
@@ -221,7 +238,7 @@ def told(done: TrainedModel) -> list[str]:
 
 
 def document(done: TrainedModel) -> dict[str, object]:
-    """A training for programs."""
+    """The JSON object of a training."""
     return {
         "run_id": done.run_id,
         "path": str(done.path),

@@ -1,4 +1,4 @@
-"""`mayavi validate`: prove the EVM and the protocols on real chain data, and that simulations repeat themselves."""
+"""`mayavi validate`: check EVM and protocols against real chain data, and runs for determinism."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from mayavi.replay.quotes import QuotesReport
     from mayavi.scenarios.run.determinism import DeterminismReport
 
-app = command_group("Prove the EVM and the protocols on real chain data, and that simulations repeat themselves.")
+app = command_group("Check EVM and protocols against real chain data, and runs for determinism.")
 
 
 @app.command("blocks")
 def blocks(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of cases: one sub-folder a block number.")],
-    only: Annotated[list[int] | None, typer.Option("--block", help="Only this block; may be given again.")] = None,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of cases: one sub-folder per block number.")],
+    only: Annotated[list[int] | None, typer.Option("--block", help="Only this block; may be repeated.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> None:
-    """Execute complete mainnet blocks again and compare every receipt with the chain's own.
+    """Re-execute complete mainnet blocks and compare every receipt with the chain's.
 
-    Per transaction: status, gas used, logs. Per block: gas used, logs bloom, receipts root. The first difference of a
-    block is explained. Exit code 1 when anything differs.
+    Per transaction: status, gas used, logs. Per block: gas used, logs bloom, receipts root. The first difference of
+    each block is printed. Exit code 1 if anything differs.
     """
     from mayavi.replay.blocks import validate
 
@@ -55,7 +55,7 @@ def blocks(
 
 
 def print_report(report: Report) -> None:
-    """A line a block, then what differs, then the totals."""
+    """Print one row per block, then differences, then totals."""
     columns = [
         Column("block"),
         Column("hard fork", right=False),
@@ -81,7 +81,7 @@ def print_report(report: Report) -> None:
 
 
 def cells(block: BlockReport) -> list[str]:
-    """One block as a row of the table."""
+    """Table row of a block."""
     return [
         str(block.number),
         block.hardfork,
@@ -97,10 +97,10 @@ def quotes(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of recorded pools and quotes, as JSON.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> None:
-    """Rebuild pools as they stood on chain and ask them every quote that was recorded there.
+    """Rebuild recorded pools and compare their quotes with the chain's.
 
-    Uniswap V3 pools are rebuilt from their tick map on Uniswap's own code, Curve pools on ours. Exit code 1 when any
-    answer differs from the chain's.
+    Uniswap V3 pools are rebuilt from their tick map on Uniswap's own code, Curve pools on ours. Exit code 1 if any
+    quote differs.
     """
     from mayavi.replay.quotes import validate_quotes
 
@@ -115,7 +115,7 @@ def quotes(
 
 
 def print_quotes(report: QuotesReport) -> None:
-    """A line a pool, then what differs, then the totals."""
+    """Print one row per pool, then differences, then totals."""
     columns = [Column("pool", right=False), Column("protocol", right=False), Column("block"), Column("quotes")]
     columns += [Column("exact"), Column("result", right=False, style="bold")]
     print_table(
@@ -144,7 +144,7 @@ def print_quotes(report: QuotesReport) -> None:
 def determinism(
     scenario: ScenarioName,
     chain: ChainOption = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="The seed; by default the one the scenario names.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed; by default the scenario's own.")] = None,
     steps: StepsOption = None,
     overrides: SetOption = None,
     source: SourceOption = None,
@@ -153,11 +153,11 @@ def determinism(
     block: BlockOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> None:
-    """Run a scenario in every way that must change nothing, and once with another seed, and compare digests.
+    """Run a scenario in different ways and compare digests.
 
-    Again; on two threads; with its agents listed the other way round; in another process: all must give the same rows
-    and the same final world. Another seed must give other rows where the scenario draws any. An agent whose code breaks
-    stops it. Nothing is stored. Exit code 1 when anything is not as it must be.
+    A second run, two threads, agents in reverse order and another process must give the same rows and final world.
+    Another seed must give other rows if the scenario draws anything. An agent that raises stops the check. Nothing is
+    stored. Exit code 1 if a comparison fails.
     """
     from mayavi.scenarios.loading import load_scenario
     from mayavi.scenarios.run.determinism import check_determinism
@@ -178,7 +178,7 @@ def determinism(
 
 
 def print_determinism(report: DeterminismReport) -> None:
-    """A line a trial, then what is wrong."""
+    """Print one row per comparison, then what differs."""
     print(f"{report.scenario} · {report.chain} · seed {report.seed} · digest {report.digest[:16]}…\n")
     columns = [Column("run", right=False), Column("digest", right=False), Column("must be", right=False)]
     columns += [Column("result", right=False, style="bold")]

@@ -1,7 +1,7 @@
 """What a world holds, account by account, read from its canonical dump; and how two worlds differ.
 
 The kernel runs worlds and tells nobody what is in them: for that it writes a dump, whose layout stands in
-docs/snapshot-format.md. This module reads the layout a second time, in plain Python.
+docs/reference/snapshot-format.md. This module reads the layout a second time, in plain Python.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def _read(folder: Path) -> tuple[dict[_Key, Recorded], dict[_Key, dict[str, int 
             raise CaseError(f"'{path}': {what}") from error
     if not quotes:
         near = next((each for each in (folder / "quotes", folder / "mainnet" / "quotes") if each.is_dir()), None)
-        hint = f"did you mean '{near}'?" if near else "docs/validation.md shows what such files hold"
+        hint = f"did you mean '{near}'?" if near else "docs/concepts/validation.md shows what such files hold"
         raise UsageError(f"'{folder}' holds no recorded quotes", hint)
     return pools, quotes
 

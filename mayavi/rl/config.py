@@ -19,7 +19,7 @@ Framework = Literal["rllib", "sb3"]
 Algorithm = Literal["ppo", "sac", "dqn"]
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
-_START_HINT = "begin with `env: aave`; docs/rl/training.md lists the settings"
+_START_HINT = "begin with `env: aave`; docs/how-to/train.md lists the settings"
 TRAINING = DocumentKind(
     "configuration",
     owner="a training",
@@ -27,7 +27,7 @@ TRAINING = DocumentKind(
     empty_hint=_START_HINT,
     start_hint=_START_HINT,
     size_hint=_START_HINT,
-    keys_hint="docs/rl/training.md lists them",
+    keys_hint="docs/how-to/train.md lists them",
     place_hints={("env",): "name the environment with --env"},
     override_example="learning_rate=3e-4",
 )
@@ -38,7 +38,7 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class TrainConfig(Model):
-    """Settings of a training run. An algorithm ignores the settings of others; docs/rl/training.md lists which."""
+    """Settings of a training run. An algorithm ignores the settings of others; docs/how-to/train.md lists which."""
 
     env: str = Field(description="environment, by name or gymnasium id")
     env_config: dict[str, Any] = Field(default_factory=dict, description="settings of the environment")
@@ -206,7 +206,7 @@ def parse_settings(options: Iterable[str], env_settings: Iterable[str]) -> dict[
         elif key.removeprefix("env.") in theirs:
             env_config[key.removeprefix("env.")] = value
         else:
-            raise UnknownName.of("setting", key, own | theirs, "docs/rl/training.md lists them")
+            raise UnknownName.of("setting", key, own | theirs, "docs/how-to/train.md lists them")
     return {**values, "env_config": env_config} if env_config else values
 
 

@@ -131,7 +131,7 @@ def test_debug_shows_the_traceback_too(run_mayavi, damaged: str, switch: dict) -
             1,
             "error: the Python package 'ray' is not installed\n  `pip install 'mayavi-sim[rl]'` installs it",
         ),
-        (ZeroDivisionError("boom"), 1, "error: unexpected ZeroDivisionError: boom\n  this is a fault of mayavi"),
+        (ZeroDivisionError("boom"), 1, "error: unexpected ZeroDivisionError: boom\n  this is a bug in mayavi"),
     ],
 )
 def test_every_error_has_an_exit_code_and_words(capsys, error: Exception, code: int, text: str) -> None:

@@ -94,7 +94,7 @@ def test_a_name_is_as_good_as_an_address_and_a_protocol_can_be_chosen(run_mayavi
         ([ALICE, "--block", "19000000"], "--block 19000000 needs a node to read that block from"),
         ([ALICE, "--rpc-url", "http://127.0.0.1:1", "--block", "soon"], "'soon' is not a block"),
         ([ALICE, "--snapshot", "absent"], "there is no snapshot at 'absent'"),
-        ([ALICE, "--rpc", "--snapshot", "absent"], "a position is read from a node or from a snapshot, not from both"),
+        ([ALICE, "--rpc", "--snapshot", "absent"], "a node and --snapshot exclude each other"),
     ],
 )
 def test_misuse_says_what_was_wrong_and_what_to_do(run_mayavi, arguments: list[str], message: str) -> None:

@@ -68,7 +68,7 @@ def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "message", "hint"),
     [
-        ((), "no environment is named", "mayavi train --env aave"),
+        ((), "no environment given", "mayavi train --env aave"),
         (("--env", "aav"), "unknown environment 'aav'", "did you mean 'aave'"),
         (("--env", "mayavi/AaveBorower-v0"), "unknown environment", "did you mean 'mayavi/AaveBorrower-v0'"),
         (("--env", "aave", "--set", "runners=65"), "65 runners cannot share 64 rows", "more num_envs"),
@@ -83,11 +83,11 @@ def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Pat
         (("--env", "aave", "--remote", "moda"), "unknown remote 'moda'", "did you mean 'modal'?"),
         (("--env", "aave", "--source", "replic"), "unknown source 'replic'", "did you mean 'replica'"),
         (("--env", "aave", "--source", "snapshot:none.bin"), "there is no snapshot at 'none.bin'", ""),
-        (("--env", "aave", "--framework", "sb3", "--ray", "auto"), "--ray is for RLlib", "leave --ray out"),
+        (("--env", "aave", "--framework", "sb3", "--ray", "auto"), "--ray needs RLlib", "leave --ray out"),
         (("--env", "aave", "--config", "none.yaml"), "there is no configuration at 'none.yaml'", "--config FILE"),
-        (("--resume",), "waits to be resumed", "--timesteps N"),
+        (("--resume",), "no unfinished training in", "--timesteps N"),
         (("--resume", "abc"), "unknown training run 'abc'", "`mayavi train` makes one"),
-        (("abc",), "'abc' is no option of a new training", "mayavi train --resume abc"),
+        (("abc",), "a new training takes no run, but 'abc' was given", "mayavi train --resume abc"),
     ],
 )  # fmt: skip
 def test_misuse_is_told_with_the_way_out(run_mayavi, tmp_path: Path, options, message: str, hint: str) -> None:

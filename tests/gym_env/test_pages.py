@@ -1,30 +1,16 @@
-"""The page on environments runs as it stands, prints what it shows, and names every setting with its default."""
+"""The page on environments names every setting with its default; tests/test_pages.py runs its examples."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
-from pathlib import Path
 
 import pytest
 
 from mayavi.gym_env import entry
 from tests.gym_env.variants import OURS
+from tests.pages import page
 
-PAGE = Path(__file__).parents[2] / "docs" / "rl" / "environments.md"
-
-
-@pytest.mark.slow
-def test_the_page_prints_what_it_shows() -> None:
-    steps = re.findall(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(steps) >= 3
-    names: dict[str, object] = {}
-    for code, shown in steps:
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(code, str(PAGE), "exec"), names)
-        assert printed.getvalue() == shown
+PAGE = page("reference/environments.md")
 
 
 REST_OF = {"aave-shock": "aave", "compound": "aave", "market": "liquidator"}
@@ -44,7 +30,7 @@ def test_every_setting_is_on_the_page_with_its_default(name: str) -> None:
 
 def settings_of(name: str) -> dict[str, str]:
     """What the section of an environment says of its settings."""
-    section = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    section = re.split(r"^## ", PAGE.text, flags=re.MULTILINE)
     (text,) = [each for each in section if each.startswith(f"{name}\n")]
     (table,) = re.findall(r"^\| setting \|.*?\n\n", text, re.MULTILINE | re.DOTALL)
     told: dict[str, str] = {}
@@ -57,6 +43,6 @@ def settings_of(name: str) -> dict[str, str]:
 
 
 def test_every_environment_is_in_the_table() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = PAGE.text
     for each in OURS.values():
         assert f"`{each.id}` | {each.about} |" in text

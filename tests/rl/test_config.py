@@ -97,7 +97,7 @@ def test_no_setting_of_an_environment_has_the_name_of_one_of_the_training() -> N
 
 
 def test_every_setting_stands_in_the_documentation(repository: Path) -> None:
-    page = (repository / "docs/rl/training.md").read_text(encoding="utf-8")
+    page = (repository / "docs/how-to/train.md").read_text(encoding="utf-8")
     for name, field in TrainConfig.model_fields.items():
         assert f"| `{name}` |" in page, name
         assert field.description

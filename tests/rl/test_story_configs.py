@@ -1,4 +1,4 @@
-"""The configurations of docs/rl train as they stand: a few steps of each, and a page that shows the command."""
+"""The configurations of docs/studies train as they stand: a few steps of each, and a page that shows the command."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mayavi.rl.evaluation.play import play
 from mayavi.rl.evaluation.strategies import Trained
 from mayavi.rl.models import open_model
 from mayavi.rl.training.train import train
+from tests.pages import DOCS, pages
 
-PAGES = Path(__file__).parents[2] / "docs" / "rl"
-CONFIGS = sorted((PAGES / "configs").glob("*.yaml"))
+CONFIGS = sorted((DOCS / "studies" / "configs").glob("*.yaml"))
 FEW = {"framework": "sb3", "num_envs": 4, "rollout_steps": 4, "minibatch_size": 8, "epochs": 1, "timesteps": 16}
 FEW |= {"evaluate_every": None}
 
@@ -32,5 +32,5 @@ def test_a_configuration_trains_and_its_policy_plays(path: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_a_page_shows_how_a_configuration_is_trained(path: Path) -> None:
-    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES.glob("*.md"))
-    assert re.search(rf"mayavi train --config docs/rl/configs/{re.escape(path.name)}\b", pages)
+    text = "\n".join(page.text for page in [*pages("studies"), *pages("how-to")])
+    assert re.search(rf"mayavi train --config docs/studies/configs/{re.escape(path.name)}\b", text)

@@ -88,7 +88,7 @@ def test_the_tokens_of_a_reserve_are_named_and_placed_as_the_table_has_it(chain:
 def test_a_rate_curve_reads_back_as_the_table_has_it(chain: str, prefix: str) -> None:
     for address, strategy in market(chain, prefix).rate_strategies.items():
         read = contract_on(chain)(address, "DefaultReserveInterestRateStrategy")
-        # GHO's real curve is a constant with an optimum of zero, which this code cannot have; see docs/replica.md.
+        # GHO's real curve is a constant with an optimum of zero, impossible here; see docs/concepts/replica.md.
         assert read.OPTIMAL_USAGE_RATIO() == (strategy.optimal_usage_ray or RAY)
         assert read.getBaseVariableBorrowRate() == strategy.base_variable_rate_ray
         assert read.getVariableRateSlope1() == strategy.variable_slope1_ray

@@ -1,4 +1,4 @@
-"""JSON document of a backtest: schema `mayavi-backtest`, version 1, described in docs/rl/backtest.md.
+"""JSON document of a backtest: schema `mayavi-backtest`, version 1, described in docs/how-to/backtest.md.
 
 It depends on the markets, the strategies and their names, and on the versions of the software. It contains no time of
 day, and run ids only in the command.

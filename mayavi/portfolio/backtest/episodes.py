@@ -156,7 +156,7 @@ def _check_bound(name: str, walked: Walked, bound: Floats) -> None:
     if len(beyond):
         raise SimulationError(
             f"'{name}' ended episode {beyond[0]} of its batch with more than is possible",
-            "report this: docs/rl/backtest.md says how the bound is found",
+            "report this: docs/how-to/backtest.md says how the bound is found",
         )
 
 

@@ -252,7 +252,7 @@ def model_with(parameters: dict[str, Any]) -> RWAModel:
     known = [each.name for each in fields(RWAModel)]
     for name in parameters:
         if name not in known:
-            raise UnknownName.of("parameter of the market", name, known, "docs/rl/rwa-market.md lists them")
+            raise UnknownName.of("parameter of the market", name, known, "docs/reference/rwa-market.md lists them")
     return replace(RWAModel(), **parameters)
 
 

@@ -94,7 +94,7 @@ def read_rwa(
     in hours after which a value is known. Each whole hour (UTC, as are times without a zone) gets the last value known
     by then: nothing is averaged or taken from later. Prices must be hourly or denser. A gap of more than three times
     the usual spacing is an error; with fill="hold" it keeps the last value. `REQUIRED` columns must be there;
-    docs/rl/rwa-market.md describes the rules by which `model` fills the others.
+    docs/reference/rwa-market.md describes the rules by which `model` fills the others.
     """
     if fill not in ("error", "hold"):
         raise BadArgument(f"fill '{fill}' is unknown", "choose 'error' or 'hold'")

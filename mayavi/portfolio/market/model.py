@@ -1,6 +1,6 @@
 """Stochastic model of the market of USDY, mETH and MI4: joint prices, volatilities, rates, pegs and gas.
 
-docs/rl/rwa-market.md has every equation and the source of each default; `tools/calibrate_rwa.py` prints those that are
+docs/reference/rwa-market.md has every equation and the source of each default; `tools/calibrate_rwa.py` prints those that are
 estimated from data.
 """
 

@@ -1,5 +1,5 @@
-"""An evaluation as JSON: schema `mayavi-eval`, described in docs/rl/evaluation.md. Version 1 has the strategies of one
-agent at the top, version 2 those of each role of a market under the role.
+"""An evaluation as JSON: schema `mayavi-eval`, described in docs/how-to/evaluate.md. Version 1 has the strategies of
+one agent at the top, version 2 those of each role of a market under the role.
 
 The bytes depend on who played what, and on the versions of what computed it: no time, no path, no run id. Each strategy
 is a key of its own, so `ppo.mean_reward` is where one looks for it, and `borrower.ppo.mean_reward` in a market.

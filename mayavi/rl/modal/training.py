@@ -125,7 +125,7 @@ def explain_modal_errors() -> Iterator[None]:
     except modal.exception.AuthError as error:
         raise SetupError(
             f"Modal does not know who you are: {str(error).partition('. ')[0]}",
-            "`modal token new` sets an account up; docs/rl/modal.md tells the rest",
+            "`modal token new` sets an account up; docs/how-to/train-on-modal.md tells the rest",
         ) from None
     except modal.exception.FunctionTimeoutError:
         raise RemoteError(

@@ -1,6 +1,6 @@
 """Background deposits and debts on Aave, held by one account.
 
-The amounts come from the table. They are assumptions (see docs/replica.md) that make borrowing possible and rates
+The amounts come from the table. They are assumptions (see docs/concepts/replica.md) that make borrowing possible and rates
 plausible; no real position is reproduced.
 """
 

@@ -1,4 +1,4 @@
-"""docs/rl/backtest.md tells the truth: its example runs, its output is what its command prints, its keys exist."""
+"""docs/how-to/backtest.md tells the truth: its example runs, its output is what its command prints, its keys exist."""
 
 from __future__ import annotations
 
@@ -11,22 +11,19 @@ import pytest
 from mayavi.portfolio.backtest.backtest import backtest, rules
 from mayavi.portfolio.backtest.document import document_of
 from mayavi.portfolio.backtest.metrics import METRICS
+from tests.pages import page
 from tests.portfolio.backtest.worlds import QUICK, making, past_market
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs/rl/backtest.md").read_text(encoding="utf-8")
-
-
-def section(title: str) -> str:
-    return PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
+PAGE = page("how-to/backtest.md")
 
 
 def test_every_rule_and_every_figure_is_described() -> None:
-    assert set(rules(making()(1))) <= set(re.findall(r"`(\w+)`", section("The rules")))
-    assert set(METRICS) <= set(re.findall(r"`(\w+)`", section("What is told")))
+    assert set(rules(making()(1))) <= set(re.findall(r"`(\w+)`", PAGE.section("The rules")))
+    assert set(METRICS) <= set(re.findall(r"`(\w+)`", PAGE.section("What is told")))
 
 
 def test_every_key_of_the_file_is_described(tmp_path: Path) -> None:
-    described = set(re.findall(r"`([\w-]+)`", section("The file")))
+    described = set(re.findall(r"`([\w-]+)`", PAGE.section("The file")))
     for settings in ({}, {"data": str(past_market(tmp_path))}):
         done = backtest(making(**settings), [], ["equal_weight", "momentum"], replace(QUICK, episodes=3))
         document = document_of(done)
@@ -39,18 +36,13 @@ def test_every_key_of_the_file_is_described(tmp_path: Path) -> None:
             assert set(part) <= described, part
 
 
-def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(code, "docs/rl/backtest.md", "exec"), {})
-    assert len(capsys.readouterr().out.split()) == 2
+def test_the_example_runs() -> None:
+    assert len(PAGE.execute(PAGE.only_block("python")).split()) == 2
 
 
 @pytest.mark.slow
 def test_the_output_is_what_the_command_prints(run_mayavi) -> None:
-    command = re.search(r"^    mayavi (backtest .*)$", PAGE, re.MULTILINE)
-    output = re.search(r"```\n(rwa .*?)```", PAGE, re.DOTALL)
-    assert command
-    assert output
-    done = run_mayavi(*command[1].split())
+    command = PAGE.commands("mayavi backtest ")[0]
+    done = run_mayavi(*command.split()[1:])
     assert done.returncode == 0, done.stderr
-    assert done.stdout == output[1]
+    assert done.stdout == PAGE.block_starting("rwa ")

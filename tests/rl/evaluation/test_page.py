@@ -1,9 +1,8 @@
-"""docs/rl/evaluation.md tells the truth: its example runs, its output is what its command prints, its keys exist."""
+"""docs/how-to/evaluate.md tells the truth: its example runs, its output is what its command prints, its keys exist."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,18 +11,15 @@ from mayavi.rl.evaluation.evaluate import EvaluationSettings
 from mayavi.rl.evaluation.models import evaluate_baselines
 from mayavi.rl.search.optimum import SearchSettings
 from mayavi.statistics.bootstrap import Bootstrap
+from tests.pages import page
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs/rl/evaluation.md").read_text(encoding="utf-8")
-
-
-def section(title: str) -> str:
-    return PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
+PAGE = page("how-to/evaluate.md")
 
 
 def test_every_key_of_the_file_is_described() -> None:
     quick = EvaluationSettings(2, bootstrap=Bootstrap(resamples=100), search=SearchSettings("beam", width=1))
     document = evaluate_baselines("aave", ["noop", "optimum"], quick, config={"horizon": 2})
-    described = set(re.findall(r"`(\w+)`", section("The file")))
+    described = set(re.findall(r"`(\w+)`", PAGE.section("The file")))
     assert set(RESERVED) <= described
     assert set(document) - {"optimum"} <= described | {"noop"}
     for part in (document["noop"], document["comparisons"][0], document["settings"], document["env"]):
@@ -34,15 +30,10 @@ def test_every_key_of_the_file_is_described() -> None:
 
 
 @pytest.mark.slow
-def test_the_example_and_the_output_are_real(run_mayavi, capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(code, "docs/rl/evaluation.md", "exec"), {})
-    assert "repay_all" in capsys.readouterr().out
+def test_the_example_and_the_output_are_real(run_mayavi) -> None:
+    assert "repay_all" in PAGE.execute(PAGE.only_block("python"))
     for name in ("aave", "market"):
-        command = re.search(rf"^    mayavi (eval - --env {name} .*)$", PAGE, re.MULTILINE)
-        output = re.search(rf"```\n({name} · .*?)```", PAGE, re.DOTALL)
-        assert command is not None
-        assert output is not None
-        printed = run_mayavi(*command[1].split())
+        command = PAGE.commands(f"mayavi eval - --env {name} ")[0]
+        printed = run_mayavi(*command.split()[1:])
         assert printed.returncode == 0, printed.stderr
-        assert printed.stdout == output[1]
+        assert printed.stdout == PAGE.block_starting(f"{name} · ")

@@ -1,4 +1,4 @@
-"""docs/database.md tells the truth: its tables are those of a database, its queries run."""
+"""docs/reference/database.md tells the truth: its tables are those of a database, its queries run."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import duckdb
 import pytest
 
 from mayavi.sim.store import Store, schema
+from tests.pages import page
 from tests.sim.store.sample_runs import store_run
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs/database.md").read_text(encoding="utf-8")
-QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+PAGE = page("reference/database.md")
+QUERIES = PAGE.blocks("sql")
 
 
 def test_the_page_lists_every_table_and_column_with_its_type() -> None:
     found = {}
-    for name, body in re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", PAGE, re.DOTALL | re.MULTILINE):
+    for name, body in re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", PAGE.text, re.DOTALL | re.MULTILINE):
         found[name] = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", body, re.MULTILINE))
     expected = {
         table: {column: schema.SQL_TYPES[kind] for column, kind in columns.items()}
@@ -40,13 +41,11 @@ def test_there_are_queries() -> None:
     assert len(QUERIES) >= 6
 
 
-def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAYAVI_STORE", str(tmp_path / "runs.duckdb"))
     store_run(tmp_path / "runs.duckdb")
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     space: dict = {}
-    exec(compile(example, "docs/database.md", "exec"), space)
-    assert "depeg_cascade" in capsys.readouterr().out
+    assert "depeg_cascade" in PAGE.execute(PAGE.only_block("python"), space)
     assert len(space["frame"]) == 12
     assert Store().path == tmp_path / "runs.duckdb"
 
@@ -57,5 +56,4 @@ def test_rows_that_wait_can_be_read_in_a_shell(tmp_path: Path, monkeypatch: pyte
     store_run(path)
     with duckdb.connect(str(path), read_only=True) as shell:
         store_run(path)
-        (query,) = re.findall(r"```\n(SELECT .*?)```", PAGE, re.DOTALL)
-        assert len(shell.execute(query).fetchall()) == 12
+        assert len(shell.execute(PAGE.block_starting("SELECT ")).fetchall()) == 12
