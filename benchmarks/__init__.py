@@ -1,1 +1,1 @@
-"""Benchmarks against bare revm and peer libraries: `make bench` or `python -m benchmarks`. See docs/reference/benchmarks.md."""
+"""Benchmarks against bare revm and peer libraries: `python -m benchmarks`. See docs/reference/benchmarks.md."""

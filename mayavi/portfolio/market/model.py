@@ -1,7 +1,7 @@
 """Stochastic model of the market of USDY, mETH and MI4: joint prices, volatilities, rates, pegs and gas.
 
-docs/reference/rwa-market.md has every equation and the source of each default; `tools/calibrate_rwa.py` prints those that are
-estimated from data.
+docs/reference/rwa-market.md has every equation and the source of each default; `tools/calibrate_rwa.py` prints the
+defaults that are estimated from data.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Background deposits and debts on Aave, held by one account.
 
-The amounts come from the table. They are assumptions (see docs/concepts/replica.md) that make borrowing possible and rates
-plausible; no real position is reproduced.
+The amounts come from the table. They are assumptions (see docs/concepts/replica.md) that make borrowing possible and
+rates plausible; no real position is reproduced.
 """
 
 from __future__ import annotations

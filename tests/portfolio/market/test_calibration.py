@@ -32,14 +32,14 @@ def test_the_defaults_are_what_the_data_says(cases: Path, found: dict[str, Found
 
 
 def test_the_page_says_which_parameters_data_decides(found: dict[str, Found], repository: Path) -> None:
-    page = (repository / "docs" / "rl" / "rwa-market.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "reference" / "rwa-market.md").read_text(encoding="utf-8")
     for field in fields(RWAModel):
         line = next(line for line in page.splitlines() if line.startswith(f"| `{field.name}` |"))
         assert ("assumed" in line) == (field.name not in found), line
 
 
 def test_the_page_shows_how_near_it_comes(cases: Path, repository: Path) -> None:
-    page = (repository / "docs" / "rl" / "rwa-market.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "reference" / "rwa-market.md").read_text(encoding="utf-8")
     for name, (files, drawn) in compare(cases / "market").items():
         assert f"| {name} | {files:.3g} | {drawn:.3g} |" in page
 

@@ -176,7 +176,7 @@ def test_a_path_may_begin_in_the_middle_of_a_depeg() -> None:
 
 
 def test_every_parameter_is_documented(repository) -> None:
-    page = (repository / "docs" / "rl" / "rwa-market.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "reference" / "rwa-market.md").read_text(encoding="utf-8")
     for field in fields(RWAModel):
         assert f"`{field.name}`" in page, field.name
         value = field.default

@@ -400,7 +400,7 @@ def test_a_fork_by_another_name_has_the_same_pool(tripool: CurveStableSwap) -> N
 
 
 def test_the_documented_example_prints_what_the_page_says(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = (repository / "docs" / "protocols" / "curve.md").read_text(encoding="utf-8")
+    page = (repository / "docs" / "reference" / "protocols" / "curve.md").read_text(encoding="utf-8")
     code, printed = re.findall(r"```(?:python)?\n(.*?)```", page, re.DOTALL)[:2]
     exec(code, {})
     assert capsys.readouterr().out == printed
