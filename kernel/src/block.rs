@@ -1,7 +1,7 @@
 //! Mainnet blocks as a node gives them: decoded, their hashes recomputed, executed with every check on.
 
 use alloy_consensus::{
-    Eip658Value, Receipt as ConsensusReceipt, ReceiptEnvelope, ReceiptWithBloom, Transaction as _, TxEnvelope,
+    Eip658Value, Header, Receipt as ConsensusReceipt, ReceiptEnvelope, ReceiptWithBloom, Transaction as _, TxEnvelope,
     TxReceipt, TxType, Typed2718,
     proofs::{calculate_receipt_root, calculate_transaction_root, calculate_withdrawals_root},
     transaction::SignerRecoverable,
@@ -175,6 +175,14 @@ impl Block {
         dict.set_item("forged", forged)?;
         Ok(dict)
     }
+}
+
+/// Hash of a block header given as JSON: the keccak of its RLP encoding.
+#[pyfunction]
+pub fn header_hash<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let header: Header =
+        serde_json::from_slice(json).map_err(|error| PyValueError::new_err(format!("not a block header: {error}")))?;
+    Ok(PyBytes::new(py, header.hash_slow().as_slice()))
 }
 
 struct Executed {

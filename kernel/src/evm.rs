@@ -22,6 +22,7 @@ use crate::{
     overlay::{Overlay, Row},
     receipt::{Receipt, output},
     state::State,
+    stopwatch::Stopwatch,
     world::{Base, BaseAccount, World, info_with_code},
 };
 
@@ -48,6 +49,8 @@ pub struct Evm {
     /// Collect every miss of a run instead of stopping at the first.
     #[pyo3(get, set)]
     pub probe: bool,
+    /// Time spent executing, reading, writing and snapshotting here; a copy starts at zero.
+    pub stopwatch: Stopwatch,
 }
 
 /// The transaction of a simulation: no fees, no nonce, unless the caller says so.
@@ -90,8 +93,9 @@ impl Evm {
         py: Python<'_>,
         f: impl FnOnce(&mut Machine, &mut BlockEnv) -> Result<R, Failure> + Send,
     ) -> PyResult<R> {
-        let Self { world, row, settings, probe } = self;
-        py.detach(|| with_row(world, row, settings, *probe, f)).map_err(|failure| failure.into_python(py))
+        let Self { world, row, settings, probe, stopwatch } = self;
+        py.detach(|| stopwatch.time(|| with_row(world, row, settings, *probe, f)))
+            .map_err(|failure| failure.into_python(py))
     }
 
     /// A read needs no nonce, no money for gas and no base fee, whatever the rules of transactions are.
@@ -148,6 +152,7 @@ impl Evm {
             row: Row { overlay: Overlay::default(), block },
             settings: Settings { spec, chain_id, rules: Rules::SIMULATION },
             probe: false,
+            stopwatch: Stopwatch::default(),
         })
     }
 
@@ -158,29 +163,36 @@ impl Evm {
             row: state.row(),
             settings: Settings { spec: state.spec, chain_id: state.world.chain_id, rules: Rules::SIMULATION },
             probe: false,
+            stopwatch: Stopwatch::default(),
         }
     }
 
     /// An independent twin; costs what was written, not what the world holds.
     fn copy(&self) -> Self {
-        Self { world: Arc::clone(&self.world), row: self.row.twin(), settings: self.settings, probe: self.probe }
+        Self {
+            world: Arc::clone(&self.world),
+            row: self.row.twin(),
+            settings: self.settings,
+            probe: self.probe,
+            stopwatch: Stopwatch::default(),
+        }
     }
 
     /// A frozen world of everything that stands now. `closed=True` declares that no other account exists.
     #[pyo3(signature = (*, closed=None))]
     fn freeze(&self, py: Python<'_>, closed: Option<bool>) -> State {
         let closed = closed.unwrap_or(self.world.closed);
-        let world = py.detach(|| dump::freeze(&self.world, &self.row.overlay, closed));
+        let world = py.detach(|| self.stopwatch.time(|| dump::freeze(&self.world, &self.row.overlay, closed)));
         State { world, block: self.row.block.clone(), spec: self.settings.spec }
     }
 
     fn dump<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| dump::dump(&self.world, &self.row, self.settings.spec));
+        let bytes = py.detach(|| self.stopwatch.time(|| dump::dump(&self.world, &self.row, self.settings.spec)));
         PyBytes::new(py, &bytes)
     }
 
     fn digest(&self, py: Python<'_>) -> String {
-        py.detach(|| dump::hex_digest(&dump::dump(&self.world, &self.row, self.settings.spec)))
+        py.detach(|| self.stopwatch.time(|| dump::hex_digest(&dump::dump(&self.world, &self.row, self.settings.spec))))
     }
 
     #[getter]
@@ -202,6 +214,12 @@ impl Evm {
     fn set_hardfork(&mut self, hardfork: &str) -> PyResult<()> {
         self.settings.spec = hardfork::parse(hardfork).map_err(PyValueError::new_err)?;
         Ok(())
+    }
+
+    /// Seconds spent in the kernel on this EVM so far; waiting for Python's lock does not count.
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.stopwatch.seconds()
     }
 
     /// Bytes held by what was written here.
@@ -460,14 +478,16 @@ impl Evm {
 
     /// Open a snapshot; snapshots nest.
     fn snapshot(&mut self) -> u64 {
-        self.row.overlay.snapshot(&self.row.block)
+        let Self { row, stopwatch, .. } = self;
+        stopwatch.time(|| row.overlay.snapshot(&row.block))
     }
 
     /// Back to a snapshot, which is closed with all later ones.
     fn revert(&mut self, id: u64) -> PyResult<()> {
-        match self.row.overlay.revert(id) {
+        let Self { row, stopwatch, .. } = self;
+        match stopwatch.time(|| row.overlay.revert(id)) {
             Some(block) => {
-                self.row.block = block;
+                row.block = block;
                 Ok(())
             }
             None => Err(PyKeyError::new_err(format!("snapshot {id} is not open"))),
@@ -476,7 +496,8 @@ impl Evm {
 
     /// Keep what was done since a snapshot; it is closed with all later ones.
     fn release(&mut self, id: u64) -> PyResult<()> {
-        if self.row.overlay.release(id) {
+        let Self { row, stopwatch, .. } = self;
+        if stopwatch.time(|| row.overlay.release(id)) {
             Ok(())
         } else {
             Err(PyKeyError::new_err(format!("snapshot {id} is not open")))

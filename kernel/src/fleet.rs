@@ -19,6 +19,7 @@ use crate::{
     overlay::Row,
     portable::word_to_float,
     program::Program,
+    stopwatch::Stopwatch,
     world::World,
 };
 
@@ -192,7 +193,13 @@ impl Fleet {
     /// An `Evm` that stands where the row stands.
     fn evm(&self, row: usize) -> PyResult<Evm> {
         self.check(row)?;
-        Ok(Evm { world: Arc::clone(&self.world), row: self.rows[row].twin(), settings: self.settings, probe: false })
+        Ok(Evm {
+            world: Arc::clone(&self.world),
+            row: self.rows[row].twin(),
+            settings: self.settings,
+            probe: false,
+            stopwatch: Stopwatch::default(),
+        })
     }
 
     /// Put a row where `evm` stands; it must be over the same world.

@@ -27,8 +27,8 @@ impl Evm {
         }
         // A read needs no nonce, no money for gas and no base fee, whatever the rules of transactions are.
         let settings = crate::machine::Settings { rules: Rules::SIMULATION, ..self.settings };
-        let Self { world, row, probe, .. } = self;
-        py.detach(|| batch::run(world, row, &settings, *probe, threads, batch))
+        let Self { world, row, probe, stopwatch, .. } = self;
+        py.detach(|| stopwatch.time(|| batch::run(world, row, &settings, *probe, threads, batch)))
             .map_err(|failure| failure.into_python(py))
     }
 }
