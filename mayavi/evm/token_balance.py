@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mayavi.errors import BadInteger, ExecutionError, StateError, UsageError
+from mayavi.evm.abi.erc20 import BALANCE_OF, TOTAL_SUPPLY
+from mayavi.evm.fork_calls import ForkCalls
 
-if TYPE_CHECKING:
-    from mayavi.evm.fork import Fork
-
-_BALANCE_OF = bytes.fromhex("70a08231")
-_TOTAL_SUPPLY = bytes.fromhex("18160ddd")
 _SENTINEL = 0x6D61796176690123456789
 """A value no balance has by chance: where it comes back, the slot is found."""
 _A_LONG_TIME_S = 365 * 86_400
 
 
-def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
+def deal(fork: ForkCalls, token: bytes, holder: bytes, amount: int) -> None:
     """Set `holder`'s balance of `token` to `amount`; the total supply moves by the difference."""
-    query = _BALANCE_OF + holder.rjust(32, b"\0")
+    query = BALANCE_OF + holder.rjust(32, b"\0")
     before = _read(fork, token, query)
     if before is None:
         raise UsageError(
@@ -32,8 +27,8 @@ def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
             f"the balances of {fork.name(token)} are not plain storage",
             "a token that computes balances cannot be dealt: buy, deposit or transfer it instead",
         )
-    supply = _read(fork, token, _TOTAL_SUPPLY)
-    supply_place = _slot_behind(fork, token, _TOTAL_SUPPLY) if supply is not None else None
+    supply = _read(fork, token, TOTAL_SUPPLY)
+    supply_place = _slot_behind(fork, token, TOTAL_SUPPLY) if supply is not None else None
     wanted = 0 if supply is None else max(0, supply + amount - before)
     if wanted >= 1 << 256:
         raise BadInteger(f"{amount} more of {fork.name(token)} would not fit into its total supply of {supply}")
@@ -46,12 +41,12 @@ def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
         fork.set_balance(token, wanted)
 
 
-def balance_slot(fork: Fork, token: bytes, holder: bytes) -> tuple[bytes, int]:
+def balance_slot(fork: ForkCalls, token: bytes, holder: bytes) -> tuple[bytes, int]:
     """The account and the slot whose whole value is `holder`'s balance of `token`; `StateError` where there is none."""
-    return slot_behind(fork, token, _BALANCE_OF + holder.rjust(32, b"\0"))
+    return slot_behind(fork, token, BALANCE_OF + holder.rjust(32, b"\0"))
 
 
-def slot_behind(fork: Fork, contract: bytes, query: bytes) -> tuple[bytes, int]:
+def slot_behind(fork: ForkCalls, contract: bytes, query: bytes) -> tuple[bytes, int]:
     """The account and the slot that hold what `query` returns, now and ever; `StateError` where it is computed."""
     place = _slot_behind(fork, contract, query)
     if place is None:
@@ -61,7 +56,7 @@ def slot_behind(fork: Fork, contract: bytes, query: bytes) -> tuple[bytes, int]:
     return place
 
 
-def _slot_behind(fork: Fork, token: bytes, query: bytes) -> tuple[bytes, int] | None:
+def _slot_behind(fork: ForkCalls, token: bytes, query: bytes) -> tuple[bytes, int] | None:
     """The slot whose whole value is what `query` returns, now and ever."""
     for address, slots in fork.touched(token, query):
         for slot in slots:
@@ -72,7 +67,7 @@ def _slot_behind(fork: Fork, token: bytes, query: bytes) -> tuple[bytes, int] | 
     return None
 
 
-def _computes(fork: Fork, token: bytes, holder: bytes, query: bytes) -> bool:
+def _computes(fork: ForkCalls, token: bytes, holder: bytes, query: bytes) -> bool:
     """Whether the answer is made of more than the slot in `holder`, though it equals it at this moment.
 
     Balances that bear interest equal what is stored while no interest has accrued yet: they change with time, or ask
@@ -87,7 +82,7 @@ def _computes(fork: Fork, token: bytes, holder: bytes, query: bytes) -> bool:
         return _read(fork, token, query) != _SENTINEL
 
 
-def _read(fork: Fork, token: bytes, query: bytes) -> int | None:
+def _read(fork: ForkCalls, token: bytes, query: bytes) -> int | None:
     """What `query` returns, or None where it fails: not every token tells its supply, and a sentinel may break one."""
     try:
         return int.from_bytes(fork.call(token, query)[:32], "big")

@@ -15,17 +15,17 @@ import numpy as np
 from mayavi.errors import UsageError
 from mayavi.evm import failures
 from mayavi.evm.arguments import octets, u64
+from mayavi.evm.fork_state import ForkState
+from mayavi.evm.words import Words, to_words
 
 if TYPE_CHECKING:
     from mayavi import _kernel
-    from mayavi.evm.fleet import Words
-    from mayavi.evm.fork import Fork
 
 Failed = list[tuple[int, "_kernel.Reverted | _kernel.Halted"]]
 
 
 def call_many(
-    fork: Fork,
+    fork: ForkState,
     to: bytes,
     datas: Sequence[bytes],
     sender: bytes,
@@ -55,7 +55,7 @@ def call_many(
 
 
 def call_words(
-    fork: Fork,
+    fork: ForkState,
     to: bytes,
     data: bytes,
     holes: Mapping[int, Any],
@@ -68,8 +68,6 @@ def call_words(
     verify: bool,
 ) -> list[Words]:
     """The first words of each call's output, column by column."""
-    from mayavi.evm.fleet import Words, to_words
-
     template, count = octets(data), u64(returns, "number of words")
     gas, cores = _limits(gas, fork.threads if threads is None else threads)
     offsets = _offsets(holes, len(template))
@@ -107,7 +105,7 @@ def _limits(gas: int | None, threads: int | None) -> tuple[int | None, int]:
     return None if gas is None else u64(gas, "gas"), cores
 
 
-def _raise_first(fork: Fork, to: bytes, failed: Failed, count: int, calldata: Callable[[int], bytes]) -> None:
+def _raise_first(fork: ForkState, to: bytes, failed: Failed, count: int, calldata: Callable[[int], bytes]) -> None:
     if failed:
         index, error = failed[0]
         where = f"call {index} of {count} of {fork.name(to)}"

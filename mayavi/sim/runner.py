@@ -47,14 +47,14 @@ class Runner:
         """Run to the end. A halt ends it as `halted` with the traceback in `error`; whatever else stops it, an
         interrupt for instance, marks it `interrupted` and is raised.
         """
-        started, kernel_before = perf_counter(), self.scheduler.clock.seconds
+        started, kernel_before = perf_counter(), self.world.fork.kernel_seconds
         status: RunStatus = "finished"
         error, kpis = "", tuple[KpiRow, ...]()
         self._to_store(self.recorder.begin, self.info)
         try:
-            begun, kernel = perf_counter(), self.scheduler.clock.seconds
+            begun, kernel = perf_counter(), self.world.fork.kernel_seconds
             self.world.prepare()
-            self._seconds["prepare"] = perf_counter() - begun - (self.scheduler.clock.seconds - kernel)
+            self._seconds["prepare"] = perf_counter() - begun - (self.world.fork.kernel_seconds - kernel)
             for step in range(self.steps):
                 self._keep(*self.scheduler.tick())
                 if progress is not None:
@@ -103,7 +103,7 @@ class Runner:
         self, status: RunStatus, kpis: tuple[KpiRow, ...], started: float, kernel_before: float, error: str
     ) -> RunEnd:
         digest = self.world.fork.digest()
-        total, kernel = perf_counter() - started, self.scheduler.clock.seconds - kernel_before
+        total, kernel = perf_counter() - started, self.world.fork.kernel_seconds - kernel_before
         parts = {**self._seconds, **self.scheduler.seconds, "kernel": kernel}
         timings = {**parts, "engine": total - sum(parts.values()), "total": total}
         return RunEnd(status, self._digest.hexdigest(), kpis, digest, timings, error)

@@ -92,8 +92,6 @@ class Scheduler:
         self.record_rests = record_rests
         self.unfinished: list[ActionRow] = []
         """Actions of the step that is under way, or that a halt broke off."""
-        self.clock = world.fork.clock()
-        """`clock.seconds` is the time spent inside the kernel."""
         self.seconds = {"agents": 0.0, "hooks": 0.0}
         """Time spent in agents' and hooks' own code, outside the kernel."""
         self._begun = False
@@ -310,12 +308,12 @@ class Scheduler:
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:
-        clock, started = self.clock, perf_counter()
-        kernel = clock.seconds
+        fork, started = self.world.fork, perf_counter()
+        kernel = fork.kernel_seconds
         try:
             yield
         finally:
-            self.seconds[what] += perf_counter() - started - (clock.seconds - kernel)
+            self.seconds[what] += perf_counter() - started - (fork.kernel_seconds - kernel)
 
 
 _FREE: AbstractContextManager[None] = nullcontext()
