@@ -26,6 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     replace_closed_streams()
     with quiet_interruption():
+        if arguments is None and sys.dont_write_bytecode:  # a process of our own, in which Python keeps no bytecode
+            from mayavi.cli.bytecode_cache import use_bytecode_cache
+
+            use_bytecode_cache()
         from mayavi.cli.outcome import run
     return run(arguments)
 

@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from mayavi import setup_fault
 from mayavi.cli.output import Column, print_json, print_table
 from mayavi.errors import MayaviError
+from mayavi.setup_errors import setup_fault
 
 ROOT = Path(__file__).resolve().parents[2]
 SET_UP, BUILD_ANEW = "make setup", "make clean setup"
@@ -125,7 +125,7 @@ def installed_version(root: Path, package: str) -> str | None:
 
 def look_at_cache() -> Iterator[Finding]:
     """The folder of everything that can be made again: there and writable, or one that can be made."""
-    from mayavi.evm.cache_directory import default_cache_dir
+    from mayavi.cache_directory import default_cache_dir
 
     folder = default_cache_dir()
     mend = "set MAYAVI_CACHE_DIR to a folder that can be written"

@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from mayavi.cache_directory import default_cache_dir
 from mayavi.errors import SnapshotError
-from mayavi.evm.cache_directory import default_cache_dir
 from mayavi.evm.fork import Fork
 from mayavi.worlds.artifacts import contracts_root
 from mayavi.worlds.tables.chain import load_table, table_path

@@ -29,11 +29,11 @@ HEAVY = [
 
 LIGHT = {
     *("__future__", "collections.abc", "dataclasses", "enum", "itertools", "os", "pathlib", "sys", "time", "typing"),
-    *("typer", "mayavi", "mayavi.errors"),
+    *("typer", "mayavi", "mayavi.errors", "mayavi.setup_errors"),
 }
 """What the file of a command may import at its top, beside `mayavi.cli`."""
 
-NO_COMMANDS = {"__init__", "app", "group", "interruption", "outcome", "output", "progress"}
+NO_COMMANDS = {"__init__", "app", "bytecode_cache", "group", "interruption", "outcome", "output", "progress"}
 
 REPORT = "; import json, sys; print(); print(json.dumps(sorted(sys.modules)))"
 

@@ -24,8 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from zlib import crc32
 
+from mayavi.cache_directory import default_cache_dir as default_cache_dir
 from mayavi.errors import StateError
-from mayavi.evm.cache_directory import default_cache_dir as default_cache_dir
 
 _log = logging.getLogger("mayavi.cache")
 
