@@ -26,10 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     replace_closed_streams()
     with quiet_interruption():
-        if arguments is None and sys.dont_write_bytecode:  # a process of our own, in which Python keeps no bytecode
-            from mayavi.cli.bytecode_cache import use_bytecode_cache
+        if arguments is None:  # the process is ours alone
+            from mayavi.cli.process import prepare_process
 
-            use_bytecode_cache()
+            prepare_process()
         from mayavi.cli.outcome import run
     return run(arguments)
 

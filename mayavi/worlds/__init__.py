@@ -21,7 +21,7 @@ __all__ = ["describe_world", "open_world", "world_names"]
 
 def world_names() -> list[str]:
     """The chains there is a replica of."""
-    from mayavi.worlds.tables.chain import chain_names
+    from mayavi.worlds.tables.paths import chain_names
 
     return chain_names()
 

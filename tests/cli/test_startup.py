@@ -33,7 +33,7 @@ LIGHT = {
 }
 """What the file of a command may import at its top, beside `mayavi.cli`."""
 
-NO_COMMANDS = {"__init__", "app", "bytecode_cache", "group", "interruption", "outcome", "output", "progress"}
+NO_COMMANDS = {"__init__", "app", "bytecode_cache", "group", "process", "interruption", "outcome", "output", "progress"}
 
 REPORT = "; import json, sys; print(); print(json.dumps(sorted(sys.modules)))"
 
