@@ -1,4 +1,4 @@
-"""`Fleet`: many courses of events over one world, stepped in one call.
+"""`Fleet`: many independent copies of a world, stepped in one call.
 
     program = Program()
     amount = program.input("amount")
@@ -11,8 +11,8 @@
     result["status"].uint64()
 
 A row is plain data in the kernel: resetting or copying one costs what it wrote. Results do not depend on the number of
-threads. A run is all or nothing: if a row misses state or gets an impossible input, every row is as before. A fleet of
-a fork that reads from a node asks it for what the rows miss and runs again, on one thread; any other refuses by name.
+threads. A run is all or nothing: if a row misses state or gets an impossible input, every row stays as before. A fleet
+of a fork with a node fetches the missing state and runs again, on one thread; any other raises and names it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT, NO_CODE = range(6)
 
 
 class Outcome(Mapping[str, Words]):
-    """What a run handed back: the program's outputs by name."""
+    """Outputs of a program by name."""
 
     def __init__(self, names: list[str], words: NDArray[np.uint8], floats: NDArray[np.float64]) -> None:
         self._columns = {name: index for index, name in enumerate(names)}
@@ -55,7 +55,7 @@ class Outcome(Mapping[str, Words]):
         return Words(self.words[:, self._column(name)])
 
     def status(self, name: str) -> NDArray[np.uint8]:
-        """The statuses of a call that are the output `name`, as small numbers."""
+        """Call statuses in the output `name`, as small integers."""
         return self.floats[:, self._column(name)].astype(np.uint8)
 
     def _column(self, name: str) -> int:
@@ -74,7 +74,7 @@ class Outcome(Mapping[str, Words]):
 
 
 class KeptRow:
-    """A row as it stood once. It holds what the row had written, and nothing of the world below."""
+    """Kept state of a row: what it had written, without the world below."""
 
     __slots__ = ("_evm",)
 
@@ -83,10 +83,10 @@ class KeptRow:
 
 
 class Fleet:
-    """`rows` independent twins of `fork` as it stands now; later changes of `fork` do not reach them.
+    """`rows` independent copies of the current state of `fork`; later changes of `fork` do not reach them.
 
-    Each row holds a copy of what `fork` itself has written; `Fleet(fork.frozen(), rows)` spares that, where `fork`
-    reads from no node: what is frozen learns nothing. `lacking` is what helps where state is missing, for the error.
+    Each row holds a copy of what `fork` has written. `Fleet(fork.frozen(), rows)` avoids that for a fork without a
+    node: a frozen world fetches nothing. `lacking` is the hint of the error for missing state.
     """
 
     def __init__(
@@ -110,9 +110,8 @@ class Fleet:
     ) -> Outcome:
         """Run `program` on every row, with one array (or one integer for all rows) for each of its inputs.
 
-        Where `only` some rows are named, in ascending order, nothing happens to the others, and inputs and outcome have
-        one entry for each that is named. `threads` is by default the number of cores this process may use; results do
-        not depend on it.
+        With `only`, row numbers in ascending order, the other rows stay as they are, and inputs and outcome have one
+        entry for each named row. `threads` defaults to the cores of this process; results do not depend on it.
         """
         threads = len(os.sched_getaffinity(0)) if threads is None else threads
         if threads < 1:
@@ -121,7 +120,7 @@ class Fleet:
         words = self._words(program, inputs, len(self) if chosen is None else len(chosen))
         try:
             if self._origin.learns:
-                # The worlds of several threads are copies, which what is learnt does not reach.
+                # Threads have copies of the world, which fetched state does not reach.
                 learnt = self._origin._learner.run(lambda: self._run_learning(program, words, chosen))
                 return Outcome(program.outputs, *learnt)
             return Outcome(program.outputs, *self._fleet.run(program, words, threads, False, chosen))
@@ -134,45 +133,45 @@ class Fleet:
     def _run_learning(
         self, program: Program, words: NDArray[np.uint8], chosen: list[int] | None
     ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-        """All that a transaction of each row misses is told at once, so that the node is asked in batches."""
+        """Run and collect all missing state of every row, so that the node is asked in batches."""
         try:
             return self._fleet.run(program, words, 1, True, chosen)
         except _kernel.InvalidTransaction as error:
             raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
 
     def reset(self, rows: Iterable[int] | NDArray[np.intp] | None = None) -> None:
-        """Put rows back to where they began; all of them where none are named."""
+        """Reset rows to their initial state; all of them by default."""
         self._fleet.reset(None if rows is None else self._numbers(rows))
 
     def copy_row(self, source: int, to: int) -> None:
-        """Put row `to` where row `source` stands."""
+        """Copy the state of row `source` to row `to`."""
         self._fleet.copy_row(self._row(source), self._row(to))
 
     def set_row(self, row: int, fork: Fork) -> None:
-        """Put a row where `fork`, a twin over the same world, stands."""
+        """Set a row to the state of `fork`, a copy over the same world."""
         try:
             self._fleet.set_row(self._row(row), fork._evm)
         except ValueError as error:
             raise UsageError(str(error), "take a twin of the fork this fleet was made of: `fleet.fork(row)`") from None
 
     def keep(self, row: int) -> KeptRow:
-        """Where the row stands now, to put it or another one there again."""
+        """Keep the current state of a row, for `put`."""
         return KeptRow(self._fleet.evm(self._row(row)))
 
     def put(self, row: int, kept: KeptRow) -> None:
-        """Put a row where one stood when it was kept."""
+        """Set a row to a kept state."""
         self._fleet.set_row(self._row(row), kept._evm)
 
     def identities(self, rows: Iterable[int] | None = None) -> list[bytes]:
-        """A hash for each row, of the state it stands at to the last slot: equal states have equal ones.
+        """Hash of the full state of each row: equal states have equal hashes.
 
-        It covers the block and whatever differs from the world the fleet was made of, and costs what the row wrote.
+        Covers the block and everything that differs from the fleet's world; costs what the row wrote.
         """
         chosen = range(len(self)) if rows is None else [self._row(row) for row in rows]
         return [each.tobytes() for each in self._fleet.identities(list(chosen))]
 
     def fork(self, row: int) -> Fork:
-        """A `Fork` that stands where the row stands, to look at with every tool there is."""
+        """`Fork` with the state of a row, for inspection."""
         evm, origin = self._fleet.evm(self._row(row)), self._origin
         evm.probe = origin.learns
         return Fork._of(evm, origin._learner.remote, dict(origin.labels), dict(origin.source))
@@ -188,7 +187,7 @@ class Fleet:
         return self._fleet.memory()
 
     def _numbers(self, rows: Iterable[int] | NDArray[np.intp]) -> list[int]:
-        """`rows` as numbers of this fleet's; an array of them, the usual case, is looked at as a whole."""
+        """Checked row numbers; an array, the usual case, is checked as a whole."""
         if not isinstance(rows, np.ndarray) or rows.dtype.kind not in "iu" or not rows.size:
             return [self._row(row) for row in rows]
         self._row(rows.min()), self._row(rows.max())
@@ -214,7 +213,7 @@ class Fleet:
         for column, name in enumerate(names):
             values = inputs[name]
             if are_small(values, rows):
-                lowest[:, column] = values  # the usual case, spared the way through `to_words`
+                lowest[:, column] = values  # the usual case, without the detour through `to_words`
             else:
                 words[:, column] = to_words(values, rows, name)
         return words

@@ -31,14 +31,14 @@ def register_replica_builder(
 
 
 class Fork(ForkCalls):
-    """A chain at a block, to read from and to act on. Nothing done here ever reaches a real chain.
+    """A chain at a block, to read from and to act on. Nothing here ever reaches a real chain.
 
     Open one with `Fork.replica("ethereum")` (offline), `Fork.from_rpc(url, block)` (a node, through a cache),
     `Fork.load_snapshot(path)` or `Fork.empty(...)`. `Fork(rpc_url=..., fork_block=...)` is `from_rpc`.
 
     Reads (`call`, `balance`, `storage` …) change nothing; `send`, `deploy`, `deal` and setters do, on this fork alone.
-    Addresses are 20 bytes or checksummed text; amounts are exact integers in the token's smallest unit. A call that
-    fails raises with its decoded reason. State that is not there raises `MissingStateError`, never reads as zero.
+    Addresses are 20 bytes or checksummed text; amounts are exact integers in the token's smallest unit. A failed call
+    raises with its decoded reason. Missing state raises `MissingStateError`; it never reads as zero.
 
         fork = Fork.replica("ethereum")
         fork.deal("WETH", alice, 10**18)
@@ -54,13 +54,13 @@ class Fork(ForkCalls):
 
     @classmethod
     def replica(cls, chain: str = "ethereum") -> Fork:
-        """The offline replica of `chain`, with the protocols' own code at their real addresses."""
+        """Open the offline replica of `chain`: the protocols' own code at their real addresses."""
         if _replica_builder is None:
             raise SetupError(
                 "no replica builder is registered", "import Fork from `mayavi`, or import `mayavi.worlds` first"
             )
         if not isinstance(chain, str):
-            raise UsageError(f"{chain!r} is not the name of a chain", "`mayavi world list` shows those there are")
+            raise UsageError(f"{chain!r} is not the name of a chain", "`mayavi world list` shows the replicas")
         return _replica_builder(chain)
 
     @classmethod
@@ -73,7 +73,7 @@ class Fork(ForkCalls):
         hardfork: str | None = None,
         **options: Any,
     ) -> Fork:
-        """The state behind a node after `block`: a number, a block hash or "latest" (the default).
+        """Open the state of a node after `block`: a number, a block hash or "latest" (the default).
 
         Without `url` it is read from `MAYAVI_RPC_URL_<CHAIN>`, `MAYAVI_RPC_URL` or `ALCHEMY_RPC_URL`. `chain` names the
         chain the node must serve; `hardfork` overrides the rules that follow from chain and block. What is read is kept
@@ -111,7 +111,7 @@ class Fork(ForkCalls):
 
     @classmethod
     def load_snapshot(cls, path: str | Path) -> Fork:
-        """The fork written to `path` by `dump_snapshot`. Opens with no network."""
+        """Open the fork that `dump_snapshot` wrote to `path`, without network."""
         from mayavi.evm.snapshot import read_snapshot
 
         state, metadata = read_snapshot(Path(path))
@@ -119,12 +119,12 @@ class Fork(ForkCalls):
 
     @classmethod
     def from_state(cls, state: _kernel.State, *, labels: dict[str, str], source: dict[str, Any]) -> Fork:
-        """A fork that stands on a frozen world."""
+        """Create a fork on a frozen world."""
         return cls._of(_kernel.Evm.from_state(state), None, dict(labels), dict(source))
 
     @classmethod
     def empty(cls, *, chain_id: int = 1, hardfork: str = "shanghai") -> Fork:
-        """A chain with nothing on it: every account is empty, and known to be."""
+        """Create an empty chain: every account is known to be empty."""
         chain_id = u64(chain_id, "chain id")
         source = {"kind": "empty", "chain_id": chain_id}
         return cls._of(_new_evm(chain_id, hardfork, closed=True), None, {}, source)
@@ -150,13 +150,13 @@ class Fork(ForkCalls):
             token_balance.deal(self, self.address_of(token), place, amount)
 
     def contract(self, address: AddressLike, abi: Any) -> Contract:
-        """A contract to call by method names, from its ABI (JSON entries, an artifact, or signatures)."""
+        """Contract at `address` with the functions of `abi` (JSON entries, an artifact, or signatures) as methods."""
         return Contract(self.address_of(address), abi, self)
 
     # -- copies -------------------------------------------------------------------------------------------------------
 
     def copy(self) -> Fork:
-        """An independent twin; costs what was written so far, not what the world holds."""
+        """Independent copy; costs what this fork has written, not the size of the world."""
         twin = Fork._of(self._evm.copy(), self._learner.remote, dict(self.labels), dict(self.source))
         twin.threads, twin._charges_fees, twin._checks_balance = self.threads, self._charges_fees, self._checks_balance
         return twin
@@ -167,22 +167,22 @@ class Fork(ForkCalls):
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A worker process gets the state as it stands. A fork of a node travels without it, and knows what it has read.
+        # A worker process gets the current state. The copy of a fork of a node has no node, only what was read so far.
         return _restored, (self._evm.dump(), self.labels, self.source)
 
     def frozen(self) -> Fork:
-        """A twin on a frozen world of its own: copies and fleet rows of it cost only what they write themselves."""
+        """Copy on a frozen world of its own: its copies and fleet rows cost only what they write."""
         return Fork.from_state(self._evm.freeze(), labels=self.labels, source=self.source)
 
     def freeze(self) -> _kernel.State:
-        """Everything that stands now, as a frozen world for `Fleet`s and other forks to stand on."""
+        """Current state as a frozen world, the base of fleets and other forks."""
         return self._evm.freeze()
 
     def dump_snapshot(self, path: str | Path) -> str:
-        """Write everything this fork has read or written to `path`, and return its digest.
+        """Write everything this fork has read or written to `path`, and return the digest of the state.
 
-        The file opens with no network and gives the same results, or refuses with the slot it lacks. The old file at
-        `path` stays intact until the new one is complete.
+        The file opens without network. A run on it gives the same results, or fails naming the slot that is missing. An
+        old file at `path` stays intact until the new one is complete.
         """
         from mayavi import __version__
         from mayavi.evm.snapshot import write_snapshot
@@ -198,7 +198,7 @@ class Fork(ForkCalls):
         return write_snapshot(Path(path), self._evm.dump(), metadata)
 
     def close(self) -> None:
-        """Let go of the connection to the node and of the cache. What was read can still be used."""
+        """Close the connection to the node and the cache. State read so far stays usable."""
         if self._learner.remote is not None:
             self._learner.remote.close()
 
@@ -217,7 +217,7 @@ def _new_evm(chain_id: int, hardfork: str, *, closed: bool) -> _kernel.Evm:
 
 
 def _rules(chain_id: int, header: Header) -> str:
-    """The hard fork a block follows: by the chain's schedule, on development nodes by the form of its header."""
+    """Hard fork of a block: by the chain's schedule, on development nodes by the form of the header."""
     scheduled = chains.hardfork_at(chain_id, header.number, header.timestamp)
     return header.form if chains.chain(chain_id).dev else scheduled
 

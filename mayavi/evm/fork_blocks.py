@@ -15,7 +15,7 @@ class ForkBlocks(ForkState):
     """Block number, time, fees and the checks that transactions undergo."""
 
     def mine(self, blocks: int = 1, seconds: int | None = None) -> None:
-        """Move on by `blocks`, and by `seconds` (default: the chain's usual time for so many blocks)."""
+        """Advance by `blocks`, and by `seconds` (default: the chain's usual time for that many blocks)."""
         blocks = u64(blocks, "blocks")
         self._evm.advance(blocks, blocks * self._block_seconds() if seconds is None else u64(seconds, "seconds"))
         self._snapshots.wrote()
@@ -24,7 +24,9 @@ class ForkBlocks(ForkState):
         try:
             return chains.chain(self.chain_id).block_seconds
         except UnknownName as error:
-            raise UsageError(f"the pace of chain {self.chain_id} is not known", "give mine(…, seconds=…)") from error
+            raise UsageError(
+                f"the block time of chain {self.chain_id} is not known", "give mine(…, seconds=…)"
+            ) from error
 
     def set_block(
         self,
@@ -37,7 +39,7 @@ class ForkBlocks(ForkState):
         prevrandao: bytes | None = None,
         excess_blob_gas: int | None = None,
     ) -> None:
-        """Set fields of the block environment; the ones not named stay as they are."""
+        """Set fields of the block environment; fields not named stay."""
         if prevrandao is not None and len(prevrandao) != 32:
             raise UsageError(f"prevrandao has {len(prevrandao)} bytes, not 32")
         fraction = chains.blob_fee_fraction_at(self.chain_id, timestamp or self.timestamp, self.hardfork)
@@ -64,7 +66,7 @@ class ForkBlocks(ForkState):
         check_nonce: bool | None = None,
         check_base_fee: bool | None = None,
     ) -> None:
-        """Switch a transaction's checks on or off; the ones not named stay as they are. All are off at first."""
+        """Switch the checks of transactions on or off; checks not named stay. All are off at first."""
         self._evm.set_rules(
             charge_fees=charge_fees, check_balance=check_balance, check_nonce=check_nonce, check_base_fee=check_base_fee
         )
@@ -73,25 +75,25 @@ class ForkBlocks(ForkState):
 
     @property
     def block(self) -> dict[str, Any]:
-        """The block environment calls run in."""
+        """Block environment of calls and transactions."""
         return self._evm.block()
 
     @property
     def block_number(self) -> int:
-        """The number of the current block."""
+        """Number of the current block."""
         return int(self._evm.block()["number"])
 
     @property
     def timestamp(self) -> int:
-        """The time of the current block, in seconds since 1970."""
+        """Timestamp of the current block, in seconds since 1970."""
         return int(self._evm.block()["timestamp"])
 
     @property
     def chain_id(self) -> int:
-        """The chain's id."""
+        """Chain id."""
         return self._evm.chain_id
 
     @property
     def hardfork(self) -> str:
-        """The hard fork whose rules apply."""
+        """Hard fork whose rules apply."""
         return self._evm.hardfork

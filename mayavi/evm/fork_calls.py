@@ -27,8 +27,8 @@ class ForkCalls(ForkBlocks):
     def call(
         self, to: AddressLike, data: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None
     ) -> bytes:
-        """Execute `data` at `to` and return the output; nothing is kept. Without `sender` the zero address calls."""
-        # The hot path: bytes in, bytes out, straight through the kernel. What fails is looked at more closely below.
+        """Execute `data` at `to` and return the output, without effects. The default sender is the zero address."""
+        # Hot path: bytes in, bytes out, straight through the kernel. `_call_checked` explains what fails here.
         if type(to) is bytes and (sender is None or type(sender) is bytes):
             try:
                 output = self._evm.call(to, data, sender, value, gas)
@@ -89,11 +89,11 @@ class ForkCalls(ForkBlocks):
         threads: int | None = None,
         verify: bool = False,
     ) -> Sequence[bytes | None]:
-        """Execute each of `datas` at `to` on the state as it stands, in one go; nothing is kept.
+        """Execute each of `datas` at `to` on the current state, in one batch and without effects.
 
-        Every output is what `call` gives, many times as fast. A call that fails raises and says which it was; with
-        `check=False` it is `None` instead. `threads` is by default the number of cores this process may use; results do
-        not depend on it. `verify` computes everything twice, the second time call by call, and compares.
+        The outputs are those of `call`, many times as fast. A failed call raises with its index, or with `check=False`
+        gives `None`. `threads` defaults to the cores of this process; results do not depend on it. `verify` computes
+        everything a second time, call by call, and compares.
         """
         from mayavi.evm import views
 
@@ -115,8 +115,8 @@ class ForkCalls(ForkBlocks):
     ) -> list[Words]:
         """`call_many` for arrays: one call for each row of `holes`, whose columns go into `data` at their byte offsets.
 
-        A column is what `Fleet.run` takes: integers, addresses, words, or one of these for all rows. Comes back as
-        `returns` columns of words. With `check=False` a call that fails gives zeros.
+        A column is anything that `Fleet.run` takes: integers, addresses, words, or one value for all rows. Returns the
+        first `returns` words of the outputs as columns. With `check=False` a failed call gives zeros.
 
             collateral, debt = fork.call_words(pool, calldata, {4: accounts}, returns=2)
         """
@@ -137,7 +137,7 @@ class ForkCalls(ForkBlocks):
         *,
         commit: bool = False,
     ) -> CallFrame:
-        """Execute and return the tree of calls with gas, logs and decoded reverts. A failure does not raise."""
+        """Execute and return the call tree with gas, logs and decoded reverts. A failure does not raise."""
         place, origin, payload = None if to is None else self.address_of(to), self._sender(sender), octets(data)
         value, gas = word(value), _gas(gas)
         _, frames = self._learner.run(lambda: self._evm.trace(place, payload, origin, value, gas, commit))
@@ -148,7 +148,7 @@ class ForkCalls(ForkBlocks):
         return frame_tree(frames)
 
     def touched(self, to: AddressLike, data: bytes, sender: AddressLike | None = None) -> list[tuple[bytes, list[int]]]:
-        """The accounts and slots a call reads, sorted."""
+        """Accounts and slots that a call touches, sorted."""
         place, origin, payload = self.address_of(to), self._sender(sender), octets(data)
         return self._learner.run(lambda: self._evm.touched(place, payload, origin))
 
@@ -166,10 +166,10 @@ class ForkCalls(ForkBlocks):
         priority_fee: int | None = None,
         check: bool = True,
     ) -> Receipt:
-        """Execute a transaction and keep its effects. Without `sender` it comes from the zero address.
+        """Execute a transaction and keep its effects. The default sender is the zero address.
 
-        A failed one raises, unless `check` is false: then its receipt says so. As on a chain, a failed transaction
-        leaves no trace but the sender's nonce. Fees are charged only after `set_rules(charge_fees=True)`.
+        A failed transaction raises; with `check=False` its receipt reports the failure. As on a chain, it changes the
+        sender's nonce alone. Fees are charged only after `set_rules(charge_fees=True)`.
         """
         to, data, origin = self.address_of(to), octets(data), self._sender(sender)
         value, gas = word(value), _gas(gas)
@@ -191,7 +191,7 @@ class ForkCalls(ForkBlocks):
     def deploy(
         self, initcode: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None
     ) -> bytes:
-        """Create a contract and return its address, which follows from the sender and its nonce."""
+        """Create a contract and return its address, which depends on the sender and its nonce."""
         origin, code = self._sender(sender), octets(initcode, "initcode")
         value, gas = word(value), _gas(gas)
         price, tip = self._price_for(origin)
@@ -204,7 +204,7 @@ class ForkCalls(ForkBlocks):
     def create_at(
         self, address: AddressLike, initcode: bytes, sender: AddressLike | None = None, value: int = 0
     ) -> Receipt:
-        """Run a constructor so that its contract comes to stand at `address`, which must be free."""
+        """Run a constructor and put its contract at `address`, which must be free."""
         place, origin, code = self.address_of(address), self._sender(sender), octets(initcode, "initcode")
         value = word(value)
         receipt = Receipt.of(self._learner.run(lambda: self._evm.create_at(place, code, origin, value)))
@@ -216,9 +216,9 @@ class ForkCalls(ForkBlocks):
     # -- watching and paying ------------------------------------------------------------------------------------------
 
     def watch(self, sent: Callable[[Sent], None], undone: Callable[[int], None] | None = None) -> Callable[[], None]:
-        """Tell `sent` of every transaction right after it was executed, failed ones included; call the result to stop.
+        """Call `sent` after every transaction, failed ones included, until the returned function is called.
 
-        `undone` is told the marker that a snapshot went back to: whatever was sent with a higher one is gone.
+        `undone` is called with the marker that a snapshot reverts to: transactions with a higher one are undone.
         """
         snapshots = self._snapshots
         self._watchers += (sent,)
@@ -232,7 +232,7 @@ class ForkCalls(ForkBlocks):
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
-        """What is done inside is undone at the end, pays no gas, and no watcher is told of it."""
+        """Undo everything done inside at the end. It pays no gas and calls no watcher."""
         watchers, price = self._watchers, self._gas_price
         self._watchers, self._gas_price = (), None
         try:
@@ -245,11 +245,11 @@ class ForkCalls(ForkBlocks):
     def paying(
         self, base_fee_wei: int, priority_fee_wei: int = 0, payers: Container[bytes] | None = None
     ) -> Iterator[None]:
-        """Inside, transactions that name no price pay this one for their gas, from the sender's native coins.
+        """Charge transactions sent inside this gas price, unless they name one, from the sender's native balance.
 
-        The base fee, which becomes the block's, is burned; the tip goes to the block's coinbase. Where `payers` are
-        named, only they pay. As on a chain, a sender must hold the price of all the gas it allows, by default 30
-        million units; what is not used is not taken.
+        The base fee, which becomes the block's, is burned; the tip goes to the block's coinbase. With `payers`, only
+        those accounts pay. As on a chain, a sender must hold the price of its whole gas limit, by default 30 million
+        units; unused gas is not charged.
         """
         price = GasPrice(u64(base_fee_wei, "base fee"), u64(priority_fee_wei, "priority fee"), payers)
         before, rules = self._gas_price, (self._charges_fees, self._checks_balance)
@@ -277,9 +277,9 @@ class ForkCalls(ForkBlocks):
             if priority_fee is not None and (self._gas_price is None or gas_price != self._gas_price.wei):
                 gas_price = min(gas_price, self._evm.block()["base_fee"] + priority_fee)
             fee = receipt.gas_used * gas_price if self._charges_fees else 0
-            told = Sent(to, sender, receipt, fee, marker)
+            sent = Sent(to, sender, receipt, fee, marker)
             for watcher in self._watchers:
-                watcher(told)
+                watcher(sent)
 
 
 def _gas(gas: int | None) -> int | None:

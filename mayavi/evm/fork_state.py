@@ -43,7 +43,7 @@ class ForkState:
     # -- names --------------------------------------------------------------------------------------------------------
 
     def address_of(self, name: AddressLike) -> bytes:
-        """The address of a name of `labels`; addresses pass through. Where a fork takes an address, a name will do."""
+        """Address of a name in `labels`; addresses pass through. Methods that take an address take a name too."""
         if type(name) is bytes and len(name) == 20:
             return name
         if isinstance(name, str) and name[:2] not in ("0x", "0X"):
@@ -57,7 +57,7 @@ class ForkState:
         return ZERO_ADDRESS if sender is None else self.address_of(sender)
 
     def name(self, address: AddressLike) -> str:
-        """The name of an address in `labels`, or its checksummed text."""
+        """Name of an address in `labels`, else its checksummed text."""
         text = checksum(address)
         for label, known in self.labels.items():
             if known == text:
@@ -65,24 +65,24 @@ class ForkState:
         return text
 
     def _require_code(self, to: bytes, what: str) -> None:
-        # The EVM itself takes such a call for a success. Precompiles live at the lowest addresses and have no code.
+        # In the EVM, a call of an account without code succeeds. Precompiles, at the lowest addresses, have none.
         if not self._learner.run(lambda: self._evm.has_code(to)) and any(to[:18]):
             raise NoCode(f"{what} {self.name(to)}: no contract stands there", "check the address and the chain")
 
     # -- accounts -----------------------------------------------------------------------------------------------------
 
     def balance(self, address: AddressLike) -> int:
-        """Native coins of an account, in wei."""
+        """Native balance of an account, in wei."""
         place = self.address_of(address)
         return self._learner.run(lambda: self._evm.balance(place))
 
     def nonce(self, address: AddressLike) -> int:
-        """Transactions sent, or contracts created, by an account."""
+        """Number of transactions sent, or contracts created, by an account."""
         place = self.address_of(address)
         return self._learner.run(lambda: self._evm.nonce(place))
 
     def code(self, address: AddressLike) -> bytes:
-        """The runtime code of an account; empty where no contract stands."""
+        """Runtime code of an account; empty if it is no contract."""
         place = self.address_of(address)
         return self._learner.run(lambda: self._evm.code(place))
 
@@ -93,7 +93,7 @@ class ForkState:
         return self._learner.run(lambda: self._evm.storage(place, slot))
 
     def set_balance(self, address: AddressLike, amount: int) -> None:
-        """Set the native coins of an account, in wei."""
+        """Set the native balance of an account, in wei."""
         place = self.address_of(address)
         amount = word(amount)
         self._learner.run(lambda: self._evm.set_balance(place, amount))
@@ -107,7 +107,7 @@ class ForkState:
         self._snapshots.wrote()
 
     def set_code(self, address: AddressLike, code: bytes) -> None:
-        """Put runtime code at an address; its storage stays."""
+        """Replace the runtime code at an address; its storage stays."""
         place, content = self.address_of(address), octets(code, "code")
         self._learner.run(lambda: self._evm.set_code(place, content))
         self._snapshots.wrote()
@@ -123,11 +123,11 @@ class ForkState:
     # -- snapshots ----------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """Open a snapshot of this moment; snapshots nest. `with fork.snapshot():` goes back at the end."""
+        """Take a snapshot; snapshots nest. `with fork.snapshot():` reverts at the end."""
         return self._snapshots.take()
 
     def revert(self, snapshot: Snapshot) -> None:
-        """Go back to `snapshot`; it and all later ones are closed."""
+        """Revert to `snapshot`, which closes it and all later ones."""
         self._snapshots.revert(snapshot)
 
     @property
@@ -148,15 +148,15 @@ class ForkState:
 
     @property
     def requests(self) -> int:
-        """How many requests this fork has made to its node."""
+        """Number of requests made to the node."""
         return self._learner.remote.requests if self._learner.remote else 0
 
     @property
     def learns(self) -> bool:
-        """Whether state that is missing is read from a node; where not, reading it is an error."""
+        """Whether missing state is fetched from a node; otherwise reading it is an error."""
         return self._learner.remote is not None
 
     @property
     def facts_read(self) -> int:
-        """How many accounts, slots and block hashes were asked for so far, of the node or of its cache."""
+        """Number of accounts, slots and block hashes fetched so far, from the node or its cache."""
         return self._learner.remote.asked if self._learner.remote else 0

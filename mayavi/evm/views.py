@@ -1,7 +1,7 @@
-"""Many views of one contract in one kernel call: what `Fork.call_many` and `Fork.call_words` do.
+"""Batches of calls to one contract in one kernel call: `Fork.call_many` and `Fork.call_words`.
 
-The state stands still during a batch, so the kernel may run its calls on all cores and share between them whatever does
-not depend on their calldata. Every output is the one `Fork.call` would give.
+The state does not change during a batch, so the kernel runs the calls on all cores and shares between them everything
+that does not depend on their calldata. Outputs equal those of `Fork.call`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def call_many(
     threads: int | None,
     verify: bool,
 ) -> list[bytes | None]:
-    """The output of each call, `None` where one failed and `check` is false."""
+    """Output of each call; `None` for a failed one if `check` is false."""
     if isinstance(datas, bytes | bytearray | memoryview):
         raise UsageError("one calldata was given where many are called", "give a list of them, or use `call`")
     calls = [data if type(data) is bytes else octets(data) for data in datas]
@@ -67,7 +67,7 @@ def call_words(
     threads: int | None,
     verify: bool,
 ) -> list[Words]:
-    """The first words of each call's output, column by column."""
+    """First words of each call's output, as columns."""
     template, count = octets(data), u64(returns, "number of words")
     gas, cores = _limits(gas, fork.threads if threads is None else threads)
     offsets = _offsets(holes, len(template))
@@ -125,4 +125,4 @@ def _rows(holes: Mapping[int, Any]) -> int:
     for column in holes.values():
         if not isinstance(column, str | bytes) and hasattr(column, "__len__"):
             return len(column)
-    raise UsageError("no column says how many calls there are", "give one value for each call at one offset at least")
+    raise UsageError("no column gives the number of calls", "give one value for each call at one offset at least")
