@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
 
 _OBJECTS_BETWEEN_COLLECTIONS = 200_000
-"""Python's 700 cost a tenth of a short command: importing creates many objects and hardly any garbage."""
+"""Python's default of 700 costs a tenth of a short command: imports create many objects and hardly any garbage."""
 
 
 def prepare_process() -> None:
     """Set up this process, and those it starts, for a fast start. For the `mayavi` command alone, not for a library."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    atexit.register(gc.freeze)  # the interpreter's last collection then has nothing to visit
     # Pydantic reads the metadata of every installed package to find plugins; none concerns our settings.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if sys.dont_write_bytecode:
