@@ -1,4 +1,4 @@
-"""What a person waits for: the first import, help, the demo, building the replicas and opening one.
+"""Waiting times: the first import, help, the demo, a run, building the replicas and opening one.
 
 Whole processes are timed from the outside, the interpreter's own start included.
 """
@@ -23,6 +23,7 @@ from mayavi.worlds.cache import replica_path
 PROCESS_ROUNDS = 11
 BUILD_ROUNDS = 7
 LOAD_ROUNDS = 21
+EXAMPLE = "mayavi run aave_borrower --seed 7"
 
 
 def measure(effort: Effort) -> Section:
@@ -35,8 +36,15 @@ def measure(effort: Effort) -> Section:
         "python -c 'import mayavi'": run([python, "-c", "import mayavi"]),
         "mayavi --help": run([*mayavi, "--help"]),
         "mayavi demo": run([*mayavi, "demo"]),
+        EXAMPLE: run_example(mayavi),
+        f"{EXAMPLE}, PYTHONDONTWRITEBYTECODE=1": run_example(mayavi, PYTHONDONTWRITEBYTECODE="1"),
     }
-    limits_ms = {"python -c 'import mayavi'": 150, "mayavi --help": 300, "mayavi demo": 700}
+    limits_ms = {
+        "python -c 'import mayavi'": 150,
+        "mayavi --help": 300,
+        "mayavi demo": 700,
+        f"{EXAMPLE}, PYTHONDONTWRITEBYTECODE=1": 500,
+    }
     for process in processes.values():
         process()
     for what, timing in in_turns(processes, effort.rounds(PROCESS_ROUNDS)).items():
@@ -76,6 +84,17 @@ def run(arguments: list[str], **environment: str) -> Callable[[], float]:
         began = time.perf_counter()
         subprocess.run(arguments, check=True, capture_output=True, env=os.environ | environment)
         return time.perf_counter() - began
+
+    return once
+
+
+def run_example(mayavi: list[str], **environment: str) -> Callable[[], float]:
+    """Seconds of the worked example, each time into an empty database."""
+
+    def once() -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = [*mayavi, *EXAMPLE.split()[1:], "--store", f"{folder}/runs.duckdb"]
+            return run(arguments, **environment)()
 
     return once
 

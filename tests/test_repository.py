@@ -16,6 +16,7 @@ from typer.main import get_command
 
 import mayavi
 from mayavi.cli.app import app
+from mayavi.setup_errors import setup_fault
 from tests.pages import Page, page
 from tools.list_requirements import list_requirements
 
@@ -129,5 +130,5 @@ def test_what_the_extra_rl_installs_is_told_by_the_extra_where_it_is_missing(rep
     project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {re.split(r"[\[<>=]", each)[0].replace("-", "_") for each in project["optional-dependencies"]["rl"]}
     for package in named:
-        fault = mayavi.setup_fault(ModuleNotFoundError(f"No module named '{package}'", name=package))
+        fault = setup_fault(ModuleNotFoundError(f"No module named '{package}'", name=package))
         assert "mayavi-sim[rl]" in str(fault and fault.hint), package

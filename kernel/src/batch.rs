@@ -75,7 +75,7 @@ pub struct Effort {
     pub interpreted: usize,
     /// Paths that were recorded, all threads together.
     pub traces: usize,
-    /// Operations these paths consist of; what they share counts once.
+    /// Operations of these paths; shared ones count once.
     pub operations: usize,
 }
 
@@ -88,7 +88,7 @@ impl std::ops::AddAssign for Effort {
     }
 }
 
-/// What one thread did: outcomes by the index of their first call, and what it lacked.
+/// Results of one thread: outcomes by the index of their first call, and missing state.
 #[derive(Default)]
 struct Share {
     outcomes: Vec<(usize, Vec<Outcome>)>,
@@ -133,7 +133,7 @@ pub fn run(
     gather(shares)
 }
 
-/// One thread: its machine and what it has recorded, by length of calldata.
+/// State of one thread: its machine and its recordings, by length of calldata.
 struct Worker<'a> {
     machine: &'a mut Machine,
     batch: &'a Batch<'a>,

@@ -1,7 +1,7 @@
 //! Mainnet blocks as a node gives them: decoded, their hashes recomputed, executed with every check on.
 
 use alloy_consensus::{
-    Eip658Value, Receipt as ConsensusReceipt, ReceiptEnvelope, ReceiptWithBloom, Transaction as _, TxEnvelope,
+    Eip658Value, Header, Receipt as ConsensusReceipt, ReceiptEnvelope, ReceiptWithBloom, Transaction as _, TxEnvelope,
     TxReceipt, TxType, Typed2718,
     proofs::{calculate_receipt_root, calculate_transaction_root, calculate_withdrawals_root},
     transaction::SignerRecoverable,
@@ -36,7 +36,7 @@ pub struct Block {
     inner: RpcBlock<RpcTransaction<TxEnvelope>>,
     transactions: Vec<TxEnv>,
     kinds: Vec<TxType>,
-    /// Whose `from` is not who signed: (index, signer).
+    /// Transactions whose `from` is not the signer: (index, signer).
     forged: Vec<(usize, Address)>,
     parse_seconds: f64,
     recover_seconds: f64,
@@ -147,7 +147,7 @@ impl Block {
         self.recover_seconds
     }
 
-    /// What the header claims, and what can be computed from the block itself without executing it.
+    /// Claims of the header, next to the values computed from the block without executing it.
     fn claims<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let header = &self.inner.header.inner;
         let envelopes: Vec<&TxEnvelope> =
@@ -165,7 +165,7 @@ impl Block {
         dict.set_item("logs_bloom", PyBytes::new(py, header.logs_bloom.as_slice()))?;
         dict.set_item("gas_used", header.gas_used)?;
         dict.set_item("blob_gas_used", header.blob_gas_used)?;
-        // From the encoding, not from what the case says of itself.
+        // Computed from the encoding, not taken from the input.
         let hashes = envelopes.iter().map(|tx| PyBytes::new(py, keccak256(tx.encoded_2718()).as_slice()));
         dict.set_item("transaction_hashes", PyList::new(py, hashes)?)?;
         let stated = envelopes.iter().map(|tx| PyBytes::new(py, tx.tx_hash().as_slice()));
@@ -175,6 +175,14 @@ impl Block {
         dict.set_item("forged", forged)?;
         Ok(dict)
     }
+}
+
+/// Hash of a block header given as JSON: the keccak of its RLP encoding.
+#[pyfunction]
+pub fn header_hash<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let header: Header =
+        serde_json::from_slice(json).map_err(|error| PyValueError::new_err(format!("not a block header: {error}")))?;
+    Ok(PyBytes::new(py, header.hash_slow().as_slice()))
 }
 
 struct Executed {
@@ -195,7 +203,7 @@ fn execute(machine: &mut Machine, env: &BlockEnv, block: &Block, spec: SpecId) -
         withdrawals: 0,
         seconds: 0.0,
     };
-    // System calls run where the contract is known; a pre-state without it is said, not guessed.
+    // A system call runs only if its contract is known; the result lists those left out.
     let mut at_start = Vec::new();
     if let Some(root) = header.parent_beacon_block_root.filter(|_| spec.is_enabled_in(SpecId::CANCUN)) {
         at_start.push(("EIP-4788 beacon root", BEACON_ROOTS, root));
@@ -256,7 +264,7 @@ fn envelope(kind: TxType, success: bool, cumulative: u64, logs: &[Log]) -> Recei
 
 #[pymethods]
 impl Evm {
-    /// Execute a block on the state of its parent, all checks on, and report what came out.
+    /// Execute a block on the state of its parent with all checks on, and report the results.
     fn replay<'py>(&mut self, py: Python<'py>, block: &Block, blob_fee_fraction: u64) -> PyResult<Bound<'py, PyDict>> {
         let spec = self.settings.spec;
         let env = block.block_env(spec, blob_fee_fraction)?;

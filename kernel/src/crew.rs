@@ -1,4 +1,4 @@
-//! Threads that share work: whoever asks for it is one of them, and each has a world of its own.
+//! A thread pool that includes the calling thread; each thread has its own copy of the world.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +18,7 @@ impl Crew {
         Self { others: None, worlds: vec![Arc::clone(world)] }
     }
 
-    /// So many threads, each with a copy of `world`: even counting who holds it would make them wait for one another.
+    /// `threads` threads, each with a copy of `world`: a shared reference count would make them wait for one another.
     pub fn of(world: &Arc<World>, threads: usize) -> Result<Self, String> {
         let worlds: Result<Vec<_>, _> = (0..threads).map(|_| world.isolated()).collect();
         let others = ThreadPoolBuilder::new()
@@ -33,7 +33,7 @@ impl Crew {
         self.worlds.len()
     }
 
-    /// Do every job, each thread the next one that nobody has begun.
+    /// Run all jobs; each thread takes the next one that is not started.
     pub fn share<J: Send>(&self, jobs: &mut [J], work: impl Fn(&Arc<World>, &mut J) + Sync) {
         let helpers = jobs.len().saturating_sub(1).min(self.threads() - 1);
         let waiting = Mutex::new(jobs.iter_mut());

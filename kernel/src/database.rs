@@ -36,7 +36,7 @@ impl DBErrorMarker for Miss {}
 pub struct RowDatabase {
     pub world: Arc<World>,
     pub overlay: Overlay,
-    /// The writes of a row that several threads read at once; then `overlay` is empty and nobody writes.
+    /// The writes of a row that several threads read at once; then `overlay` is empty and nothing writes.
     pub shared: Option<Arc<Overlay>>,
     /// In probe mode a miss reads as nothing and is noted, so that one run finds many; its result is never used.
     pub probe: bool,
@@ -157,7 +157,7 @@ impl Database for RowDatabase {
             return Ok(*hash);
         }
         if self.world.closed {
-            // A replica has no ancestors: their hashes are made up, the same in every run.
+            // A replica has no ancestors: their hashes are invented, the same in every run.
             return Ok(keccak256(number.to_be_bytes()));
         }
         let known = {

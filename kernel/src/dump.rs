@@ -61,13 +61,13 @@ fn merge(world: &World, overlay: &Overlay) -> (BTreeMap<Address, Merged>, BTreeM
         account.slots.retain(|_, value| !value.is_zero());
     }
     if world.closed {
-        // In a closed world an empty account and none at all are the same thing.
+        // In a closed world an empty account equals an absent one.
         accounts.retain(|_, account| !(account.info.is_empty() && account.slots.is_empty()));
     }
     (accounts, hashes)
 }
 
-/// A new frozen world that holds the old one and what was written over it; `closed` says what absent accounts are.
+/// A new frozen world: the old one with the writes applied; `closed` means that absent accounts are empty.
 pub fn freeze(world: &World, overlay: &Overlay, closed: bool) -> Arc<World> {
     let (accounts, hashes) = merge(world, overlay);
     let mut base = Base::default();
@@ -143,7 +143,7 @@ pub fn dump_block(out: &mut Vec<u8>, block: &BlockEnv) {
     out.extend_from_slice(&blob.map_or(0, |b| b.blob_gasprice).to_be_bytes());
 }
 
-/// Reads the bytes front to back; a read past the end says so.
+/// Reads bytes front to back; a read past the end is an error.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,

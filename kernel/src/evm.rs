@@ -1,4 +1,4 @@
-//! `Evm` as Python sees it: one world, what was written over it, a block environment and a hard fork.
+//! The Python class `Evm`: one world, the writes over it, a block environment and a hard fork.
 
 use std::sync::Arc;
 
@@ -22,12 +22,13 @@ use crate::{
     overlay::{Overlay, Row},
     receipt::{Receipt, output},
     state::State,
+    stopwatch::Stopwatch,
     world::{Base, BaseAccount, World, info_with_code},
 };
 
 /// Cancun's blob fee fraction; later ones are given with the block.
 const BLOB_FEE_FRACTION: u64 = 3_338_477;
-/// What a simulated call may spend unless it says otherwise.
+/// Default gas limit of a simulated call.
 pub const DEFAULT_GAS: u64 = 30_000_000;
 
 /// A block's blob fee. It grows exponentially: beyond 128 bits it is a mistake, and computing it would not end.
@@ -39,7 +40,7 @@ pub fn blob_fee(excess: u64, fraction: u64) -> Result<BlobExcessGasAndPrice, Str
     }
 }
 
-/// One world with what was written over it, a block environment and a hard fork.
+/// One world with the writes over it, a block environment and a hard fork.
 #[pyclass(module = "mayavi._kernel")]
 pub struct Evm {
     pub world: Arc<World>,
@@ -48,9 +49,11 @@ pub struct Evm {
     /// Collect every miss of a run instead of stopping at the first.
     #[pyo3(get, set)]
     pub probe: bool,
+    /// Time spent executing, reading, writing and snapshotting here; a copy starts at zero.
+    pub stopwatch: Stopwatch,
 }
 
-/// The transaction of a simulation: no fees, no nonce, unless the caller says so.
+/// The transaction of a simulation: no fees and no nonce by default.
 #[allow(clippy::too_many_arguments)]
 pub fn transaction(
     kind: TxKind,
@@ -90,11 +93,12 @@ impl Evm {
         py: Python<'_>,
         f: impl FnOnce(&mut Machine, &mut BlockEnv) -> Result<R, Failure> + Send,
     ) -> PyResult<R> {
-        let Self { world, row, settings, probe } = self;
-        py.detach(|| with_row(world, row, settings, *probe, f)).map_err(|failure| failure.into_python(py))
+        let Self { world, row, settings, probe, stopwatch } = self;
+        py.detach(|| stopwatch.time(|| with_row(world, row, settings, *probe, f)))
+            .map_err(|failure| failure.into_python(py))
     }
 
-    /// A read needs no nonce, no money for gas and no base fee, whatever the rules of transactions are.
+    /// A read needs no nonce, no balance for gas and no base fee, whatever the rules for transactions are.
     fn read(&mut self, py: Python<'_>, tx: TxEnv) -> PyResult<(ExecutionResult, EvmState)> {
         let rules = std::mem::replace(&mut self.settings.rules, Rules::SIMULATION);
         let result = self.run(py, |machine, _| machine.run(tx));
@@ -148,6 +152,7 @@ impl Evm {
             row: Row { overlay: Overlay::default(), block },
             settings: Settings { spec, chain_id, rules: Rules::SIMULATION },
             probe: false,
+            stopwatch: Stopwatch::default(),
         })
     }
 
@@ -158,29 +163,36 @@ impl Evm {
             row: state.row(),
             settings: Settings { spec: state.spec, chain_id: state.world.chain_id, rules: Rules::SIMULATION },
             probe: false,
+            stopwatch: Stopwatch::default(),
         }
     }
 
-    /// An independent twin; costs what was written, not what the world holds.
+    /// An independent copy; costs what was written, not the size of the world.
     fn copy(&self) -> Self {
-        Self { world: Arc::clone(&self.world), row: self.row.twin(), settings: self.settings, probe: self.probe }
+        Self {
+            world: Arc::clone(&self.world),
+            row: self.row.twin(),
+            settings: self.settings,
+            probe: self.probe,
+            stopwatch: Stopwatch::default(),
+        }
     }
 
-    /// A frozen world of everything that stands now. `closed=True` declares that no other account exists.
+    /// The current state as a frozen world. `closed=True` declares that no other account exists.
     #[pyo3(signature = (*, closed=None))]
     fn freeze(&self, py: Python<'_>, closed: Option<bool>) -> State {
         let closed = closed.unwrap_or(self.world.closed);
-        let world = py.detach(|| dump::freeze(&self.world, &self.row.overlay, closed));
+        let world = py.detach(|| self.stopwatch.time(|| dump::freeze(&self.world, &self.row.overlay, closed)));
         State { world, block: self.row.block.clone(), spec: self.settings.spec }
     }
 
     fn dump<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| dump::dump(&self.world, &self.row, self.settings.spec));
+        let bytes = py.detach(|| self.stopwatch.time(|| dump::dump(&self.world, &self.row, self.settings.spec)));
         PyBytes::new(py, &bytes)
     }
 
     fn digest(&self, py: Python<'_>) -> String {
-        py.detach(|| dump::hex_digest(&dump::dump(&self.world, &self.row, self.settings.spec)))
+        py.detach(|| self.stopwatch.time(|| dump::hex_digest(&dump::dump(&self.world, &self.row, self.settings.spec))))
     }
 
     #[getter]
@@ -204,13 +216,19 @@ impl Evm {
         Ok(())
     }
 
-    /// Bytes held by what was written here.
+    /// Seconds spent in the kernel on this EVM so far; waiting for Python's lock does not count.
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.stopwatch.seconds()
+    }
+
+    /// Bytes held by the writes.
     #[getter]
     fn memory(&self) -> usize {
         self.row.overlay.memory()
     }
 
-    /// Turn the checks of a transaction on or off; the ones not named stay as they are.
+    /// Switch the checks of transactions on or off; checks not named stay.
     #[pyo3(signature = (*, charge_fees=None, check_balance=None, check_nonce=None, check_base_fee=None))]
     fn set_rules(
         &mut self,
@@ -290,7 +308,7 @@ impl Evm {
         Ok(())
     }
 
-    /// Execute and forget: the output, or why there is none.
+    /// Execute without effects: the output, or an exception with the reason.
     #[pyo3(signature = (to, data, sender=None, value=WordArg(U256::ZERO), gas=None))]
     fn call<'py>(
         &mut self,
@@ -367,7 +385,7 @@ impl Evm {
         Ok(list)
     }
 
-    /// Run a constructor; what it returns comes to stand at `address`.
+    /// Run a constructor and put its contract at `address`.
     #[pyo3(signature = (address, initcode, sender=None, value=WordArg(U256::ZERO), gas=None))]
     fn create_at(
         &mut self,
@@ -397,7 +415,7 @@ impl Evm {
         Ok(PyBytes::new(py, info.code.as_ref().map_or(&[], |code| code.original_byte_slice())))
     }
 
-    /// Whether a contract stands at the address; cheaper than its code.
+    /// Whether there is a contract at the address; cheaper than its code.
     fn has_code(&mut self, py: Python<'_>, address: AddressArg) -> PyResult<bool> {
         self.run(py, |machine, _| machine.has_code(address.0))
     }
@@ -460,23 +478,26 @@ impl Evm {
 
     /// Open a snapshot; snapshots nest.
     fn snapshot(&mut self) -> u64 {
-        self.row.overlay.snapshot(&self.row.block)
+        let Self { row, stopwatch, .. } = self;
+        stopwatch.time(|| row.overlay.snapshot(&row.block))
     }
 
-    /// Back to a snapshot, which is closed with all later ones.
+    /// Revert to a snapshot, which closes it and all later ones.
     fn revert(&mut self, id: u64) -> PyResult<()> {
-        match self.row.overlay.revert(id) {
+        let Self { row, stopwatch, .. } = self;
+        match stopwatch.time(|| row.overlay.revert(id)) {
             Some(block) => {
-                self.row.block = block;
+                row.block = block;
                 Ok(())
             }
             None => Err(PyKeyError::new_err(format!("snapshot {id} is not open"))),
         }
     }
 
-    /// Keep what was done since a snapshot; it is closed with all later ones.
+    /// Keep the changes since a snapshot, which closes it and all later ones.
     fn release(&mut self, id: u64) -> PyResult<()> {
-        if self.row.overlay.release(id) {
+        let Self { row, stopwatch, .. } = self;
+        if stopwatch.time(|| row.overlay.release(id)) {
             Ok(())
         } else {
             Err(PyKeyError::new_err(format!("snapshot {id} is not open")))

@@ -19,6 +19,7 @@ use crate::{
     overlay::Row,
     portable::word_to_float,
     program::Program,
+    stopwatch::Stopwatch,
     world::World,
 };
 
@@ -26,10 +27,10 @@ use crate::{
 /// whichever rows have the most to do, and seldom enough to not matter.
 const TURNS: usize = 256;
 
-/// Words as bytes, and the same as floats.
+/// Words as bytes and as floats.
 type Outputs<'py> = (Bound<'py, PyArray3<u8>>, Bound<'py, PyArray2<f64>>);
 
-/// N independent courses of events over one world.
+/// Independent copies of one world.
 #[pyclass(module = "mayavi._kernel")]
 pub struct Fleet {
     world: Arc<World>,
@@ -48,7 +49,7 @@ impl Fleet {
         Err(PyIndexError::new_err(format!("row {row} is not one of {}", self.rows.len())))
     }
 
-    /// As many threads as are asked for, those of the last run where they are.
+    /// Provide `threads` threads; reuses those of the last run if the number is equal.
     fn prepare_crew(&mut self, threads: usize) -> PyResult<()> {
         if self.crew.threads() != threads {
             let crew = if threads == 1 { Ok(Crew::alone(&self.world)) } else { Crew::of(&self.world, threads) };
@@ -60,7 +61,7 @@ impl Fleet {
 
 #[pymethods]
 impl Fleet {
-    /// Rows that all begin where `evm` stands now. Later changes of `evm` do not reach them.
+    /// Rows that start at the current state of `evm`. Later changes of `evm` do not reach them.
     #[new]
     fn new(evm: &Evm, rows: usize) -> PyResult<Self> {
         if rows == 0 {
@@ -77,12 +78,11 @@ impl Fleet {
     }
 
     /// Run a program on every row, or on `only` those, in ascending order. `inputs` is (rows, inputs, 32) bytes, one
-    /// entry for each row that runs; the result is (rows, outputs, 32), and the same as (rows, outputs) floats: made by
-    /// the thread that has just written the words, for whom they are near.
+    /// entry for each row that runs; the result is (rows, outputs, 32) bytes and (rows, outputs) floats, converted
+    /// by the thread that has just written the words and has them in its cache.
     ///
-    /// All or nothing: where one row misses state or gets an impossible input, every row is put back as it was.
-    /// What is missing is told of all rows together; with `probe` each tells whatever its transaction missed, not the
-    /// first alone.
+    /// All or nothing: if one row misses state or gets an impossible input, every row is restored. The error lists the
+    /// missing state of all rows; with `probe`, all of each row's transaction instead of the first item.
     #[pyo3(signature = (program, inputs, threads=1, probe=false, only=None))]
     fn run<'py>(
         &mut self,
@@ -116,7 +116,7 @@ impl Fleet {
         let (in_width, width) = (wanted * 32, program.output_count());
         let outputs = PyArray3::<u8>::zeros(py, [rows, width, 32], false);
         let floats = PyArray2::<f64>::zeros(py, [rows, width], false);
-        // SAFETY: the arrays were made just above and nobody else has seen them.
+        // SAFETY: the arrays were made just above and nothing else refers to them.
         let taken = unsafe { (outputs.as_slice_mut(), floats.as_slice_mut()) };
         let (Ok(words), Ok(rounded)) = taken else {
             return Err(PyRuntimeError::new_err("outputs are not contiguous"));
@@ -177,7 +177,7 @@ impl Fleet {
         }
     }
 
-    /// Put rows back to where they began; all of them where none are named.
+    /// Reset rows to their initial state; all of them by default.
     #[pyo3(signature = (rows=None))]
     fn reset(&mut self, py: Python<'_>, rows: Option<Vec<usize>>) -> PyResult<()> {
         let mut which = rows.unwrap_or_else(|| (0..self.rows.len()).collect());
@@ -189,13 +189,19 @@ impl Fleet {
         Ok(())
     }
 
-    /// An `Evm` that stands where the row stands.
+    /// An `Evm` with the state of the row.
     fn evm(&self, row: usize) -> PyResult<Evm> {
         self.check(row)?;
-        Ok(Evm { world: Arc::clone(&self.world), row: self.rows[row].twin(), settings: self.settings, probe: false })
+        Ok(Evm {
+            world: Arc::clone(&self.world),
+            row: self.rows[row].twin(),
+            settings: self.settings,
+            probe: false,
+            stopwatch: Stopwatch::default(),
+        })
     }
 
-    /// Put a row where `evm` stands; it must be over the same world.
+    /// Set a row to the state of `evm`, which must be over the same world.
     fn set_row(&mut self, row: usize, evm: &Evm) -> PyResult<()> {
         self.check(row)?;
         if !Arc::ptr_eq(&self.world, &evm.world) {
@@ -205,7 +211,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Put row `to` where row `source` stands.
+    /// Copy the state of row `source` to row `to`.
     fn copy_row(&mut self, source: usize, to: usize) -> PyResult<()> {
         self.check(source)?;
         self.check(to)?;
@@ -213,11 +219,11 @@ impl Fleet {
         Ok(())
     }
 
-    /// One hash for each of `rows`, the same where rows stand at the same state: (rows, 32) bytes.
+    /// One hash for each of `rows`, equal for equal states: (rows, 32) bytes.
     fn identities<'py>(&self, py: Python<'py>, rows: Vec<usize>) -> PyResult<Bound<'py, PyArray2<u8>>> {
         rows.iter().try_for_each(|row| self.check(*row))?;
         let hashes = PyArray2::<u8>::zeros(py, [rows.len(), 32], false);
-        // SAFETY: the array was made a line above and nobody else has seen it.
+        // SAFETY: the array was made a line above and nothing else refers to it.
         let taken = unsafe { hashes.as_slice_mut() }.map_err(|_| PyRuntimeError::new_err("hashes not contiguous"))?;
         let mut jobs: Vec<_> = rows.iter().zip(taken.chunks_mut(32)).collect();
         py.detach(|| {
@@ -246,7 +252,7 @@ fn named<'a>(rows: &'a mut [Row], numbers: &[usize]) -> Vec<&'a mut Row> {
     found
 }
 
-/// The failure of the first row; where that is missing state, with what the other rows miss besides.
+/// The failure of the first row; missing state is extended by that of the other rows.
 fn first_with_all_misses(failures: Vec<(usize, Failure)>) -> Option<(usize, Failure)> {
     let mut failures = failures.into_iter();
     let (row, first) = failures.next()?;

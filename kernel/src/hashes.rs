@@ -1,7 +1,7 @@
 //! The KECCAK256 instruction with a memory for the hashes of two words.
 //!
 //! A mapping's entry lies at the hash of its key and its slot, and a contract computes that again at every access. Rows of
-//! a fleet ask for the same few entries over and over, and a hash costs as much as dozens of other instructions.
+//! a fleet hash the same few entries over and over, and a hash costs as much as dozens of other instructions.
 
 use revm::{
     bytecode::opcode,

@@ -1,4 +1,4 @@
-//! What tells a row from the world below it, as one hash: rows that stand at the same state have the same.
+//! Hash of a row's difference from the world below: rows with equal states have equal hashes.
 
 use revm::{
     primitives::{Address, U256},
@@ -34,7 +34,7 @@ fn dump_change(out: &mut Vec<u8>, world: &World, address: &Address, account: &Ov
     };
     let written = account.slots.iter().map(|(key, value)| (*key, *value));
     let mut slots: Vec<_> = written.filter(|(key, value)| !world.closed || value_below(key) != Some(*value)).collect();
-    // In a closed world an empty account and none at all are the same thing.
+    // In a closed world an empty account equals an absent one.
     let same_info = below.map_or(world.closed && account.info.is_empty(), |below| alike(&below.info, &account.info));
     let covers = account.cleared && below.map_or(!world.closed, |below| !(below.complete && below.slots.is_empty()));
     if same_info && !covers && !account.destroyed && slots.is_empty() {

@@ -36,7 +36,7 @@ impl<CTX: ContextTr, INTR: InterpreterTypes> Inspector<CTX, INTR> for CreateAt {
     }
 }
 
-/// One call or creation, with what it emitted and called in turn.
+/// One call or creation, with its logs and inner calls.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub kind: &'static str,

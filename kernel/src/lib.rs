@@ -22,6 +22,7 @@ mod program;
 mod receipt;
 mod seeding;
 mod state;
+mod stopwatch;
 mod trace;
 mod views;
 mod world;
@@ -97,6 +98,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(create_address, module)?)?;
     module.add_function(wrap_pyfunction!(create2_address, module)?)?;
     module.add_function(wrap_pyfunction!(hardforks, module)?)?;
+    module.add_function(wrap_pyfunction!(block::header_hash, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_compress, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_decompress, module)?)?;
     module.add_function(wrap_pyfunction!(portable::exp, module)?)?;

@@ -106,7 +106,7 @@ impl Machine {
     }
 
     pub fn read_slot(&mut self, address: Address, key: U256) -> Result<U256, Failure> {
-        // A slot alone says nothing of its account: in an open world both must be known.
+        // A known slot does not imply a known account: in an open world both must be known.
         let value = self.database().storage(address, key);
         let missed = std::mem::take(&mut self.database().misses);
         match value {
@@ -184,7 +184,7 @@ impl Machine {
         self.inspect(tx, recorder, false).map(|(result, _)| result)
     }
 
-    /// Run a constructor so that the contract comes to stand at `address`.
+    /// Run a constructor and put its contract at `address`.
     pub fn create_at(&mut self, tx: TxEnv, address: Address) -> Result<ExecutionResult, Failure> {
         self.inspect(tx, CreateAt::new(address), true).map(|(result, _)| result)
     }

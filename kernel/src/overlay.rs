@@ -1,4 +1,4 @@
-//! What a run has written: only that, so copying or resetting a row costs what it wrote.
+//! Writes of a run, and nothing else: copying or resetting a row costs what it wrote.
 
 use revm::{
     context::BlockEnv,
@@ -9,7 +9,7 @@ use revm::{
 #[derive(Clone, Debug)]
 pub struct OverlayAccount {
     pub info: AccountInfo,
-    /// Destroyed: before EIP-161 that is not the same as empty.
+    /// Destroyed: before EIP-161 that differs from empty.
     pub destroyed: bool,
     /// Created or destroyed here: nothing of the storage below shows through.
     pub cleared: bool,
@@ -61,7 +61,7 @@ impl Overlay {
         !self.marks.is_empty()
     }
 
-    /// Take over what a transaction left in revm's journal.
+    /// Apply the changes of a transaction from revm's journal.
     pub fn apply(&mut self, state: EvmState) {
         for (address, account) in state {
             if !account.is_touched() {
@@ -186,7 +186,7 @@ impl Overlay {
         Some(mark.block)
     }
 
-    /// Keep what was written since a snapshot and close it, with every later one.
+    /// Keep the writes since a snapshot, and close it and every later one.
     pub fn release(&mut self, id: u64) -> bool {
         let Some(at) = self.marks.iter().position(|m| m.id == id) else { return false };
         self.marks.truncate(at);
@@ -196,7 +196,7 @@ impl Overlay {
         true
     }
 
-    /// The same writes without the snapshots: those belong to whoever took them.
+    /// A copy of the writes without the snapshots, which belong to the original.
     pub fn without_snapshots(&self) -> Self {
         Self { accounts: self.accounts.clone(), ..Default::default() }
     }
@@ -212,7 +212,7 @@ impl Overlay {
     }
 }
 
-/// One independent course of events: plain data over a shared world.
+/// One independent copy of a world: plain data over a shared base.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub overlay: Overlay,

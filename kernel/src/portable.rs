@@ -1,4 +1,4 @@
-//! exp and log that give the same bits on every machine, and words as floats.
+//! exp and log, bit-identical on every machine, and conversion of words to floats.
 //!
 //! The C library chooses an implementation by processor, and two of them may differ in the last bit. These use
 //! additions, multiplications and divisions alone, which IEEE 754 defines to the last bit (and Rust never fuses two of

@@ -103,7 +103,7 @@ struct Template {
     gas: u64,
 }
 
-/// A call of a program: who, what, and which words of the data come from elsewhere.
+/// A call of a program: sender, target, data, and the words of the data that registers fill.
 #[pyclass(frozen, module = "mayavi._kernel", name = "Template")]
 pub struct PyTemplate {
     inner: Template,
@@ -306,7 +306,7 @@ impl Program {
     /// A transaction. Of several templates `choice` picks one per row; where `mask` is zero the row skips it.
     ///
     /// Returns (status, gas used, words of the output). Status: 0 skipped, 1 success, 2 reverted, 3 halted,
-    /// 4 success with an output shorter than asked, 5 nothing stands there. Without `commit` it leaves no trace.
+    /// 4 success with an output shorter than asked, 5 no contract there. Without `commit` it leaves no trace.
     #[pyo3(signature = (templates, *, choice=None, mask=SourceArg(ONE), returns=0, commit=true))]
     fn call(
         &mut self,
@@ -504,7 +504,7 @@ impl Program {
                             words.registers[*first + 2 + i] = U256::from_be_slice(chunk);
                         }
                         match target {
-                            // The EVM takes a call to nobody for a success. Precompiles have no code either.
+                            // In the EVM, a call of an account without code succeeds. Precompiles have no code either.
                             Some(to) if data.is_empty() && to[..18] != [0; 18] && !machine.has_code(to)? => NO_CODE,
                             _ if data.len() / 32 < *wanted => SHORT,
                             _ => SUCCESS,

@@ -69,7 +69,7 @@ impl Receipt {
     }
 }
 
-/// The output of a call, or the exception that says why there is none.
+/// The output of a call, or the exception with the reason.
 pub fn output(py: Python<'_>, result: ExecutionResult) -> PyResult<Bound<'_, PyBytes>> {
     let gas_used = result.tx_gas_used();
     match result {

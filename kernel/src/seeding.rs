@@ -1,4 +1,4 @@
-//! Seeds of random streams by name, many at once: the hash of the names, and what NumPy's `SeedSequence` makes of it.
+//! Seeds of random streams by name, in bulk: the hash of the names, and the output of NumPy's `SeedSequence` for it.
 //!
 //! A generator of NumPy is seeded in microseconds, nearly all of them spent on mixing eight words of entropy. The mixing
 //! is defined to the last bit and will stay so (it is O'Neill's, of her randutils).

@@ -11,7 +11,7 @@ use crate::{
     world::World,
 };
 
-/// A frozen world: nothing changes it, everything can stand on it.
+/// A frozen world: immutable, and the base of EVMs and fleets.
 #[pyclass(frozen, module = "mayavi._kernel")]
 pub struct State {
     pub world: Arc<World>,
@@ -43,7 +43,7 @@ impl State {
 }
 
 impl State {
-    /// A row that begins where this world stands.
+    /// A row that starts at this state.
     pub fn row(&self) -> Row {
         Row { overlay: Overlay::default(), block: self.block.clone() }
     }

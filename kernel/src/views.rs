@@ -1,4 +1,4 @@
-//! Batches of views as Python sees them: `Evm.call_many` for any calldata, `Evm.call_words` for columns of words.
+//! Batches of views for Python: `Evm.call_many` for any calldata, `Evm.call_words` for columns of words.
 
 use numpy::{PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::{
@@ -25,17 +25,17 @@ impl Evm {
         if threads == 0 {
             return Err(PyValueError::new_err("at least one thread is needed"));
         }
-        // A read needs no nonce, no money for gas and no base fee, whatever the rules of transactions are.
+        // A read needs no nonce, no balance for gas and no base fee, whatever the rules for transactions are.
         let settings = crate::machine::Settings { rules: Rules::SIMULATION, ..self.settings };
-        let Self { world, row, probe, .. } = self;
-        py.detach(|| batch::run(world, row, &settings, *probe, threads, batch))
+        let Self { world, row, probe, stopwatch, .. } = self;
+        py.detach(|| stopwatch.time(|| batch::run(world, row, &settings, *probe, threads, batch)))
             .map_err(|failure| failure.into_python(py))
     }
 }
 
 #[pymethods]
 impl Evm {
-    /// Execute every call and forget it: outputs in order, `None` where a call failed, and the failures by index.
+    /// Execute every call without effects: outputs in order, `None` where a call failed, and the failures by index.
     #[pyo3(signature = (to, datas, sender=None, gas=None, threads=1, verify=false))]
     #[allow(clippy::too_many_arguments, clippy::type_complexity)]
     fn call_many<'py>(
@@ -120,7 +120,7 @@ impl Evm {
         let (outcomes, effort) = self.batch(py, &batch, threads)?;
         let width = returns * 32;
         let taken = PyArray3::<u8>::zeros(py, [rows, returns, 32], false);
-        // SAFETY: the array was made a line above and nobody else has seen it.
+        // SAFETY: the array was made a line above and nothing else refers to it.
         let place = unsafe { taken.as_slice_mut() }.map_err(|_| PyRuntimeError::new_err("outputs not contiguous"))?;
         let (mut failures, mut short) = (Vec::new(), Vec::new());
         for (index, outcome) in outcomes.into_iter().enumerate() {

@@ -8,7 +8,7 @@ use revm::{
     state::{AccountId, AccountInfo},
 };
 
-/// One account as it stands below every overlay.
+/// One account below all overlays.
 #[derive(Clone, Debug)]
 pub struct BaseAccount {
     pub address: Address,
@@ -95,7 +95,7 @@ impl World {
         if self.closed {
             return None;
         }
-        // A poisoned lock holds consistent facts all the same: each insertion is one call.
+        // The facts behind a poisoned lock are still consistent: each insertion is one call.
         let learnt = self.learnt.read().unwrap_or_else(|e| e.into_inner());
         learnt.get(address).map(f)
     }

@@ -26,6 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     replace_closed_streams()
     with quiet_interruption():
+        if arguments is None:  # the process is ours alone
+            from mayavi.cli.process import prepare_process
+
+            prepare_process()
         from mayavi.cli.outcome import run
     return run(arguments)
 

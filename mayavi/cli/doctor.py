@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from mayavi import setup_fault
 from mayavi.cli.output import Column, print_json, print_table
 from mayavi.errors import MayaviError
+from mayavi.setup_errors import setup_fault
 
 ROOT = Path(__file__).resolve().parents[2]
 IS_CHECKOUT = (ROOT / "kernel" / "Cargo.toml").is_file()
@@ -109,7 +109,7 @@ def look_at_contracts() -> Iterator[Finding]:
 
 def look_at_cache() -> Iterator[Finding]:
     """The cache directory exists and is writable, or can be created."""
-    from mayavi.evm.cache_directory import default_cache_dir
+    from mayavi.cache_directory import default_cache_dir
 
     folder = default_cache_dir()
     mend = "set MAYAVI_CACHE_DIR to a folder that can be written"

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import typer
 
-from mayavi import setup_fault
 from mayavi.cli.app import app_for
 from mayavi.cli.exit_codes import FAILURE, INTERRUPTED, MISUSE
 from mayavi.cli.output import print_error, print_json
 from mayavi.errors import MayaviError
+from mayavi.setup_errors import setup_fault
 
 OFF = {"", "0", "false", "no", "off"}
 

@@ -31,7 +31,7 @@ def setup(
     """
     from contextlib import nullcontext
 
-    from mayavi.evm.cache_directory import default_cache_dir
+    from mayavi.cache_directory import default_cache_dir
     from mayavi.worlds import describe_world, world_names
     from mayavi.worlds.contract_folder import contracts_root
     from mayavi.worlds.setup import Step, set_up

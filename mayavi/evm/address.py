@@ -11,18 +11,18 @@ from mayavi.evm.hashing import checksum_address, keccak256
 
 
 class Addressed(Protocol):
-    """Something that stands at an address: an account, a token, a contract."""
+    """Object with an address: an account, a token, a contract."""
 
     @property
     def address(self) -> bytes:
-        """Where it stands."""
+        """Its address, 20 bytes."""
 
 
 AddressLike = bytes | str | Addressed
 """What a public function takes for an address: 20 bytes, `0x` and 40 hex digits, or what has an `address`."""
 
 ZERO_ADDRESS = bytes(20)
-"""The address of nobody; contracts use it for «none»."""
+"""The zero address, which contracts use for «none»."""
 
 _HEX = frozenset(hexdigits)
 

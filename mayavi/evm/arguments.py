@@ -1,4 +1,4 @@
-"""What a caller may hand to a fork, checked before anything runs: whole numbers in range, bytes that are bytes."""
+"""Argument checks of `Fork`: integers in range, bytes that are bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def u64(value: SupportsIndex, what: str) -> int:
 
 
 def octets(data: object, what: str = "calldata") -> bytes:
-    """`data` as bytes; text is refused, since nobody can know whether it is hex."""
+    """`data` as bytes; text is refused, since it may or may not be hex."""
     if type(data) is bytes:
         return data
     if isinstance(data, bytes | bytearray | memoryview):

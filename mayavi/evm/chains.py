@@ -1,4 +1,4 @@
-"""The chains Mayavi knows: identity, pace and hard forks by block and time.
+"""Known chains: ids, block times and hard forks by block and time.
 
 Activation points are facts of the chains: blocks before the merge, times after it. A block's rules follow from its
 chain, number and timestamp alone; a chain that is not here is an error, never a guess.
@@ -101,7 +101,7 @@ _POLYGON = Chain(
 _AVALANCHE = Chain(
     "avalanche", 43_114, 2, ((0, 1_629_813_600, "london"), (0, 1_709_740_800, "shanghai"), (0, 1_734_368_400, "cancun"))
 )
-# Development nodes run under the rules they were told to; a fork of one reads them off the header.
+# A development node runs under rules of its own choice; a fork of one infers them from the header.
 _HARDHAT = Chain("hardhat", 31_337, 1, ((0, 0, "shanghai"),), dev=True)
 _GANACHE = Chain("ganache", 1337, 1, ((0, 0, "shanghai"),), dev=True)
 

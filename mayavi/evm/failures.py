@@ -1,4 +1,4 @@
-"""Why something on a fork failed: what the kernel reports, as errors with the place, the reason and the next step."""
+"""Kernel failures as errors with the place, the decoded reason and the next step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mayavi.evm.address import checksum
 from mayavi.evm.receipt import Receipt
 
 Missing = tuple[str, bytes, int]
-"""A piece of state that is not there: kind (`account`, `slot` or `block_hash`), address, slot or number."""
+"""Missing state: kind (`account`, `slot` or `block_hash`), address, slot or block number."""
 
 
 _HALT_HINTS = {
@@ -19,7 +19,7 @@ _HALT_HINTS = {
     "NotActivated": "the code uses an opcode of a later hard fork: open the fork with hardfork=…",
     "OpcodeNotFound": "the code uses an opcode that this hard fork does not have",
     "OutOfGas": "give it more with gas=…",
-    "CreateCollision": "something stands at that address already",
+    "CreateCollision": "there is a contract at that address already",
 }
 
 
@@ -29,7 +29,7 @@ def _halted(reason: str, gas_used: int) -> CallHalted:
 
 
 def explained(error: _kernel.Reverted | _kernel.Halted) -> ExecutionError:
-    """The error for a call that reverted or halted, its reason decoded."""
+    """Error for a call that reverted or halted, with the decoded reason."""
     _, detail, gas_used = error.args
     if isinstance(error, _kernel.Halted):
         return _halted(detail, gas_used)
@@ -43,7 +43,7 @@ def _reverted(output: bytes, gas_used: int) -> CallReverted:
 
 
 def failure(receipt: Receipt, what: str, data: bytes) -> ExecutionError:
-    """The error for a transaction that failed."""
+    """Error for a failed transaction."""
     if receipt.reason == "revert":
         error: ExecutionError = _reverted(receipt.output, receipt.gas_used)
     else:
@@ -52,7 +52,7 @@ def failure(receipt: Receipt, what: str, data: bytes) -> ExecutionError:
 
 
 def located(error: ExecutionError, what: str, data: bytes) -> ExecutionError:
-    """The error with the place it happened in front of it."""
+    """Prefix `error` with the call it happened in."""
     where = f"{what} ({data[:4].hex()}…)" if len(data) >= 4 else what
     error.message = f"{where} {error.message}"
     error.args = (error.message,)
@@ -60,7 +60,7 @@ def located(error: ExecutionError, what: str, data: bytes) -> ExecutionError:
 
 
 def missing_state(item: Missing, source: dict[str, Any]) -> MissingStateError:
-    """The error for state that nobody can fetch: names the account, slot or block."""
+    """Error for state that cannot be fetched; names the account, slot or block."""
     kind, address, key = item
     world = {"snapshot": "this snapshot", "rpc": "this snapshot"}.get(str(source.get("kind")), "this world")
     what = {

@@ -1,4 +1,4 @@
-"""`Fleet`: many courses of events over one world, stepped in one call.
+"""`Fleet`: many independent copies of a world, stepped in one call.
 
     program = Program()
     amount = program.input("amount")
@@ -11,17 +11,17 @@
     result["status"].uint64()
 
 A row is plain data in the kernel: resetting or copying one costs what it wrote. Results do not depend on the number of
-threads. A run is all or nothing: if a row misses state or gets an impossible input, every row is as before. A fleet of
-a fork that reads from a node asks it for what the rows miss and runs again, on one thread; any other refuses by name.
+threads. A run is all or nothing: if a row misses state or gets an impossible input, every row stays as before. A fleet
+of a fork with a node fetches the missing state and runs again, on one thread; any other raises and names it.
 """
 
 from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,103 +30,19 @@ from mayavi import _kernel
 from mayavi._kernel import Program as Program
 from mayavi._kernel import Template as Template
 from mayavi._kernel import Word as Word
-from mayavi.errors import BadInteger, MissingStateError, UnknownName, UsageError
-from mayavi.evm.address import to_address
-from mayavi.evm.clock import unclocked
+from mayavi.errors import MissingStateError, UnknownName, UsageError
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import as_integer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from mayavi.evm.words import Words as Words
+from mayavi.evm.words import are_small
+from mayavi.evm.words import to_words as to_words
 
 SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT, NO_CODE = range(6)
 """The status of a call in a row."""
 
 
-class Words:
-    """One 256-bit word for each row: exact as bytes or integers, and as floats for plots and observations.
-
-    `words < 10**18` and its like compare every row with an integer, exactly, and give an array of truth values.
-    """
-
-    __slots__ = ("words",)
-
-    def __init__(self, words: NDArray[np.uint8]) -> None:
-        self.words = words
-        """The words as (rows, 32) bytes, big-endian."""
-
-    @classmethod
-    def of(cls, values: Sequence[int] | NDArray[np.integer[Any]]) -> Words:
-        """The words that hold `values`."""
-        if isinstance(values, np.ndarray):
-            return cls(to_words(values, len(values)))
-        raw = b"".join(value.to_bytes(32, "big") for value in values)
-        return cls(np.frombuffer(raw, dtype=np.uint8).reshape(len(values), 32))
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-    def __repr__(self) -> str:
-        return f"<Words of {len(self)} rows>"
-
-    def __getitem__(self, row: int) -> int:
-        return int.from_bytes(self.words[row].tobytes(), "big")
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.ints())
-
-    def _compared(self, bound: int, compare: Callable[[Any, Any], Any]) -> NDArray[np.bool_]:
-        limbs = self.limbs()
-        if 0 <= bound < 2**64 and len(limbs):
-            large = (limbs[:, 0] | limbs[:, 1] | limbs[:, 2]).astype(np.bool_)  # beyond any bound of 64 bits
-            within: NDArray[np.bool_] = compare(limbs[:, 3], np.uint64(bound))
-            return np.where(large, np.bool_(compare(1, 0)), within)
-        return np.array([compare(value, bound) for value in self.ints()], dtype=np.bool_)
-
-    def __lt__(self, bound: int) -> NDArray[np.bool_]:
-        return self._compared(bound, operator.lt)
-
-    def __le__(self, bound: int) -> NDArray[np.bool_]:
-        return self._compared(bound, operator.le)
-
-    def __gt__(self, bound: int) -> NDArray[np.bool_]:
-        return self._compared(bound, operator.gt)
-
-    def __ge__(self, bound: int) -> NDArray[np.bool_]:
-        return self._compared(bound, operator.ge)
-
-    def ints(self) -> list[int]:
-        """The words as exact integers."""
-        limbs = self.limbs()
-        if not limbs[:, :3].any():
-            small: list[int] = limbs[:, 3].tolist()
-            return small
-        raw = np.ascontiguousarray(self.words).tobytes()
-        return [int.from_bytes(raw[at : at + 32], "big") for at in range(0, len(raw), 32)]
-
-    def limbs(self) -> NDArray[np.uint64]:
-        """The words as (rows, 4) 64-bit limbs, most significant first."""
-        return np.ascontiguousarray(self.words).view(">u8").astype(np.uint64)
-
-    def uint64(self) -> NDArray[np.uint64]:
-        """The words as 64-bit integers; one that does not fit is an error, never cut."""
-        limbs = self.limbs()
-        if limbs[:, :3].any():
-            row = int(np.flatnonzero(limbs[:, :3].any(axis=1))[0])
-            raise BadInteger(f"row {row} holds {self[row]}, which does not fit into 64 bits", "`ints()` is exact")
-        return limbs[:, 3]
-
-    def float64(self, scale: float = 1.0) -> NDArray[np.float64]:
-        """The words as floats, divided by `scale`: rounded to 53 bits, for plots and observations only."""
-        return _kernel.words_to_floats(self.words[:, None])[:, 0] / scale
-
-    def addresses(self) -> list[bytes]:
-        """The words as addresses."""
-        return [row.tobytes() for row in self.words[:, 12:]]
-
-
 class Outcome(Mapping[str, Words]):
-    """What a run handed back: the program's outputs by name."""
+    """Outputs of a program by name."""
 
     def __init__(self, names: list[str], words: NDArray[np.uint8], floats: NDArray[np.float64]) -> None:
         self._columns = {name: index for index, name in enumerate(names)}
@@ -139,7 +55,7 @@ class Outcome(Mapping[str, Words]):
         return Words(self.words[:, self._column(name)])
 
     def status(self, name: str) -> NDArray[np.uint8]:
-        """The statuses of a call that are the output `name`, as small numbers."""
+        """Call statuses in the output `name`, as small integers."""
         return self.floats[:, self._column(name)].astype(np.uint8)
 
     def _column(self, name: str) -> int:
@@ -158,7 +74,7 @@ class Outcome(Mapping[str, Words]):
 
 
 class KeptRow:
-    """A row as it stood once. It holds what the row had written, and nothing of the world below."""
+    """Kept state of a row: what it had written, without the world below."""
 
     __slots__ = ("_evm",)
 
@@ -167,10 +83,10 @@ class KeptRow:
 
 
 class Fleet:
-    """`rows` independent twins of `fork` as it stands now; later changes of `fork` do not reach them.
+    """`rows` independent copies of the current state of `fork`; later changes of `fork` do not reach them.
 
-    Each row holds a copy of what `fork` itself has written; `Fleet(fork.frozen(), rows)` spares that, where `fork`
-    reads from no node: what is frozen learns nothing. `lacking` is what helps where state is missing, for the error.
+    Each row holds a copy of what `fork` has written. `Fleet(fork.frozen(), rows)` avoids that for a fork without a
+    node: a frozen world fetches nothing. `lacking` is the hint of the error for missing state.
     """
 
     def __init__(
@@ -179,7 +95,7 @@ class Fleet:
         if rows < 1:
             raise UsageError(f"a fleet of {rows} rows does nothing", "give at least one row")
         self._origin, self._lacking = fork, lacking
-        self._fleet = _kernel.Fleet(unclocked(fork._evm), rows)
+        self._fleet = _kernel.Fleet(fork._evm, rows)
 
     def __len__(self) -> int:
         return len(self._fleet)
@@ -194,9 +110,8 @@ class Fleet:
     ) -> Outcome:
         """Run `program` on every row, with one array (or one integer for all rows) for each of its inputs.
 
-        Where `only` some rows are named, in ascending order, nothing happens to the others, and inputs and outcome have
-        one entry for each that is named. `threads` is by default the number of cores this process may use; results do
-        not depend on it.
+        With `only`, row numbers in ascending order, the other rows stay as they are, and inputs and outcome have one
+        entry for each named row. `threads` defaults to the cores of this process; results do not depend on it.
         """
         threads = len(os.sched_getaffinity(0)) if threads is None else threads
         if threads < 1:
@@ -205,7 +120,7 @@ class Fleet:
         words = self._words(program, inputs, len(self) if chosen is None else len(chosen))
         try:
             if self._origin.learns:
-                # The worlds of several threads are copies, which what is learnt does not reach.
+                # Threads have copies of the world, which fetched state does not reach.
                 learnt = self._origin._learner.run(lambda: self._run_learning(program, words, chosen))
                 return Outcome(program.outputs, *learnt)
             return Outcome(program.outputs, *self._fleet.run(program, words, threads, False, chosen))
@@ -218,45 +133,45 @@ class Fleet:
     def _run_learning(
         self, program: Program, words: NDArray[np.uint8], chosen: list[int] | None
     ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-        """All that a transaction of each row misses is told at once, so that the node is asked in batches."""
+        """Run and collect all missing state of every row, so that the node is asked in batches."""
         try:
             return self._fleet.run(program, words, 1, True, chosen)
         except _kernel.InvalidTransaction as error:
             raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
 
     def reset(self, rows: Iterable[int] | NDArray[np.intp] | None = None) -> None:
-        """Put rows back to where they began; all of them where none are named."""
+        """Reset rows to their initial state; all of them by default."""
         self._fleet.reset(None if rows is None else self._numbers(rows))
 
     def copy_row(self, source: int, to: int) -> None:
-        """Put row `to` where row `source` stands."""
+        """Copy the state of row `source` to row `to`."""
         self._fleet.copy_row(self._row(source), self._row(to))
 
     def set_row(self, row: int, fork: Fork) -> None:
-        """Put a row where `fork`, a twin over the same world, stands."""
+        """Set a row to the state of `fork`, a copy over the same world."""
         try:
-            self._fleet.set_row(self._row(row), unclocked(fork._evm))
+            self._fleet.set_row(self._row(row), fork._evm)
         except ValueError as error:
             raise UsageError(str(error), "take a twin of the fork this fleet was made of: `fleet.fork(row)`") from None
 
     def keep(self, row: int) -> KeptRow:
-        """Where the row stands now, to put it or another one there again."""
+        """Keep the current state of a row, for `put`."""
         return KeptRow(self._fleet.evm(self._row(row)))
 
     def put(self, row: int, kept: KeptRow) -> None:
-        """Put a row where one stood when it was kept."""
+        """Set a row to a kept state."""
         self._fleet.set_row(self._row(row), kept._evm)
 
     def identities(self, rows: Iterable[int] | None = None) -> list[bytes]:
-        """A hash for each row, of the state it stands at to the last slot: equal states have equal ones.
+        """Hash of the full state of each row: equal states have equal hashes.
 
-        It covers the block and whatever differs from the world the fleet was made of, and costs what the row wrote.
+        Covers the block and everything that differs from the fleet's world; costs what the row wrote.
         """
         chosen = range(len(self)) if rows is None else [self._row(row) for row in rows]
         return [each.tobytes() for each in self._fleet.identities(list(chosen))]
 
     def fork(self, row: int) -> Fork:
-        """A `Fork` that stands where the row stands, to look at with every tool there is."""
+        """`Fork` with the state of a row, for inspection."""
         evm, origin = self._fleet.evm(self._row(row)), self._origin
         evm.probe = origin.learns
         return Fork._of(evm, origin._learner.remote, dict(origin.labels), dict(origin.source))
@@ -272,7 +187,7 @@ class Fleet:
         return self._fleet.memory()
 
     def _numbers(self, rows: Iterable[int] | NDArray[np.intp]) -> list[int]:
-        """`rows` as numbers of this fleet's; an array of them, the usual case, is looked at as a whole."""
+        """Checked row numbers; an array, the usual case, is checked as a whole."""
         if not isinstance(rows, np.ndarray) or rows.dtype.kind not in "iu" or not rows.size:
             return [self._row(row) for row in rows]
         self._row(rows.min()), self._row(rows.max())
@@ -297,72 +212,8 @@ class Fleet:
         lowest = words.view(">u8")[:, :, 3]
         for column, name in enumerate(names):
             values = inputs[name]
-            if _are_small(values, rows):
-                lowest[:, column] = values  # the usual case, spared the way through `to_words`
+            if are_small(values, rows):
+                lowest[:, column] = values  # the usual case, without the detour through `to_words`
             else:
                 words[:, column] = to_words(values, rows, name)
         return words
-
-
-def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:
-    """`values` as (rows, 32) big-endian bytes: an integer for all rows, integers, words, or addresses."""
-    if isinstance(values, Words):
-        values = values.words
-    if isinstance(values, int | np.integer) and not isinstance(values, bool):
-        return np.broadcast_to(np.frombuffer(_word(values, name), dtype=np.uint8), (rows, 32))
-    if isinstance(values, str):
-        values = to_address(values)
-    if isinstance(values, bytes) and len(values) == 20:
-        return np.broadcast_to(np.frombuffer(values.rjust(32, b"\0"), dtype=np.uint8), (rows, 32))
-    if isinstance(values, np.ndarray) and values.dtype == np.uint8 and values.shape == (rows, 32):
-        return values
-    shape = getattr(values, "shape", None)
-    if not isinstance(values, Collection) or (shape is not None and len(shape) != 1):
-        raise UsageError(f"input '{name}' is {_what(values)}", "give an integer, or one for each row")
-    if len(values) != rows:
-        raise UsageError(f"input '{name}' has {len(values)} values for {rows} rows")
-    if isinstance(values, np.ndarray) and values.dtype.kind in "ub":
-        words = np.zeros((rows, 32), dtype=np.uint8)
-        words[:, 24:] = values.astype(">u8").view(np.uint8).reshape(rows, 8)
-        return words
-    if isinstance(values, np.ndarray) and values.dtype.kind == "i":
-        if (values < 0).any():
-            raise BadInteger(f"input '{name}' holds {values.min()}, which is negative")
-        return to_words(values.astype(np.uint64), rows, name)
-    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-        raise BadInteger(
-            f"input '{name}' holds floats", "amounts are exact integers; convert them where you round them"
-        )
-    if _are_addresses(values):
-        words = np.zeros((rows, 32), dtype=np.uint8)
-        words[:, 12:] = np.frombuffer(b"".join(values), dtype=np.uint8).reshape(rows, 20)
-        return words
-    return np.frombuffer(b"".join(_word(value, name) for value in values), dtype=np.uint8).reshape(rows, 32)
-
-
-def _are_small(values: Any, rows: int) -> bool:
-    """Whether these are 64-bit integers, one for each row and none of them negative."""
-    if not isinstance(values, np.ndarray) or values.shape != (rows,) or values.dtype.kind not in "iub":
-        return False
-    return values.dtype.kind != "i" or bool(values.min() >= 0)
-
-
-def _are_addresses(values: Collection[Any]) -> bool:
-    return set(map(type, values)) == {bytes} and set(map(len, values)) == {20}
-
-
-def _what(values: Any) -> str:
-    shape = getattr(values, "shape", None)
-    return f"an array of shape {shape}" if shape is not None else repr(values)
-
-
-def _word(value: Any, name: str) -> bytes:
-    if isinstance(value, str):
-        value = to_address(value)
-    if isinstance(value, bytes) and len(value) == 20:
-        return value.rjust(32, b"\0")
-    if isinstance(value, bool | np.bool_ | int | np.integer):
-        if not 0 <= int(value) < 2**256:
-            raise BadInteger(f"input '{name}' holds {value}, which is outside 0 … 2**256 - 1")
-        return int(value).to_bytes(32, "big")
-    raise BadInteger(f"input '{name}' holds {value!r}, which is neither an integer nor an address")

@@ -1,4 +1,4 @@
-"""What a transaction left behind, and the tree of calls inside it."""
+"""Receipts of transactions, and the tree of calls inside them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Receipt:
 
     @classmethod
     def of(cls, kernel: KernelReceipt) -> Receipt:
-        """The receipt of what the kernel reports."""
+        """Convert a receipt of the kernel."""
         logs = tuple(Log(address, tuple(topics), data) for address, topics, data in kernel.logs)
         return cls(kernel.success, kernel.gas_used, kernel.output, logs, kernel.created, kernel.reason)
 
@@ -44,7 +44,7 @@ class Receipt:
 
 @dataclass(slots=True)
 class CallFrame:
-    """One call inside a transaction: who called whom, with what, at what cost, and what it called in turn."""
+    """One call inside a transaction, with its gas, logs, result and inner calls."""
 
     kind: str
     sender: bytes
@@ -71,7 +71,7 @@ class CallFrame:
             yield from call.walk()
 
     def render(self, name: Callable[[bytes], str] = shorten, depth: int = 0) -> str:
-        """The tree as indented text, one line a call; `name` says what to call an address, `fork.name` for instance."""
+        """Call tree as indented text, one line a call; `name` formats addresses, as `fork.name` does."""
         mark = "" if self.success else f"  ✗ {_cut(str(self.revert_reason or self.result))}"
         selector = f".{self.input[:4].hex()}" if len(self.input) >= 4 and not self.kind.startswith("CREATE") else ""
         line = f"{'  ' * depth}{self.kind} {name(self.to)}{selector}  gas {self.gas_used:,}{mark}"

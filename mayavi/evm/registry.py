@@ -10,7 +10,7 @@ from mayavi.errors import StateError, UsageError
 
 
 class Snapshot:
-    """A moment to come back to. As a context manager it goes back at the end, whatever happened in between.
+    """A point to revert to. As a context manager it reverts at the end, also after an exception.
 
     with fork.snapshot():
         fork.send(...)      # gone after the block
@@ -29,11 +29,11 @@ class Snapshot:
         return self._registry.is_open(self)
 
     def revert(self) -> None:
-        """Go back to this moment; this snapshot and all later ones are closed."""
+        """Revert to this snapshot, which closes it and all later ones."""
         self._registry.revert(self)
 
     def keep(self) -> None:
-        """Let everything since stand; this snapshot and all later ones are closed."""
+        """Keep all changes since; closes this snapshot and all later ones."""
         self._registry.keep(self)
 
     def __enter__(self) -> Snapshot:
@@ -50,9 +50,9 @@ class Snapshot:
 
 
 class SnapshotRegistry:
-    """The open snapshots of one EVM. Going back costs what was written since, however large the world is.
+    """Open snapshots of one EVM. Reverting costs what was written since, whatever the size of the world.
 
-    `marker` tells moments apart: `wrote()` moves it to a number never used before, going back brings it back.
+    `marker` identifies a moment: `wrote()` sets it to a new number, reverting restores the old one.
     """
 
     __slots__ = ("_evm", "_last", "marker", "reverted")
@@ -62,15 +62,15 @@ class SnapshotRegistry:
         self._last = 0
         self.marker = 0
         self.reverted: tuple[Callable[[int], None], ...] = ()
-        """Who is told, with the marker gone back to, when what was done is undone."""
+        """Callbacks after a revert; the argument is the marker reverted to."""
 
     def wrote(self) -> int:
-        """Something was written: the new marker."""
+        """Note a write and return the new marker."""
         self.marker = self._last = self._last + 1
         return self._last
 
     def take(self) -> Snapshot:
-        """Open a snapshot of this moment: state, block number and time."""
+        """Take a snapshot of state, block number and time."""
         return Snapshot(self, self._evm.snapshot(), self.marker)
 
     def is_open(self, snapshot: Snapshot) -> bool:
@@ -78,15 +78,15 @@ class SnapshotRegistry:
         return snapshot._registry is self and self._evm.has_snapshot(snapshot.id)
 
     def revert(self, snapshot: Snapshot) -> None:
-        """Go back to `snapshot`; it and all later ones are closed."""
+        """Revert to `snapshot`, which closes it and all later ones."""
         self._check(snapshot)
         self._evm.revert(snapshot.id)
         self.marker = snapshot.marker
-        for told in self.reverted:
-            told(snapshot.marker)
+        for callback in self.reverted:
+            callback(snapshot.marker)
 
     def keep(self, snapshot: Snapshot) -> None:
-        """Let everything since `snapshot` stand; it and all later ones are closed."""
+        """Keep all changes since `snapshot`; closes it and all later ones."""
         self._check(snapshot)
         self._evm.release(snapshot.id)
 

@@ -1,4 +1,4 @@
-"""Transactions as they are sent: what a watcher is told of each, and who pays which price for its gas."""
+"""Records of sent transactions, and the gas price in force."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ class Sent(NamedTuple):
     sender: bytes
     receipt: Receipt
     fee_wei: int
-    """What its gas was charged; 0 where fees are not."""
+    """Fee charged for its gas; 0 where fees are off."""
     marker: int
-    """The fork's marker just after it: a snapshot with a lower one undoes it."""
+    """Marker of the fork right after it: reverting to a snapshot with a lower marker undoes it."""
 
 
 class GasPrice(NamedTuple):
-    """What a unit of gas costs those who pay: the block's base fee, which is burned, and a tip for its producer."""
+    """Price of a unit of gas: the block's base fee, which is burned, and a tip for the block's producer."""
 
     base_fee_wei: int
     priority_fee_wei: int
     payers: Container[bytes] | None
-    """Who pays; None is everybody. A feed's owner who posts a price is nobody's agent, and pays nothing."""
+    """Accounts that pay; None is all. The owner of a price feed is no agent and pays nothing."""
 
     @property
     def wei(self) -> int:
-        """Both together."""
+        """Base fee plus tip."""
         return self.base_fee_wei + self.priority_fee_wei

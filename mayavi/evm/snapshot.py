@@ -1,4 +1,4 @@
-"""The snapshot file: a world on disk that opens with no network and gives the same results.
+"""Snapshot files: a world on disk that opens without network and gives the same results.
 
 Layout (integers big-endian):
 
@@ -40,7 +40,7 @@ _LIMIT = 1 << 34
 
 @dataclass(frozen=True, slots=True)
 class SnapshotInfo:
-    """What a snapshot file says of itself."""
+    """Metadata and sizes of a snapshot file."""
 
     metadata: dict[str, Any]
     file_bytes: int
@@ -65,13 +65,13 @@ def write_snapshot(path: Path, dump: bytes, metadata: dict[str, Any]) -> str:
 
 
 def read_info(path: Path) -> SnapshotInfo:
-    """What the file at `path` says of itself, its checksum verified."""
+    """Metadata and sizes of the file at `path`; verifies the checksum."""
     meta, _, size = _read(path)
     return SnapshotInfo(meta, path.stat().st_size, size)
 
 
 def read_snapshot(path: Path) -> tuple[State, dict[str, Any]]:
-    """The world and the metadata of the file at `path`, or why it cannot be had."""
+    """World and metadata of the file at `path`; `SnapshotError` if it cannot be read."""
     meta, world, size = _read(path)
     try:
         dump = zstd_decompress(world, size)
@@ -83,7 +83,7 @@ def read_snapshot(path: Path) -> tuple[State, dict[str, Any]]:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Put `content` at `path` in one step: a reader sees the old file or the new one, even after a crash."""
+    """Write `content` to `path` in one step: a reader sees the old file or the new one, even after a crash."""
     if path.is_dir():
         raise SnapshotError(f"'{path}' is a folder", "name the file to write")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")

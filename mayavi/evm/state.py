@@ -1,7 +1,7 @@
-"""The kernel's own types for the layers that work on state itself: block replay, batches, benchmarks.
+"""Kernel types for code that works on raw state: block replay, batches, benchmarks.
 
-Everyone else holds a `Fork`. These names are the kernel's; the import goes through here so that `mayavi.evm` stays the
-only package that knows the extension.
+All other code uses `Fork`. The import goes through this module so that `mayavi.evm` stays the only package that imports
+the extension.
 """
 
 from __future__ import annotations
@@ -12,5 +12,5 @@ from mayavi._kernel import State as State
 
 
 def open_evm(chain_id: int, hardfork: str) -> Evm:
-    """An EVM that knows nothing yet: every fact must be learnt, what is not is an error."""
+    """EVM without state: every fact must be learnt first, and reading any other is an error."""
     return Evm(chain_id, hardfork, closed=False)

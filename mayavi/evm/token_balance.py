@@ -1,28 +1,23 @@
-"""Give an account a token balance by writing where the token itself reads it from."""
+"""Set token balances by writing the storage slot that the token reads."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mayavi.errors import BadInteger, ExecutionError, StateError, UsageError
+from mayavi.evm.abi.erc20 import BALANCE_OF, TOTAL_SUPPLY
+from mayavi.evm.fork_calls import ForkCalls
 
-if TYPE_CHECKING:
-    from mayavi.evm.fork import Fork
-
-_BALANCE_OF = bytes.fromhex("70a08231")
-_TOTAL_SUPPLY = bytes.fromhex("18160ddd")
 _SENTINEL = 0x6D61796176690123456789
-"""A value no balance has by chance: where it comes back, the slot is found."""
+"""A value that no balance has by chance: reading it back identifies the slot."""
 _A_LONG_TIME_S = 365 * 86_400
 
 
-def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
+def deal(fork: ForkCalls, token: bytes, holder: bytes, amount: int) -> None:
     """Set `holder`'s balance of `token` to `amount`; the total supply moves by the difference."""
-    query = _BALANCE_OF + holder.rjust(32, b"\0")
+    query = BALANCE_OF + holder.rjust(32, b"\0")
     before = _read(fork, token, query)
     if before is None:
         raise UsageError(
-            f"{fork.name(token)} is not a token: it does not tell balances", "`deal` takes ERC-20 tokens and ETH"
+            f"{fork.name(token)} is not a token: it reports no balances", "`deal` takes ERC-20 tokens and ETH"
         )
     if before == amount:
         return
@@ -32,12 +27,12 @@ def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
             f"the balances of {fork.name(token)} are not plain storage",
             "a token that computes balances cannot be dealt: buy, deposit or transfer it instead",
         )
-    supply = _read(fork, token, _TOTAL_SUPPLY)
-    supply_place = _slot_behind(fork, token, _TOTAL_SUPPLY) if supply is not None else None
+    supply = _read(fork, token, TOTAL_SUPPLY)
+    supply_place = _slot_behind(fork, token, TOTAL_SUPPLY) if supply is not None else None
     wanted = 0 if supply is None else max(0, supply + amount - before)
     if wanted >= 1 << 256:
         raise BadInteger(f"{amount} more of {fork.name(token)} would not fit into its total supply of {supply}")
-    # Everything that can fail is behind us: either all of it is written or nothing was.
+    # Nothing can fail from here on: either everything is written or nothing.
     fork.set_storage(*place, amount)
     if supply_place is not None:
         fork.set_storage(*supply_place, wanted)
@@ -46,23 +41,24 @@ def deal(fork: Fork, token: bytes, holder: bytes, amount: int) -> None:
         fork.set_balance(token, wanted)
 
 
-def balance_slot(fork: Fork, token: bytes, holder: bytes) -> tuple[bytes, int]:
-    """The account and the slot whose whole value is `holder`'s balance of `token`; `StateError` where there is none."""
-    return slot_behind(fork, token, _BALANCE_OF + holder.rjust(32, b"\0"))
+def balance_slot(fork: ForkCalls, token: bytes, holder: bytes) -> tuple[bytes, int]:
+    """Account and slot that hold `holder`'s balance of `token` and nothing else; `StateError` if there is none."""
+    return slot_behind(fork, token, BALANCE_OF + holder.rjust(32, b"\0"))
 
 
-def slot_behind(fork: Fork, contract: bytes, query: bytes) -> tuple[bytes, int]:
-    """The account and the slot that hold what `query` returns, now and ever; `StateError` where it is computed."""
+def slot_behind(fork: ForkCalls, contract: bytes, query: bytes) -> tuple[bytes, int]:
+    """Account and slot that hold the answer to `query` at all times; `StateError` if it is computed."""
     place = _slot_behind(fork, contract, query)
     if place is None:
         raise StateError(
-            f"what {fork.name(contract)} answers to 0x{query[:4].hex()} is not plain storage", "ask the contract itself"
+            f"the answer of {fork.name(contract)} to 0x{query[:4].hex()} is not plain storage",
+            "ask the contract itself",
         )
     return place
 
 
-def _slot_behind(fork: Fork, token: bytes, query: bytes) -> tuple[bytes, int] | None:
-    """The slot whose whole value is what `query` returns, now and ever."""
+def _slot_behind(fork: ForkCalls, token: bytes, query: bytes) -> tuple[bytes, int] | None:
+    """The slot whose value is the answer to `query` at all times, or None."""
     for address, slots in fork.touched(token, query):
         for slot in slots:
             with fork.snapshot():
@@ -72,11 +68,11 @@ def _slot_behind(fork: Fork, token: bytes, query: bytes) -> tuple[bytes, int] | 
     return None
 
 
-def _computes(fork: Fork, token: bytes, holder: bytes, query: bytes) -> bool:
-    """Whether the answer is made of more than the slot in `holder`, though it equals it at this moment.
+def _computes(fork: ForkCalls, token: bytes, holder: bytes, query: bytes) -> bool:
+    """Whether the answer depends on more than the slot in `holder`, though it equals the slot at this moment.
 
-    Balances that bear interest equal what is stored while no interest has accrued yet: they change with time, or ask
-    another contract for the index.
+    A balance that bears interest equals the stored value until interest accrues: it changes with time, or reads an
+    index from another contract.
     """
     if holder == token:
         calls = fork.trace(token, query).walk()
@@ -87,8 +83,8 @@ def _computes(fork: Fork, token: bytes, holder: bytes, query: bytes) -> bool:
         return _read(fork, token, query) != _SENTINEL
 
 
-def _read(fork: Fork, token: bytes, query: bytes) -> int | None:
-    """What `query` returns, or None where it fails: not every token tells its supply, and a sentinel may break one."""
+def _read(fork: ForkCalls, token: bytes, query: bytes) -> int | None:
+    """The answer to `query`, or None if the call fails: a token may report no supply, and a sentinel may break it."""
     try:
         return int.from_bytes(fork.call(token, query)[:32], "big")
     except ExecutionError:

@@ -1,7 +1,7 @@
-"""Many views of one contract in one kernel call: what `Fork.call_many` and `Fork.call_words` do.
+"""Batches of calls to one contract in one kernel call: `Fork.call_many` and `Fork.call_words`.
 
-The state stands still during a batch, so the kernel may run its calls on all cores and share between them whatever does
-not depend on their calldata. Every output is the one `Fork.call` would give.
+The state does not change during a batch, so the kernel runs the calls on all cores and shares between them everything
+that does not depend on their calldata. Outputs equal those of `Fork.call`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 from mayavi.errors import UsageError
 from mayavi.evm import failures
 from mayavi.evm.arguments import octets, u64
+from mayavi.evm.fork_state import ForkState
+from mayavi.evm.words import Words, to_words
 
 if TYPE_CHECKING:
     from mayavi import _kernel
-    from mayavi.evm.fleet import Words
-    from mayavi.evm.fork import Fork
 
 Failed = list[tuple[int, "_kernel.Reverted | _kernel.Halted"]]
 
 
 def call_many(
-    fork: Fork,
+    fork: ForkState,
     to: bytes,
     datas: Sequence[bytes],
     sender: bytes,
@@ -35,7 +35,7 @@ def call_many(
     threads: int | None,
     verify: bool,
 ) -> list[bytes | None]:
-    """The output of each call, `None` where one failed and `check` is false."""
+    """Output of each call; `None` for a failed one if `check` is false."""
     if isinstance(datas, bytes | bytearray | memoryview):
         raise UsageError("one calldata was given where many are called", "give a list of them, or use `call`")
     calls = [data if type(data) is bytes else octets(data) for data in datas]
@@ -55,7 +55,7 @@ def call_many(
 
 
 def call_words(
-    fork: Fork,
+    fork: ForkState,
     to: bytes,
     data: bytes,
     holes: Mapping[int, Any],
@@ -67,9 +67,7 @@ def call_words(
     threads: int | None,
     verify: bool,
 ) -> list[Words]:
-    """The first words of each call's output, column by column."""
-    from mayavi.evm.fleet import Words, to_words
-
+    """First words of each call's output, as columns."""
     template, count = octets(data), u64(returns, "number of words")
     gas, cores = _limits(gas, fork.threads if threads is None else threads)
     offsets = _offsets(holes, len(template))
@@ -107,7 +105,7 @@ def _limits(gas: int | None, threads: int | None) -> tuple[int | None, int]:
     return None if gas is None else u64(gas, "gas"), cores
 
 
-def _raise_first(fork: Fork, to: bytes, failed: Failed, count: int, calldata: Callable[[int], bytes]) -> None:
+def _raise_first(fork: ForkState, to: bytes, failed: Failed, count: int, calldata: Callable[[int], bytes]) -> None:
     if failed:
         index, error = failed[0]
         where = f"call {index} of {count} of {fork.name(to)}"
@@ -127,4 +125,4 @@ def _rows(holes: Mapping[int, Any]) -> int:
     for column in holes.values():
         if not isinstance(column, str | bytes) and hasattr(column, "__len__"):
             return len(column)
-    raise UsageError("no column says how many calls there are", "give one value for each call at one offset at least")
+    raise UsageError("no column gives the number of calls", "give one value for each call at one offset at least")

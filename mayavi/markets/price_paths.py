@@ -12,7 +12,7 @@ from mayavi.errors import BadArgument, UnknownKey
 from mayavi.markets.correlation import Correlation
 from mayavi.markets.process import Floats, PriceProcess
 from mayavi.numerics.parameters import above_zero, whole
-from mayavi.numerics.streams import stream
+from mayavi.numerics.streams import stream as stream
 
 E8 = 10**8
 _CLEAR = 2.0**39  # below, the last place of a product is at most a ten-thousandth

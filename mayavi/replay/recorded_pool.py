@@ -19,7 +19,7 @@ from mayavi.protocols.uniswap.pool import UniswapV3Pool
 from mayavi.worlds.deploy.curve import create_pool
 from mayavi.worlds.deploy.deployment import MARKET, Deployment, named_account
 from mayavi.worlds.deploy.tokens import deploy_tokens
-from mayavi.worlds.deploy.uniswap import deploy_uniswap
+from mayavi.worlds.deploy.uniswap import CREATE_POOL, INITIALIZE, deploy_uniswap
 from mayavi.worlds.tables.chain import Token, Uniswap, load_table
 from mayavi.worlds.tables.curve import CurvePool
 
@@ -41,12 +41,12 @@ def rebuild_uniswap_pool(recorded: Recorded) -> UniswapV3:
     known = load_table("ethereum").uniswap
     deploy_uniswap(deployment, Uniswap(known.addresses, {}, ()), wrapped_native=symbols[0], native="ETH")
     fork.labels = deployment.checksummed_labels()
-    deployment.send("UniswapV3.Factory", "createPool(address,address,uint24)", *pair, scalars["fee"])
+    deployment.send("UniswapV3.Factory", CREATE_POOL, *pair, scalars["fee"])
     uniswap = UniswapV3(fork)
     pool = uniswap.pool(symbols[0], symbols[1], scalars["fee"])
     if checksum(pool.address) != checksum(recorded["pool"]):
         raise BadValue(f"the factory puts this pool at {checksum(pool.address)}, not at {recorded['pool']}")
-    deployment.send(pool.address, "initialize(uint160)", scalars["sqrt_price_x96"])
+    deployment.send(pool.address, INITIALIZE, scalars["sqrt_price_x96"])
     _write_ticks(fork, pool, recorded["tick_data"])
     fork.set_storage(pool.address, _LIQUIDITY, scalars["liquidity"])
     for symbol, key in zip(symbols, ("balance_token0", "balance_token1"), strict=True):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from mayavi.evm.abi.erc20 import BALANCE_OF, TOTAL_SUPPLY
 from mayavi.evm.address import ZERO_ADDRESS
 from mayavi.evm.units import RAY, WAD
 from mayavi.protocols.aave.market import AaveV3
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from mayavi.sim.world_state import WorldState
 
 _SCALES = {"ray": 27, "wad": 18, "usd_e8": 8, "eth_e8": 8, "bps": 4}
-_TOTAL_SUPPLY = bytes.fromhex("18160ddd")  # totalSupply()
-_BALANCE_OF = bytes.fromhex("70a08231") + bytes(12)  # balanceOf(address), the address to follow
 
 
 class Figure(NamedTuple):
@@ -323,11 +322,11 @@ def _held(
 
 
 def _supply(fork: Any, token: bytes) -> int:
-    return int.from_bytes(fork.call(token, _TOTAL_SUPPLY))
+    return int.from_bytes(fork.call(token, TOTAL_SUPPLY))
 
 
 def _balance(fork: Any, token: bytes, holder: bytes) -> int:
-    return int.from_bytes(fork.call(token, _BALANCE_OF + holder))
+    return int.from_bytes(fork.call(token, BALANCE_OF + holder.rjust(32, b"\0")))
 
 
 def _fitting(words: Words) -> Any:

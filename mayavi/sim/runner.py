@@ -59,7 +59,7 @@ class Runner:
         A halt ends the run as `halted`, with the traceback in `error`. Any other exception, a keyboard interrupt
         included, ends it as `interrupted` and is raised again.
         """
-        started, kernel_before = perf_counter(), self.scheduler.clock.seconds
+        started, kernel_before = perf_counter(), self.world.fork.kernel_seconds
         status: RunStatus = "finished"
         error, kpis = "", tuple[KpiRow, ...]()
         self._to_store(self.recorder.begin, self.info)
@@ -105,7 +105,7 @@ class Runner:
         self, status: RunStatus, kpis: tuple[KpiRow, ...], started: float, kernel_before: float, error: str
     ) -> RunEnd:
         digest = self.world.fork.digest()
-        total, kernel = perf_counter() - started, self.scheduler.clock.seconds - kernel_before
+        total, kernel = perf_counter() - started, self.world.fork.kernel_seconds - kernel_before
         parts = {"prepare": 0.0, "store": self._store_seconds, **self.scheduler.seconds, "kernel": kernel}
         timings = {**parts, "engine": total - sum(parts.values()), "total": total}
         return RunEnd(status, self._digest.hexdigest(), kpis, digest, timings, error, self._counts)

@@ -96,8 +96,6 @@ class Scheduler:
         self.tally = RunTally() if tally is None else tally
         self.unfinished: list[ActionRow] = []
         """Actions of the current step, or of the step in which a halt happened."""
-        self.clock = world.fork.clock()
-        """`clock.seconds` is the time spent inside the kernel."""
         self.seconds = {"agents": 0.0, "hooks": 0.0}
         """Time spent in agents' and hooks' own code, outside the kernel."""
         self._begun = False
@@ -320,12 +318,12 @@ class Scheduler:
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:
-        clock, started = self.clock, perf_counter()
-        kernel = clock.seconds
+        fork, started = self.world.fork, perf_counter()
+        kernel = fork.kernel_seconds
         try:
             yield
         finally:
-            self.seconds[what] += perf_counter() - started - (clock.seconds - kernel)
+            self.seconds[what] += perf_counter() - started - (fork.kernel_seconds - kernel)
 
 
 _FREE: AbstractContextManager[None] = nullcontext()

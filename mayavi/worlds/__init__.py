@@ -21,7 +21,7 @@ __all__ = ["describe_world", "open_world", "world_names"]
 
 def world_names() -> list[str]:
     """Return the chains that have a replica."""
-    from mayavi.worlds.tables.chain import chain_names
+    from mayavi.worlds.tables.paths import chain_names
 
     return chain_names()
 

@@ -11,11 +11,11 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from mayavi.cache_directory import default_cache_dir
 from mayavi.errors import SnapshotError
-from mayavi.evm.cache_directory import default_cache_dir
 from mayavi.evm.fork import Fork
 from mayavi.worlds.contract_folder import ContractFolder
-from mayavi.worlds.tables.chain import load_table, table_path
+from mayavi.worlds.tables.paths import table_path
 
 _log = logging.getLogger("mayavi.worlds")
 _KEPT_PER_CHAIN = 4
@@ -37,6 +37,7 @@ def open_replica(
         except (OSError, SnapshotError) as error:
             _log.warning("the cached replica of %s is built again: %s", chain, error)
     from mayavi.worlds.builder import build_replica
+    from mayavi.worlds.tables.chain import load_table
 
     built = build_replica(load_table(chain), progress=progress)
     try:

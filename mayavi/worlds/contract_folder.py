@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mayavi.cache_directory import default_cache_dir
 from mayavi.errors import SetupError
-from mayavi.evm.cache_directory import default_cache_dir
 
 CONTRACTS_VARIABLE = "MAYAVI_CONTRACTS"
 SOURCES = Path(__file__).parent / "contracts"

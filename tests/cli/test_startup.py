@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,11 +31,14 @@ HEAVY = [
 
 LIGHT = {
     *("__future__", "collections.abc", "dataclasses", "enum", "itertools", "os", "pathlib", "sys", "time", "typing"),
-    *("typer", "mayavi", "mayavi.errors"),
+    *("typer", "mayavi", "mayavi.errors", "mayavi.setup_errors"),
 }
 """What the file of a command may import at its top, beside `mayavi.cli`."""
 
-NO_COMMANDS = {"__init__", "app", "exit_codes", "group", "interruption", "outcome", "output", "progress"}
+NO_COMMANDS = {
+    *("__init__", "app", "bytecode_cache", "exit_codes", "group", "process"),
+    *("interruption", "outcome", "output", "progress"),
+}
 
 REPORT = "; import json, sys; print(); print(json.dumps(sorted(sys.modules)))"
 
@@ -83,3 +88,53 @@ def test_a_command_imports_what_it_works_with_inside_its_functions(repository: P
     top = {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
     top |= {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
     assert {name for name in top if not name.startswith("mayavi.cli.")} <= LIGHT
+
+
+RUN_WITHOUT_BYTECODE = """
+import sys
+sys.argv = ["mayavi", "--version"]
+from mayavi.cli import main
+assert main() == 0
+"""
+
+
+def test_where_python_keeps_no_bytecode_the_command_line_keeps_its_own(repository: Path, tmp_path: Path) -> None:
+    package, cache = tmp_path / "copy" / "mayavi", tmp_path / "cache"
+    shutil.copytree(repository / "mayavi", package, ignore=shutil.ignore_patterns("__pycache__", "_kernel*.so"))
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MAYAVI_CACHE_DIR": str(cache)}
+
+    def start() -> dict[str, bytes]:
+        command = [sys.executable, "-c", RUN_WITHOUT_BYTECODE]
+        subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, timeout=60, check=True)
+        return {path.name: path.read_bytes() for path in cache.rglob("*") if path.is_file()}
+
+    kept = start()
+    assert {"mayavi.cli.outcome", "mayavi.cli.app", "mayavi.cli.run", "mayavi.errors"} <= set(kept)
+    assert not list(package.rglob("__pycache__"))
+    assert {name for name in kept if not name.startswith("mayavi")} == set()
+    assert start() == kept
+
+    changed = package / "cli/outcome.py"
+    changed.write_text(changed.read_text(encoding="utf-8") + "\nMARK = 1\n", encoding="utf-8")
+    after = start()
+    assert {name for name in kept if after[name] != kept[name]} == {"mayavi.cli.outcome"}
+
+    for path in cache.rglob("mayavi.cli.app"):
+        path.write_bytes(kept["mayavi.cli.app"][:40])
+    assert start() == after
+
+
+def test_a_bytecode_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MAYAVI_CACHE_DIR": str(blocked)}
+    command = [sys.executable, "-m", "mayavi", "--version"]
+    finished = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert finished.stdout.startswith("mayavi ")
+
+
+def test_reading_a_scenario_needs_no_database_and_no_search_for_plugins() -> None:
+    statement = "import sys; sys.argv = ['mayavi', 'scenarios', 'show', 'aave_borrower']; from mayavi.cli import main; "
+    statement += "assert main() == 0; from pydantic.plugin import _loader; assert _loader._plugins is None"
+    imported = modules_after(statement)
+    assert not imported & {"rich", "duckdb", "mayavi.worlds.tables.chain"}

@@ -506,7 +506,7 @@ def test_mistakes_are_named() -> None:
         fork.call_words(CONTRACT, bytes(32), {1: [1]}, 1)
     with pytest.raises(UsageError, match="a hole at byte 0 runs over the next hole"):
         fork.call_words(CONTRACT, bytes(64), {0: [1], 31: [1]}, 1)
-    with pytest.raises(UsageError, match="no column says"):
+    with pytest.raises(UsageError, match="no column gives the number"):
         fork.call_words(CONTRACT, bytes(32), {0: 5}, 1)
     with pytest.raises(BadInteger):
         fork.call_words(CONTRACT, bytes(32), {0: [-1]}, 1)

@@ -200,7 +200,7 @@ def test_time_moves_by_the_pace_of_the_chain(fork: Fork) -> None:
     assert (fork.block_number, fork.timestamp) == (111, 1_017)
     contract = deployed(fork, TIMESTAMP_NUMBER)
     assert fork.call(contract, b"\1") == word(1_017) + word(111)
-    with pytest.raises(UsageError, match="pace of chain 777"):
+    with pytest.raises(UsageError, match="block time of chain 777"):
         Fork.empty(chain_id=777).mine()
 
 

@@ -137,16 +137,16 @@ def test_a_rehearsal_leaves_no_trace_and_tells_nobody(fork: Fork) -> None:
     assert told == []
 
 
-def test_a_clock_measures_the_kernel_and_changes_nothing(fork: Fork) -> None:
-    twin = fork.copy()
-    clock = fork.clock()
-    assert fork.clock() is clock
+def test_the_kernel_counts_its_own_seconds(fork: Fork) -> None:
+    before, twin = fork.kernel_seconds, fork.copy()
+    assert twin.kernel_seconds == 0
     for each in (fork, twin):
         each.send(PLACE, b"\1", sender=ALICE)
         with each.snapshot():
             each.mine(3)
         each.call_many(PLACE, [b"\1", b"\2"])
-    assert 0 < clock.seconds < 60
+    assert 0 < fork.kernel_seconds - before < 60
+    assert 0 < twin.kernel_seconds < 60
     assert fork.digest() == twin.digest() == fork.copy().digest() == fork.frozen().digest()
     assert len(Fleet(fork, 2)) == 2
     with pytest.raises(CallReverted):

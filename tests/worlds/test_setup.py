@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mayavi.cache_directory import default_cache_dir
 from mayavi.errors import SetupError
-from mayavi.evm.cache_directory import default_cache_dir
 from mayavi.worlds import contract_folder, npm
 from mayavi.worlds.contract_folder import SOURCES, ContractFolder, contracts_root
 from mayavi.worlds.packages import ensure_packages

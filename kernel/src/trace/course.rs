@@ -18,7 +18,7 @@ const MOST_GUARDS: usize = 1 << 12;
 /// Memory whose origins are followed, in bytes of one frame.
 const MOST_MEMORY: usize = 1 << 18;
 
-/// The recording ends here: what comes is not modelled.
+/// The recording ends here: the next instruction is not modelled.
 pub struct Unmodelled;
 
 pub type Step = Result<(), Unmodelled>;
@@ -90,7 +90,7 @@ impl<'a> Course<'a> {
             Origin::Computed(node) => node,
         };
         let mut truth = !value.is_zero();
-        // Negations say the same of what they negate.
+        // A condition on a negation is a condition on its operand.
         while let Expression::Pure(op::ISZERO, [inner, ..]) = self.graph.expression(node) {
             self.pinned.insert(node);
             (node, truth) = (*inner, !truth);
@@ -114,13 +114,13 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// An operand that says where in memory, or how much.
+    /// An operand that is a memory offset or size.
     pub fn place(&mut self, origin: Origin, value: U256) -> Result<usize, Unmodelled> {
         self.require(origin, value)?;
         usize::try_from(value).ok().filter(|value| *value < MOST_MEMORY).ok_or(Unmodelled)
     }
 
-    /// A range of memory that must be the same on the whole path. An empty one may lie anywhere.
+    /// A memory range that must be constant on the whole path. An empty one may lie anywhere.
     pub fn range(&mut self, at: (Origin, U256), length: (Origin, U256)) -> Result<Range<usize>, Unmodelled> {
         let length = self.place(length.0, length.1)?;
         if length == 0 {

@@ -9,13 +9,13 @@ use revm::{
 use super::arithmetic::compute;
 use crate::database::{Miss, RowDatabase};
 
-/// The constant zero, which also stands for operands that an instruction does not have.
+/// The constant zero, also used for operands that an instruction does not have.
 pub const ZERO: Node = 0;
 
 /// Expressions in one graph; a batch that needs more is too varied to gain.
 pub const MOST_NODES: usize = 1 << 16;
 
-/// The number of an expression. Operands have lower numbers than what is made of them.
+/// The number of an expression. Operands have lower numbers than the expressions that use them.
 pub type Node = u32;
 
 /// Bytes of which some come from words: `parts` go over `bytes`, which are zero there.
@@ -277,7 +277,7 @@ impl Graph {
     }
 }
 
-/// A value that only the interpreter can tell, or tell the lack of.
+/// A value, possibly missing, that only the interpreter can read.
 #[derive(Debug)]
 pub struct Unread;
 

@@ -17,7 +17,7 @@ impl Word {
 
 /// What calls with equally long calldata have in common.
 pub struct Layout {
-    /// The words that are not the same in all calls.
+    /// The words that differ between calls.
     pub differing: Vec<Word>,
     pub length: usize,
     pub calls: usize,

@@ -1,6 +1,6 @@
-//! Views at a fraction of the interpreter's work: record a call once, replay what depends on its calldata.
+//! Fast batches of views: record a call once, then replay only the part that depends on the calldata.
 //!
-//! All calls of a batch run on one state that stands still. What does not depend on the words in which their calldata
+//! All calls of a batch run on one unchanging state. What does not depend on the words in which their calldata
 //! differs is the same for all of them and is folded away while one of them is recorded. What remains is a few dozen
 //! operations and guards; calls that leave every recorded path go to the interpreter, which records the new one.
 

@@ -1,4 +1,4 @@
-//! Records one call while the interpreter runs it: what its output is computed from, and what its path depends on.
+//! Records one call in the interpreter: the inputs of its output, and the conditions of its path.
 //!
 //! Everything the interpreter decides by a value that other calldata could change becomes a guard. What cannot be
 //! expressed ends the recording: that path stays the interpreter's.
@@ -48,7 +48,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// What was recorded, given what the call returned; `None` where it failed.
+    /// The recording, completed with the call's output; `None` if the recording failed.
     pub fn finish(self, output: Option<&[u8]>) -> Path {
         let end = match (output, &self.output) {
             (Some(bytes), Some(origins)) if !self.ended && self.least_gas > self.course.gas_varies => {

@@ -1,21 +1,21 @@
-//! Where values come from: beside each word of the stack and each byte of memory stands what it was computed by.
+//! Origin of values: a shadow of each stack word and memory byte holds the expression that computed it.
 
 use std::ops::Range;
 
 use super::graph::{Node, Part, Text};
 
-/// What stands beside a word of the stack.
+/// Shadow of a stack word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The same in every call of the batch that gets here.
     Constant,
     /// Computed from calldata.
     Computed(Node),
-    /// The gas that is left: not the same in every call, and not computed. It may be passed on to calls.
+    /// The remaining gas: differs between calls and is not computed. It may be passed on to calls.
     Gas,
 }
 
-/// What stands beside a byte: the byte of a word, or nothing where it is the same in every call.
+/// Shadow of a byte: the byte of a word, or nothing if it is equal in every call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteOrigin(u32);
 
@@ -66,7 +66,7 @@ impl Bytes {
         }
     }
 
-    /// Bytes that are the same in every call.
+    /// Bytes that are equal in every call.
     pub fn clear(&mut self, range: Range<usize>) {
         let end = range.end.min(self.0.len());
         if range.start < end {
@@ -113,7 +113,7 @@ impl Bytes {
     }
 }
 
-/// Bytes as a text: what is the same in every call of this path as it is now, the rest as parts of words.
+/// Bytes as a text: constants for bytes that are equal in every call of this path, parts of words for the rest.
 pub fn text_of(origins: &[ByteOrigin], bytes: &[u8], is_pinned: impl Fn(Node) -> bool) -> Text {
     let mut text = Text { bytes: bytes.to_vec(), parts: Vec::new() };
     for (at, origin) in origins.iter().enumerate() {

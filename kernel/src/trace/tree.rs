@@ -24,14 +24,14 @@ pub enum End {
     Interpret,
 }
 
-/// One recorded call: what held on its way, in order, and where it came out.
+/// One recorded call: the conditions of its path in order, and its result.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub guards: Vec<(Guard, U256)>,
     pub end: End,
 }
 
-/// What is computed next, and what follows from it.
+/// The next computation, and the branches after it.
 struct Step {
     schedule: Vec<Node>,
     next: Next,
@@ -65,7 +65,7 @@ impl Tree {
         Self { graph: Graph::new(), steps: Vec::new(), computed: Vec::new() }
     }
 
-    /// Operations of all paths; what they share counts once.
+    /// Operations of all paths; shared ones count once.
     pub fn operations(&self) -> usize {
         self.steps.iter().map(|step| step.schedule.len()).sum()
     }
@@ -96,7 +96,7 @@ impl Tree {
         Replay::Unknown
     }
 
-    /// Add a path; the part of it that is there already is shared. False where it contradicts what is there.
+    /// Add a path; its common part is shared. False if it contradicts the tree.
     pub fn insert(&mut self, path: Path) -> bool {
         self.computed.clear();
         self.computed.resize(self.graph.len(), false);

@@ -96,7 +96,7 @@ class Codec:
         if len(source.data) < self.root.head_size:
             raise BadCalldata(
                 f"{lead}{self.root.canonical} needs at least {self.root.head_size} bytes, got {len(source.data)}",
-                "perhaps no contract stands there, or it has no such function" if not source.data else None,
+                "perhaps there is no contract at the address, or it has no such function" if not source.data else None,
             )
         try:
             values = self.root.decode(source, 0)

@@ -20,7 +20,7 @@ _OPTIONS = frozenset({"sender", "value", "gas", "gas_price", "priority_fee", "ch
 
 
 class Chain(Protocol):
-    """What a contract is called on; `mayavi.evm.fork.Fork` is one."""
+    """Chain that a contract is called on; `mayavi.evm.fork.Fork` is one."""
 
     @property
     def call(self) -> Callable[..., bytes]:
@@ -31,7 +31,7 @@ class Chain(Protocol):
         """`send(to, data, **options)`: the receipt of a transaction; `CallReverted` when it reverts."""
 
     def name(self, address: bytes, /) -> str:
-        """What people call `address`."""
+        """Readable name of `address`."""
 
 
 class Contract:
@@ -40,7 +40,7 @@ class Contract:
     A function is an attribute: `token.balanceOf(alice)` calls a `view` or `pure` function and gives what it returns;
     any other is sent as a transaction, and `token.transfer(bob, 5, sender=alice)` gives its receipt. Options (`sender`,
     `value`, …) go to the fork as they are. `token.transfer.call(…)` and `.send(…)` choose the way explicitly. Overloads
-    are told apart by the number of arguments or by full signature: `token["mint(address,uint256)"](alice, 5)`; square
+    are chosen by the number of arguments or by full signature: `token["mint(address,uint256)"](alice, 5)`; square
     brackets also reach a function whose name is taken by an attribute of this class.
     """
 

@@ -21,7 +21,7 @@ NOT_IN_A_TOPIC = (Array, Bytes, Tuple)
 
 
 class Log(Protocol):
-    """A log as a receipt holds it: who emitted it, its topics, its data."""
+    """Log entry of a receipt: emitter, topics, data."""
 
     @property
     def address(self) -> bytes:
@@ -77,7 +77,7 @@ class Function:
         return compiled(*args)
 
     def decode(self, output: bytes) -> Any:
-        """What a call returned: nothing is None, one value itself, several a tuple that knows their names."""
+        """Decode a call's output: None for nothing, one value itself, several values as a named tuple."""
         if not self.signature.outputs:
             self.outputs.decode_checked(output, subject=self._subject)
             return None
@@ -276,10 +276,6 @@ class Interface:
             raise UnknownName.of(f"function of {self.name or 'this contract'}", name, self._by_name)
         return found
 
-    def function_of(self, calldata: bytes) -> Function | None:
-        """The function that `calldata` calls, or None when it is not one of these."""
-        return self._by_selector.get(bytes(calldata[:4]))
-
     def event(self, name: str) -> Event:
         """The event of this name or full signature."""
         found = [event for event in self.events.values() if name in (event.name, event.text)]
@@ -297,10 +293,6 @@ class Interface:
                 return event.decode(log)
         return None
 
-    @cached_property
-    def _by_selector(self) -> dict[bytes, Function]:
-        return {function.selector: function for function in self.functions.values()}
-
     def __repr__(self) -> str:
         counts = f"{len(self.functions)} functions, {len(self.events)} events, {len(self.errors)} errors"
         return f"<interface {self.name + ': ' if self.name else ''}{counts}>"
@@ -308,7 +300,7 @@ class Interface:
 
 @lru_cache(maxsize=512)
 def _of_signatures(texts: tuple[str, ...], name: str) -> Interface:
-    """Adapters give the same signatures with every contract they touch: parsed and compiled once."""
+    """Interface of signatures, parsed and compiled once: adapters repeat theirs for every contract."""
     return Interface(map(parse_signature, texts), name)
 
 

@@ -96,7 +96,7 @@ def _custom(error: Error, data: bytes, sentence: str) -> Reason:
 
 
 def _parts(sentence: str) -> tuple[str, str | None]:
-    """What went wrong, and what to do about it where the table knows."""
+    """Reason of a revert, with a hint if the table has one."""
     meaning, _, hint = sentence.partition("; ")
     return meaning, hint or None
 

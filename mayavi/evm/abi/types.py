@@ -20,7 +20,7 @@ from mayavi.evm.units import as_integer
 
 
 class AbiType:
-    """A type: its `canonical` name, whether its encoding is `dynamic`, and the bytes it takes where it stands."""
+    """A type: its `canonical` name, whether its encoding is `dynamic`, and the size of its head in bytes."""
 
     __slots__ = ("canonical", "dynamic", "size")
 
@@ -28,7 +28,7 @@ class AbiType:
         self.canonical, self.dynamic, self.size = canonical, dynamic, size
 
     def encode(self, value: Any) -> bytes:
-        """The encoding of `value`, without the offset that stands for it when dynamic."""
+        """The encoding of `value`, without the offset in its place when dynamic."""
         raise NotImplementedError
 
     def decode(self, source: Source, at: int) -> Any:

@@ -1,4 +1,4 @@
-"""Bytes on the wire: reading them with care, and saying what is wrong with a value.
+"""Checked reading of encoded bytes, and faults that name the wrong value.
 
 What stands here is shared by all types of `mayavi.evm.abi.types` and knows none of them.
 """
@@ -22,7 +22,7 @@ class Fault(Exception):  # noqa: N818 (it is never raised to a caller)
         self.path: list[str] = []
 
     def error(self, role: str, subject: str = "") -> UsageError:
-        """This fault as the error to raise: `role` says what the value is, `subject` whose it is."""
+        """Error to raise for this fault: `role` describes the value, `subject` its function."""
         place = "".join(reversed(self.path)).lstrip(".")
         label = f"{role} '{place}' " if place else ""
         return self.kind(f"{subject + ': ' if subject else ''}{label}({self.abi_type}) {self.text}", self.hint)

@@ -1,4 +1,4 @@
-"""Which accounts and slots a call will touch, as far as the node can tell: what to prefetch before running it."""
+"""Access lists: accounts and slots to prefetch before a call, as far as the node reports them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AccessLists:
         self._lacking: set[str] = set()
 
     def of(self, sender: bytes, to: bytes | None, calldata: bytes, value: int) -> AccessList | None:
-        """Addresses and slots, the two parties of the call among them; None where the node cannot tell."""
+        """Addresses and slots, the two parties of the call among them; None if the node does not report them."""
         question = {"from": "0x" + sender.hex(), "data": "0x" + calldata.hex(), "value": hex(value)}
         if to is not None:
             question["to"] = "0x" + to.hex()
@@ -62,7 +62,7 @@ def _or_none(read: Callable[[object], dict[bytes, list[int]]]) -> Callable[[obje
 
 
 def _created(answer: object) -> dict[bytes, list[int]]:
-    """Read {"accessList": [{"address", "storageKeys"}]}; a call that reverts carries one all the same."""
+    """Read {"accessList": [{"address", "storageKeys"}]}; a call that reverts has one too."""
     entries = fields(answer).get("accessList")
     if not isinstance(entries, list):
         raise BadValue("there is no 'accessList'")

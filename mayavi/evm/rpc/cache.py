@@ -1,4 +1,4 @@
-"""What nodes have said, kept on disk: one SQLite file that any number of processes may share.
+"""Cache of node answers on disk: one SQLite file that any number of processes may share.
 
 State is keyed by chain id and *block hash*, so that nothing kept can belong to a block other than the one it is asked
 for. Rows are checked when they are read: code against its keccak, everything else against a checksum that covers the
@@ -24,8 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from zlib import crc32
 
+from mayavi.cache_directory import default_cache_dir as default_cache_dir
 from mayavi.errors import StateError
-from mayavi.evm.cache_directory import default_cache_dir as default_cache_dir
 
 _log = logging.getLogger("mayavi.cache")
 
@@ -111,7 +111,7 @@ class Cache:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # What stands where.
+    # Chains, blocks and headers.
 
     def chain_of(self, url_hash: bytes) -> tuple[int, float] | None:
         """The chain id that the node with this address served, and when it said so (seconds since 1970)."""

@@ -301,13 +301,13 @@ class RpcClient:
             if len(chunk) > 1 and any(refusal.too_large for refusal in refusals):
                 return self._refused_batch(refusals[0], chunk)
             if status != 200:
-                said = "".join(f": {refusal}" for refusal in refusals[:1])
-                raise RpcHttpError(self.endpoint.redact(f"{node} answers HTTP {status}{said}")) from None
+                reason = "".join(f": {refusal}" for refusal in refusals[:1])
+                raise RpcHttpError(self.endpoint.redact(f"{node} answers HTTP {status}{reason}")) from None
             return _Exchange(again=chunk, fault=RpcBadAnswer(f"{node} sent no valid answer: {error}"))
         return self._read_items(items, calls, chunk)
 
     def _patience(self, answer: HttpAnswer, chunk: list[int]) -> _Exchange:
-        """A status that asks for time: wait as long as the node says, or refuse to if that is too long."""
+        """Wait as long as the node asks, or raise if that is too long."""
         node = f"the node at {self.endpoint}"
         wait_s = retry_after_s(answer.retry_after, self.clock.wall())
         if wait_s is not None and wait_s > self.patience_s:

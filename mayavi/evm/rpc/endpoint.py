@@ -53,7 +53,7 @@ class Endpoint:
                 hint="providers serve the same node under https://; use that address",
             )
         if scheme not in ("http", "https") or not host:
-            # what stands before "://" is shown only when it is a plain word: in "host:KEY" it would not be a scheme
+            # the part before "://" is shown only when it is a plain word: in "host:KEY" it would not be a scheme
             shown_scheme = f" has scheme '{scheme}', it" if "://" in text and scheme.isalnum() else ""
             raise UsageError(f"the RPC address{shown_scheme} must start with http:// or https:// and name a host")
         secure = scheme == "https"

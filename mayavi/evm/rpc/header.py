@@ -1,19 +1,20 @@
-"""Block headers: what a fork needs from them, and the proof that a header belongs to its hash.
+"""Block headers: parse a node's answer, and recompute the block hash from it.
 
 The hash of an Ethereum block is the keccak of its RLP-encoded header. Later hard forks only append fields, so the
-fields present in a node's answer tell the header's form: London adds the base fee, Shanghai the withdrawals root,
-Cancun three blob fields, Prague the requests hash (Osaka none), Amsterdam the block access list hash and slot number.
+fields in a node's answer give the header's form: London adds the base fee, Shanghai the withdrawals root, Cancun three
+blob fields, Prague the requests hash (Osaka none), Amsterdam the block access list hash and slot number.
 
-Some chains encode headers in another way or have not been checked: `UNCHECKED_CHAINS` lists them, and there the
-node's word for the hash is taken (it still has to be the same word every time).
+Some chains encode headers differently or have not been checked: `UNCHECKED_CHAINS` lists them. There the hash that the
+node states is trusted, and must stay the same.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mayavi.evm.hashing import keccak256
+from mayavi import _kernel
 from mayavi.evm.rpc.answers import BadValue, data, fields, hash32, quantity, quantity64
 
 UNCHECKED_CHAINS: Mapping[int, str] = {
@@ -33,7 +34,7 @@ UNCHECKED_CHAINS: Mapping[int, str] = {
     1101: "Polygon zkEVM",
 }
 
-# name in JSON-RPC, byte length (None: a number; -1: any length); the order is the order in the hash
+# Name in JSON-RPC and byte length (None: a number; -1: any length), in the order of the hash.
 _BASE_FIELDS: tuple[tuple[str, int | None], ...] = (
     ("parentHash", 32),
     ("sha3Uncles", 32),
@@ -72,7 +73,7 @@ HEADER_FIELDS = frozenset(name for name, _ in _BASE_FIELDS + _APPENDED_FIELDS) |
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The block a fork stands on. Absent fields (before their hard fork) are None."""
+    """Header of the block a fork stands on. Fields of later hard forks are None."""
 
     number: int
     hash: bytes
@@ -89,7 +90,7 @@ class Header:
     blob_gas_used: int | None
     parent_beacon_block_root: bytes | None
     form: str
-    """The hard fork that gave headers the fields this one has; where no schedule is known, the rules it implies."""
+    """Hard fork implied by the fields present, for chains without a known schedule."""
 
     @classmethod
     def parse(cls, answer: object) -> Header:
@@ -129,45 +130,33 @@ def _form(block: Mapping[str, object]) -> str:
 
 
 def header_hash(answer: Mapping[str, object]) -> bytes:
-    """The hash that follows from the header fields of an eth_getBlockBy… answer, by Ethereum's rule."""
-    items: list[bytes] = []
-    for name, length in _BASE_FIELDS:
-        items.append(_field(answer, name, length))
-    last = 0
-    for index, (name, _) in enumerate(_APPENDED_FIELDS, start=1):
-        if answer.get(name) is not None:
-            last = index
-    for name, length in _APPENDED_FIELDS[:last]:
+    """Block hash computed from the header fields of an eth_getBlockBy… answer, by Ethereum's rule.
+
+    `BadValue` when a field is missing or malformed, or when a field is missing before one of a later fork.
+    """
+    header = {name: _field(answer, name, length) for name, length in _BASE_FIELDS}
+    given = [answer.get(name) is not None for name, _ in _APPENDED_FIELDS]
+    count = len(given) - given[::-1].index(True) if True in given else 0
+    for name, length in _APPENDED_FIELDS[:count]:
         if answer.get(name) is None:
             raise BadValue(f"the block has fields after '{name}' but not '{name}' itself")
-        items.append(_field(answer, name, length))
-    payload = b"".join(items)
-    return keccak256(_length_prefix(len(payload), 0xC0) + payload)
+        header[name] = _field(answer, name, length)
+    try:
+        return _kernel.header_hash(json.dumps(header).encode())
+    except ValueError as error:
+        raise BadValue(str(error)) from None
 
 
 def header_fields(answer: Mapping[str, object]) -> dict[str, object]:
-    """The header part of an eth_getBlockBy… answer, without transactions, uncles and the node's own additions."""
+    """Header part of an eth_getBlockBy… answer, without transactions, uncles and the node's own additions."""
     return {name: value for name, value in answer.items() if name in HEADER_FIELDS and value is not None}
 
 
-def _field(answer: Mapping[str, object], name: str, length: int | None) -> bytes:
+def _field(answer: Mapping[str, object], name: str, length: int | None) -> str:
+    """The value of a field in hex, without padding where it is a number."""
     value = answer.get(name)
     if value is None:
         raise BadValue(f"the block has no field '{name}'")
     if length is None:
-        number = quantity(value)
-        return _rlp_bytes(number.to_bytes((number.bit_length() + 7) // 8, "big"))
-    return _rlp_bytes(data(value, length if length >= 0 else None))
-
-
-def _rlp_bytes(raw: bytes) -> bytes:
-    if len(raw) == 1 and raw[0] < 0x80:
-        return raw
-    return _length_prefix(len(raw), 0x80) + raw
-
-
-def _length_prefix(length: int, offset: int) -> bytes:
-    if length < 56:
-        return bytes([offset + length])
-    size = length.to_bytes((length.bit_length() + 7) // 8, "big")
-    return bytes([offset + 55 + len(size)]) + size
+        return hex(quantity(value))
+    return "0x" + data(value, length if length >= 0 else None).hex()

@@ -1,4 +1,4 @@
-"""State that is not there: fetched from the node where there is one, refused by name where there is none."""
+"""Missing state: fetched from the node if there is one, otherwise an error that names it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Transaction = tuple[bytes, bytes, bytes, int]
-"""To, data, sender, value: enough for a node to say what it will touch."""
+"""To, data, sender, value: the input of an access list."""
 
 
 class Learner:
-    """Runs things on an EVM until they miss nothing, teaching it what they missed."""
+    """Runs actions on an EVM and fetches the state they miss until they succeed."""
 
     __slots__ = ("_evm", "_source", "remote")
 
@@ -30,7 +30,7 @@ class Learner:
         self.remote = remote
 
     def run(self, action: Callable[[], T], transaction: Transaction | None = None) -> T:
-        """The result of `action`, run again after each miss with what it missed; its failures explained."""
+        """Run `action`, again after each miss with the missing state fetched; explains its failures."""
         missed: list[Missing] = []
         while True:
             try:
@@ -59,12 +59,12 @@ class Learner:
         if self.remote is None:
             raise failures.missing_state(min(wanted), self._source) from None
         if transaction is not None:
-            # The node can often tell at once what a call will touch: one round instead of many.
+            # An access list of the node names all state a call touches: one round instead of many.
             to, data, sender, value = transaction
             for address, slots in self.remote.access_list(sender, to, data, value) or []:
                 wanted.add(("account", address, 0))
                 wanted.update(("slot", address, slot) for slot in slots)
-        # A slot comes with its account: the kernel keeps slots only of accounts it knows.
+        # The kernel keeps slots of known accounts only, so a slot is fetched with its account.
         touched = {address for kind, address, _ in wanted if kind == "slot"}
         wanted |= {("account", address, 0) for address in touched if not self._knows(address)}
         facts = self.remote.fetch(sorted(wanted))
@@ -83,7 +83,7 @@ class Learner:
         return True
 
     def _make_up_hash(self, item: Missing) -> bool:
-        """Blocks mined here have no hash on any chain: theirs is made up, the same in every run."""
+        """Invent the hash of a block mined here, which no chain has; the same in every run."""
         kind, _, number = item
         if kind != "block_hash" or number <= int(self._source.get("block", -1)):
             return False

@@ -1,4 +1,4 @@
-"""How a block asked for becomes a chain id and a checked header, from the cache or from the node."""
+"""Resolve a requested block to a chain id and a checked header, from the cache or the node."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class BlockWanted:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How the block asked for becomes a chain id and a checked header."""
+    """Resolves a requested block to a chain id and a checked header."""
 
     client: RpcClient
     cache: Cache

@@ -1,4 +1,4 @@
-"""What a node means when it says no: busy, batch too large, cannot do that, or simply no.
+"""Classify refusals of a node: busy, batch too large, unsupported, or final.
 
 JSON-RPC leaves most error codes to the server, so the wording decides where the code does not.
 """

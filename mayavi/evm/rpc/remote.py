@@ -58,7 +58,7 @@ Missing = tuple[str, bytes, int]  # ("account", address, 0) | ("slot", address, 
 
 @dataclass(slots=True)
 class Facts:
-    """What a node says about accounts (balance, nonce, code), slots and block hashes."""
+    """Accounts (balance, nonce, code), slots and block hashes of a node."""
 
     accounts: dict[bytes, Account] = field(default_factory=dict)
     slots: dict[bytes, dict[int, int]] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class RemoteState:
         self._by_hash: bool | None = None  # None: not yet known whether the node takes block hashes
         self._access_lists = AccessLists(client, hex(header.number))
         self.asked = 0
-        """Accounts, slots and block hashes that were asked for, whether the cache had them or not."""
+        """Number of accounts, slots and block hashes fetched, from the cache or the node."""
 
     @classmethod
     def open(
@@ -164,7 +164,7 @@ class RemoteState:
         self._check_guards(self.client.batch(self._guards()))
 
     def fetch(self, missing: Sequence[Missing]) -> Facts:
-        """The facts asked for, from the cache and, in as few batches as possible, from the node.
+        """Fetch facts from the cache and, in as few batches as possible, from the node.
 
         The cache of a development node is checked once before it is used. Each fact is exact and belongs to the pinned
         block, or an error is raised. What arrived before an error is kept.
@@ -188,7 +188,7 @@ class RemoteState:
     def access_list(
         self, sender: bytes, to: bytes | None, data: bytes, value: int = 0
     ) -> list[tuple[bytes, list[int]]] | None:
-        """The accounts and slots that the node expects a call to touch, or None where it cannot tell.
+        """The accounts and slots that the node expects a call to touch, or None if it does not report them.
 
         Good for prefetching only: it speaks of the node's state, not of what a fork has changed. After a warm opening
         it is None until something had to be fetched, so that work which the cache covers makes no request.
@@ -198,7 +198,7 @@ class RemoteState:
         return self._access_lists.of(sender, to, data, value)
 
     def _check_cache(self) -> None:
-        """Make sure that a development node is still the one the cache knows; go on without it if it is off."""
+        """Check that a development node is still the cached one; continue without it if it is off."""
         try:
             self._check_guards(self.client.batch(self._guards(), knock_once=True))
         except NodeUnreachable as error:

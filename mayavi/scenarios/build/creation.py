@@ -44,10 +44,10 @@ def create_token(fork: Fork, symbol: str, token: NewToken) -> bytes:
     if symbol in fork.labels:
         raise UsageError(f"there is a token '{symbol}' on this chain already", "give the new one another name")
     issuer, address = account(ISSUER), account(f"token {symbol}")
-    code = ArtifactStore().get("Token").initcode([symbol, symbol, token.decimals, "1", issuer])
-    fork.create_at(address, code, sender=issuer)
+    artifact = ArtifactStore().get("Token")
+    fork.create_at(address, artifact.initcode([symbol, symbol, token.decimals, "1", issuer]), sender=issuer)
     supply = units(token.supply, token.decimals)
-    fork.contract(address, ["mint(address receiver, uint256 amount)"]).mint(issuer, supply, sender=issuer)
+    fork.contract(address, artifact.abi).mint(issuer, supply, sender=issuer)
     fork.labels[symbol] = checksum(address)
     return address
 

@@ -32,6 +32,8 @@ _CONTRACTS = (
 )
 _FOREVER = 2**256 - 1
 _MINT = "mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))"
+CREATE_POOL, INITIALIZE = "createPool(address,address,uint24)", "initialize(uint160)"
+"""Steps of the factory and the pool, for pools that get their liquidity in another way."""
 
 
 def deploy_uniswap(deployment: Deployment, uniswap: Uniswap, *, wrapped_native: str, native: str) -> None:

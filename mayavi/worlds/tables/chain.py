@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from mayavi.errors import UnknownName
-from mayavi.evm.chains import unknown_chain
 from mayavi.worlds.tables.compound import Compound
 from mayavi.worlds.tables.curve import Curve
-
-_TABLES = Path(__file__).parent
+from mayavi.worlds.tables.paths import chain_names as chain_names
+from mayavi.worlds.tables.paths import table_path as table_path
 
 TokenKind = Literal["standard", "silent", "weth9"]
 
@@ -295,19 +293,6 @@ class ChainTable(_FromJson):
                 "curve": Curve.from_json(data["curve"]) if "curve" in data else None,
             }
         )
-
-
-def chain_names() -> list[str]:
-    """Return the chains that have a table."""
-    return sorted(path.stem for path in _TABLES.glob("*.json"))
-
-
-def table_path(chain: str) -> Path:
-    """Return the table file of `chain`; raise `UnknownName` with the nearest chains."""
-    known = chain_names()
-    if chain not in known:
-        raise unknown_chain(chain, known, "`mayavi world list` shows the replicas there are")
-    return _TABLES / f"{chain}.json"
 
 
 @cache

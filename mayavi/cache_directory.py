@@ -1,4 +1,4 @@
-"""Where everything that can be made again is kept. A module of its own, since it is needed where SQLite is not."""
+"""Directory for everything that can be rebuilt: replicas, answers of nodes, bytecode."""
 
 from __future__ import annotations
 

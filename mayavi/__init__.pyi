@@ -1,0 +1,22 @@
+from . import errors as errors
+from .evm.abi.contract import Contract as Contract
+from .evm.abi.contract import Function as Function
+from .evm.address import checksum as checksum
+from .evm.address import to_address as to_address
+from .evm.fleet import Fleet as Fleet
+from .evm.fleet import Program as Program
+from .evm.fleet import Template as Template
+from .evm.fork import Fork as Fork
+from .evm.receipt import CallFrame as CallFrame
+from .evm.receipt import Receipt as Receipt
+from .evm.registry import Snapshot as Snapshot
+from .evm.registry import SnapshotRegistry as SnapshotRegistry
+from .evm.units import ether as ether
+from .evm.units import format_units as format_units
+from .evm.units import gwei as gwei
+from .evm.units import to_units as to_units
+from .scenarios.run.run import run as run
+from .scenarios.run.sweep import sweep as sweep
+from .sim.store import Store as Store
+
+__version__: str

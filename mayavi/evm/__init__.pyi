@@ -1,0 +1,9 @@
+from .abi.contract import Contract as Contract
+from .abi.contract import Function as Function
+from .fleet import Fleet as Fleet
+from .fleet import Program as Program
+from .fleet import Template as Template
+from .fork import Fork as Fork
+from .receipt import Receipt as Receipt
+from .registry import Snapshot as Snapshot
+from .registry import SnapshotRegistry as SnapshotRegistry

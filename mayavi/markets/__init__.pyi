@@ -1,0 +1,13 @@
+from .correlation import Correlation as Correlation
+from .diffusions import GeometricBrownianMotion as GeometricBrownianMotion
+from .diffusions import JumpDiffusion as JumpDiffusion
+from .diffusions import OrnsteinUhlenbeck as OrnsteinUhlenbeck
+from .history import HistoricalPath as HistoricalPath
+from .price_paths import PricePaths as PricePaths
+from .price_paths import stream as stream
+from .process import PriceProcess as PriceProcess
+from .series import Series as Series
+from .shapes import Constant as Constant
+from .shapes import Ramp as Ramp
+from .shapes import Step as Step
+from .shapes import Waypoints as Waypoints

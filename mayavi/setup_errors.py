@@ -1,0 +1,36 @@
+"""Import errors that a set-up command repairs."""
+
+from __future__ import annotations
+
+from mayavi.errors import SetupError
+
+_EXTRA_RL = {
+    "gymnasium",
+    "matplotlib",
+    "modal",
+    "ray",
+    "sb3_contrib",
+    "scipy",
+    "stable_baselines3",
+    "tensorboard",
+    "torch",
+}
+"""Packages of the extra `rl`, which `make setup` does not install."""
+
+
+def setup_fault(error: ImportError) -> SetupError | None:
+    """The `SetupError` for a kernel that is not built or does not load, or for a package that is not installed.
+
+    None where `error` is a fault of the code.
+    """
+    package = (error.name or "").partition(".")[0]
+    ours = error.name in {"mayavi._kernel", "_kernel"}  # the second is the name in the system loader's errors
+    if ours and not isinstance(error, ModuleNotFoundError):
+        return SetupError(f"the Rust kernel does not load: {error}", "run `make clean setup`, which builds it anew")
+    if ours or (error.name == "mayavi" and "'_kernel'" in str(error)):
+        return SetupError("the Rust kernel is not built", "run `make setup`, which builds it")
+    if isinstance(error, ModuleNotFoundError) and package not in {"", "mayavi"}:
+        extra = package in _EXTRA_RL
+        remedy = "`pip install 'mayavi-sim[rl]'` installs it" if extra else "run `make setup`, which installs it"
+        return SetupError(f"the Python package '{package}' is not installed", remedy)
+    return None

@@ -1,0 +1,13 @@
+from .accounting import Books as Books
+from .claims import aave_claims as aave_claims
+from .claims import compound_claims as compound_claims
+from .claims import curve_claims as curve_claims
+from .hooks import Hook as Hook
+from .market_figures import FeedFigures as FeedFigures
+from .market_snapshot import MarketSnapshotHook as MarketSnapshotHook
+from .recorder import MemoryRecorder as MemoryRecorder
+from .runner import Runner as Runner
+from .scheduler import AgentBlock as AgentBlock
+from .scheduler import Scheduler as Scheduler
+from .tally import RunTally as RunTally
+from .world_state import WorldState as WorldState
