@@ -51,7 +51,7 @@ def title(env: RowsEnv[Any], row: int) -> str:
 
 def table(env: RowsEnv[Any], row: int) -> str:
     """The exact figures, one a line."""
-    pairs = env.tells(row)
+    pairs = env.describe_row(row)
     width = max((len(name) for name, _ in pairs), default=0)
     return "\n".join([title(env, row), *(f"  {name:<{width}}  {value}" for name, value in pairs)])
 

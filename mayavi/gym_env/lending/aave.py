@@ -8,16 +8,16 @@ from mayavi.errors import StateError
 from mayavi.evm.fleet import Fleet, Program, Template, Word
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
-from mayavi.gym_env.lending.adapter import BORROWER, EVERYTHING, LIQUIDATOR, MARKET, UNLIMITED, Desk, Standing, Terms
+from mayavi.gym_env.lending.adapter import BORROWER, EVERYTHING, LIQUIDATOR, MARKET, UNLIMITED, LendingAdapter, Standing, Terms
 from mayavi.protocols.aave.indexes import AaveIndexes, Shares
 from mayavi.protocols.aave.market import AaveV3
+from mayavi.protocols.aave.rates import optimal_usage_ray
 from mayavi.protocols.health import NO_DEBT
 
 _VARIABLE_RATE = 2
 _AMOUNT = 36  # behind the selector and the asset, in every call of the pool that has one
 _BPS = 10_000
 _RAY_TO_WAD = 10**9
-_RATE_STRATEGY = ["OPTIMAL_USAGE_RATIO() view returns (uint256)"]
 
 
 class _Account(NamedTuple):
@@ -32,7 +32,7 @@ class _Account(NamedTuple):
     supply_rate_ray: Word
 
 
-class AaveDesk(Desk):
+class AaveAdapter(LendingAdapter):
     """Aave V3 of the chain `fork` stands on.
 
     Where the pool computes as V3.0 does, `standing` is worked out from slots; elsewhere the pool's views are asked.
@@ -56,7 +56,7 @@ class AaveDesk(Desk):
             debt_price_e8=debt.price_usd_e8,
             threshold_wad=self.threshold_bps * wad,
             ltv_wad=self.ltv_bps * wad,
-            kink=self.fork.contract(debt.rate_strategy, _RATE_STRATEGY).OPTIMAL_USAGE_RATIO() / 10**27,
+            kink=optimal_usage_ray(self.fork, debt.rate_strategy) / 10**27,
             supplied=debt.borrowed + debt.available,
             borrowed=debt.borrowed,
             room=(

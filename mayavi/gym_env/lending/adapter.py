@@ -60,7 +60,7 @@ class Terms:
     least_debt: int = 0
 
 
-class Desk(ABC):
+class LendingAdapter(ABC):
     """One collateral and one debt on a protocol. `prepare` sets the stage on a fork; the rest adds to programs."""
 
     spender: bytes

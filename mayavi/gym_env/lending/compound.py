@@ -6,17 +6,17 @@ from mayavi.errors import UsageError
 from mayavi.evm.fleet import Program, Template, Word
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
-from mayavi.gym_env.lending.adapter import BORROWER, LIQUIDATOR, MARKET, UNLIMITED, Desk, Standing, Terms
+from mayavi.gym_env.lending.adapter import BORROWER, LIQUIDATOR, MARKET, UNLIMITED, LendingAdapter, Standing, Terms
 from mayavi.markets.process import SECONDS_PER_YEAR
 from mayavi.protocols.compound.market import CompoundV3
+from mayavi.protocols.compound.rates import borrow_kink_wad
 from mayavi.protocols.compound.storage import CompoundBooks, Owed
 from mayavi.protocols.health import NO_DEBT
 
 _AMOUNT = 36  # behind the selector and the asset
-_KINK = ["borrowKink() view returns (uint256)"]
 
 
-class CompoundDesk(Desk):
+class CompoundAdapter(LendingAdapter):
     """The market of Compound V3 that lends `debt`."""
 
     def __init__(self, fork: Fork, collateral: str, debt: str) -> None:
@@ -39,7 +39,7 @@ class CompoundDesk(Desk):
             debt_price_e8=self.market.price_e8(),
             threshold_wad=self.asset.liquidate_collateral_factor_wad,
             ltv_wad=self.asset.borrow_collateral_factor_wad,
-            kink=self.fork.contract(self.market.address, _KINK).borrowKink() / WAD,
+            kink=borrow_kink_wad(self.fork, self.market.address) / WAD,
             supplied=totals.supplied,
             borrowed=totals.borrowed,
             room=(UNLIMITED, self.asset.supply_cap - self.asset.supplied, totals.supplied - totals.borrowed),

@@ -19,8 +19,9 @@ from mayavi.evm.chains import chain
 from mayavi.evm.fleet import SKIPPED, SUCCESS, Outcome, Words
 from mayavi.evm.fork import Fork
 from mayavi.gym_env.chain_rows import ChainRowsEnv
-from mayavi.gym_env.lending.adapter import Desk
+from mayavi.gym_env.lending.adapter import LendingAdapter
 from mayavi.gym_env.lending.config import LendingConfig
+from mayavi.gym_env.lending.describe import describe_debt_figure
 from mayavi.gym_env.lending.observations import (
     HIGHS,
     LOGS,
@@ -56,7 +57,7 @@ _PLACES = {name: place for place, name in enumerate(FIGURES)}
 
 
 class LendingRowsEnv(ChainRowsEnv[C]):
-    """A borrower. A subclass names its protocol's `desk_type`, and its discrete actions.
+    """A borrower. A subclass names its protocol's `adapter_type`, and its discrete actions.
 
     Discrete actions are numbers of `shares_ppm`. A continuous one is a number in [-1, 1]: below zero the share of the
     debt to repay, as far as the wallet reaches, above zero the share of the headroom to borrow.
@@ -66,7 +67,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
     strategies: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = STRATEGIES
     shares_ppm: ClassVar[tuple[int, ...]] = FIVE_SHARES
     """The discrete actions in millionths: below zero of the debt to repay, above of the headroom to borrow."""
-    desk_type: ClassVar[type[Desk]]
+    adapter_type: ClassVar[type[LendingAdapter]]
 
     def __init__(self, config: C, rows: int = 1, **options: Any) -> None:
         super().__init__(config, rows, **options)
@@ -93,15 +94,15 @@ class LendingRowsEnv(ChainRowsEnv[C]):
     def prepare(self, fork: Fork) -> None:
         """Accounts, approvals, and what is read once."""
         config = self.config
-        desk = self.desk = self.desk_type(fork, config.collateral, config.debt)
-        self.feed = PostedFeed(fork, desk.feed) if config.prices == "shocks" else None
-        desk.prepare(int(config.collateral_amount[1] + 1) * desk.unit)
-        self._amounts, self._opener = amounts_of(config, desk.unit), Opener(desk)
+        adapter = self.adapter = self.adapter_type(fork, config.collateral, config.debt)
+        self.feed = PostedFeed(fork, adapter.feed) if config.prices == "shocks" else None
+        adapter.prepare(int(config.collateral_amount[1] + 1) * adapter.unit)
+        self._amounts, self._opener = amounts_of(config, adapter.unit), Opener(adapter)
         self.block_seconds = chain(fork.chain_id).block_seconds
         self.step_blocks = max(config.step_blocks, LEAST_STEP_BLOCKS)
         self.step_seconds = self.step_blocks * self.block_seconds
-        self._opening = opening(desk, self.block_seconds, self.feed)
-        self._tick = tick(desk, self.step_blocks, self.block_seconds, self.feed)
+        self._opening = opening(adapter, self.block_seconds, self.feed)
+        self._tick = tick(adapter, self.step_blocks, self.block_seconds, self.feed)
 
     def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
         """Draw the starts, and open the loans by real transactions."""
@@ -110,7 +111,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         amounts = b"".join([amount.to_bytes(32, "big") for each in starts for amount in self._opener.amounts(each)])
         words = np.frombuffer(amounts, dtype=np.uint8).reshape(-1, len(OPENING), 32)
         if self.feed is not None:
-            price_usd = self.desk.terms.price_e8 / 1e8
+            price_usd = self.adapter.terms.price_e8 / 1e8
             paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, chances, odd)
             columns["path_e8"][rows] = np.rint(paths * 1e8)
         inputs = {name: words[:, place] for place, name in enumerate(OPENING)}
@@ -125,8 +126,8 @@ class LendingRowsEnv(ChainRowsEnv[C]):
     def drawn(self, chances: Sequence[np.random.Generator]) -> tuple[list[Start], Rows]:
         """Where episodes start, as `drawn_starts` has it."""
         if self.config.start == "fixed":
-            return [fixed_start(self.desk.unit)] * len(chances), np.empty(0, dtype=np.intp)
-        return drawn_starts(self.config, self._amounts, self.desk.terms.kink, chances)
+            return [fixed_start(self.adapter.unit)] * len(chances), np.empty(0, dtype=np.intp)
+        return drawn_starts(self.config, self._amounts, self.adapter.terms.kink, chances)
 
     def _check_opened(self, found: Outcome, rows: Rows) -> None:
         """Whatever was sent went through; where nothing was, it was skipped."""
@@ -214,6 +215,10 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         liquidated: NDArray[np.bool_] = self.columns["liquidated"].copy()
         return np.where(liquidated, LIQUIDATED, REWARDS[self.config.reward](self)), liquidated
 
+    def describe_value(self, name: str, value: Any) -> str:
+        """A figure as text; the health factor without debt is "no debt"."""
+        return describe_debt_figure(name, value) or super().describe_value(name, value)
+
     def exact(self) -> dict[str, list[Any]]:
         """Every figure that was read, and what follows from it."""
         told: dict[str, list[Any]] = {name: self.exactly(name).ints() for name in FIGURES}
@@ -248,7 +253,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
 
     def headroom_value_e8(self) -> Floats:
         """What may still be borrowed."""
-        headroom: Floats = self.figure("headroom") * (self.desk.terms.debt_price_e8 / self.desk.debt_unit)
+        headroom: Floats = self.figure("headroom") * (self.adapter.terms.debt_price_e8 / self.adapter.debt_unit)
         return headroom
 
     def health(self) -> Floats:

@@ -57,7 +57,7 @@ def observations(env: LendingRowsEnv[Any]) -> Observations:
     value, debt = np.maximum(env.figure("collateral_value_e8"), 1.0), env.figure("debt_value_e8")
     rate, cash_yield = env.figure("borrow_rate_wad") / 1e17, env.columns["cash_yield_ppm"] / 1e5
     start = np.maximum(env.columns["start_wealth_e8"], 1.0)
-    headroom_value = env.figure("headroom") * (env.desk.terms.debt_price_e8 / env.desk.debt_unit)
+    headroom_value = env.figure("headroom") * (env.adapter.terms.debt_price_e8 / env.adapter.debt_unit)
     seen = np.empty((env.rows, len(OBSERVED)))
     seen[:, 0] = debt / np.maximum(env.figure("limit_e8"), 1.0)
     seen[:, 1] = debt / value

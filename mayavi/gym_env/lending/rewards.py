@@ -38,7 +38,7 @@ def carry(env: LendingRowsEnv[Any]) -> Floats:
     the sum over an episode orders policies as `net_wealth` does, and a policy learns from it sooner.
     """
     columns, start = env.columns, np.maximum(env.columns["start_wealth_e8"], 1.0)
-    by_price = columns["last_collateral"] * (env.figure("price_e8") - columns["last_price_e8"]) / env.desk.unit
+    by_price = columns["last_collateral"] * (env.figure("price_e8") - columns["last_price_e8"]) / env.adapter.unit
     earned: Floats = (env.net_wealth_e8() - columns["last_wealth_e8"] - by_price) / start
     return earned
 

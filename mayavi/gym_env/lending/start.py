@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mayavi.evm.units import WAD
-from mayavi.gym_env.lending.adapter import Desk
+from mayavi.gym_env.lending.adapter import LendingAdapter
 from mayavi.gym_env.lending.config import LendingConfig
 from mayavi.gym_env.rows import Rows
 from mayavi.markets.process import Floats
@@ -95,15 +95,15 @@ def drawn_starts(
 
 
 class Opener:
-    """What makes a start on `desk`, in smallest units. What all starts have in common is worked out once."""
+    """What makes a start on `adapter`, in smallest units. What all starts have in common is worked out once."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._terms = terms = desk.terms
-        self._unit, self._debt_unit = desk.unit, desk.debt_unit
+    def __init__(self, adapter: LendingAdapter) -> None:
+        self._terms = terms = adapter.terms
+        self._unit, self._debt_unit = adapter.unit, adapter.debt_unit
         self._lendable, supplies, borrows = (each * _ROOM_PPM // MILLION for each in terms.room)
         # The market puts up a tenth more than what it borrows takes: so much of one for so much of the other.
-        self._of_collateral = terms.price_e8 * desk.debt_unit * terms.ltv_wad * 10
-        self._of_debt = terms.debt_price_e8 * desk.unit * WAD * 11
+        self._of_collateral = terms.price_e8 * adapter.debt_unit * terms.ltv_wad * 10
+        self._of_debt = terms.debt_price_e8 * adapter.unit * WAD * 11
         self._borrowable = min(borrows, supplies * self._of_collateral // self._of_debt)
 
     def amounts(self, start: Start) -> tuple[int, int, int, int, int, int]:

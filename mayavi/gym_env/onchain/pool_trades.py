@@ -12,6 +12,7 @@ from mayavi.agents.quantities import MILLION
 from mayavi.evm.fleet import Program, Template, Word, Words
 from mayavi.evm.token_balance import balance_slot
 from mayavi.protocols.uniswap.market import UniswapV3
+from mayavi.protocols.uniswap.pool_slots import LIQUIDITY, LIQUIDITY_BITS, ROOT_BITS, SLOT0
 from mayavi.protocols.uniswap.route import Route
 from mayavi.protocols.uniswap.router import Router
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.protocols.uniswap.pool import UniswapV3Pool
 
-SLOT0, LIQUIDITY = 0, 4
-"""Where a pool keeps its square root price (in its low bits) and the liquidity that trades at it."""
-ROOT_BITS, LIQUIDITY_BITS = 160, 128
 _Q96_BITS = 96
 _Q96 = 2.0**_Q96_BITS
 PLENTY = 10**15
@@ -61,8 +59,12 @@ class PoolTrades:
         return Template(self._router.address, calldata, {amount_at: amount, limit_at: limit}, sender=trader)
 
     def root(self, program: Program) -> Word:
-        """The square root price where a program stands."""
+        """The pool's square root price at this point of a program."""
         return program.bits(program.load(self.address, SLOT0), 0, ROOT_BITS)
+
+    def liquidity(self, program: Program) -> Word:
+        """The pool's liquidity in range at this point of a program."""
+        return program.bits(program.load(self.address, LIQUIDITY), 0, LIQUIDITY_BITS)
 
     def move_towards(
         self, program: Program, trader: bytes, root: Word | int, share_ppm: Word | int, mask: Word | int

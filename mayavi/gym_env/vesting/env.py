@@ -18,10 +18,9 @@ from mayavi.agents.quantities import MILLION
 from mayavi.evm.address import account_address
 from mayavi.evm.chains import chain
 from mayavi.evm.fleet import Program, Template, Word, Words
-from mayavi.evm.hashing import selector_of
 from mayavi.evm.token_balance import balance_slot
 from mayavi.gym_env.chain_rows import ChainRowsEnv
-from mayavi.gym_env.onchain.pool_trades import LIQUIDITY, LIQUIDITY_BITS, PLENTY, PoolTrades
+from mayavi.gym_env.onchain.pool_trades import PLENTY, PoolTrades
 from mayavi.gym_env.rows import Floats, Observations, Rows
 from mayavi.gym_env.vesting.start import SCHEDULES, VestingConfig, starts_of
 from mayavi.protocols.tokens import Erc20
@@ -104,6 +103,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         self.holder, treasury, arbitrageur = (account_address(name) for name in (HOLDER, TREASURY, ARBITRAGEUR))
         self.trades = PoolTrades(fork, TOKEN, MONEY, FEE)
         self.wallets = [self._place_wallet(fork, schedule) for schedule in SCHEDULES]
+        self._release_call: bytes = VestingWallet(fork, self.wallets[0]).contract.release.encode(self.trades.token)
         self._wallets = Words.of([int.from_bytes(wallet) for wallet in self.wallets]).words
         self._slots = Words.of([balance_slot(fork, self.trades.token, wallet)[1] for wallet in self.wallets]).words
         fork.deal(TOKEN, treasury, PLENTY * self.trades.unit)
@@ -157,10 +157,10 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         return program
 
     def _release(self, program: Program, wallet: Word, wallet_slot: Word, mask: Word) -> Word:
-        """The holder has released what vested, unless the wallet is empty; what gas it took."""
-        release = selector_of("release(address)") + self.trades.token.rjust(32, b"\0")
+        """Release what vested, unless the wallet is empty; gives the gas it took."""
         filled = program.less(0, program.load(self.trades.token, wallet_slot))
-        _, gas, _ = program.call(Template(wallet, release, sender=self.holder), mask=program.multiply(mask, filled))
+        call = Template(wallet, self._release_call, sender=self.holder)
+        _, gas, _ = program.call(call, mask=program.multiply(mask, filled))
         return gas
 
     def _look(self, program: Program, fork: Fork, wallet_slot: Word, done: dict[str, Word]) -> None:
@@ -171,7 +171,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
             "in_wallet": program.load(self.trades.token, wallet_slot),
             "proceeds": program.load(*balance_slot(fork, self.trades.money, self.holder)),
             "root": self.trades.root(program),
-            "liquidity": program.bits(program.load(self.trades.address, LIQUIDITY), 0, LIQUIDITY_BITS),
+            "liquidity": self.trades.liquidity(program),
             "block": number,
             "timestamp": timestamp,
             "sold": done.get("sold", 0),

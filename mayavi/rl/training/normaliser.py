@@ -181,12 +181,12 @@ def first_normaliser(config: TrainConfig) -> Normaliser | None:
     """The statistics a training begins with: an episode of random play in each row. None where none are asked for."""
     if not config.normalises:
         return None
-    from mayavi.gym_env.adapters.autoreset import EndlessRows
+    from mayavi.gym_env.adapters.autoreset import AutoresetRows
     from mayavi.numerics.streams import stream
     from mayavi.rl.environments import make_training_rows
 
     env = make_training_rows(config, min(config.num_envs, MOST_ROWS))
-    rows = EndlessRows(env)
+    rows = AutoresetRows(env)
     rows.seed(spread_seed(config.seed, "rows of the first statistics"))
     rows.begin(np.ones(env.rows, dtype=np.bool_))
     shape = env.observation_space.shape
