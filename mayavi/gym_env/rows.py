@@ -113,9 +113,11 @@ class RowsEnv(ABC, Generic[C]):
         return (Role(AGENT, 1, self.observation_space, self.action_space, self.strategies),)
 
     def role(self, name: str | None = None) -> Role:
-        """The role of that name; without a name the only one."""
+        """The role of that name; without a name the only one. `UsageError` where there is none or several."""
+        if name is None and self.multi_agent:
+            raise UsageError(f"'{self.name}' has several roles", f"name one of {', '.join(self.role_names)}")
         for each in self.roles:
-            if each.name == name or (name is None and not self.multi_agent):
+            if name in {None, each.name}:
                 return each
         raise UsageError(f"'{self.name}' has no role '{name}'", f"it has {', '.join(self.role_names)}")
 
@@ -274,7 +276,7 @@ class RowsEnv(ABC, Generic[C]):
         return rewards, terminated, truncated, played
 
     def _advance_agents(
-        self, actions: Mapping[str, Any], alive: NDArray[np.bool_]
+        self, actions: Any, alive: NDArray[np.bool_]
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_], dict[str, NDArray[Any]]]:
         """As `_advance`, for several roles: agents that no longer act earn nothing and end nothing."""
         acting = self.acting() & alive[:, None]
@@ -285,7 +287,7 @@ class RowsEnv(ABC, Generic[C]):
         truncated = (self.steps >= self.config.horizon)[:, None] & acting & ~terminated
         return np.where(acting, rewards, 0.0), terminated & acting, truncated, played
 
-    def _clip_by_role(self, actions: Mapping[str, Any], acting: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    def _clip_by_role(self, actions: Any, acting: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
         if not isinstance(actions, Mapping) or set(actions) != set(self.role_names):
             raise BadArgument(
                 f"'{self.name}' takes actions by role", f"give a mapping with {' and '.join(self.role_names)}"

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv
 
 
-ONLY_ROLE = "default_policy"
-"""What RLlib calls the one policy of an environment with a single agent."""
-
-
 @dataclass(frozen=True, slots=True)
 class EnvFacts:
     """What a trainer must know of an environment: for each role, that is each policy, what it sees and does."""
@@ -46,21 +42,15 @@ class EnvFacts:
 
     def to_json(self) -> dict[str, Any]:
         """For `run.json` and each checkpoint."""
-        if set(self.roles) == {ONLY_ROLE}:
-            seen, done = (described(each) for each in self.roles[ONLY_ROLE])
+        if len(self.roles) == 1:
+            (both,) = self.roles.values()
+            seen, done = (described(each) for each in both)
         else:
             seen, done = (
                 {"kind": "Dict", "spaces": {role: described(both[at]) for role, both in self.roles.items()}}
                 for at in (0, 1)
             )
         return {"env": self.name, "observation_space": seen, "action_space": done}
-
-
-def is_market(config: TrainConfig) -> bool:
-    """Whether several agents are trained at once."""
-    from mayavi.gym_env.registry import MULTI_AGENT, entry
-
-    return entry(config.env).name in MULTI_AGENT
 
 
 def env_settings(name: str) -> list[str]:
@@ -81,7 +71,7 @@ def env_config(config: TrainConfig) -> EnvConfig:
 
 def stands_on_a_chain(config: TrainConfig) -> bool:
     """Whether the environment needs a world; a portfolio does not."""
-    return is_market(config) or "chain" in env_settings(config.env)
+    return "chain" in env_settings(config.env)
 
 
 def world_of(config: TrainConfig) -> WorldSource:
@@ -98,16 +88,18 @@ def pinned(config: TrainConfig) -> TrainConfig:
     return config.model_copy(update={"block": int(fork.source["block"])})
 
 
-def make_training_rows(config: TrainConfig, rows: int) -> RowsEnv[Any]:
-    """The environment that is trained on."""
+def make_training_rows(config: TrainConfig, rows: int, *, threads: int | None = None) -> RowsEnv[Any]:
+    """Make the environment that is trained on."""
     from mayavi.gym_env import make_rows
 
-    return make_rows(config.env, rows, config=config.env_config, world=world_of(config))
+    return make_rows(config.env, rows, config=config.env_config, world=world_of(config), threads=threads)
 
 
 def env_facts(config: TrainConfig) -> EnvFacts:
     """What is known of the environment; `UsageError` where the framework or the algorithm cannot train in it."""
-    facts = _market_facts(config) if is_market(config) else facts_of(make_training_rows(config, 1))
+    facts = facts_of(make_training_rows(config, 1))
+    if len(facts.roles) > 1 and config.algorithm != "ppo":
+        raise UsageError(f"the {facts.name} is trained with PPO alone", "leave --algorithm out")
     if config.algorithm == "sac" and facts.discrete:
         raise UsageError(
             f"SAC needs continuous actions, and those of '{facts.name}' are discrete",
@@ -121,20 +113,7 @@ def env_facts(config: TrainConfig) -> EnvFacts:
     return facts
 
 
-def _market_facts(config: TrainConfig) -> EnvFacts:
-    from mayavi.gym_env.configuration import configured
-    from mayavi.gym_env.market.config import MarketConfig
-    from mayavi.gym_env.market.rows import AaveMarketRows
-
-    if config.algorithm != "ppo":
-        raise UsageError("the market is trained with PPO alone", "leave --algorithm out")
-    return facts_of(AaveMarketRows(configured(MarketConfig, config.env_config), 1, world=world_of(config)))
-
-
 def facts_of(env: RowsEnv[Any]) -> EnvFacts:
-    """What is known of an environment that is made."""
-    from mayavi.gym_env.market.rows import AaveMarketRows
-
-    alone: dict[str, Any] = {ONLY_ROLE: (env.observation_space, env.action_space)}
-    roles = env.role_spaces if isinstance(env, AaveMarketRows) else alone
+    """What a trainer must know of `env`."""
+    roles = {role.name: (role.observation_space, role.action_space) for role in env.roles}
     return EnvFacts(env.name, roles, env.config.horizon, env.world_digest)

@@ -72,7 +72,8 @@ class RowsVecEnv(VecEnv):  # type: ignore[misc]
         self._reset_options()
         self.play.begin(np.ones(self.num_envs, dtype=np.bool_), chosen)
         self.reset_infos = self._infos()
-        return self.env.observe()
+        observations: Observations = self.env.observe()
+        return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:
         """Take the actions of the next `step_wait`."""
@@ -119,7 +120,8 @@ class RowsVecEnv(VecEnv):  # type: ignore[misc]
     def restore(self, state: Mapping[str, Any]) -> Observations:
         """Resume from the `state` of other rows; returns the observations there."""
         self.play.restore(state)
-        return self.env.observe()
+        observations: Observations = self.env.observe()
+        return observations
 
     # -- other methods of `VecEnv` ------------------------------------------------------------------------------------
 

@@ -8,7 +8,16 @@ from mayavi.errors import StateError
 from mayavi.evm.fleet import Fleet, Program, Template, Word
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
-from mayavi.gym_env.lending.adapter import BORROWER, EVERYTHING, LIQUIDATOR, MARKET, UNLIMITED, LendingAdapter, Standing, Terms
+from mayavi.gym_env.lending.adapter import (
+    BORROWER,
+    EVERYTHING,
+    LIQUIDATOR,
+    MARKET,
+    UNLIMITED,
+    LendingAdapter,
+    Standing,
+    Terms,
+)
 from mayavi.protocols.aave.indexes import AaveIndexes, Shares
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.aave.rates import optimal_usage_ray

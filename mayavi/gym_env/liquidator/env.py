@@ -36,8 +36,8 @@ class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
     """Watches `borrowers` accounts. A step: liquidate one or wait, sell what was seized, then time passes.
 
     While it passes, the price is posted to the feed and arbitrageurs bring the pool towards it. Accounts are observed,
-    and chosen, by rank: those that can be liquidated first, the one with most to pay before the others, then the rest by
-    their health factor. Nothing is sent for an account that cannot be liquidated.
+    and chosen, by rank: those that can be liquidated first, the one with most to pay before the others, then the rest
+    by their health factor. Nothing is sent for an account that cannot be liquidated.
 
     Actions. Discrete: 0 waits; 1 + 3 · rank + k pays a quarter, half or all (k is 0, 1, 2) of the most that the close
     factor allows: half of a debt, all of it below a health factor of 0.95. Continuous: two numbers from -1 to 1, the

@@ -30,9 +30,7 @@ class Start(NamedTuple):
     volatility: float
 
 
-def start_of(
-    config: LiquidatorConfig, price_e8: int, unit: int, step_seconds: int, rng: np.random.Generator
-) -> Start:
+def start_of(config: LiquidatorConfig, price_e8: int, unit: int, step_seconds: int, rng: np.random.Generator) -> Start:
     """The start that `rng` draws; a fixed start draws nothing."""
     return starts_of(config, price_e8, unit, step_seconds, [rng])[0]
 

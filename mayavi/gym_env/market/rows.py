@@ -156,7 +156,7 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
         seconds = self.config.step_blocks * self.loans.block_seconds
         acts = ~self.columns["liquidated"] & live[:, None]
         rates = np.abs(yields) * seconds * 1000 // SECONDS_PER_YEAR * acts
-        found = {}
+        found: dict[str, NDArray[Any]] = {}
         for at in range(self.config.borrowers):
             found |= {f"yield_ppb_{at}": rates[:, at], f"pays_{at}": yields[:, at] < 0}
         return found

@@ -28,6 +28,7 @@ from mayavi.rl.training import global_rng
 from mayavi.rl.training.checkpoints import Checkpoint
 from mayavi.rl.training.normaliser import Lens, Normaliser, first_normaliser, seen_space
 from mayavi.rl.training.session import Boundary, Session
+from mayavi.rl.training.training_signal import TrainingSignal
 
 MODEL = "model.zip"
 ROWS, CHANCE, MEMORY, REPLAY = "rows.json", "chance.json", "memory.pt", "replay_buffer.pkl"
@@ -50,7 +51,7 @@ class TrainingRows(VecEnvWrapper):  # type: ignore[misc]  # no types there
 
     def __init__(self, rows: RowsVecEnv, config: TrainConfig, normaliser: Normaliser | None) -> None:
         super().__init__(rows, observation_space=seen_space(config, rows.observation_space))
-        self.rows, self.scale, self.bootstrap = rows, config.reward_scale, config.bootstrap_at_horizon
+        self.rows, self.signal = rows, TrainingSignal.of(config)
         self.lens: Lens | None = None
         if normaliser is not None:
             self.lens = Lens(config.gamma, rows.num_envs, rows.observation_space.shape, normaliser)
@@ -70,12 +71,11 @@ class TrainingRows(VecEnvWrapper):  # type: ignore[misc]  # no types there
         if ended:
             self.episodes += ended
             for row in done.nonzero()[0]:
-                if not self.bootstrap:
-                    infos[row]["TimeLimit.truncated"] = False
+                infos[row]["TimeLimit.truncated"] = self.signal.ends(False, infos[row]["TimeLimit.truncated"])[1]
                 if self.lens is not None:
                     last = infos[row]["terminal_observation"]
                     infos[row]["terminal_observation"] = self.lens.now.observations(last)
-        return observations, rewards * self.scale if self.scale != 1.0 else rewards, done, infos
+        return observations, self.signal.reward(rewards), done, infos
 
     def move_statistics(self) -> None:
         """Take in what was seen since the last time: the next rollout is seen through it."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mayavi.rl.evaluation.market_evaluation import TrainedMarket, evaluate_market, names_by_role, settle_market
 
 from mayavi.cli.eval_words import tell
 from mayavi.errors import EvaluationFileError, UnknownName, UsageError
@@ -21,7 +22,6 @@ from mayavi.rl.evaluation.document import (
     settings_from,
 )
 from mayavi.rl.evaluation.evaluate import EvaluationSettings
-from mayavi.rl.evaluation.market_evaluation import TrainedMarket, evaluate_market, names_by_role, settle_market
 from mayavi.rl.evaluation.models import evaluate_baselines
 from mayavi.statistics.bootstrap import Bootstrap
 

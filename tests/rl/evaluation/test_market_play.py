@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mayavi.rl.evaluation.market_play import ChanceRole, RolePlayer, ScriptedRole, TrainedRole, play_market, role_player
 
 from mayavi.errors import UsageError
 from mayavi.gym_env.market.config import MarketConfig
 from mayavi.gym_env.market.rows import AaveMarketRows
-from mayavi.rl.evaluation.market_play import ChanceRole, RolePlayer, ScriptedRole, TrainedRole, play_market, role_player
 
 STORMY: dict[str, Any] = {"health_factor": (1.04, 1.15), "shock": (0.15, 0.4), "horizon": 6, "shock_steps": (1.0, 3.0)}
 """Episodes in which accounts are liquidated."""
