@@ -31,10 +31,12 @@ except ModuleNotFoundError as error:
 Indices = int | Iterable[int] | None
 
 
-def make_sb3(name: str, rows: int = 1, *, exact_info: bool = False, **settings: Any) -> RowsVecEnv:
+def make_sb3(
+    name: str, rows: int = 1, *, exact_info: bool = False, resumable: bool = False, **settings: Any
+) -> RowsVecEnv:
     """Make `rows` episodes of an environment side by side; `settings` are those of `make_rows`."""
     check_single_agent(name)
-    return RowsVecEnv(make_rows(name, rows, **settings), exact_info=exact_info)
+    return RowsVecEnv(make_rows(name, rows, **settings), exact_info=exact_info, resumable=resumable)
 
 
 class RowsVecEnv(VecEnv):  # type: ignore[misc]

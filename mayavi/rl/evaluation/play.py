@@ -35,8 +35,8 @@ class Played:
     """The sum of an episode's rewards, as the mean over the role's agents."""
     lengths: NDArray[np.int64]
     """Steps in which an agent of the role took part."""
-    terminated: NDArray[np.int64]
-    """Number of the role's agents that were terminated, such as by a liquidation, before the horizon."""
+    terminated: NDArray[Any]
+    """Whether the agent was terminated, such as by a liquidation; with several roles, the number of such agents."""
     clipped: NDArray[np.int64]
     starts: tuple[str, ...]
     """Identity of the state at the start."""
@@ -83,11 +83,11 @@ def play(
     A `strategy` may be given by name, or as a policy, of which `deterministic` takes the best action and otherwise
     draws one. Draws, and the actions of `random`, follow from `seed`.
     """
+    role = env.role().name
     if isinstance(strategy, str):
         strategy = baseline(env, strategy, seed=seed)
     elif not isinstance(strategy, Strategy):
         strategy = Trained("policy", strategy, deterministic, seed)
-    role = env.role().name
     return play_roles(env, {role: strategy}, episodes, name=strategy.name, progress=progress)[role]
 
 
@@ -156,7 +156,7 @@ def _play_batch(
             tuple(int(each) for each in episodes),
             earned[:count, agents].mean(axis=1),
             lengths[role][:count],
-            terminated[:count, agents].sum(axis=1),
+            terminated[:count, agents].sum(axis=1) if env.multi_agent else terminated[:count, 0],
             env.clipped_by_agent[:count, agents].sum(axis=1),
             tuple(start.hex()[:32] for start in starts),
             fingerprints,
