@@ -1,6 +1,6 @@
 """What a liquidator with some money sees of the loans: observations, expected profits and scripted strategies.
 
-Stateless: a view is made of the loans and the money of one liquidator in each row, whoever it is.
+Stateless: a view is made of the loans and the money of one liquidator in each row.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from mayavi.gym_env.liquidator.config import LiquidatorConfig
 from mayavi.gym_env.liquidator.loans import ALL_BPS, Accounts, Loans
 from mayavi.gym_env.roles import Floats, Observations, clip_observations
 from mayavi.markets.process import SECONDS_PER_YEAR
+from mayavi.numerics import portable
 
 GAS_OF_BOTH = 520_000
 """Gas that a liquidator expects a liquidation and its sale to take; it pays what they took."""
@@ -48,9 +49,9 @@ class LiquidatorView:
         step_years = loans.config.step_blocks * loans.block_seconds / SECONDS_PER_YEAR
         common = (
             1 - loans.env.steps / loans.config.horizon,
-            5 * np.log(price / loans.start_price()),
-            20 * np.log(price / loans.price(-1)),
-            100 * np.log(np.maximum(loans.trades.price_of(loans.words("root").words), 1e-8) / price),
+            5 * portable.log(price / loans.start_price()),
+            20 * portable.log(price / loans.price(-1)),
+            100 * portable.log(np.maximum(loans.trades.price_of(loans.words("root").words), 1e-8) / price),
             self.money_usd / debts,
             100 * loans.gas_usd(float(GAS_OF_BOTH)) / scale,
             columns["recovery_ppm"] / MILLION,

@@ -16,11 +16,13 @@ from mayavi.gym_env.lending.env import FIVE_SHARES, nearest_actions
 from mayavi.gym_env.liquidator.loans import ALL_BPS
 from mayavi.gym_env.market.config import BORROWER, MarketConfig
 from mayavi.gym_env.roles import Floats, Observations, Role, Script, clip_observations
+from mayavi.numerics import portable
 
 if TYPE_CHECKING:
     from mayavi.gym_env.market.rows import AaveMarketRows
 
 _RAY = 10**27
+_LOG_10 = float(portable.log(10.0))
 _HIGHEST_HEALTH = 10.0
 """As `LendingRowsEnv.health` caps it."""
 OBSERVED: tuple[tuple[str, float, float, str], ...] = (
@@ -123,13 +125,13 @@ class Borrowers:
             owed / value,
             loans.floats("cash", 1) * dollars / value,
             loans.floats("headroom", 1) * dollars / value,
-            5 * np.log(price / loans.start_price()[:, None]),
-            20 * np.log(price / loans.price(-1)[:, None]),
-            100 * np.log(pool / price),
+            5 * portable.log(price / loans.start_price()[:, None]),
+            20 * portable.log(price / loans.price(-1)[:, None]),
+            100 * portable.log(pool / price),
             10 * loans.words("borrow_rate_ray").float64(_RAY)[:, None],
             10 * columns["cash_yield_ppm"] / MILLION,
             10 * wealth,
-            np.log10(np.maximum(value / 10**8, 1.0)) / 10,
+            portable.log(np.maximum(value / 10**8, 1.0)) / (10 * _LOG_10),
             (money / np.maximum(columns["debts_usd"], 1e-6))[:, None],
             others,
             (1 - market.steps / config.horizon)[:, None],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mayavi.agents.quantities import MILLION
 from mayavi.evm.fleet import Program, Template, Word, Words
 from mayavi.evm.token_balance import balance_slot
+from mayavi.numerics import portable
 from mayavi.protocols.uniswap.market import UniswapV3
 from mayavi.protocols.uniswap.pool_slots import LIQUIDITY, LIQUIDITY_BITS, ROOT_BITS, SLOT0
 from mayavi.protocols.uniswap.route import Route
@@ -136,7 +137,7 @@ class SaleCurve:
     def __init__(self, pool: UniswapV3Pool, sells_zero: bool) -> None:
         profile = pool.liquidity_profile()
         edges = np.array([profile[0].lower_tick, *(each.upper_tick for each in profile)], dtype=np.float64)
-        roots = np.exp(edges / 2 * np.log(1.0001))
+        roots = portable.exp(edges / 2 * portable.log(1.0001))
         liquidity = np.array([float(each.liquidity) for each in profile])
         # Selling token0 lowers the price, selling token1 raises it: seen along its own axis, a sale always goes up.
         self._inverted = sells_zero

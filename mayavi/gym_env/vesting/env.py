@@ -23,6 +23,7 @@ from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.onchain.pool_trades import PLENTY, PoolTrades
 from mayavi.gym_env.rows import Floats, Observations, Rows
 from mayavi.gym_env.vesting.start import SCHEDULES, VestingConfig, starts_of
+from mayavi.numerics import portable
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.vesting_wallet import VestingWallet
 
@@ -276,9 +277,9 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
                 (self.config.horizon - self.steps) / self.config.horizon,
                 held / inventory,
                 waiting / inventory,
-                10 * np.log(reference / began),
-                100 * np.log(pool / reference),
-                1 - np.log10(unsold) / np.log10(_SMALLEST),
+                10 * portable.log(reference / began),
+                100 * portable.log(pool / reference),
+                1 - portable.log(unsold) / portable.log(_SMALLEST),
                 columns["recovery_ppm"] / MILLION,
                 20 * columns["step_volatility"],
                 columns["pull"],
