@@ -32,7 +32,7 @@ class CompoundAdapter(LendingAdapter):
         self.feed = self.asset.price_feed
 
     def read_terms(self) -> Terms:
-        """As they stand."""
+        """Read the present terms."""
         totals = self.market.totals()
         return Terms(
             price_e8=self.market.price_e8(self.collateral.address),
@@ -49,23 +49,23 @@ class CompoundAdapter(LendingAdapter):
     # -- sending ------------------------------------------------------------------------------------------------------
 
     def supply(self, amount: Word, who: bytes = BORROWER) -> Template:
-        """Put up collateral."""
+        """Supply collateral."""
         return self._send(self.comet.supply.encode(self.collateral.address, 0), amount, who)
 
     def borrow(self, amount: Word, who: bytes = BORROWER) -> Template:
-        """Take out base tokens that were not lent."""
+        """Withdraw base tokens beyond what was supplied."""
         return self._send(self.comet.withdraw.encode(self.debt.address, 0), amount, who)
 
     def repay(self, amount: Word) -> Template:
-        """Pay base tokens in."""
+        """Supply base tokens against the debt."""
         return self._send(self.comet.supply.encode(self.debt.address, 0), amount, BORROWER)
 
     def lend(self, amount: Word) -> Template:
-        """The market pays base tokens in."""
+        """Supply base tokens as the market."""
         return self._send(self.comet.supply.encode(self.debt.address, 0), amount, MARKET)
 
     def liquidate(self) -> Template:
-        """The market takes over all the borrower has and owes."""
+        """Absorb the whole account."""
         data = self.comet.absorb.encode(LIQUIDATOR, [BORROWER])
         return Template(self.market.address, data, sender=LIQUIDATOR)
 
@@ -79,14 +79,14 @@ class CompoundAdapter(LendingAdapter):
         self.books = CompoundBooks(self.market, BORROWER, self.collateral.address)
 
     def _weighed(self, program: Program, price_e8: Word | int) -> tuple[Word, Owed, Word, Word, Word]:
-        """Collateral, debt, what each is worth, and the debt's value at which it is absorbed."""
+        """Collateral, debt, their values, and the debt value at which the account can be absorbed."""
         collateral, owed = self.books.collateral(program), self.books.owed(program)
         value = program.multiply_divide(collateral, price_e8, self.unit)
         debt_value = program.multiply_divide(owed.debt, self.terms.debt_price_e8, self.debt_unit)
         return collateral, owed, value, debt_value, program.multiply_divide(value, self.terms.threshold_wad, WAD)
 
     def health_factor_wad(self, program: Program, price_e8: Word | int) -> Word:
-        """What the debt could be worth before the account can be absorbed, over what it is worth."""
+        """The debt value at which the account can be absorbed, over the debt value."""
         *_, debt_value, limit = self._weighed(program, price_e8)
         return _factor(program, limit, debt_value)
 

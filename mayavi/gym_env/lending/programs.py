@@ -1,4 +1,4 @@
-"""The two programs of a borrower's environment: a loan is opened, and a step passes. Each is one kernel call."""
+"""Programs of the borrower's environments: open a loan, and play one step. Each is one kernel call."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from mayavi.gym_env.onchain.posted_feed import PostedFeed
 MILLION = 10**6
 BILLION = 10**9
 FIGURES = (*Standing._fields, "price_e8", "cash", "cash_value_e8", "block", "timestamp")
-"""What is read of every row after a step."""
+"""Figures read of every row after a step."""
 
 
 def opening(adapter: LendingAdapter, block_seconds: int, feed: PostedFeed | None) -> Program:
-    """Blocks pass, the market lends or borrows more, the borrower puts up collateral and takes its loan."""
+    """Let blocks pass, move the reserve's utilisation, supply the collateral and take the loan."""
     program = Program()
     names = ("live", "blocks", "lend", "market_supply", "market_borrow", "supply", "borrow")
     live, blocks, lend, market_supply, market_borrow, supply, borrow = map(program.input, names)
@@ -33,9 +33,9 @@ def opening(adapter: LendingAdapter, block_seconds: int, feed: PostedFeed | None
 
 
 def tick(adapter: LendingAdapter, blocks: int, block_seconds: int, feed: PostedFeed | None) -> Program:
-    """A tick of the scheduler: the borrower, a block later prices and yield, a block later the liquidator; the rest.
+    """A tick of the scheduler: the borrower; a block later prices and yield; a block later the liquidator; the rest.
 
-    `debt` and `headroom` are what was read last, in the block in which the borrower acts.
+    The inputs `debt` and `headroom` are the figures read last, in the block in which the borrower acts.
     """
     program = Program()
     live, debt, headroom = map(program.input, ("live", "debt", "headroom"))

@@ -297,7 +297,7 @@ def _compared(
         confidence=bootstrap.confidence,
         minimum=settings.minimum_distinct,
         of=of,
-        told=JUDGED[metric],
+        wording=JUDGED[metric],
     )
     return Paired(name, other.outcome.name, metric, difference, wins, verdict, trainings)
 

@@ -349,7 +349,7 @@ def _compared(name: str, against: str, differences: Floats, distinct: int, setti
         equal=equal,
         confidence=bootstrap.confidence,
         minimum=settings.minimum_distinct,
-        apart=bootstrap.apart,
+        independent=bootstrap.apart,
     )
     return Comparison(
         name,
