@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mayavi.rl.evaluation.evaluate import Comparison, EvaluationSettings, check_paired, compare
+from mayavi.rl.evaluation.comparison import Comparison, check_paired, compare
 from mayavi.rl.evaluation.play import Played
+from mayavi.rl.evaluation.settings import EvaluationSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,10 @@ import numpy as np
 
 from mayavi.errors import EvaluationFileError, UsageError
 from mayavi.gym_env.rows import RowsEnv
+from mayavi.rl.evaluation.comparison import Comparison, pooled_name
 from mayavi.rl.evaluation.convergence import Convergence
-from mayavi.rl.evaluation.evaluate import REFERENCE, Comparison, Evaluation, EvaluationSettings, Summary, pooled_name
+from mayavi.rl.evaluation.evaluate import REFERENCE, Evaluation, Summary
+from mayavi.rl.evaluation.settings import EvaluationSettings
 from mayavi.rl.search.optimum import SearchSettings
 from mayavi.statistics.bootstrap import Bootstrap, deviation, exact_mean
 from mayavi.statistics.estimate import Estimate

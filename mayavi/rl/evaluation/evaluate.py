@@ -9,16 +9,26 @@ role's policy is compared with scripts that play beside the other roles' policie
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mayavi.errors import SimulationError, UsageError
 from mayavi.gym_env.roles import Role
-from mayavi.gym_env.rows import Floats, RowsEnv
+from mayavi.gym_env.rows import RowsEnv
+from mayavi.rl.evaluation.comparison import (
+    Comparison,
+    are_pooled,
+    check_paired,
+    compare,
+    compare_pooled,
+    each_pair,
+    pooled_name,
+)
 from mayavi.rl.evaluation.play import Played, Progress, play_roles
+from mayavi.rl.evaluation.settings import EvaluationSettings
 from mayavi.rl.evaluation.strategies import (
     OPTIMUM,
     Planned,
@@ -27,46 +37,31 @@ from mayavi.rl.evaluation.strategies import (
     baseline,
     strategies_by_role,
 )
-from mayavi.rl.evaluation.verdict import MINIMUM_DISTINCT, Verdict, check_minimum, judged
-from mayavi.rl.search.optimum import Optimum, SearchSettings, find_optimum
-from mayavi.statistics.bootstrap import Bootstrap, improvement, interquartile_mean
+from mayavi.rl.search.optimum import Optimum, find_optimum
+from mayavi.statistics.bootstrap import interquartile_mean
 from mayavi.statistics.estimate import Estimate
+
+__all__ = [
+    "Evaluation",
+    "EvaluationSettings",
+    "Make",
+    "Regret",
+    "Say",
+    "Subject",
+    "Summary",
+    "evaluate",
+    "evaluate_roles",
+    "evaluation_env",
+]
 
 Make = Callable[[int], RowsEnv[Any]]
 Say = Callable[[str], Progress | None]
 """`say(what)` gives the progress of a part of the work."""
 
-EPISODES = 200
 ROWS = 128
 """Episodes side by side: part of the result, so the same on every machine."""
-MOST_EPISODES = 1_000_000
 REFERENCE = "noop"
 """The strategy that does nothing: shares of the attainable are counted from its reward."""
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationSettings:
-    """Settings of an evaluation, beside the environment and the strategies."""
-
-    episodes: int = EPISODES
-    deterministic: bool = True
-    seed: int = 0
-    bootstrap: Bootstrap = field(default_factory=Bootstrap)
-    minimum_distinct: int = MINIMUM_DISTINCT
-    search: SearchSettings = field(default_factory=SearchSettings)
-
-    def __post_init__(self) -> None:
-        if type(self.episodes) is not int or self.episodes < 1:
-            raise UsageError(
-                f"{self.episodes} episodes show nothing", "play one at least; a claim needs 20 distinct ones"
-            )
-        if self.episodes > MOST_EPISODES:
-            raise UsageError(f"{self.episodes:,} episodes are too many", f"{MOST_EPISODES:,} at most")
-        check_minimum(self.minimum_distinct)
-
-    def limited(self, independent: int | None) -> Self:
-        """Settings capped at `independent` episodes that do not overlap."""
-        return replace(self, bootstrap=replace(self.bootstrap, apart=independent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +84,6 @@ class Summary:
     played: Played
     mean: Estimate
     interquartile_mean: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One strategy against another on the same episodes."""
-
-    strategy: str
-    against: str
-    difference: Estimate
-    interquartile_difference: Estimate
-    probability_of_improvement: Estimate
-    distinct_pairs: int
-    equal_episodes: int
-    verdict: Verdict
-    trainings: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,89 +270,6 @@ def conclude(
     pooled = tuple(compare_pooled([(played[one], played[other]) for one, other in pool], settings) for pool in pools)
     regrets, beyond = _regrets(played, settings) if optimum is not None else ((), 0)
     return Evaluation(env, role, others, settings, tuple(own), summaries, comparisons, pooled, optimum, regrets, beyond)
-
-
-def each_pair(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Every name against every name before it."""
-    return [(one, other) for at, other in enumerate(names) for one in names[at + 1 :]]
-
-
-def are_pooled(own: Sequence[str]) -> bool:
-    """Whether these names are several trainings of one algorithm."""
-    return len(own) > 1 and len({pooled_name(name) for name in own}) == 1
-
-
-def compare(one: Played, other: Played, settings: EvaluationSettings) -> Comparison:
-    """`one` against `other`, paired by episode."""
-    differences = one.rewards - other.rewards
-    return _compared(
-        one.name, other.name, differences[None], _distinct(one, other), settings.limited(one.independent_episodes)
-    )
-
-
-def compare_pooled(pairs: Sequence[tuple[Played, Played]], settings: EvaluationSettings) -> Comparison:
-    """Several trainings of one algorithm together: the interval covers the training seed and the episodes."""
-    differences = np.stack([one.rewards - other.rewards for one, other in pairs])
-    distinct = min(_distinct(one, other) for one, other in pairs)
-    name, against = (pooled_name(each.name) for each in pairs[0])
-    return _compared(name, against, differences, distinct, settings.limited(pairs[0][0].independent_episodes))
-
-
-def _distinct(one: Played, other: Played) -> int:
-    """Number of distinct pairs of trajectories, at most that of independent episodes."""
-    found = len(set(zip(one.fingerprints, other.fingerprints, strict=True)))
-    return found if one.independent_episodes is None else min(found, one.independent_episodes)
-
-
-def pooled_name(name: str) -> str:
-    """`ppo` of `ppo@3`, the training with seed 3."""
-    return name.partition("@")[0]
-
-
-def _compared(name: str, against: str, differences: Floats, distinct: int, settings: EvaluationSettings) -> Comparison:
-    trainings, episodes = differences.shape
-    bootstrap = settings.bootstrap
-
-    def estimate(*statistic: Any) -> Estimate:
-        if trainings == 1:
-            return bootstrap.estimate(differences[0], *statistic)
-        return bootstrap.estimate_pooled(differences, *statistic)
-
-    difference = estimate()
-    equal = int((differences == 0).all(axis=0).sum())
-    verdict = judged(
-        name,
-        against,
-        difference,
-        episodes=episodes,
-        distinct=distinct,
-        equal=equal,
-        confidence=bootstrap.confidence,
-        minimum=settings.minimum_distinct,
-        independent=bootstrap.apart,
-    )
-    return Comparison(
-        name,
-        against,
-        difference,
-        estimate(interquartile_mean),
-        estimate(improvement),
-        distinct,
-        equal,
-        verdict,
-        trainings,
-    )
-
-
-def check_paired(played: Iterable[Played]) -> None:
-    """Raise `SimulationError` unless all strategies played the same episodes from the same starts."""
-    first, *rest = played
-    for other in rest:
-        if other.starts != first.starts or other.episodes != first.episodes:
-            raise SimulationError(
-                f"'{other.name}' did not start where '{first.name}' did",
-                "an environment that draws more than its episode",
-            )
 
 
 def _check_attained(optimum: Optimum, played: Played) -> None:

@@ -11,20 +11,20 @@ from mayavi.errors import UnknownName, UsageError
 from mayavi.gym_env.configuration import SPLITS
 from mayavi.gym_env.registry import entry, make_rows
 from mayavi.gym_env.rows import RowsEnv
+from mayavi.rl.evaluation.comparison import are_pooled
 from mayavi.rl.evaluation.contamination import seen
 from mayavi.rl.evaluation.convergence import Convergence, find_convergence
 from mayavi.rl.evaluation.differences import differing_settings
 from mayavi.rl.evaluation.document import checkpoint_steps, document_of, settings_from
 from mayavi.rl.evaluation.evaluate import (
-    EvaluationSettings,
     Make,
     Say,
     Subject,
-    are_pooled,
     evaluate_roles,
     evaluation_env,
 )
 from mayavi.rl.evaluation.play import play_roles
+from mayavi.rl.evaluation.settings import EvaluationSettings
 from mayavi.rl.evaluation.strategies import Trained, strategies_by_role
 from mayavi.worlds.source import WorldSource
 

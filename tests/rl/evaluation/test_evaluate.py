@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from mayavi.errors import EvaluationFileError, SimulationError, UnknownName, UsageError
+from mayavi.rl.evaluation.comparison import check_paired, compare
 from mayavi.rl.evaluation.convergence import find_convergence
 from mayavi.rl.evaluation.document import as_bytes, document_of, read_eval, settings_from
-from mayavi.rl.evaluation.evaluate import EvaluationSettings, check_paired, compare, evaluate
+from mayavi.rl.evaluation.evaluate import EvaluationSettings, evaluate
 from mayavi.rl.evaluation.play import play
 from mayavi.rl.evaluation.strategies import Trained, baseline
 from mayavi.rl.search.optimum import SearchSettings
