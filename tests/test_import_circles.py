@@ -11,7 +11,6 @@ import mayavi
 
 ROOT = Path(mayavi.__file__).parent
 KNOWN: set[frozenset[str]] = {
-    frozenset({"mayavi.rl.evaluation.play", "mayavi.rl.evaluation.strategies"}),
     frozenset({"mayavi.sim.store.explanation", "mayavi.sim.store.store"}),
 }
 

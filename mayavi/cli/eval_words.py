@@ -27,18 +27,18 @@ def tell(document: dict[str, Any]) -> None:
     parts = parts_of(document)
     for role, part in parts.items():
         if role:
-            _tell_role(role, part)
+            _tell_role(env["name"], role, part)
     _tell_strategies(parts, f"{settings['confidence'] * 100:g} %")
     for role, part in parts.items():
         _tell_proof(f"{role}: " if role else "", part, settings["episodes"])
 
 
-def _tell_role(role: str, part: Mapping[str, Any]) -> None:
-    from mayavi.gym_env.market.config import ROLES
+def _tell_role(env: str, role: str, part: Mapping[str, Any]) -> None:
+    from mayavi.gym_env.registry import entry
 
-    (other,) = (each for each in ROLES if each != role)
+    others = " and ".join(f"{each}s" for each in entry(env).load().role_names if each != role)
     many = f"the mean of {part['agents']} {role}s" if part["agents"] > 1 else f"that of one {role}"
-    print_note(f"  {role}: {many}, while the {other}s play {part['others']}")
+    print_note(f"  {role}: {many}, while the {others} play {part['others']}")
 
 
 def _tell_seen(document: dict[str, Any]) -> None:

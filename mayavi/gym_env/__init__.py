@@ -1,4 +1,4 @@
-"""Gymnasium environments on the real contracts, and one of a portfolio. Importing this registers them.
+"""Gymnasium environments on real contracts, and one of a portfolio. Importing this package registers them.
 
 import gymnasium, mayavi.gym_env
 

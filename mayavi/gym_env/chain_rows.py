@@ -1,4 +1,4 @@
-"""`ChainRowsEnv`: rows that stand on a `Fleet`, a chain of its own under each; one kernel call steps all of them."""
+"""`ChainRowsEnv`: rows on a `Fleet`, each with its own chain; one kernel call steps all of them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ C = TypeVar("C", bound=ChainConfig)
 class ChainRowsEnv(RowsEnv[C]):
     """N episodes of one environment on real contracts.
 
-    Beyond what `RowsEnv` asks for, a subclass provides `prepare(fork)`: what all episodes share, put on the chain once,
-    before it is frozen under the fleet. `start` puts rows that stand there where their episodes start, by real
-    transactions.
+    Beyond what `RowsEnv` asks for, a subclass provides `prepare(fork)`, which puts on the chain what all episodes
+    share, once, before the chain is frozen under the fleet. `start` leads rows from there to the start of their
+    episodes by real transactions.
     """
 
     def __init__(
         self, config: C, rows: int = 1, *, world: WorldSource | Fork | None = None, threads: int | None = None
     ) -> None:
-        """On `world`, by default the replica. Of a fork a twin is taken: what is learnt for the rows, it knows too."""
+        """Open `world`, by default the replica. A fork is copied; state fetched from a node is shared with it."""
         super().__init__(config, rows, threads=threads)
         if world is None or isinstance(world, WorldSource):
             fork = (world or WorldSource()).on(config.chain).open()
@@ -42,7 +42,7 @@ class ChainRowsEnv(RowsEnv[C]):
         except MissingStateError as error:
             raise MissingStateError(error.message, remedy) from None
         self.world_digest = identity_of(fork)
-        """The identity of the world all episodes start from."""
+        """Identity of the world that all episodes start from."""
         self.fleet = Fleet(fork if fork.learns else fork.frozen(), rows, lacking=remedy)
 
     @abstractmethod
@@ -50,7 +50,7 @@ class ChainRowsEnv(RowsEnv[C]):
         """Put on the chain what all episodes share: funded accounts, approvals, pools. Called once."""
 
     def identities(self, rows: Rows) -> list[bytes]:
-        """A hash of each chain's state, to the last slot."""
+        """Hash of each chain's whole state."""
         return self.fleet.identities(rows.tolist())
 
     def _renew_under(self, rows: Rows) -> None:
@@ -69,7 +69,7 @@ class ChainRowsEnv(RowsEnv[C]):
 
 
 def identity_of(fork: Fork) -> str:
-    """What tells a world from others: its digest, or where it is read from a node as need arises, chain and block."""
+    """Identity of a world: its digest, or chain and block where it is read from a node on demand."""
     if not fork.learns:
         return fork.digest()
     return sha256(f"mayavi world {fork.chain_id} {fork.source['block_hash']}".encode()).hexdigest()

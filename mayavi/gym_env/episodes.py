@@ -1,7 +1,7 @@
-"""Episodes by number: where one starts follows from the environment, the split and the number alone.
+"""Episodes by number: the start of an episode follows from the environment, the split and the number alone.
 
-Nothing else enters, so that two strategies, two frameworks or two machines that play episode 17 of the test split play
-the same one, and no number of one split starts where a number of another does.
+So two strategies, frameworks or machines that play episode 17 of the test split play the same episode, and the episodes
+of two splits differ.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ EPISODES = 2**31
 
 
 def episode_stream(env: str, split: Split, episode: int) -> np.random.Generator:
-    """All the chance there is in an episode."""
+    """The RNG of an episode."""
     return stream(checked_episode(episode), "episode", env, split)
 
 
 def episode_streams(env: str, split: Split, episodes: Sequence[int]) -> list[np.random.Generator]:
-    """All the chance there is in each of several episodes, whose numbers are checked."""
+    """The RNG of each of `episodes`, whose numbers are checked already."""
     return streams(episodes, "episode", env, split)
 
 
 def next_episode(rng: np.random.Generator) -> int:
-    """The number of an episode for a row whose own chance is `rng`."""
+    """Draw the number of a row's next episode from `rng`."""
     return int(rng.integers(EPISODES))
 
 
 def checked_episode(episode: object) -> int:
-    """`episode` as a number of one, or `BadInteger`."""
+    """`episode` as an integer; raises `BadInteger` where it is none or out of range."""
     try:
-        number = operator.index(episode)  # type: ignore[arg-type]  # what has no index is told below
+        number = operator.index(episode)  # type: ignore[arg-type]  # refused below
     except TypeError:
         raise BadInteger(f"episode {episode!r} is not an integer") from None
     if not 0 <= number < EPISODES:

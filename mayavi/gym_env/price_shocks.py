@@ -1,4 +1,4 @@
-"""Prices with shocks that unfold over several steps, so that who watches them can still act."""
+"""Price paths with shocks that unfold over several steps, so that a policy can still react."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from mayavi.numerics.vector_draws import below, halves, put_back, raw_words, red
 
 
 def drawn_paths(
-    config: LendingConfig, start: float, step_seconds: int, chances: Sequence[np.random.Generator], odd: Rows
+    config: LendingConfig, start: float, step_seconds: int, rngs: Sequence[np.random.Generator], odd: Rows
 ) -> tuple[Floats, Floats]:
-    """For each of `chances` the price at the start and after each step, and the volatility it was drawn with; `odd` is
-    what `drawn_starts` told of them.
+    """For each of `rngs` the price at the start and after each step, and the volatility it was drawn with.
 
-    A path is that of `markets.GeometricBrownianMotion` with a drawn volatility, to the last bit, and in a share of the
-    episodes times one `markets.Ramp`, whose first step, length and size are drawn; it ends within the episode. All
-    paths are worked out at once, for a path at a time would take longer than the steps of an episode.
+    A path is that of `markets.GeometricBrownianMotion` with a drawn volatility, bit for bit, and in a share of the
+    episodes times one `markets.Ramp`, whose first step, length and size are drawn; it ends within the episode. `odd`
+    are the RNGs that `drawn_starts` found to hold half a word. All paths are computed at once: one path at a time would
+    take longer than the steps of an episode.
     """
-    steps, count = config.horizon, len(chances)
-    volatility = between(config.volatility, uniform(raw_words(chances, 1)[0]))
+    steps, count = config.horizon, len(rngs)
+    volatility = between(config.volatility, uniform(raw_words(rngs, 1)[0]))
     noise = np.empty((count, steps))
-    for row, chance in enumerate(chances):
-        chance.standard_normal(out=noise[row])
-    happens, depth = uniform(raw_words(chances, 2))
+    for row, rng in enumerate(rngs):
+        rng.standard_normal(out=noise[row])
+    happens, depth = uniform(raw_words(rngs, 2))
     shocked, top = happens < config.shock_chance, 1.0 + between(config.shock_size, depth)
-    length, begin = _shock_times(config, chances, odd)
+    length, begin = _shock_times(config, rngs, odd)
     paths = walk_paths(np.full(count, start), volatility, noise, step_seconds)
     passed = np.clip((np.arange(steps + 1) - begin[:, None]) / length[:, None], 0.0, 1.0)
     ramps: Floats = np.where(shocked[:, None], 1.0 + (top[:, None] - 1.0) * passed, 1.0)
@@ -40,19 +40,19 @@ def drawn_paths(
 
 
 def _shock_times(
-    config: LendingConfig, chances: Sequence[np.random.Generator], odd: Rows
+    config: LendingConfig, rngs: Sequence[np.random.Generator], odd: Rows
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many steps each shock takes, and the step at which it begins; of `odd` chances half a word is left."""
+    """Length of each shock in steps, and its first step; the RNGs of `odd` still hold half a word."""
     steps, (least, most) = config.horizon, config.shock_steps
-    even = np.delete(np.arange(len(chances)), odd)
-    length, begin = np.empty(len(chances), dtype=np.int64), np.empty(len(chances), dtype=np.int64)
-    longer, later = halves(raw_words([chances[row] for row in even.tolist()], 1)[0])
+    even = np.delete(np.arange(len(rngs)), odd)
+    length, begin = np.empty(len(rngs), dtype=np.int64), np.empty(len(rngs), dtype=np.int64)
+    longer, later = halves(raw_words([rngs[row] for row in even.tolist()], 1)[0])
     length[even] = np.minimum(least + below(longer, most - least + 1), steps)
     begin[even] = below(later, steps - length[even] + 1)
     again = even[redrawn(longer, most - least + 1) | redrawn(later, steps - length[even] + 1)]
     for row in again.tolist():
-        put_back(chances[row], 1)
+        put_back(rngs[row], 1)
     for row in (*odd.tolist(), *again.tolist()):
-        length[row] = min(int(chances[row].integers(least, most + 1)), steps)
-        begin[row] = chances[row].integers(0, steps - length[row] + 1)
+        length[row] = min(int(rngs[row].integers(least, most + 1)), steps)
+        begin[row] = rngs[row].integers(0, steps - length[row] + 1)
     return length, begin

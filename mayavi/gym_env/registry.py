@@ -1,4 +1,4 @@
-"""The environments by name: what the command line, gymnasium's ids and both trainers mean by them."""
+"""The environments by name, for the command line, gymnasium and both trainers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An environment: its name here, its id with gymnasium, and the class that is it."""
+    """An environment: its name, its gymnasium id and its class."""
 
     name: str
     id: str
@@ -29,7 +29,7 @@ class Entry:
     about: str
 
     def load(self) -> type[RowsEnv[Any]]:
-        """The class."""
+        """Import the class."""
         module, _, name = self.home.partition(":")
         found: type[RowsEnv[Any]] = getattr(import_module(module), name)
         return found
@@ -58,7 +58,7 @@ MULTI_AGENT: dict[str, Entry] = {
     "market": Entry("market", "", f"{_HERE}.market.rows:AaveMarketRows",
                     "borrowers against liquidators in one Aave market, for RLlib"),
 }  # fmt: skip
-"""Environments of several agents. Gymnasium has no id for them; `mayavi.gym_env.adapters.rllib` makes them."""
+"""Environments of several roles. They have no gymnasium id; `mayavi.gym_env.adapters.rllib` makes them."""
 
 
 def entry(name: str) -> Entry:
@@ -81,7 +81,7 @@ def make_rows(
     threads: int | None = None,
     **settings: object,
 ) -> RowsEnv[Any]:
-    """`rows` episodes of an environment side by side; `settings` change single values of `config`.
+    """Make `rows` episodes of an environment side by side; `settings` change single values of `config`.
 
     The world is `world`, or the one that `source` names: `replica` (the default), `snapshot:PATH` or `rpc`.
     """
@@ -90,11 +90,6 @@ def make_rows(
     from mayavi.worlds.source import WorldSource
 
     world = chosen_world(world, source)
-    if entry(name).name in MULTI_AGENT:
-        raise UsageError(
-            f"'{name}' has several agents, which gymnasium and stable-baselines3 do not know",
-            "train it with RLlib: `mayavi train --env market --framework rllib`",
-        )
     kind = entry(name).load()
     settled = configured(kind.config_type, config, settings)
     if issubclass(kind, ChainRowsEnv):
@@ -102,6 +97,16 @@ def make_rows(
     if world is not None and world != WorldSource():
         raise UsageError(f"'{name}' stands on no chain, and so on no world", "leave the source out")
     return kind(settled, rows, threads=threads)
+
+
+def check_single_agent(name: str) -> None:
+    """`UsageError` where an environment has several agents, and what asks knows one only."""
+    found = entry(name)
+    if len(found.load().role_names) > 1:
+        raise UsageError(
+            f"'{name}' has several agents, which gymnasium and stable-baselines3 do not know",
+            f"train it with RLlib: `mayavi train --env {found.name} --framework rllib`",
+        )
 
 
 def chosen_world(world: WorldSource | Fork | None, source: str | None) -> WorldSource | Fork | None:
@@ -116,9 +121,10 @@ def chosen_world(world: WorldSource | Fork | None, source: str | None) -> WorldS
 
 
 def make_single(name: str, *, render_mode: str | None = None, **settings: Any) -> MayaviEnv:
-    """What `gymnasium.make` calls."""
+    """Entry point of `gymnasium.make`."""
     from mayavi.gym_env.adapters.single import MayaviEnv
 
+    check_single_agent(name)
     return MayaviEnv(make_rows(name, 1, **settings), render_mode=render_mode)
 
 
@@ -129,10 +135,17 @@ def make_vector(
     autoreset_mode: Any = "next_step",
     exact_info: bool = True,
     render_mode: str | None = None,
+    resumable: bool = False,
     **settings: Any,
 ) -> MayaviVectorEnv:
-    """What `gymnasium.make_vec(..., vectorization_mode="vector_entry_point")` calls."""
+    """Entry point of `gymnasium.make_vec(..., vectorization_mode="vector_entry_point")`.
+
+    `resumable` keeps the actions of the episodes under way, so that `play.state()` can save them.
+    """
     from mayavi.gym_env.adapters.vector import MayaviVectorEnv
 
+    check_single_agent(name)
     rows = make_rows(name, num_envs, **settings)
-    return MayaviVectorEnv(rows, autoreset_mode=autoreset_mode, exact_info=exact_info, render_mode=render_mode)
+    return MayaviVectorEnv(
+        rows, autoreset_mode=autoreset_mode, exact_info=exact_info, render_mode=render_mode, resumable=resumable
+    )

@@ -1,4 +1,4 @@
-"""An episode for people: a table of exact figures, or a picture of how it went."""
+"""Render an episode: a table of exact figures, or a picture of its course."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv
 
 MODES = ("ansi", "rgb_array")
-"""What every environment can be looked at in; some have `human` besides, a printed line for each step."""
+"""Render modes of every environment; some add `human`, a printed line for each step."""
 _WIDTH_INCH, _PANEL_INCH, _DOTS = 7.2, 1.8, 100
 
 
 def checked_mode(env: RowsEnv[Any], mode: str | None) -> str | None:
-    """`mode`, which must be one of the environment's or None; where it wants pictures, `env` keeps what they show."""
+    """`mode`; raises `UsageError` where `env` does not have it. For pictures, `env` starts to record its curves."""
     known = env.render_modes
     if mode is not None and mode not in known:
         hint = did_you_mean(mode, known) or f"take {' or '.join(known)}"
@@ -29,9 +29,9 @@ def checked_mode(env: RowsEnv[Any], mode: str | None) -> str | None:
 
 
 def rendered(env: RowsEnv[Any], row: int, mode: str | None) -> str | NDArray[np.uint8] | None:
-    """Row `row` of `env`: text with `ansi`, a picture as (height, width, 3) bytes with `rgb_array`, else nothing.
+    """Render row `row`: text with `ansi`, a picture as (height, width, 3) bytes with `rgb_array`, else None.
 
-    With `human` its line is printed.
+    With `human` the row's line is printed.
     """
     if mode is None:
         return None
@@ -44,20 +44,20 @@ def rendered(env: RowsEnv[Any], row: int, mode: str | None) -> str | NDArray[np.
 
 
 def title(env: RowsEnv[Any], row: int) -> str:
-    """Which episode it is, and how far it has come."""
+    """Environment, split, episode and step of a row."""
     steps = f"step {env.steps[row]} of {env.config.horizon}"
     return f"{env.name} · {env.config.split} · episode {env.episodes[row]} · {steps}"
 
 
 def table(env: RowsEnv[Any], row: int) -> str:
-    """The exact figures, one a line."""
-    pairs = env.tells(row)
+    """The exact figures, one on each line."""
+    pairs = env.describe_row(row)
     width = max((len(name) for name, _ in pairs), default=0)
     return "\n".join([title(env, row), *(f"  {name:<{width}}  {value}" for name, value in pairs)])
 
 
 def picture(env: RowsEnv[Any], row: int) -> NDArray[np.uint8]:
-    """A panel for each of the environment's curves and one for the rewards, from the start to where it stands."""
+    """A panel for each of the environment's curves and one for the rewards, up to the present step."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

@@ -1,53 +1,39 @@
-"""`RowsEnv`: an environment written once, over rows.
+"""`RowsEnv`: N episodes of one environment side by side, stepped by one call.
 
-N episodes stand side by side, and one call steps all of them. `gymnasium.make` wraps a batch of one,
-`gymnasium.make_vec` a batch of N; training, evaluation and the search for an optimum work on the rows themselves.
-`ChainRowsEnv` adds the chain under the rows; what needs none, such as a portfolio, does without.
+`gymnasium.make` wraps a batch of one, `gymnasium.make_vec` a batch of N. Training, evaluation and the search for an
+optimum work on the rows themselves. `ChainRowsEnv` adds a chain under every row.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, UsageError
+from mayavi.gym_env.action_clipping import clip_actions
 from mayavi.gym_env.configuration import EnvConfig
 from mayavi.gym_env.episodes import checked_episode, episode_streams
 from mayavi.gym_env.rendering import MODES
-from mayavi.protocols.health import NO_DEBT
+from mayavi.gym_env.roles import AGENT, Floats, Observations, Role, Script, Stepped, clip_observations
 
 if TYPE_CHECKING:
     from gymnasium import spaces
 
+__all__ = ["Floats", "KeptRows", "Observations", "Rows", "RowsEnv", "Stepped"]
+
 C = TypeVar("C", bound=EnvConfig)
-Floats = NDArray[np.float64]
-Observations = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
-class Stepped:
-    """What a step gave, one entry for each row."""
-
-    observations: Observations
-    rewards: Floats
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
-
-    @property
-    def done(self) -> NDArray[np.bool_]:
-        """Whether the episode is over, either way."""
-        return self.terminated | self.truncated
-
-
-@dataclass(frozen=True, slots=True)
 class KeptRows:
-    """Rows as they stood once: what the environment remembered of each, and its chain where it has one."""
+    """A saved state of rows: their columns, episode numbers and, where there is one, their chains."""
 
     chains: list[Any]
     episodes: NDArray[np.int64]
@@ -55,32 +41,36 @@ class KeptRows:
 
 
 class RowsEnv(ABC, Generic[C]):
-    """N episodes of one environment. What is random in an episode follows from its number; see `episodes.py`.
+    """N episodes of one environment. All randomness of an episode follows from its number; see `episodes.py`.
 
     A subclass sets
 
     - `name`, as the command line has it, and `config_type`;
-    - `observation_space` and `action_space` of one row, finite both;
+    - `observation_space` and `action_space` of one row, both finite;
     - `world_digest`, the identity of what all its episodes have in common;
 
     and provides
 
-    - `start(rows, chances)`: put `rows` where their episodes start;
+    - `start(rows, rngs)`: put `rows` where their episodes start;
     - `apply(actions, live)`: one call for all rows; those that are not `live` stay as they are;
-    - `observe()`, `rewards()` and `exact()`: what the last call gave, worked out for all rows.
+    - `observe()`, `rewards()` and `exact()`: outcome of the last call, for all rows.
+
+    An environment of several agents sets `role_names` and provides `roles` and `acting()` instead of the two spaces.
+    Its actions and observations are mappings by role, its rewards and ends are (rows, agents); see `roles.py`.
 
     Whatever Python remembers of a row is an array in `columns`, its first axis the rows: then rows can be copied.
     """
 
     name: ClassVar[str]
     config_type: ClassVar[type[Any]]
-    strategies: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = {}
-    """Scripted play by name: given the environment, the actions of all rows now, in its own action space."""
+    role_names: ClassVar[tuple[str, ...]] = (AGENT,)
+    strategies: ClassVar[dict[str, Script]] = {}
+    """Scripted strategies of a single agent, by name; those of several roles are in `roles`."""
     render_modes: ClassVar[tuple[str, ...]] = MODES
-    """How it can be looked at; one that has `human` besides provides `line`."""
+    """Supported render modes; an environment that adds `human` provides `line`."""
 
-    apart: int | None = None
-    """How many episodes there are that share nothing with one another; None where all are of their own chance."""
+    independent_episodes: int | None = None
+    """Number of non-overlapping episodes, or None if all are independent."""
 
     _remembers = False
     observation_space: spaces.Box
@@ -95,88 +85,146 @@ class RowsEnv(ABC, Generic[C]):
             raise UsageError(f"{threads!r} threads do nothing", "give at least one thread")
         self.config, self.rows, self.threads = config, rows, threads
         self.episodes = np.full(rows, -1, dtype=np.int64)
-        """The number of the episode each row plays; -1 before the first."""
+        """Episode number of each row; -1 before the first."""
         self.columns: dict[str, NDArray[Any]] = {
             "steps": np.zeros(rows, dtype=np.int64),
             "clipped": np.zeros(rows, dtype=np.int64),
         }
+        if self.multi_agent:
+            self.columns["clipped_by"] = np.zeros((rows, len(self.agents)), dtype=np.int64)
 
     def training_overlap(self, trained: C) -> str | None:
-        """How a training with the settings `trained` met episodes of this environment; "" if it met none.
+        """How training with the settings `trained` met episodes of this environment; "" if it met none.
 
-        None where the names of the splits decide, as they do unless a subclass knows better.
+        None where the names of the splits decide, which is the default.
         """
         return None
 
-    # -- what a subclass provides -------------------------------------------------------------------------------------
+    # -- roles --------------------------------------------------------------------------------------------------------
+
+    @property
+    def multi_agent(self) -> bool:
+        """Whether there are several roles."""
+        return len(self.role_names) > 1
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The roles in the order of `role_names`; by default the one of a single agent."""
+        return (Role(AGENT, 1, self.observation_space, self.action_space, self.strategies),)
+
+    def role(self, name: str | None = None) -> Role:
+        """The role of that name; without a name the only one. `UsageError` where there is none or several."""
+        if name is None and self.multi_agent:
+            raise UsageError(f"'{self.name}' has several roles", f"name one of {', '.join(self.role_names)}")
+        for each in self.roles:
+            if name in {None, each.name}:
+                return each
+        raise UsageError(f"'{self.name}' has no role '{name}'", f"it has {', '.join(self.role_names)}")
+
+    @cached_property
+    def agents(self) -> tuple[str, ...]:
+        """Names of all agents, role by role."""
+        return tuple(name for role in self.roles for name in role.agent_names)
+
+    @cached_property
+    def role_agents(self) -> dict[str, slice]:
+        """Positions of each role's agents among all agents."""
+        found, first = {}, 0
+        for role in self.roles:
+            found[role.name] = slice(first, first + role.agents)
+            first += role.agents
+        return found
+
+    def acting(self) -> NDArray[np.bool_]:
+        """Which agents still take part in their row's episode: (rows, agents)."""
+        return np.ones((self.rows, len(self.agents)), dtype=np.bool_)
+
+    # -- to be provided by a subclass ---------------------------------------------------------------------------------
 
     @abstractmethod
-    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
-        """Put `rows`, in ascending order, where their episodes start, each drawn from its own of `chances`."""
+    def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
+        """Put `rows`, in ascending order, where their episodes start, each drawn from its own one of `rngs`."""
 
     @abstractmethod
-    def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
-        """Act, let time pass and look, in one call. Rows that are not `live` stay exactly as they are."""
+    def apply(self, actions: Any, live: NDArray[np.bool_]) -> None:
+        """Act, let time pass and read the outcome, in one call. Rows that are not `live` stay exactly as they are.
+
+        `actions` are in range; those of agents that no longer act are the zero action.
+        """
 
     @abstractmethod
-    def observe(self) -> Observations:
-        """What all rows see now: finite, scaled, within the observation space."""
+    def observe(self) -> Any:
+        """Observations of all rows: finite, scaled, within the observation space."""
 
     @abstractmethod
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """What the last step earned, and whether it ended the episode by itself, for all rows.
+        """Rewards of the last step, and whether it terminated the episode, for all rows.
 
-        Asked once a step, after `apply`, when `columns["steps"]` has counted it.
+        Called once a step, after `apply`, when `columns["steps"]` has counted it.
         """
 
     @abstractmethod
     def exact(self) -> dict[str, list[Any]]:
         """The exact integers behind the observations: by name one value for each row."""
 
-    def tells(self, row: int) -> list[tuple[str, str]]:
-        """The row in words, label and value, for `render`."""
-        return [(name, _in_words(name, values[row])) for name, values in self.exact().items()]
+    def describe_row(self, row: int) -> list[tuple[str, str]]:
+        """Label and value of every figure of a row, for `render`."""
+        return [(name, self._describe(name, values[row])) for name, values in self.exact().items()]
+
+    def _describe(self, name: str, value: Any) -> str:
+        if isinstance(value, list):
+            return "  ".join(self._describe(name, each) for each in value)
+        return self.describe_value(name, value)
+
+    def describe_value(self, name: str, value: Any) -> str:
+        """One figure of `exact` as text."""
+        return f"{value:,}" if isinstance(value, int) else str(value)
 
     def line(self, row: int) -> str:
-        """The row in one line, for `human`."""
+        """The row in one line, for the render mode `human`."""
         raise NotImplementedError
 
     def curves(self) -> dict[str, dict[str, Floats]]:
-        """What pictures draw over the steps: by the title of a panel and the label of a line a number for each row."""
+        """Values that pictures plot over the steps: by panel title and line label one number for each row."""
         return {"observations": {str(at): values.astype(np.float64) for at, values in enumerate(self.observe().T)}}
 
-    # -- what stands under the rows, nothing here ---------------------------------------------------------------------
+    # -- state under the rows, none here ------------------------------------------------------------------------------
 
     def identities(self, rows: Rows) -> list[bytes]:
-        """For each of `rows` what tells its state from another's, beyond `columns`."""
+        """Identity of the state under each of `rows`, beyond `columns`."""
         return [b""] * len(rows)
 
     def _renew_under(self, rows: Rows) -> None:
-        """Put what stands under `rows` where all episodes begin."""
+        """Reset the state under `rows` to where all episodes begin."""
 
     def _copy_under(self, sources: Rows, targets: Rows) -> None:
-        """Put what stands under each of `targets` where its one of `sources` stands."""
+        """Copy the state under each of `sources` to its one of `targets`."""
 
     def _keep_under(self, rows: Rows) -> list[Any]:
-        """What stands under `rows`, to be put somewhere later."""
+        """Save the state under `rows`."""
         return [None] * len(rows)
 
     def _put_under(self, kept: Sequence[Any], rows: Rows) -> None:
-        """Put each of `kept` under its one of `rows`."""
+        """Restore each of `kept` under its one of `rows`."""
 
-    # -- what it does with it -----------------------------------------------------------------------------------------
+    # -- episodes and steps -------------------------------------------------------------------------------------------
 
     @property
     def steps(self) -> NDArray[np.int64]:
-        """How many steps of its episode each row has done."""
+        """Steps done in each row's episode."""
         steps: NDArray[np.int64] = self.columns["steps"]
         return steps
 
     @property
     def clipped(self) -> NDArray[np.int64]:
-        """How many actions of its episode were out of range, and were taken for the nearest that is not."""
+        """Steps of each row's episode in which an action was out of range and was clipped."""
         clipped: NDArray[np.int64] = self.columns["clipped"]
         return clipped
+
+    @property
+    def clipped_by_agent(self) -> NDArray[np.int64]:
+        """Clipped actions of each agent in its row's episode: (rows, agents)."""
+        return self.columns["clipped_by"] if self.multi_agent else self.clipped[:, None]
 
     def begin(self, rows: Sequence[int] | Rows, episodes: Sequence[int]) -> None:
         """Put `rows` at the start of `episodes`, whatever they did before."""
@@ -197,29 +245,70 @@ class RowsEnv(ABC, Generic[C]):
             self._recall(places)
 
     def step(self, actions: Any, live: NDArray[np.bool_] | None = None) -> Stepped:
-        """Play `actions`, one for each row. Rows that are not `live` stay; what is told of them has no meaning."""
+        """Play `actions`, one for each agent. Rows that are not `live` stay; their part of the result is undefined.
+
+        A single-agent environment takes an array (rows, …), one of several roles a mapping from a role's name to an
+        array (rows, agents, …).
+        """
         alive = np.ones(self.rows, dtype=np.bool_) if live is None else live
-        rewards, terminated, truncated = self.advance(actions, alive)
-        return Stepped(self.observe(), rewards, terminated, truncated)
+        rewards, terminated, truncated, played = self._advance(actions, alive)
+        return Stepped(self.observe(), rewards, terminated, truncated, played)
 
     def advance(self, actions: Any, alive: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-        """`step` for whoever does not look: rewards, terminated, truncated, and no observations worked out."""
+        """`step` without computing observations: rewards, terminated, truncated."""
+        return self._advance(actions, alive)[:3]
+
+    def _advance(
+        self, actions: Any, alive: NDArray[np.bool_]
+    ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_], Any]:
         if ((self.episodes < 0) & alive).any():
             raise UsageError("a row has no episode yet", "call reset() first")
-        self.apply(self._within_range(actions, alive), alive)
+        if self.multi_agent:
+            return self._advance_agents(actions, alive)
+        played, clipped = clip_actions(self.action_space, actions, alive)
+        self.columns["clipped"] += clipped
+        self.apply(played, alive)
         self.columns["steps"] += alive
         rewards, terminated = self.rewards()
         truncated = (self.steps >= self.config.horizon) & ~terminated
         if self._remembers:
             self._recall(np.flatnonzero(alive), rewards)
-        return rewards, terminated, truncated
+        return rewards, terminated, truncated, played
+
+    def _advance_agents(
+        self, actions: Any, alive: NDArray[np.bool_]
+    ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_], dict[str, NDArray[Any]]]:
+        """As `_advance`, for several roles: agents that no longer act earn nothing and end nothing."""
+        acting = self.acting() & alive[:, None]
+        played = self._clip_by_role(actions, acting)
+        self.apply(played, alive)
+        self.columns["steps"] += alive
+        rewards, terminated = self.rewards()
+        truncated = (self.steps >= self.config.horizon)[:, None] & acting & ~terminated
+        return np.where(acting, rewards, 0.0), terminated & acting, truncated, played
+
+    def _clip_by_role(self, actions: Any, acting: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+        if not isinstance(actions, Mapping) or set(actions) != set(self.role_names):
+            raise BadArgument(
+                f"'{self.name}' takes actions by role", f"give a mapping with {' and '.join(self.role_names)}"
+            )
+        played, clipped = {}, np.zeros(acting.shape, dtype=np.bool_)
+        for role in self.roles:
+            given, space, agents = np.asarray(actions[role.name]), role.action_space, self.role_agents[role.name]
+            acts = acting[:, agents]
+            fitting, outside = clip_actions(space, given.reshape(-1, *(space.shape or ())), acts.ravel())
+            played[role.name] = fitting.reshape(given.shape)
+            clipped[:, agents] = outside.reshape(acts.shape)
+        self.columns["clipped_by"] += clipped
+        self.columns["clipped"] += clipped.any(axis=1)
+        return played
 
     def remember(self) -> None:
-        """Keep what `curves` gives at every step of the episodes that begin from now on: pictures are drawn from it."""
+        """Record `curves` at every step of the episodes that begin from now on: pictures are drawn from them."""
         self._remembers = True
 
     def _recall(self, places: Rows, rewards: Floats | None = None) -> None:
-        """Keep the curves of `places` as they are now; without rewards their episodes have just begun."""
+        """Record the curves of `places` now; without rewards their episodes have just begun."""
         given = np.zeros(self.rows) if rewards is None else rewards
         lines = [given, *(values for panel in self.curves().values() for values in panel.values())]
         shape = (self.rows, self.config.horizon + 1, len(lines))
@@ -229,7 +318,7 @@ class RowsEnv(ABC, Generic[C]):
         kept[places, self.steps[places]] = np.stack(lines, axis=1)[places]
 
     def copy_rows(self, sources: Sequence[int] | Rows, targets: Sequence[int] | Rows) -> None:
-        """Put each of `targets` where its one of `sources` stands, in the middle of an episode or not."""
+        """Copy the state of each of `sources`, in the middle of an episode or not, to its one of `targets`."""
         origin, goal = np.asarray(sources, dtype=np.intp), np.asarray(targets, dtype=np.intp)
         if np.intersect1d(origin, goal).size:
             raise UsageError("a row is both a source and a target", "copy in two goes")
@@ -239,13 +328,13 @@ class RowsEnv(ABC, Generic[C]):
             column[goal] = column[origin]
 
     def keep(self, rows: Sequence[int] | Rows) -> KeptRows:
-        """Where `rows` stand now, in the middle of an episode or not: a search puts rows there again."""
+        """Save the state of `rows`, in the middle of an episode or not; `put` restores it."""
         places = np.asarray(rows, dtype=np.intp)
         columns = {name: column[places] for name, column in self.columns.items()}
         return KeptRows(self._keep_under(places), self.episodes[places], columns)
 
     def put(self, kept: KeptRows, which: Sequence[int] | Rows, rows: Sequence[int] | Rows) -> None:
-        """Put each of `rows` where its one of `which`, numbers in `kept`, stood."""
+        """Restore into each of `rows` the saved state whose position in `kept` is its one of `which`."""
         origin, goal = np.asarray(which, dtype=np.intp), np.asarray(rows, dtype=np.intp)
         self._put_under([kept.chains[source] for source in origin.tolist()], goal)
         self.episodes[goal] = kept.episodes[origin]
@@ -253,68 +342,8 @@ class RowsEnv(ABC, Generic[C]):
             column[goal] = kept.columns[name][origin]
 
     def within_bounds(self, seen: Floats) -> Observations:
-        """`seen` as an observation, clipped at the bounds of the space."""
-        space = self.observation_space
-        return np.clip(seen, space.low, space.high).astype(np.float32, copy=False)
-
-    def _within_range(self, actions: Any, alive: NDArray[np.bool_]) -> NDArray[Any]:
-        """`actions` as the action space has them; those out of range are clipped and counted."""
-        fitting, clipped = fitting_actions(self.action_space, actions, alive)
-        self.columns["clipped"] += clipped
-        return fitting
+        """`seen` clipped to the bounds of the observation space, as float32."""
+        return clip_observations(self.observation_space, seen)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.rows} rows of '{self.name}', {self.config.split} split>"
-
-
-def _in_words(name: str, value: Any) -> str:
-    if isinstance(value, list):
-        return "  ".join(_in_words(name, each) for each in value)
-    if name == "health_factor_wad" and value == NO_DEBT:
-        return "no debt"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _all_fit(space: spaces.Space[Any], given: NDArray[Any]) -> bool:
-    """Whether there is nothing to be done about any of these actions, as nearly always."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Discrete):
-        first = int(space.start)
-        return given.dtype.kind in "iu" and bool(first <= given.min() and given.max() < first + int(space.n))
-    return isinstance(space, spaces.Box) and bool(((given >= space.low) & (given <= space.high)).all())
-
-
-def fitting_actions(
-    space: spaces.Space[Any], actions: Any, alive: NDArray[np.bool_]
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Actions, one for each of `alive`, as `space` has them: the nearest in range, and which were out of it."""
-    from gymnasium import spaces
-
-    given, rows = np.asarray(actions), len(alive)
-    shape = (rows, *(space.shape or ()))
-    if given.shape != shape:
-        raise BadArgument(f"actions have the shape {given.shape}", f"{rows} rows take the shape {shape}")
-    if given.dtype.kind not in "iuf":
-        raise BadArgument(f"actions are {given.dtype}", "give numbers")
-    if _all_fit(space, given):
-        nothing = int(space.start) if isinstance(space, spaces.Discrete) else 0.0
-        taken = given.astype(type(nothing))
-        taken[~alive] = nothing
-        return taken, np.zeros(rows, dtype=np.bool_)
-    bad = np.flatnonzero(~np.isfinite(given).reshape(rows, -1).all(axis=1) & alive)
-    if len(bad):
-        raise BadArgument(f"the action of row {bad[0]} is no number", "a policy that gives NaN has diverged")
-    fitting: NDArray[Any]
-    if isinstance(space, spaces.Discrete):
-        if given.dtype.kind == "f" and (given[alive] != np.floor(given[alive])).any():
-            raise BadArgument("an action is not a whole number", f"choose one of {space.n} by its number")
-        first, last = int(space.start), int(space.start) + int(space.n) - 1
-        wanted: NDArray[Any] = np.where(alive, given, first)
-        fitting = np.clip(wanted, first, last).astype(np.int64)
-    elif isinstance(space, spaces.Box):
-        wanted = np.where(alive.reshape(-1, *(1,) * (given.ndim - 1)), given, 0.0).astype(np.float64)
-        fitting = np.clip(wanted, space.low, space.high)
-    else:
-        raise BadArgument(f"actions of a {type(space).__name__} are not known here", "use Discrete or Box")
-    return fitting, (fitting != wanted).reshape(rows, -1).any(axis=1) & alive

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv
 
 
-ONLY_ROLE = "default_policy"
-"""RLlib's name for the policy of a single-agent environment."""
-
-
 @dataclass(frozen=True, slots=True)
 class EnvFacts:
     """Facts that a trainer needs about an environment."""
@@ -47,21 +43,15 @@ class EnvFacts:
 
     def to_json(self) -> dict[str, Any]:
         """JSON data for `run.json` and `checkpoint.json`."""
-        if set(self.roles) == {ONLY_ROLE}:
-            seen, done = (space_to_json(each) for each in self.roles[ONLY_ROLE])
+        if len(self.roles) == 1:
+            (both,) = self.roles.values()
+            seen, done = (space_to_json(each) for each in both)
         else:
             seen, done = (
                 {"kind": "Dict", "spaces": {role: space_to_json(both[at]) for role, both in self.roles.items()}}
                 for at in (0, 1)
             )
         return {"env": self.name, "observation_space": seen, "action_space": done}
-
-
-def is_market(config: TrainConfig) -> bool:
-    """Whether the environment has several agents."""
-    from mayavi.gym_env.registry import MULTI_AGENT, entry
-
-    return entry(config.env).name in MULTI_AGENT
 
 
 def env_settings(name: str) -> list[str]:
@@ -82,7 +72,7 @@ def env_config(config: TrainConfig) -> EnvConfig:
 
 def needs_chain(config: TrainConfig) -> bool:
     """Whether the environment runs on a chain; a portfolio does not."""
-    return is_market(config) or "chain" in env_settings(config.env)
+    return "chain" in env_settings(config.env)
 
 
 def world_of(config: TrainConfig) -> WorldSource:
@@ -99,16 +89,18 @@ def pin_block(config: TrainConfig) -> TrainConfig:
     return config.model_copy(update={"block": int(fork.source["block"])})
 
 
-def make_training_rows(config: TrainConfig, rows: int) -> RowsEnv[Any]:
-    """Rows of the training environment."""
+def make_training_rows(config: TrainConfig, rows: int, *, threads: int | None = None) -> RowsEnv[Any]:
+    """Make the rows of the training environment."""
     from mayavi.gym_env import make_rows
 
-    return make_rows(config.env, rows, config=config.env_config, world=world_of(config))
+    return make_rows(config.env, rows, config=config.env_config, world=world_of(config), threads=threads)
 
 
 def env_facts(config: TrainConfig) -> EnvFacts:
-    """Facts about the environment; `UsageError` if the algorithm does not support its action space."""
-    facts = _market_facts(config) if is_market(config) else facts_of(make_training_rows(config, 1))
+    """Facts about the environment; `UsageError` if the algorithm does not support its roles or action space."""
+    facts = facts_of(make_training_rows(config, 1))
+    if len(facts.roles) > 1 and config.algorithm != "ppo":
+        raise UsageError(f"the {facts.name} supports only PPO", "leave --algorithm out")
     if config.algorithm == "sac" and facts.discrete:
         raise UsageError(
             f"SAC needs continuous actions, and '{facts.name}' has discrete ones",
@@ -122,20 +114,7 @@ def env_facts(config: TrainConfig) -> EnvFacts:
     return facts
 
 
-def _market_facts(config: TrainConfig) -> EnvFacts:
-    from mayavi.gym_env.configuration import configured
-    from mayavi.gym_env.market.config import MarketConfig
-    from mayavi.gym_env.market.rows import AaveMarketRows
-
-    if config.algorithm != "ppo":
-        raise UsageError("the market supports only PPO", "leave --algorithm out")
-    return facts_of(AaveMarketRows(configured(MarketConfig, config.env_config), 1, world=world_of(config)))
-
-
 def facts_of(env: RowsEnv[Any]) -> EnvFacts:
     """Facts about an existing environment."""
-    from mayavi.gym_env.market.rows import AaveMarketRows
-
-    alone: dict[str, Any] = {ONLY_ROLE: (env.observation_space, env.action_space)}
-    roles = env.role_spaces if isinstance(env, AaveMarketRows) else alone
+    roles = {role.name: (role.observation_space, role.action_space) for role in env.roles}
     return EnvFacts(env.name, roles, env.config.horizon, env.world_digest)

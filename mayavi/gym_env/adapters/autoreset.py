@@ -1,4 +1,4 @@
-"""Rows that play one episode after the other, as trainers want them, and can be taken up again where they stood."""
+"""Rows that play one episode after the other, as trainers want them, and can be resumed where they stopped."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from mayavi.gym_env.rows import Floats, RowsEnv, Stepped
 Seeds = int | Sequence[int | None] | None
 
 
-class EndlessRows:
-    """The rows of `env`, each with a generator of its own that draws the numbers of its episodes.
+class AutoresetRows:
+    """The rows of `env`, each with its own RNG that draws the numbers of its episodes.
 
-    Row i of rows seeded with s plays what a single row seeded with s + i plays. `state()` is plain data, fit for JSON:
-    the generators, the episodes under way and the actions they have seen. Rows that `restore` it play those actions
-    again and then stand where the others stood, in the middle of an episode too.
+    Row i of rows seeded with s plays what a single row seeded with s + i plays. With `resumable` the actions of the
+    episodes under way are kept: `state()` gives them with the RNGs and the episode numbers as plain data, fit for JSON,
+    and `restore` plays them again, so that a training resumes in the middle of an episode.
     """
 
-    def __init__(self, env: RowsEnv[Any]) -> None:
+    def __init__(self, env: RowsEnv[Any], *, resumable: bool = False) -> None:
         self.env = env
         self.over = np.zeros(env.rows, dtype=np.bool_)
         """Whether a row's episode is over and its next one has not begun."""
         self.returns: Floats = np.zeros(env.rows)
-        """The sum of the rewards of each row's episode so far."""
-        self._chances: list[np.random.Generator] = []
+        """Sum of the rewards of each row's episode so far."""
+        self._rngs: list[np.random.Generator] = []
         self._all = np.ones(env.rows, dtype=np.bool_)
         self._places = np.arange(env.rows)
-        self._played = np.zeros((16, env.rows, *(env.action_space.shape or ())))
-        """The actions of the episodes under way, by step and row; it grows."""
+        self._played = np.zeros((16, env.rows, *(env.action_space.shape or ()))) if resumable else None
+        """Actions of the episodes under way, by step and row; grows."""
 
     def seed(self, seed: Seeds) -> None:
-        """Seed the rows' generators: one number for all, or one each. None leaves what is seeded already."""
+        """Seed the rows' RNGs: one number for all, or one each. None leaves what is seeded already."""
         rows = self.env.rows
         if seed is None:
             seeds: list[int | None] = [None] * rows
@@ -47,31 +47,30 @@ class EndlessRows:
             seeds = list(seed)
             if len(seeds) != rows:
                 raise UsageError(f"{len(seeds)} seeds are given for {rows} rows")
-        if not self._chances:
-            self._chances = [seeding.np_random(each)[0] for each in seeds]
+        if not self._rngs:
+            self._rngs = [seeding.np_random(each)[0] for each in seeds]
             return
         for row, each in enumerate(seeds):
             if each is not None:
-                self._chances[row] = seeding.np_random(each)[0]
+                self._rngs[row] = seeding.np_random(each)[0]
 
     def begin(self, which: NDArray[np.bool_], episodes: Sequence[int | None] | None = None) -> None:
         """Start the next episodes of the rows in `which`, or `episodes`: one for each of them, None for its next."""
         rows = np.flatnonzero(which)
-        if not self._chances:
+        if not self._rngs:
             self.seed(None)
         chosen = [None] * len(rows) if episodes is None else episodes
-        self.env.begin(rows, [next_episode(self._chances[row]) if number is None else number
+        self.env.begin(rows, [next_episode(self._rngs[row]) if number is None else number
                               for row, number in zip(rows, chosen, strict=True)])  # fmt: skip
         self.over[rows], self.returns[rows] = False, 0.0
 
     def step(self, actions: Any, live: NDArray[np.bool_] | None = None) -> Stepped:
-        """Play `actions` in the `live` rows. What is told of the others is nothing: no reward, no end."""
+        """Play `actions` in the `live` rows; the others earn nothing and end nothing."""
         alive = self._all if live is None else live
-        before = self.env.steps.copy()
+        before = self.env.steps.copy() if self._played is not None else None
         stepped = self.env.step(actions, alive)
-        if before.max() >= len(self._played):
-            self._played = np.concatenate([self._played, np.zeros_like(self._played)])
-        self._played[before, self._places] = actions  # of a row that did not act, until it acts
+        if before is not None:
+            self._log(before, actions)
         if live is not None:
             rewards = np.where(alive, stepped.rewards, 0.0)
             stepped = Stepped(stepped.observations, rewards, stepped.terminated & alive, stepped.truncated & alive)
@@ -79,29 +78,38 @@ class EndlessRows:
         self.over |= stepped.done
         return stepped
 
+    def _log(self, steps: NDArray[np.int64], actions: Any) -> None:
+        """Keep `actions`, played in the step of number `steps` of each row."""
+        assert self._played is not None
+        if steps.max() >= len(self._played):
+            self._played = np.concatenate([self._played, np.zeros_like(self._played)])
+        self._played[steps, self._places] = actions  # a row that did not act overwrites this when it does
+
     def state(self) -> dict[str, Any]:
-        """Where the rows stand, as plain data."""
+        """RNGs, episodes under way and their actions, as plain data. Raises `UsageError` unless `resumable`."""
+        if self._played is None:
+            raise UsageError("these rows keep no actions, so they cannot be resumed", "make them with resumable=True")
         steps = self.env.steps.tolist()
         return {
-            "chances": [each.bit_generator.state for each in self._chances],
+            "chances": [each.bit_generator.state for each in self._rngs],
             "episodes": self.env.episodes.tolist(),
             "actions": [self._played[:count, row].tolist() for row, count in enumerate(steps)],
             "over": self.over.tolist(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Stand where the rows stood whose `state` that is. They must have been of the same environment."""
+        """Resume from the `state()` of rows of the same environment."""
         if len(state["episodes"]) != self.env.rows:
             raise UsageError(f"the state of {len(state['episodes'])} rows does not fit {self.env.rows}")
-        self._chances = [seeding.np_random(0)[0] for _ in state["chances"]]
-        for chance, kept in zip(self._chances, state["chances"], strict=True):
-            chance.bit_generator.state = kept
+        self._rngs = [seeding.np_random(0)[0] for _ in state["chances"]]
+        for rng, kept in zip(self._rngs, state["chances"], strict=True):
+            rng.bit_generator.state = kept
         begun = np.asarray(state["episodes"]) >= 0
         self.begin(begun, [number for number in state["episodes"] if number >= 0])
         lengths = np.array([len(each) for each in state["actions"]])
         for at in range(lengths.max(initial=0)):
             live = lengths > at
-            actions = np.zeros(self._played.shape[1:])
+            actions = np.zeros((self.env.rows, *(self.env.action_space.shape or ())))
             actions[live] = [each[at] for each in state["actions"] if len(each) > at]
             self.step(actions, live)
         if self.over.tolist() != state["over"]:

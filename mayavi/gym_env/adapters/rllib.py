@@ -1,4 +1,4 @@
-"""The environments for RLlib: native vector environments, and the market of several agents.
+"""The environments for RLlib: native vector environments, and multi-agent ones.
 
 from mayavi.gym_env.adapters.rllib import environment, multi_agent, vectorize_mode
 
@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from mayavi.errors import SetupError
-from mayavi.gym_env.registry import MULTI_AGENT, entry, make_single, make_vector
+from mayavi.gym_env.registry import entry, make_rows, make_single, make_vector
 
 try:
     from ray.tune.registry import register_env
@@ -28,47 +28,51 @@ except ModuleNotFoundError as error:
 
 
 def environment(name: str, **settings: Any) -> dict[str, Any]:
-    """What `AlgorithmConfig.environment` takes for an environment; `settings` as `make_rows` takes them."""
+    """Arguments of `AlgorithmConfig.environment`; `settings` are those of `make_rows`."""
     return {"env": register(name), "env_config": settings}
 
 
 def vectorize_mode(name: str) -> str:
     """The `gym_env_vectorize_mode` of `AlgorithmConfig.env_runners`.
 
-    RLlib then asks for one batch of rows instead of N environments. Of environments of several agents it makes N.
+    RLlib makes one batch of rows of a single-agent environment, and N environments of one with several agents.
     """
-    return "sync" if entry(name).name in MULTI_AGENT else "vector_entry_point"
+    return "sync" if has_several_agents(name) else "vector_entry_point"
+
+
+def has_several_agents(name: str) -> bool:
+    """Whether an environment has several roles."""
+    return len(entry(name).load().role_names) > 1
 
 
 def multi_agent(name: str) -> dict[str, Any]:
-    """What `AlgorithmConfig.multi_agent` takes: a policy for each kind of agents; nothing for a single agent."""
-    if entry(name).name not in MULTI_AGENT:
+    """Arguments of `AlgorithmConfig.multi_agent`: a policy for each role; none for a single agent."""
+    if not has_several_agents(name):
         return {}
-    from mayavi.gym_env.market.config import ROLES
-    from mayavi.gym_env.market.env import policy_of
+    from mayavi.gym_env.adapters.multi_agent import policy_of
 
-    return {"policies": set(ROLES), "policy_mapping_fn": policy_of}
+    return {"policies": set(entry(name).load().role_names), "policy_mapping_fn": policy_of}
 
 
 def register(name: str) -> str:
-    """Tell Ray of an environment. Gives the name that RLlib knows it by from now on, on every node of its cluster."""
+    """Register an environment with Ray; returns the name by which RLlib finds it on every node of the cluster."""
     known = f"mayavi-{entry(name).name}"
     register_env(known, partial(create, entry(name).name))
     return known
 
 
 def create(name: str, env_config: Mapping[str, Any]) -> Any:
-    """What RLlib calls: a batch of rows where the settings hold `num_envs`, one episode at a time where they do not.
+    """Make an environment for RLlib: a batch of rows where the settings hold `num_envs`, else a single episode.
 
     Rows whose episode is over start the next one in the following step, as RLlib expects; infos are empty unless
     `exact_info` is set.
     """
     settings = dict(env_config)
     exact_info = bool(settings.pop("exact_info", False))
-    if name in MULTI_AGENT:
-        from mayavi.gym_env.market.env import AaveMarketEnv
+    if has_several_agents(name):
+        from mayavi.gym_env.adapters.multi_agent import MayaviMultiAgentEnv
 
-        return AaveMarketEnv(exact_info=exact_info, **settings)
+        return MayaviMultiAgentEnv(make_rows(name, 1, **{"threads": 1, **settings}), exact_info=exact_info)
     if "num_envs" in settings:
         return make_vector(name, autoreset_mode="next_step", exact_info=exact_info, **settings)
     return make_single(name, **settings)

@@ -1,4 +1,4 @@
-"""A batch of rows as a `VecEnv` of stable-baselines3, with nothing in between.
+"""A batch of rows as a `VecEnv` of stable-baselines3.
 
 from mayavi.gym_env.adapters.sb3 import make_sb3
 
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import SetupError, UsageError
-from mayavi.gym_env.adapters.autoreset import EndlessRows
+from mayavi.gym_env.adapters.autoreset import AutoresetRows
 from mayavi.gym_env.adapters.vector import row_infos
-from mayavi.gym_env.registry import make_rows
+from mayavi.gym_env.registry import check_single_agent, make_rows
 from mayavi.gym_env.rows import Observations, RowsEnv
 
 try:
@@ -31,22 +31,32 @@ except ModuleNotFoundError as error:
 Indices = int | Iterable[int] | None
 
 
-def make_sb3(name: str, rows: int = 1, *, exact_info: bool = False, **settings: Any) -> RowsVecEnv:
-    """`rows` episodes of an environment side by side; `settings` as `make_rows` takes them."""
-    return RowsVecEnv(make_rows(name, rows, **settings), exact_info=exact_info)
+def make_sb3(
+    name: str, rows: int = 1, *, exact_info: bool = False, resumable: bool = False, **settings: Any
+) -> RowsVecEnv:
+    """Make `rows` episodes of an environment side by side; `settings` are those of `make_rows`."""
+    check_single_agent(name)
+    return RowsVecEnv(make_rows(name, rows, **settings), exact_info=exact_info, resumable=resumable)
 
 
 class RowsVecEnv(VecEnv):  # type: ignore[misc]
     """The rows of `env` for stable-baselines3. All of them step in one kernel call.
 
     A row whose episode ends starts its next one in the same step. Its info then holds `terminal_observation`,
-    `TimeLimit.truncated` and, unrounded, what `Monitor` would tell: `episode` with `r`, `l` and `t`. With `exact_info`
-    every info holds the exact integers too, at a price. `set_options({"episode": 17})` chooses the episode of the next
-    reset. `state()` and `restore(state)` let a training go on exactly where it stood.
+    `TimeLimit.truncated` and, unrounded, the `episode` of `Monitor` with `r`, `l` and `t`. With `exact_info` every info
+    holds the exact integers too, which costs time. `set_options({"episode": 17})` chooses the episode of the next
+    reset. With `resumable`, `state()` and `restore(state)` resume a training exactly where it stopped.
     """
 
-    def __init__(self, env: RowsEnv[Any], *, exact_info: bool = False, render_mode: str | None = None) -> None:
-        self.env, self.play, self.exact_info = env, EndlessRows(env), exact_info
+    def __init__(
+        self,
+        env: RowsEnv[Any],
+        *,
+        exact_info: bool = False,
+        render_mode: str | None = None,
+        resumable: bool = False,
+    ) -> None:
+        self.env, self.play, self.exact_info = env, AutoresetRows(env, resumable=resumable), exact_info
         self._shown = render_mode
         self._began = time.time()
         self._actions: NDArray[Any] = np.zeros(0)
@@ -64,7 +74,8 @@ class RowsVecEnv(VecEnv):  # type: ignore[misc]
         self._reset_options()
         self.play.begin(np.ones(self.num_envs, dtype=np.bool_), chosen)
         self.reset_infos = self._infos()
-        return self.env.observe()
+        observations: Observations = self.env.observe()
+        return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:
         """Take the actions of the next `step_wait`."""
@@ -76,7 +87,7 @@ class RowsVecEnv(VecEnv):  # type: ignore[misc]
         observations, done, infos = stepped.observations, stepped.done, self._infos()
         rewards = stepped.rewards.astype(np.float32)
         if done.any():
-            self._tell_ends(infos, stepped.observations, stepped.truncated, np.flatnonzero(done))
+            self._add_ends(infos, stepped.observations, stepped.truncated, np.flatnonzero(done))
             self.play.begin(done)
             observations = np.where(done[:, None], self.env.observe(), observations)
             if self.exact_info:
@@ -84,7 +95,7 @@ class RowsVecEnv(VecEnv):  # type: ignore[misc]
                     self.reset_infos[row] = info
         return observations, rewards, done, infos
 
-    def _tell_ends(
+    def _add_ends(
         self, infos: list[dict[str, Any]], last: Observations, truncated: NDArray[np.bool_], rows: NDArray[np.intp]
     ) -> None:
         seconds = round(time.time() - self._began, 6)
@@ -102,35 +113,36 @@ class RowsVecEnv(VecEnv):  # type: ignore[misc]
         columns = row_infos(self.env)
         return [{name: values[row] for name, values in columns.items()} for row in range(self.num_envs)]
 
-    # -- to go on later -----------------------------------------------------------------------------------------------
+    # -- resuming -----------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Where all rows stand, generators included, as plain data fit for JSON."""
+        """State of all rows, RNGs included, as plain data fit for JSON; needs `resumable`."""
         return self.play.state()
 
     def restore(self, state: Mapping[str, Any]) -> Observations:
-        """Stand where the rows stood whose `state` that is, and say what they see there."""
+        """Resume from the `state` of other rows; returns the observations there."""
         self.play.restore(state)
-        return self.env.observe()
+        observations: Observations = self.env.observe()
+        return observations
 
-    # -- what stable-baselines3 asks besides --------------------------------------------------------------------------
+    # -- other methods of `VecEnv` ------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Nothing is held that would not go by itself."""
+        """Nothing to release."""
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """An attribute of the environment, which its rows share."""
+        """An attribute of the environment, once for each row."""
         value = self._shown if attr_name == "render_mode" else getattr(self.env, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Rows share what they are; nothing of it can be changed."""
+        """Raises `UsageError`: rows share their settings."""
         raise UsageError(f"'{attr_name}' cannot be set on rows", "give it as a setting when the environment is made")
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """A method that is asked of a row; `render` is the one there is."""
+        """Call a method for rows; `render` is the only one."""
         if method_name != "render":
             raise AttributeError(f"rows have no method '{method_name}' of their own")
         from mayavi.gym_env.rendering import rendered
@@ -142,5 +154,5 @@ class RowsVecEnv(VecEnv):  # type: ignore[misc]
         return self.env_method("render")
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
-        """Nothing is wrapped, but `Monitor`'s `episode` is told all the same."""
+        """True for `Monitor` alone: infos hold its `episode`."""
         return [issubclass(Monitor, wrapper_class) for _ in self._get_indices(indices)]

@@ -17,7 +17,7 @@ from mayavi.gym_env.rows import Observations, RowsEnv
 class MayaviEnv(gymnasium.Env[Observations, Any]):
     """One episode at a time. `reset(options={"episode": 17})` plays a chosen one; `info` holds the exact integers.
 
-    An action out of range is clipped to the nearest that is not, and counted in `info["clipped_actions"]`.
+    An action out of range is clipped and counted in `info["clipped_actions"]`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (gymnasium's own name; each environment has a copy with its modes)
@@ -59,13 +59,13 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
         return {name: _plain(values[0]) for name, values in row_infos(self.env).items()}
 
     def render(self) -> Any:
-        """Where the episode stands as text, or how it came there as a picture; with `human` it is printed already."""
+        """Figures as text, or the course of the episode as a picture; with `human` the line is printed already."""
         if self.render_mode == "human":
             return self._print()
         return rendered(self.env, 0, self.render_mode)
 
     def _print(self) -> None:
-        """With `human`, a line for each step, however often one asks."""
+        """With `human`, print a line once for each step."""
         now = int(self.env.episodes[0]), int(self.env.steps[0])
         if self.render_mode == "human" and self._printed != now:
             rendered(self.env, 0, "human")
@@ -73,7 +73,7 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
 
 
 class Integer(int):
-    """An exact integer of an info: gymnasium's own batches of singles put what is a mere `int` into 64 bits."""
+    """An exact integer of an info: gymnasium's vector environments would store a plain `int` in 64 bits."""
 
     __slots__ = ()
 

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
-from mayavi.gym_env.adapters.autoreset import EndlessRows
+from mayavi.gym_env.adapters.autoreset import AutoresetRows
 from mayavi.gym_env.rendering import MODES, checked_mode, rendered
 from mayavi.gym_env.rows import Observations, RowsEnv
 
@@ -29,7 +29,8 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
     starts its next one as `autoreset_mode` says, which is one of gymnasium's: `next_step` (the default; the next action
     of that row is ignored), `same_step` (the last observation and info are in `infos["final_obs"]` and
     `infos["final_info"]`) or `disabled` (`reset(options={"reset_mask": mask})`). `reset(options={"episode": numbers})`
-    plays chosen episodes. With `exact_info` the infos hold the exact integers of every step.
+    plays chosen episodes. With `exact_info` the infos hold the exact integers of every step. With `resumable` the state
+    of all rows can be saved: `play.state()`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (gymnasium's own name; each batch has a copy with its mode)
@@ -44,6 +45,7 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         exact_info: bool = True,
         render_mode: str | None = None,
+        resumable: bool = False,
     ) -> None:
         mode = _MODES.get(autoreset_mode) if isinstance(autoreset_mode, str) else autoreset_mode
         if mode is None and isinstance(autoreset_mode, str):  # gymnasium's own values, such as "NextStep"
@@ -57,7 +59,7 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
         self.single_observation_space, self.single_action_space = env.observation_space, env.action_space
         self.observation_space = batch_space(env.observation_space, env.rows)
         self.action_space = batch_space(env.action_space, env.rows)
-        self.play = EndlessRows(env)
+        self.play = AutoresetRows(env, resumable=resumable)
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -98,7 +100,7 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
         return observations, stepped.rewards, stepped.terminated, stepped.truncated, infos
 
     def _step_after_ends(self, actions: Any) -> tuple[Any, ...]:
-        """Rows that are over start anew, and nothing else happens to them; the others act."""
+        """Reset the rows that are over; the others act."""
         over = self.play.over.copy()
         self.play.begin(over)
         none = np.zeros(self.num_envs, dtype=np.bool_)
@@ -107,13 +109,13 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
         stepped = self.play.step(actions, ~over)
         return stepped.observations, stepped.rewards, stepped.terminated, stepped.truncated, self._infos(~none)
 
-    def _infos(self, told: NDArray[np.bool_]) -> dict[str, Any]:
+    def _infos(self, present: NDArray[np.bool_]) -> dict[str, Any]:
         if not self.exact_info:
             return {}
         infos: dict[str, Any] = {}
         for name, values in row_infos(self.env).items():
             infos[name] = values
-            infos[f"_{name}"] = told
+            infos[f"_{name}"] = present
         return infos
 
     def render(self) -> Any:
@@ -122,7 +124,7 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 def row_infos(env: RowsEnv[Any]) -> dict[str, NDArray[Any]]:
-    """What an info says of each row: the exact integers, the episode, the step, how many actions were clipped."""
+    """Info columns of all rows: exact integers, episode, step, number of clipped actions."""
     infos: dict[str, NDArray[Any]] = {}
     for name, values in env.exact().items():
         column = np.empty(env.rows, dtype=object)
@@ -133,8 +135,8 @@ def row_infos(env: RowsEnv[Any]) -> dict[str, NDArray[Any]]:
     return infos
 
 
-def _objects(values: NDArray[Any], told: NDArray[np.bool_]) -> NDArray[Any]:
+def _objects(values: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
     column = np.full(len(values), None, dtype=object)
-    for row in np.flatnonzero(told):
+    for row in np.flatnonzero(present):
         column[row] = values[row].copy()
     return column

@@ -8,20 +8,29 @@ from mayavi.errors import StateError
 from mayavi.evm.fleet import Fleet, Program, Template, Word
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
-from mayavi.gym_env.lending.adapter import BORROWER, EVERYTHING, LIQUIDATOR, MARKET, UNLIMITED, Desk, Standing, Terms
+from mayavi.gym_env.lending.adapter import (
+    BORROWER,
+    EVERYTHING,
+    LIQUIDATOR,
+    MARKET,
+    UNLIMITED,
+    LendingAdapter,
+    Standing,
+    Terms,
+)
 from mayavi.protocols.aave.indexes import AaveIndexes, Shares
 from mayavi.protocols.aave.market import AaveV3
+from mayavi.protocols.aave.rates import optimal_usage_ray
 from mayavi.protocols.health import NO_DEBT
 
 _VARIABLE_RATE = 2
 _AMOUNT = 36  # behind the selector and the asset, in every call of the pool that has one
 _BPS = 10_000
 _RAY_TO_WAD = 10**9
-_RATE_STRATEGY = ["OPTIMAL_USAGE_RATIO() view returns (uint256)"]
 
 
 class _Account(NamedTuple):
-    """What the pool says of an account."""
+    """State of an account in the pool."""
 
     collateral: Word
     debt: Word
@@ -32,10 +41,10 @@ class _Account(NamedTuple):
     supply_rate_ray: Word
 
 
-class AaveDesk(Desk):
-    """Aave V3 of the chain `fork` stands on.
+class AaveAdapter(LendingAdapter):
+    """Aave V3 on the chain of `fork`.
 
-    Where the pool computes as V3.0 does, `standing` is worked out from slots; elsewhere the pool's views are asked.
+    Where the pool computes as V3.0 does, `standing` is computed from slots; elsewhere the pool's views are called.
     """
 
     def __init__(self, fork: Fork, collateral: str, debt: str) -> None:
@@ -49,14 +58,14 @@ class AaveDesk(Desk):
         self.ltv_bps, self.threshold_bps = settings.ltv_bps, settings.liquidation_threshold_bps
 
     def read_terms(self) -> Terms:
-        """As they stand."""
+        """Read the present terms."""
         debt, wad = self.debt_reserve, WAD // _BPS
         return Terms(
             price_e8=self.reserve.price_usd_e8,
             debt_price_e8=debt.price_usd_e8,
             threshold_wad=self.threshold_bps * wad,
             ltv_wad=self.ltv_bps * wad,
-            kink=self.fork.contract(debt.rate_strategy, _RATE_STRATEGY).OPTIMAL_USAGE_RATIO() / 10**27,
+            kink=optimal_usage_ray(self.fork, debt.rate_strategy) / 10**27,
             supplied=debt.borrowed + debt.available,
             borrowed=debt.borrowed,
             room=(
@@ -69,7 +78,7 @@ class AaveDesk(Desk):
     # -- sending ------------------------------------------------------------------------------------------------------
 
     def supply(self, amount: Word, who: bytes = BORROWER) -> Template:
-        """Put up collateral."""
+        """Supply collateral."""
         return self._send(self.pool.supply.encode(self.collateral.address, 0, who, 0), amount, who)
 
     def borrow(self, amount: Word, who: bytes = BORROWER) -> Template:
@@ -77,7 +86,7 @@ class AaveDesk(Desk):
         return self._send(self.pool.borrow.encode(self.debt.address, 0, _VARIABLE_RATE, 0, who), amount, who)
 
     def repay(self, amount: Word) -> Template:
-        """The borrower pays back."""
+        """Repay at the variable rate."""
         return self._send(self.pool.repay.encode(self.debt.address, 0, _VARIABLE_RATE, BORROWER), amount, BORROWER)
 
     def lend(self, amount: Word) -> Template:
@@ -106,7 +115,7 @@ class AaveDesk(Desk):
             self.by_slots = False
 
     def _agrees(self) -> bool:
-        """Whether slots and views say the same of a loan that has borne interest for a day."""
+        """Whether slots and views agree on a loan after a day of interest."""
         fork, terms = self.fork.copy(), self.terms
         account = AaveV3(fork).account(BORROWER)
         account.supply(self.collateral.address, self.unit)
@@ -116,11 +125,11 @@ class AaveDesk(Desk):
         for number, read in enumerate((self._by_slots, self._by_views)):
             for name, word in zip(_Account._fields, read(program, terms.price_e8), strict=True):
                 program.output(f"{name} {number}", word)
-        told = Fleet(fork, 1).run(program, threads=1)
-        return all(told[f"{name} 0"][0] == told[f"{name} 1"][0] for name in _Account._fields)
+        found = Fleet(fork, 1).run(program, threads=1)
+        return all(found[f"{name} 0"][0] == found[f"{name} 1"][0] for name in _Account._fields)
 
     def health_factor_wad(self, program: Program, price_e8: Word | int) -> Word:
-        """As the pool would say."""
+        """As the pool computes it."""
         if self.by_slots:
             return self._by_slots(program, price_e8).health_factor_wad
         return self._data(program)[5]

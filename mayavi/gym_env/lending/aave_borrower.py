@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mayavi.gym_env.lending.aave import AaveDesk
-from mayavi.gym_env.lending.adapter import Desk
+from mayavi.gym_env.lending.aave import AaveAdapter
+from mayavi.gym_env.lending.adapter import LendingAdapter
 from mayavi.gym_env.lending.config import LendingConfig
 from mayavi.gym_env.lending.env import THREE_SHARES, LendingRowsEnv
 
@@ -16,5 +16,5 @@ class AaveBorrowerEnv(LendingRowsEnv[LendingConfig]):
     """
 
     name: ClassVar[str] = "aave"
-    desk_type: ClassVar[type[Desk]] = AaveDesk
+    adapter_type: ClassVar[type[LendingAdapter]] = AaveAdapter
     shares_ppm: ClassVar[tuple[int, ...]] = THREE_SHARES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from mayavi.gym_env.lending.aave import AaveDesk
-from mayavi.gym_env.lending.adapter import Desk
+from mayavi.gym_env.lending.aave import AaveAdapter
+from mayavi.gym_env.lending.adapter import LendingAdapter
 from mayavi.gym_env.lending.config import ShockConfig
 from mayavi.gym_env.lending.env import LendingRowsEnv
 
@@ -19,4 +19,4 @@ class AaveBorrowerShockEnv(LendingRowsEnv[ShockConfig]):
 
     name: ClassVar[str] = "aave-shock"
     config_type: ClassVar[type[Any]] = ShockConfig
-    desk_type: ClassVar[type[Desk]] = AaveDesk
+    adapter_type: ClassVar[type[LendingAdapter]] = AaveAdapter

@@ -1,4 +1,4 @@
-"""A lending protocol as the borrower's environments use it: what is sent to it and what is read of it, row by row."""
+"""`LendingAdapter`: the calls and reads of a lending protocol that the borrower's environments need."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ EVERYTHING = 2**256 - 1
 UNLIMITED = 2**128
 """More than there is of anything."""
 BORROWER, LIQUIDATOR, BANK, MARKET = map(account_address, ("borrower", "liquidator", "bank", "market"))
-"""Who acts: the borrower, who liquidates it, where dollars earn something, and everybody else in the reserve."""
-PLENTY = 10**12
+"""Accounts: the borrower, its liquidator, the bank that pays for dollars held, and the rest of the market."""
+AMPLE_DOLLARS = 10**12
 """Whole dollars of accounts that never run out."""
 MARKET_COLLATERAL = 10**6
-"""Whole tokens of collateral that the rest of the market can put up for what it borrows more."""
+"""Whole tokens of collateral that the rest of the market can supply for its own loans."""
 
 
 class Standing(NamedTuple):
-    """How the borrower and the reserve of its debt stand in a block. Values have eight decimals, rates eighteen."""
+    """State of the borrower and of its debt's reserve. Values have eight decimals, rates eighteen."""
 
     collateral: Word
     debt: Word
@@ -36,13 +36,13 @@ class Standing(NamedTuple):
     """What may still be borrowed, in smallest units."""
     health_factor_wad: Word
     borrow_rate_wad: Word
-    """A year, not compounded; likewise what the collateral earns."""
+    """A year, not compounded, as is the supply rate."""
     supply_rate_wad: Word
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a loan is computed from before it is taken."""
+    """Parameters from which the amounts of a start are computed."""
 
     price_e8: int
     debt_price_e8: int
@@ -53,20 +53,20 @@ class Terms:
     kink: float
     """The utilisation above which rates rise steeply."""
     supplied: int
-    """What the reserve of the debt has been lent, and what of this it has lent on."""
+    """Amount supplied to the debt's reserve; `borrowed` is what it has lent on."""
     borrowed: int
     room: tuple[int, int, int]
-    """What caps and cash leave the market to lend, to put up as collateral, and to borrow, smallest units."""
+    """What caps and cash let the market lend, supply as collateral, and borrow, in smallest units."""
     least_debt: int = 0
 
 
-class Desk(ABC):
-    """One collateral and one debt on a protocol. `prepare` sets the stage on a fork; the rest adds to programs."""
+class LendingAdapter(ABC):
+    """One collateral and one debt on a protocol. `prepare` sets up a fork; the other methods add to programs."""
 
     spender: bytes
-    """Who takes the tokens that are paid in."""
+    """The contract that takes the tokens paid in."""
     feed: bytes
-    """What tells the price of the collateral."""
+    """The price feed of the collateral."""
 
     def __init__(self, fork: Fork, collateral: str, debt: str) -> None:
         self.fork = fork
@@ -74,12 +74,12 @@ class Desk(ABC):
         self.unit, self.debt_unit = 10**self.collateral.decimals, 10**self.debt.decimals
 
     def prepare(self, most_collateral: int) -> None:
-        """Give everybody what they need, let the protocol take it, and find where it keeps its books."""
+        """Fund and approve all accounts, and find the slots that are read."""
         fork = self.fork
         fork.deal(self.collateral.address, BORROWER, most_collateral)
         fork.deal(self.collateral.address, MARKET, MARKET_COLLATERAL * self.unit)
         for holder in (LIQUIDATOR, BANK, MARKET):
-            fork.deal(self.debt.address, holder, PLENTY * self.debt_unit)
+            fork.deal(self.debt.address, holder, AMPLE_DOLLARS * self.debt_unit)
         for holder in (BORROWER, LIQUIDATOR, MARKET):
             self.debt.approve(self.spender, EVERYTHING, sender=holder)
         for holder in (BORROWER, MARKET):
@@ -88,19 +88,19 @@ class Desk(ABC):
         self.cash_place = balance_slot(fork, self.debt.address, BORROWER)
         self.find_books()
 
-    # -- what a protocol says -----------------------------------------------------------------------------------------
+    # -- to be provided by a protocol ---------------------------------------------------------------------------------
 
     @abstractmethod
     def read_terms(self) -> Terms:
-        """As they stand."""
+        """Read the present terms."""
 
     @abstractmethod
     def find_books(self) -> None:
-        """Where the protocol keeps what `standing` reads."""
+        """Find the slots that `standing` reads."""
 
     @abstractmethod
     def supply(self, amount: Word, who: bytes = BORROWER) -> Template:
-        """Put up collateral."""
+        """Supply collateral."""
 
     @abstractmethod
     def borrow(self, amount: Word, who: bytes = BORROWER) -> Template:
@@ -108,7 +108,7 @@ class Desk(ABC):
 
     @abstractmethod
     def repay(self, amount: Word) -> Template:
-        """The borrower pays back; `amount` is not more than it owes."""
+        """Repay `amount`, which is not more than the borrower owes."""
 
     @abstractmethod
     def lend(self, amount: Word) -> Template:
@@ -116,20 +116,20 @@ class Desk(ABC):
 
     @abstractmethod
     def liquidate(self) -> Template:
-        """The liquidator takes what it may of the borrower."""
+        """Liquidate as much of the borrower as the protocol allows."""
 
     @abstractmethod
     def health_factor_wad(self, program: Program, price_e8: Word | int) -> Word:
-        """How healthy the borrower is in this block, and nothing else."""
+        """The borrower's health factor in this block."""
 
     @abstractmethod
     def standing(self, program: Program, price_e8: Word | int) -> Standing:
-        """Everything that is read of the borrower and its reserve in this block."""
+        """State of the borrower and its reserve in this block."""
 
-    # -- what is the same for all -------------------------------------------------------------------------------------
+    # -- common to all protocols --------------------------------------------------------------------------------------
 
     def cash(self, program: Program) -> Word:
-        """What the borrower has in its wallet."""
+        """The borrower's balance of the debt's asset."""
         return program.load(*self.cash_place)
 
     def loan_of(self, program: Program, value_e8: Word) -> Word:

@@ -6,17 +6,17 @@ from mayavi.errors import UsageError
 from mayavi.evm.fleet import Program, Template, Word
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
-from mayavi.gym_env.lending.adapter import BORROWER, LIQUIDATOR, MARKET, UNLIMITED, Desk, Standing, Terms
+from mayavi.gym_env.lending.adapter import BORROWER, LIQUIDATOR, MARKET, UNLIMITED, LendingAdapter, Standing, Terms
 from mayavi.markets.process import SECONDS_PER_YEAR
 from mayavi.protocols.compound.market import CompoundV3
+from mayavi.protocols.compound.rates import borrow_kink_wad
 from mayavi.protocols.compound.storage import CompoundBooks, Owed
 from mayavi.protocols.health import NO_DEBT
 
 _AMOUNT = 36  # behind the selector and the asset
-_KINK = ["borrowKink() view returns (uint256)"]
 
 
-class CompoundDesk(Desk):
+class CompoundAdapter(LendingAdapter):
     """The market of Compound V3 that lends `debt`."""
 
     def __init__(self, fork: Fork, collateral: str, debt: str) -> None:
@@ -32,14 +32,14 @@ class CompoundDesk(Desk):
         self.feed = self.asset.price_feed
 
     def read_terms(self) -> Terms:
-        """As they stand."""
+        """Read the present terms."""
         totals = self.market.totals()
         return Terms(
             price_e8=self.market.price_e8(self.collateral.address),
             debt_price_e8=self.market.price_e8(),
             threshold_wad=self.asset.liquidate_collateral_factor_wad,
             ltv_wad=self.asset.borrow_collateral_factor_wad,
-            kink=self.fork.contract(self.market.address, _KINK).borrowKink() / WAD,
+            kink=borrow_kink_wad(self.fork, self.market.address) / WAD,
             supplied=totals.supplied,
             borrowed=totals.borrowed,
             room=(UNLIMITED, self.asset.supply_cap - self.asset.supplied, totals.supplied - totals.borrowed),
@@ -49,23 +49,23 @@ class CompoundDesk(Desk):
     # -- sending ------------------------------------------------------------------------------------------------------
 
     def supply(self, amount: Word, who: bytes = BORROWER) -> Template:
-        """Put up collateral."""
+        """Supply collateral."""
         return self._send(self.comet.supply.encode(self.collateral.address, 0), amount, who)
 
     def borrow(self, amount: Word, who: bytes = BORROWER) -> Template:
-        """Take out base tokens that were not lent."""
+        """Withdraw base tokens beyond what was supplied."""
         return self._send(self.comet.withdraw.encode(self.debt.address, 0), amount, who)
 
     def repay(self, amount: Word) -> Template:
-        """Pay base tokens in."""
+        """Supply base tokens against the debt."""
         return self._send(self.comet.supply.encode(self.debt.address, 0), amount, BORROWER)
 
     def lend(self, amount: Word) -> Template:
-        """The market pays base tokens in."""
+        """Supply base tokens as the market."""
         return self._send(self.comet.supply.encode(self.debt.address, 0), amount, MARKET)
 
     def liquidate(self) -> Template:
-        """The market takes over all the borrower has and owes."""
+        """Absorb the whole account."""
         data = self.comet.absorb.encode(LIQUIDATOR, [BORROWER])
         return Template(self.market.address, data, sender=LIQUIDATOR)
 
@@ -79,14 +79,14 @@ class CompoundDesk(Desk):
         self.books = CompoundBooks(self.market, BORROWER, self.collateral.address)
 
     def _weighed(self, program: Program, price_e8: Word | int) -> tuple[Word, Owed, Word, Word, Word]:
-        """Collateral, debt, what each is worth, and the debt's value at which it is absorbed."""
+        """Collateral, debt, their values, and the debt value at which the account can be absorbed."""
         collateral, owed = self.books.collateral(program), self.books.owed(program)
         value = program.multiply_divide(collateral, price_e8, self.unit)
         debt_value = program.multiply_divide(owed.debt, self.terms.debt_price_e8, self.debt_unit)
         return collateral, owed, value, debt_value, program.multiply_divide(value, self.terms.threshold_wad, WAD)
 
     def health_factor_wad(self, program: Program, price_e8: Word | int) -> Word:
-        """What the debt could be worth before the account can be absorbed, over what it is worth."""
+        """The debt value at which the account can be absorbed, over the debt value."""
         *_, debt_value, limit = self._weighed(program, price_e8)
         return _factor(program, limit, debt_value)
 

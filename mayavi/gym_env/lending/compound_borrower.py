@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from mayavi.gym_env.lending.adapter import Desk
-from mayavi.gym_env.lending.compound import CompoundDesk
+from mayavi.gym_env.lending.adapter import LendingAdapter
+from mayavi.gym_env.lending.compound import CompoundAdapter
 from mayavi.gym_env.lending.config import ShockConfig
 from mayavi.gym_env.lending.env import LendingRowsEnv
 
@@ -17,4 +17,4 @@ class CompoundV3BorrowerEnv(LendingRowsEnv[ShockConfig]):
 
     name: ClassVar[str] = "compound"
     config_type: ClassVar[type[Any]] = ShockConfig
-    desk_type: ClassVar[type[Desk]] = CompoundDesk
+    adapter_type: ClassVar[type[LendingAdapter]] = CompoundAdapter

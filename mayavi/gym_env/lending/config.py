@@ -1,4 +1,4 @@
-"""What the borrower's environments can be told, beside what all environments can."""
+"""Settings of the borrower's environments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ N = TypeVar("N", float, int)
 
 
 def _between(least: float, most: float) -> Callable[[tuple[N, N]], tuple[N, N]]:
-    """A check that an interval goes up and lies strictly between two numbers."""
+    """A validator: an interval must not descend and must lie strictly between two numbers."""
 
     def checked(interval: tuple[N, N]) -> tuple[N, N]:
         if not least < interval[0] <= interval[1] < most:
@@ -29,7 +29,7 @@ def _between(least: float, most: float) -> Callable[[tuple[N, N]], tuple[N, N]]:
 
 Pair = tuple[float, float]
 Interval = Annotated[Pair, Field(strict=False), AfterValidator(_between(-float("inf"), float("inf")))]
-"""From the one to the other, both included; a list will do, as in JSON. The others are bounded besides."""
+"""From one number to another, both included; JSON lists are accepted. The types below are bounded as well."""
 Amounts = Annotated[Pair, Field(strict=False), AfterValidator(_between(0, 10**6))]
 Factors = Annotated[Pair, Field(strict=False), AfterValidator(_between(1, 1000))]
 Yields = Annotated[Pair, Field(strict=False), AfterValidator(_between(-1, 100))]

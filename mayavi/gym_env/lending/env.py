@@ -19,8 +19,9 @@ from mayavi.evm.chains import chain
 from mayavi.evm.fleet import SKIPPED, SUCCESS, Outcome, Words
 from mayavi.evm.fork import Fork
 from mayavi.gym_env.chain_rows import ChainRowsEnv
-from mayavi.gym_env.lending.adapter import Desk
+from mayavi.gym_env.lending.adapter import LendingAdapter
 from mayavi.gym_env.lending.config import LendingConfig
+from mayavi.gym_env.lending.describe import describe_debt_figure
 from mayavi.gym_env.lending.observations import (
     HIGHS,
     LOGS,
@@ -44,7 +45,7 @@ from mayavi.numerics import portable
 C = TypeVar("C", bound=LendingConfig)
 Integers = NDArray[np.int64]
 Which = slice | Rows | NDArray[np.bool_]
-"""Rows: all of them, some by number, or some by a mask."""
+"""A selection of rows: all, by number, or by a mask."""
 
 THREE_SHARES = (0, -MILLION, MILLION // 4)
 """Rest, repay what the wallet can, borrow a quarter of the headroom."""
@@ -56,7 +57,7 @@ _PLACES = {name: place for place, name in enumerate(FIGURES)}
 
 
 class LendingRowsEnv(ChainRowsEnv[C]):
-    """A borrower. A subclass names its protocol's `desk_type`, and its discrete actions.
+    """A borrower. A subclass sets its protocol's `adapter_type` and its discrete actions.
 
     Discrete actions are numbers of `shares_ppm`. A continuous one is a number in [-1, 1]: below zero the share of the
     debt to repay, as far as the wallet reaches, above zero the share of the headroom to borrow.
@@ -66,7 +67,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
     strategies: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = STRATEGIES
     shares_ppm: ClassVar[tuple[int, ...]] = FIVE_SHARES
     """The discrete actions in millionths: below zero of the debt to repay, above of the headroom to borrow."""
-    desk_type: ClassVar[type[Desk]]
+    adapter_type: ClassVar[type[LendingAdapter]]
 
     def __init__(self, config: C, rows: int = 1, **options: Any) -> None:
         super().__init__(config, rows, **options)
@@ -88,30 +89,30 @@ class LendingRowsEnv(ChainRowsEnv[C]):
             "figures": np.zeros((rows, len(FIGURES))),
         }
 
-    # -- the stage ----------------------------------------------------------------------------------------------------
+    # -- the world ----------------------------------------------------------------------------------------------------
 
     def prepare(self, fork: Fork) -> None:
-        """Accounts, approvals, and what is read once."""
+        """Fund the accounts, approve the contracts, and build the programs."""
         config = self.config
-        desk = self.desk = self.desk_type(fork, config.collateral, config.debt)
-        self.feed = PostedFeed(fork, desk.feed) if config.prices == "shocks" else None
-        desk.prepare(int(config.collateral_amount[1] + 1) * desk.unit)
-        self._amounts, self._opener = amounts_of(config, desk.unit), Opener(desk)
+        adapter = self.adapter = self.adapter_type(fork, config.collateral, config.debt)
+        self.feed = PostedFeed(fork, adapter.feed) if config.prices == "shocks" else None
+        adapter.prepare(int(config.collateral_amount[1] + 1) * adapter.unit)
+        self._amounts, self._opener = amounts_of(config, adapter.unit), Opener(adapter)
         self.block_seconds = chain(fork.chain_id).block_seconds
         self.step_blocks = max(config.step_blocks, LEAST_STEP_BLOCKS)
         self.step_seconds = self.step_blocks * self.block_seconds
-        self._opening = opening(desk, self.block_seconds, self.feed)
-        self._tick = tick(desk, self.step_blocks, self.block_seconds, self.feed)
+        self._opening = opening(adapter, self.block_seconds, self.feed)
+        self._tick = tick(adapter, self.step_blocks, self.block_seconds, self.feed)
 
-    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
+    def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
         """Draw the starts, and open the loans by real transactions."""
-        columns, (starts, odd) = self.columns, self.drawn(chances)
+        columns, (starts, odd) = self.columns, self.drawn(rngs)
         columns["cash_yield_ppm"][rows] = [each.cash_yield_ppm for each in starts]
         amounts = b"".join([amount.to_bytes(32, "big") for each in starts for amount in self._opener.amounts(each)])
         words = np.frombuffer(amounts, dtype=np.uint8).reshape(-1, len(OPENING), 32)
         if self.feed is not None:
-            price_usd = self.desk.terms.price_e8 / 1e8
-            paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, chances, odd)
+            price_usd = self.adapter.terms.price_e8 / 1e8
+            paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, rngs, odd)
             columns["path_e8"][rows] = np.rint(paths * 1e8)
         inputs = {name: words[:, place] for place, name in enumerate(OPENING)}
         found = self.fleet.run(self._opening, threads=self.threads, only=rows, live=1, **inputs)
@@ -122,14 +123,14 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         columns["start_wealth_e8"][rows] = columns["last_wealth_e8"][rows]
         columns["logs"][rows] = self._logs(rows)
 
-    def drawn(self, chances: Sequence[np.random.Generator]) -> tuple[list[Start], Rows]:
-        """Where episodes start, as `drawn_starts` has it."""
+    def drawn(self, rngs: Sequence[np.random.Generator]) -> tuple[list[Start], Rows]:
+        """The starts that `rngs` draw, and the RNGs that may hold half a word."""
         if self.config.start == "fixed":
-            return [fixed_start(self.desk.unit)] * len(chances), np.empty(0, dtype=np.intp)
-        return drawn_starts(self.config, self._amounts, self.desk.terms.kink, chances)
+            return [fixed_start(self.adapter.unit)] * len(rngs), np.empty(0, dtype=np.intp)
+        return drawn_starts(self.config, self._amounts, self.adapter.terms.kink, rngs)
 
     def _check_opened(self, found: Outcome, rows: Rows) -> None:
-        """Whatever was sent went through; where nothing was, it was skipped."""
+        """Raise `SimulationError` where a transaction of the start was refused."""
         if found.floats[:, : len(OPENING) - 1].max() <= max(SKIPPED, SUCCESS):
             return
         for name in OPENING[1:]:
@@ -169,12 +170,12 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         self._put(which, acted=found.status("acted"), last_return=change, trend=trend)
 
     def _yield_ppb(self) -> Integers:
-        """What the wallet's dollars earn in a step, in billionths, rounded down; of what they lose, the amount."""
+        """What the wallet's dollars earn or lose in a step, in billionths, rounded down."""
         a_year: Integers = np.abs(self.columns["cash_yield_ppm"]) * (BILLION // MILLION)
         return a_year * self.step_seconds // SECONDS_PER_YEAR
 
     def _remember(self, which: Which) -> None:
-        """Keep of those rows how they stand now: the step before, for the next one."""
+        """Save the present figures of those rows as those of the step before."""
         self._put(
             which,
             last_wealth_e8=self.net_wealth_e8(),
@@ -184,7 +185,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         )
 
     def _put(self, which: Which, **columns: NDArray[Any]) -> None:
-        """Let columns of those rows hold those values."""
+        """Assign values to columns of those rows."""
         for name, values in columns.items():
             if isinstance(which, slice) or which.dtype != np.bool_:
                 self.columns[name][which] = values[which]
@@ -200,26 +201,30 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         return shares
 
     def actions_for(self, shares_ppm: NDArray[Any]) -> NDArray[Any]:
-        """The actions that come nearest to `shares_ppm`."""
+        """The actions nearest to `shares_ppm`."""
         return nearest_actions(shares_ppm, self.shares_ppm, continuous=self.config.actions == "continuous")
 
-    # -- what came of it ----------------------------------------------------------------------------------------------
+    # -- outcome ------------------------------------------------------------------------------------------------------
 
     def observe(self) -> Observations:
-        """As `lending_observations.OBSERVED` lists it."""
+        """Observations as `observations.OBSERVED` lists them."""
         return observations(self)
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """As the configuration's `reward` says."""
+        """The configured reward; -1 and an end where the borrower is liquidated."""
         liquidated: NDArray[np.bool_] = self.columns["liquidated"].copy()
         return np.where(liquidated, LIQUIDATED, REWARDS[self.config.reward](self)), liquidated
 
+    def describe_value(self, name: str, value: Any) -> str:
+        """A figure as text; the health factor without debt is "no debt"."""
+        return describe_debt_figure(name, value) or super().describe_value(name, value)
+
     def exact(self) -> dict[str, list[Any]]:
         """Every figure that was read, and what follows from it."""
-        told: dict[str, list[Any]] = {name: self.exactly(name).ints() for name in FIGURES}
-        sums = zip(told["collateral_value_e8"], told["cash_value_e8"], told["debt_value_e8"], strict=True)
-        told["net_wealth_e8"] = [collateral + cash - debt for collateral, cash, debt in sums]
-        return told | {name: self.columns[name].tolist() for name in ("cash_yield_ppm", "acted", "liquidated")}
+        exact: dict[str, list[Any]] = {name: self.exactly(name).ints() for name in FIGURES}
+        sums = zip(*(exact[f"{name}_value_e8"] for name in ("collateral", "cash", "debt")), strict=True)
+        exact["net_wealth_e8"] = [collateral + cash - debt for collateral, cash, debt in sums]
+        return exact | {name: self.columns[name].tolist() for name in ("cash_yield_ppm", "acted", "liquidated")}
 
     def curves(self) -> dict[str, dict[str, Floats]]:
         """The price, the health factor, and what is held and owed."""
@@ -231,7 +236,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         }
 
     def figure(self, name: str) -> Floats:
-        """A figure of every row as a float."""
+        """A figure of every row, as a float."""
         figures: Floats = self.columns["figures"][:, _PLACES[name]]
         return figures
 
@@ -248,7 +253,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
 
     def headroom_value_e8(self) -> Floats:
         """What may still be borrowed."""
-        headroom: Floats = self.figure("headroom") * (self.desk.terms.debt_price_e8 / self.desk.debt_unit)
+        headroom: Floats = self.figure("headroom") * (self.adapter.terms.debt_price_e8 / self.adapter.debt_unit)
         return headroom
 
     def health(self) -> Floats:
@@ -256,7 +261,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         return np.minimum(self.figure("health_factor_wad") / 1e18, 10.0)
 
     def _take(self, found: Outcome, rows: Rows | None = None) -> None:
-        """Keep what was read, of those rows where only they were looked at."""
+        """Store the figures that a program read, of `rows` alone where it ran on them alone."""
         first = len(found) - len(FIGURES)
         words, figures = found.words[:, first:], found.floats[:, first:]
         if rows is None:
@@ -265,7 +270,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
             self.columns["words"][rows], self.columns["figures"][rows] = words, figures
 
     def _logs(self, which: Which = slice(None)) -> Floats:
-        """Logarithms by row, `SINCE_LAST`, `SINCE_START` and `OF_SIZE`: at once, for each call has its price."""
+        """The logarithms `SINCE_LAST`, `SINCE_START` and `OF_SIZE` of each row, computed in one call."""
         price = np.maximum(self.figure("price_e8")[which], 1.0)
         ratios = np.empty((len(LOGS), len(price)))
         ratios[SINCE_LAST] = price / np.maximum(self.columns["last_price_e8"][which], 1.0)
@@ -275,7 +280,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
 
 
 def nearest_actions(shares_ppm: NDArray[Any], choices: tuple[int, ...], *, continuous: bool) -> NDArray[Any]:
-    """The actions that come nearest to `shares_ppm`: numbers of `choices`, or shares from -1 to 1."""
+    """The actions nearest to `shares_ppm`: indices into `choices`, or shares from -1 to 1."""
     if continuous:
         return np.asarray(shares_ppm / MILLION, dtype=np.float32)[:, None]
     return np.asarray(np.abs(shares_ppm[:, None] - np.array(choices)).argmin(axis=1))

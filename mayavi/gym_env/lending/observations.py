@@ -1,4 +1,4 @@
-"""What a borrower sees: figures of its row, scaled so that a network can read them."""
+"""Observations of a borrower: figures of its row, scaled for a network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One entry of an observation; what lies outside of its bounds is clipped."""
+    """One entry of an observation, clipped to its bounds."""
 
     name: str
     least: float
@@ -30,7 +30,7 @@ OBSERVED = (
     Entry("price", -2.0, 2.0, "logarithm of the collateral's price over that of the start"),
     Entry("last_return", -5.0, 5.0, "logarithm of the price over that of the step before, in tenths"),
     Entry("trend", -5.0, 5.0, "an average of such returns in which the later ones weigh more"),
-    Entry("volatility", 0.0, 10.0, "of the price outside of shocks, a year: what options would tell"),
+    Entry("volatility", 0.0, 10.0, "of the price outside of shocks, a year: as implied by options"),
     Entry("borrow_rate", 0.0, 10.0, "what debt costs a year, in tenths"),
     Entry("supply_rate", 0.0, 10.0, "what collateral earns a year, in tenths"),
     Entry("cash_yield", -10.0, 10.0, "what dollars in the wallet earn a year, in tenths"),
@@ -47,17 +47,17 @@ LOGS = SINCE_LAST, SINCE_START, OF_SIZE = range(3)
 """The columns of `logs`: of the price over that of the step before, and of the start; of the collateral's worth."""
 
 TREND_MEMORY = 0.6
-"""The share of a trend that the next step leaves of it."""
+"""Weight of the trend so far in the next step's trend."""
 _TENTHS = 10.0
 _LOG_10 = float(portable.log(10.0))
 
 
 def observations(env: LendingRowsEnv[Any]) -> Observations:
-    """What all rows see."""
+    """Observations of all rows."""
     value, debt = np.maximum(env.figure("collateral_value_e8"), 1.0), env.figure("debt_value_e8")
     rate, cash_yield = env.figure("borrow_rate_wad") / 1e17, env.columns["cash_yield_ppm"] / 1e5
     start = np.maximum(env.columns["start_wealth_e8"], 1.0)
-    headroom_value = env.figure("headroom") * (env.desk.terms.debt_price_e8 / env.desk.debt_unit)
+    headroom_value = env.figure("headroom") * (env.adapter.terms.debt_price_e8 / env.adapter.debt_unit)
     seen = np.empty((env.rows, len(OBSERVED)))
     seen[:, 0] = debt / np.maximum(env.figure("limit_e8"), 1.0)
     seen[:, 1] = debt / value

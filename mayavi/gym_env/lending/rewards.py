@@ -1,4 +1,4 @@
-"""What a borrower is rewarded for, by the names a configuration has for it."""
+"""Rewards of a borrower, by their names in the configuration."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ if TYPE_CHECKING:
     from mayavi.gym_env.rows import Floats
 
 LIQUIDATED = -1.0
-"""Whatever is rewarded, a step in which the borrower is liquidated earns this, and is the last one."""
+"""Reward of the step in which the borrower is liquidated, which is the last one."""
 HIGHEST_HEALTH = 3.0
-"""Health above this is as good as this; no debt is this."""
+"""Cap of the health factor, which also stands for no debt."""
 NEEDLESS_HEALTH = 2.0
 NEEDLESS_COST = 0.01
-"""What `health` takes a step for each unit of health factor above `NEEDLESS_HEALTH`: collateral that lies idle."""
+"""Cost in `health`, a step, of each unit of health factor above `NEEDLESS_HEALTH`: idle collateral."""
 
 GUARDED_HEALTH = 1.15
 THIN_COST = 0.02
-"""What `guarded` takes for a step that ends at a health factor of one; from `GUARDED_HEALTH` on it takes nothing."""
+"""Cost in `guarded` of a step that ends at a health factor of one; zero from `GUARDED_HEALTH` on."""
 
 
 def net_wealth(env: LendingRowsEnv[Any]) -> Floats:
-    """Nothing until the last step, which earns the change of net wealth over the episode as a share of its start."""
+    """In the last step the change of net wealth over the episode, as a share of its start; else zero."""
     start = np.maximum(env.columns["start_wealth_e8"], 1.0)
     gained: Floats = (env.net_wealth_e8() - start) / start
     return np.where(env.steps >= env.config.horizon, gained, 0.0)
 
 
 def carry(env: LendingRowsEnv[Any]) -> Floats:
-    """Each step, the change of net wealth but for what the price did to the collateral, as a share of the start's.
+    """Each step, the change of net wealth at a constant collateral price, as a share of the start's.
 
-    The borrower cannot sell its collateral, so what the price does to it is chance that no action changes: without it
-    the sum over an episode orders policies as `net_wealth` does, and a policy learns from it sooner.
+    The borrower cannot sell its collateral, so the price's effect on it is noise that no action changes. Without it the
+    sum over an episode orders policies as `net_wealth` does, and a policy learns from it sooner.
     """
     columns, start = env.columns, np.maximum(env.columns["start_wealth_e8"], 1.0)
-    by_price = columns["last_collateral"] * (env.figure("price_e8") - columns["last_price_e8"]) / env.desk.unit
+    by_price = columns["last_collateral"] * (env.figure("price_e8") - columns["last_price_e8"]) / env.adapter.unit
     earned: Floats = (env.net_wealth_e8() - columns["last_wealth_e8"] - by_price) / start
     return earned
 
 
 def guarded(env: LendingRowsEnv[Any]) -> Floats:
-    """As `carry`, less what a thin cushion costs: the more, the nearer to one a step leaves the health factor.
+    """`carry`, less a cost of a thin cushion: the more, the nearer to one a step leaves the health factor.
 
     Liquidations are rare and cost a thousand steps of interest, so a policy learns little from them. Near misses are
-    not rare, and tell the same.
+    frequent, and a policy learns to avoid both.
     """
     missing: Floats = np.maximum(GUARDED_HEALTH - env.health(), 0.0) / (GUARDED_HEALTH - 1.0)
     return carry(env) - THIN_COST * missing
 
 
 def health(env: LendingRowsEnv[Any]) -> Floats:
-    """Each step, the change of the health factor, less what idle collateral costs."""
+    """Each step, the change of the health factor, less the cost of idle collateral."""
     now, before = (np.minimum(each, HIGHEST_HEALTH) for each in (env.health(), env.columns["last_health"]))
     idle: Floats = np.maximum(now - NEEDLESS_HEALTH, 0.0)
     return now - before - NEEDLESS_COST * idle

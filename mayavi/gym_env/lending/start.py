@@ -1,4 +1,4 @@
-"""Where episodes of a borrower start: drawn from intervals, or one state for all of them."""
+"""Starts of a borrower's episodes: drawn from intervals, or one fixed state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mayavi.evm.units import WAD
-from mayavi.gym_env.lending.adapter import Desk
+from mayavi.gym_env.lending.adapter import LendingAdapter
 from mayavi.gym_env.lending.config import LendingConfig
 from mayavi.gym_env.rows import Rows
 from mayavi.markets.process import Floats
@@ -19,25 +19,25 @@ MILLION = 10**6
 FIXED_HEALTH_FACTOR = 1.25
 """Where the loan of the fixed start is opened, on one whole token of collateral."""
 BUSY_SHARE = 0.5
-"""In so many episodes the reserve is busier than its rates were made for; in the others it is calmer."""
+"""Share of episodes in which the reserve's utilisation is above the kink of its rates."""
 _ROOM_PPM = 950_000  # of what caps leave, for interest comes on top until the start
 _LARGEST_LOAN_PPM = 999_000  # of what may be borrowed, so that rounding refuses none
 AMOUNTS = 4_097
-"""So many amounts of collateral there are to draw from."""
+"""Number of amounts of collateral to draw from."""
 OPENING = ("blocks", "lend", "market_supply", "market_borrow", "supply", "borrow")
-"""What a start is made of: how many blocks pass, then amounts of transactions in their order."""
+"""Inputs of the opening program: blocks that pass, then the amounts of its transactions in their order."""
 
 
 class Start(NamedTuple):
     """The start of one episode, in integers."""
 
     blocks: int
-    """They pass first."""
+    """Blocks that pass before anything else."""
     collateral: int
     """Smallest units."""
     health_factor_ppm: int
     utilisation_ppm: int | None
-    """None: as the reserve stands."""
+    """None leaves the reserve as it is."""
     cash_yield_ppm: int
     """A year."""
 
@@ -48,32 +48,32 @@ def fixed_start(unit: int) -> Start:
 
 
 def amounts_of(config: LendingConfig, unit: int) -> list[int]:
-    """The amounts of collateral that are drawn from: evenly spaced on a logarithmic scale, in smallest units."""
+    """The amounts of collateral to draw from, in smallest units: evenly spaced on a logarithmic scale."""
     smallest, largest = portable.log(config.collateral_amount)
     whole = portable.exp(np.linspace(smallest, largest, AMOUNTS))
     return [each * unit // MILLION for each in _ppm(whole)]
 
 
-def drawn_start(config: LendingConfig, amounts: list[int], kink: float, chance: np.random.Generator) -> Start:
+def drawn_start(config: LendingConfig, amounts: list[int], kink: float, rng: np.random.Generator) -> Start:
     """A start from `config`'s intervals; `kink` is the utilisation above which the reserve's rates rise steeply.
 
     Below the kink rates hardly differ, above it they differ by much: so one half of the episodes is drawn on each side.
     """
     utilisation = low, high = config.utilisation
     if low < kink < high:
-        utilisation = (kink, high) if chance.random() < BUSY_SHARE else (low, kink)
-    blocks, collateral = int(chance.integers(config.start_blocks + 1)), amounts[chance.integers(len(amounts))]
-    shares = [chance.uniform(*each) for each in (config.health_factor, utilisation, config.cash_yield)]
+        utilisation = (kink, high) if rng.random() < BUSY_SHARE else (low, kink)
+    blocks, collateral = int(rng.integers(config.start_blocks + 1)), amounts[rng.integers(len(amounts))]
+    shares = [rng.uniform(*each) for each in (config.health_factor, utilisation, config.cash_yield)]
     return Start(blocks, collateral, *_ppm(np.array(shares)))
 
 
 def drawn_starts(
-    config: LendingConfig, amounts: list[int], kink: float, chances: Sequence[np.random.Generator]
+    config: LendingConfig, amounts: list[int], kink: float, rngs: Sequence[np.random.Generator]
 ) -> tuple[list[Start], Rows]:
-    """`drawn_start` for each of `chances`, and for which of them half a word may be left: of those draw one by one."""
+    """`drawn_start` for each of `rngs`, and the RNGs that may hold half a word: draw from those one by one."""
     low, high = config.utilisation
     utilisation: tuple[Floats | float, Floats | float] = low, high
-    words = raw_words(chances, 5 if low < kink < high else 4)
+    words = raw_words(rngs, 5 if low < kink < high else 4)
     if low < kink < high:
         busy = uniform(words[0]) < BUSY_SHARE
         utilisation = np.where(busy, kink, low), np.where(busy, high, kink)
@@ -89,28 +89,28 @@ def drawn_starts(
     starts = [Start(*each) for each in zip(*columns, strict=True)]
     odd = np.flatnonzero(redrawn(later, config.start_blocks + 1) | redrawn(larger, len(amounts)))
     for row in odd.tolist():
-        put_back(chances[row], len(words))
-        starts[row] = drawn_start(config, amounts, kink, chances[row])
+        put_back(rngs[row], len(words))
+        starts[row] = drawn_start(config, amounts, kink, rngs[row])
     return starts, odd
 
 
 class Opener:
-    """What makes a start on `desk`, in smallest units. What all starts have in common is worked out once."""
+    """Computes the amounts of a start on `adapter`, in smallest units."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._terms = terms = desk.terms
-        self._unit, self._debt_unit = desk.unit, desk.debt_unit
+    def __init__(self, adapter: LendingAdapter) -> None:
+        self._terms = terms = adapter.terms
+        self._unit, self._debt_unit = adapter.unit, adapter.debt_unit
         self._lendable, supplies, borrows = (each * _ROOM_PPM // MILLION for each in terms.room)
         # The market puts up a tenth more than what it borrows takes: so much of one for so much of the other.
-        self._of_collateral = terms.price_e8 * desk.debt_unit * terms.ltv_wad * 10
-        self._of_debt = terms.debt_price_e8 * desk.unit * WAD * 11
+        self._of_collateral = terms.price_e8 * adapter.debt_unit * terms.ltv_wad * 10
+        self._of_debt = terms.debt_price_e8 * adapter.unit * WAD * 11
         self._borrowable = min(borrows, supplies * self._of_collateral // self._of_debt)
 
     def amounts(self, start: Start) -> tuple[int, int, int, int, int, int]:
-        """In the order of `OPENING`.
+        """The inputs of the opening program, in the order of `OPENING`.
 
-        The rest of the market lends or borrows more until the reserve is as busy as the start says, or nearly so where
-        caps leave no room for it.
+        The rest of the market lends or borrows more until the reserve has the utilisation of the start, or nearly so
+        where caps leave no room for it.
         """
         terms, lend, backing, market_borrow = self._terms, 0, 0, 0
         busy = start.utilisation_ppm
@@ -128,7 +128,7 @@ class Opener:
 
 
 def between(interval: tuple[Floats | float, Floats | float], lots: Floats) -> Floats:
-    """The numbers that `lots`, of 0 … 1, are in `interval`: what `Generator.uniform` makes of them."""
+    """Map `lots` from [0, 1) to `interval`, as `Generator.uniform` does."""
     return interval[0] + (interval[1] - interval[0]) * lots
 
 

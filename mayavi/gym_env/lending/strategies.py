@@ -1,4 +1,4 @@
-"""Scripted borrowers: what a policy is compared with. Each gives the actions of all rows, in the env's own space."""
+"""Scripted borrowers, as baselines. Each gives the actions of all rows, in the environment's action space."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from numpy.typing import NDArray
 
 MILLION = 10**6
 BAND = (1.3, 2.0)
-"""Below the one `hold_band` repays, above the other it borrows."""
+"""Health factors below which `hold_band` repays, and above which it borrows."""
 
 SPREAD_TARGET = 1.5
-"""The health factor that `follow_spread` goes for."""
+"""Target health factor of `follow_spread`."""
 
 
 def noop(env: Any) -> NDArray[Any]:
-    """Rests."""
+    """Rest."""
     actions: NDArray[Any] = env.actions_for(np.zeros(env.rows, dtype=np.int64))
     return actions
 
 
 def repay_all(env: Any) -> NDArray[Any]:
-    """Repays what the wallet can, and rests from then on."""
+    """Repay what the wallet can, then rest."""
     actions: NDArray[Any] = env.actions_for(np.full(env.rows, -MILLION))
     return actions
 
 
 def hold_band(env: Any) -> NDArray[Any]:
-    """Repays below a health factor of 1.3 what leads to 1.65, the band's middle, and borrows above 2.0."""
+    """Below a health factor of 1.3 repay to 1.65, the band's middle; above 2.0 borrow."""
     health, middle = env.health(), sum(BAND) / 2
     repaid = np.rint((1 - health / middle) * MILLION).astype(np.int64)
     shares = np.where(health < BAND[0], -np.maximum(repaid, 0), np.where(health > BAND[1], MILLION // 4, 0))
@@ -38,13 +38,13 @@ def hold_band(env: Any) -> NDArray[Any]:
 
 
 def borrow_max(env: Any) -> NDArray[Any]:
-    """Borrows as much as one action can, again and again."""
+    """Borrow as much as one action can, in every step."""
     actions: NDArray[Any] = env.actions_for(np.full(env.rows, MILLION))
     return actions
 
 
 def follow_spread(env: Any) -> NDArray[Any]:
-    """While dollars earn more than debt costs, goes for a health factor of 1.5; while they do not, repays all."""
+    """While dollars earn more than debt costs, aim at a health factor of 1.5; else repay all."""
     debt, target = env.figure("debt_value_e8"), env.figure("limit_e8") / SPREAD_TARGET
     earns = env.columns["cash_yield_ppm"] * 1e12 > env.figure("borrow_rate_wad")
     wanted = np.where(earns, target, 0.0)

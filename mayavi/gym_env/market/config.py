@@ -1,14 +1,14 @@
-"""What the market of several agents can be told."""
+"""Settings of the market of several agents, and the names of its roles."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
 from mayavi.gym_env.lending.config import Interval
-from mayavi.gym_env.liquidator.start import LiquidatorConfig
+from mayavi.gym_env.liquidator.config import LiquidatorConfig
 
-ROLES = ("borrower", "liquidator")
-"""The two kinds of agents: those of a kind see and do the same, so one policy plays them all."""
+ROLES = BORROWER, LIQUIDATOR = "borrower", "liquidator"
+"""The two kinds of agents: one policy plays all agents of a kind."""
 
 
 class MarketConfig(LiquidatorConfig):

@@ -1,7 +1,7 @@
-"""Many borrowers of one asset against one collateral on Aave V3, each read from slots to the unit.
+"""Many borrowers of one asset against one collateral on Aave V3, each read exactly from slots.
 
-Aave keeps balances in shares and an index for each reserve that grows with time. A program works out with the pool's
-own arithmetic what `getUserAccountData` would answer: two slots for each borrower instead of a call.
+Aave keeps balances in shares and an index for each reserve that grows with time. A program computes with the pool's own
+arithmetic what `getUserAccountData` would return: two slots for each borrower instead of a call.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 _ALL_BPS = 10_000
 _VARIABLE_RATE = 2
 _AMOUNT = 36
-"""Where calls of the pool have their amount: behind the selector and the asset."""
+"""Offset of the amount in calls of the pool: behind the selector and the asset."""
 NO_DEBT_WAD = 2**256 - 1
 """The health factor of an account that owes nothing."""
 
 
 class Account(NamedTuple):
-    """How a borrower stands in a row: words of a program."""
+    """State of a borrower, as words of a program."""
 
     collateral: Word
     debt: Word
@@ -51,7 +51,7 @@ class AaveBook:
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def look(self, program: Program, price_e8: Word | int) -> list[Account]:
-        """Every borrower at the time the program has come to, with the collateral at `price_e8`."""
+        """State of every borrower at this point of the program, with the collateral at `price_e8`."""
         _, now = program.time()
         income, owed = self._income.income(program, now), self._owed.debt(program, now)
         threshold = self.collateral.configuration.liquidation_threshold_bps
@@ -67,7 +67,7 @@ class AaveBook:
         return accounts
 
     def headroom(self, program: Program, account: Account) -> Word:
-        """What `account` may still borrow at the most, in smallest units."""
+        """The most that `account` may still borrow, in smallest units."""
         ltv, price = self.collateral.configuration.ltv_bps, self.debt.price_usd_e8
         allowed = program.multiply(program.add(account.collateral_value_e8, 1), ltv)
         most = program.divide(program.subtract(allowed, 1 + ltv // 2), _ALL_BPS)  # the pool rounds halves up
@@ -75,27 +75,27 @@ class AaveBook:
         return program.divide(program.subtract(program.multiply(free, self.debt_unit), 1), price)
 
     def borrow_rate_ray(self, program: Program) -> Word:
-        """What debt costs a year."""
+        """The variable borrow rate a year."""
         return self._owed.debt(program, program.time()[1]).rate_ray
 
     # -- acting -------------------------------------------------------------------------------------------------------
 
     def supply(self, borrower: bytes, amount: Word) -> Template:
-        """`borrower` puts up collateral."""
+        """Supply collateral of `borrower`."""
         data = self.pool.supply.encode(self.collateral.address, 0, borrower, 0)
         return Template(self.pool.address, data, {_AMOUNT: amount}, sender=borrower)
 
     def borrow(self, borrower: bytes, amount: Word) -> Template:
-        """`borrower` takes a loan."""
+        """Borrow as `borrower`."""
         data = self.pool.borrow.encode(self.debt.address, 0, _VARIABLE_RATE, 0, borrower)
         return Template(self.pool.address, data, {_AMOUNT: amount}, sender=borrower)
 
     def repay(self, borrower: bytes, amount: Word) -> Template:
-        """`borrower` pays back; more than it owes is not taken."""
+        """Repay as `borrower`; the pool takes no more than is owed."""
         data = self.pool.repay.encode(self.debt.address, 0, _VARIABLE_RATE, borrower)
         return Template(self.pool.address, data, {_AMOUNT: amount}, sender=borrower)
 
     def liquidate(self, liquidator: bytes, borrower: Word, cover: Word) -> Template:
-        """`liquidator` pays `cover` of the debt of the account that `borrower` names."""
+        """Liquidate as `liquidator`: pay `cover` of the debt of the account `borrower`."""
         data = self.pool.liquidationCall.encode(self.collateral.address, self.debt.address, bytes(20), 0, False)
         return Template(self.pool.address, data, {68: borrower, 100: cover}, sender=liquidator)

@@ -1,4 +1,4 @@
-"""One Uniswap V3 pool as environments trade in it: swaps to fill in, and its price read from its first slot."""
+"""Trades of environments in one Uniswap V3 pool: swap templates, and prices read from slots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from mayavi.agents.quantities import MILLION
 from mayavi.evm.fleet import Program, Template, Word, Words
 from mayavi.evm.token_balance import balance_slot
+from mayavi.numerics import portable
 from mayavi.protocols.uniswap.market import UniswapV3
+from mayavi.protocols.uniswap.pool_slots import LIQUIDITY, LIQUIDITY_BITS, ROOT_BITS, SLOT0
 from mayavi.protocols.uniswap.route import Route
 from mayavi.protocols.uniswap.router import Router
 
@@ -19,13 +21,10 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.protocols.uniswap.pool import UniswapV3Pool
 
-SLOT0, LIQUIDITY = 0, 4
-"""Where a pool keeps its square root price (in its low bits) and the liquidity that trades at it."""
-ROOT_BITS, LIQUIDITY_BITS = 160, 128
 _Q96_BITS = 96
 _Q96 = 2.0**_Q96_BITS
-PLENTY = 10**15
-"""Whole tokens of somebody whose money is no matter: more than any pool takes."""
+AMPLE_DOLLARS = 10**15
+"""Whole tokens of accounts that never run out: more than any pool takes."""
 
 
 class PoolTrades:
@@ -45,13 +44,13 @@ class PoolTrades:
         self._curve = SaleCurve(self.pool, self.token_is_zero)
 
     def enable(self, trader: bytes, *, wealth: bool = False) -> None:
-        """Let the router take all that `trader` has of both, and give it plenty to trade with."""
+        """Approve the router for both tokens of `trader`; with `wealth` fund it as well."""
         from mayavi.protocols.tokens import Erc20
 
         for place, unit in ((self.token, self.unit), (self.money, self.money_unit)):
             Erc20(self._fork, place).approve(self._router.address, 2**256 - 1, sender=trader)
             if wealth:
-                self._fork.deal(place, trader, PLENTY * unit)
+                self._fork.deal(place, trader, AMPLE_DOLLARS * unit)
 
     def swap(self, trader: bytes, amount: Word | int, limit: Word | int = 0, *, sells: bool) -> Template:
         """The transaction in which `trader` puts in `amount`: of the token where it sells, of the money otherwise."""
@@ -61,15 +60,19 @@ class PoolTrades:
         return Template(self._router.address, calldata, {amount_at: amount, limit_at: limit}, sender=trader)
 
     def root(self, program: Program) -> Word:
-        """The square root price where a program stands."""
+        """The pool's square root price at this point of a program."""
         return program.bits(program.load(self.address, SLOT0), 0, ROOT_BITS)
+
+    def liquidity(self, program: Program) -> Word:
+        """The pool's liquidity in range at this point of a program."""
+        return program.bits(program.load(self.address, LIQUIDITY), 0, LIQUIDITY_BITS)
 
     def move_towards(
         self, program: Program, trader: bytes, root: Word | int, share_ppm: Word | int, mask: Word | int
     ) -> tuple[Word, Word]:
-        """`trader` trades until `share_ppm` millionths of the way to the square root price `root` are made.
+        """Let `trader` move the price `share_ppm` millionths of the way to the square root price `root`.
 
-        What it put in of the token, and of the money: one of them, or none where the price is there already.
+        Returns what it put in of the token and of the money: one of them, or none where the price is there already.
         """
         now = self.root(program)
         up = program.multiply_divide(program.subtract(root, now), share_ppm, MILLION)
@@ -79,7 +82,7 @@ class PoolTrades:
         sells, buys = (falls, rises) if self.token_is_zero else (rises, falls)
         spent = []
         for selling, when, unit in ((True, sells, self.unit), (False, buys, self.money_unit)):
-            trade = self.swap(trader, PLENTY * unit, aim, sells=selling)
+            trade = self.swap(trader, AMPLE_DOLLARS * unit, aim, sells=selling)
             place = balance_slot(self._fork, self.token if selling else self.money, trader)
             before = program.load(*place)
             program.call(trade, mask=program.multiply(when, mask))
@@ -91,7 +94,7 @@ class PoolTrades:
         return self.roots_at([price_e8])[0]
 
     def roots_at(self, prices_e8: list[int]) -> list[int]:
-        """The same for each of many prices."""
+        """`root_at` for each of `prices_e8`."""
         money, tokens = self.money_unit << 2 * _Q96_BITS, 10**8 * self.unit
         if self.token_is_zero:
             return [isqrt(price * money // tokens) for price in prices_e8]
@@ -99,12 +102,12 @@ class PoolTrades:
         return [isqrt(tokens // (price * self.money_unit)) for price in prices_e8]
 
     def price_of(self, roots: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """What one whole token costs at square root prices given as words, as floats."""
+        """Price of one whole token at square root prices given as words."""
         ratio = np.maximum(Words(roots).float64(_Q96) ** 2, 1e-60)  # a row that has not begun has no price
         return ratio * self._scale if self.token_is_zero else self._scale / ratio
 
     def quote(self, roots: NDArray[np.uint8], amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Whole money that sales of whole tokens bring at square root prices given as words, (rows,) or (rows, n)."""
+        """Whole money from selling whole tokens at square root prices given as words, (rows,) or (rows, n)."""
         root = Words(roots).float64(_Q96)
         root = root.reshape(-1, *(1,) * (amounts.ndim - 1))
         kept = amounts * self.unit * (1 - self._fee / MILLION)
@@ -125,7 +128,7 @@ class PoolTrades:
 
 
 class SaleCurve:
-    """What selling a token brings, with the liquidity of a pool as it lies now from half its price to the double.
+    """Proceeds of selling a token into a pool's present liquidity, from half its price to twice its price.
 
     Between two ticks in use the liquidity is one number L. There the amount of token1 is L times the square root price
     and that of token0 is L over it: so what goes in and what comes out are straight lines of the one or the other.
@@ -134,7 +137,7 @@ class SaleCurve:
     def __init__(self, pool: UniswapV3Pool, sells_zero: bool) -> None:
         profile = pool.liquidity_profile()
         edges = np.array([profile[0].lower_tick, *(each.upper_tick for each in profile)], dtype=np.float64)
-        roots = np.exp(edges / 2 * np.log(1.0001))
+        roots = portable.exp(edges / 2 * portable.log(1.0001))
         liquidity = np.array([float(each.liquidity) for each in profile])
         # Selling token0 lowers the price, selling token1 raises it: seen along its own axis, a sale always goes up.
         self._inverted = sells_zero
@@ -150,7 +153,7 @@ class SaleCurve:
         return 1 / root if self._inverted else root
 
     def received(self, root: NDArray[np.float64], amount: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What comes out for `amount` put in, fee taken off already; beyond the curve nothing more does."""
+        """Output for an input of `amount` after the fee; nothing more beyond the end of the curve."""
         now = np.broadcast_to(self._axis(np.maximum(root, 1e-30)), amount.shape)
         after = np.interp(np.interp(now, self._along, self._put_in) + amount, self._put_in, self._along)
         return np.asarray(self._out_until(after) - self._out_until(now))

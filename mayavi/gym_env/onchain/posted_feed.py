@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
 ORACLE = account_address("oracle")
-"""Who posts to a feed of ours that stands in for a chain's own."""
+"""Owner of a feed that replaces a chain's own."""
 
 
 class PostedFeed:
     """The feed at `address`: the replica's own, whose owner posts a round by a transaction.
 
-    A chain's own feed listens to nobody but its oracles. On a fork of such a chain a feed of ours takes its place, with
-    the same decimals, answer and round, before the first episode.
+    A chain's own feed accepts rounds from its oracles alone. On a fork of such a chain our feed replaces it before the
+    first episode, with the same decimals, answer and round.
     """
 
     def __init__(self, fork: Fork, address: bytes) -> None:
@@ -49,7 +49,7 @@ class PostedFeed:
 
 
 def _answer(fork: Fork, address: bytes, view: bytes) -> bytes:
-    """What a view returns; nothing where the contract does not have it."""
+    """Result of a view; empty where the contract does not have it."""
     try:
         return fork.call(address, view)
     except ExecutionError:

@@ -1,4 +1,4 @@
-"""`VestingEnv`: somebody whose WETH vests, and who has to sell all of it into one pool before the time is up.
+"""`VestingEnv`: a holder whose WETH vests, and who has to sell all of it into one pool before the horizon.
 
 The tokens lie in a VestingWallet of OpenZeppelin and are released by its own `release`. They are sold on the WETH/USDC
 pool of Uniswap V3 by real swaps, which move its price. Between two steps arbitrageurs bring the pool back towards the
@@ -18,12 +18,12 @@ from mayavi.agents.quantities import MILLION
 from mayavi.evm.address import account_address
 from mayavi.evm.chains import chain
 from mayavi.evm.fleet import Program, Template, Word, Words
-from mayavi.evm.hashing import selector_of
 from mayavi.evm.token_balance import balance_slot
 from mayavi.gym_env.chain_rows import ChainRowsEnv
-from mayavi.gym_env.onchain.pool_trades import LIQUIDITY, LIQUIDITY_BITS, PLENTY, PoolTrades
+from mayavi.gym_env.onchain.pool_trades import AMPLE_DOLLARS, PoolTrades
 from mayavi.gym_env.rows import Floats, Observations, Rows
 from mayavi.gym_env.vesting.start import SCHEDULES, VestingConfig, starts_of
+from mayavi.numerics import portable
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.vesting_wallet import VestingWallet
 
@@ -36,7 +36,7 @@ REST, EVEN_PART, TWO_PARTS, HALF, ALL = range(5)
 """The discrete actions."""
 _E8, _GWEI = 10**8, 10**9
 _LATE = 3  # a late cliff is after one part of so many of the time
-_SMALLEST = 1e-8  # an inventory against the pool's depth, as far as it is told apart
+_SMALLEST = 1e-8  # an inventory against the pool's depth, the least that observations resolve
 
 
 class VestingEnv(ChainRowsEnv[VestingConfig]):
@@ -100,13 +100,14 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
     # -- the world ----------------------------------------------------------------------------------------------------
 
     def prepare(self, fork: Fork) -> None:
-        """A wallet of each schedule, somebody who fills it, somebody who trades, and their approvals."""
+        """Place a wallet of each schedule, fund the treasury and the arbitrageur, and approve the router."""
         self.holder, treasury, arbitrageur = (account_address(name) for name in (HOLDER, TREASURY, ARBITRAGEUR))
         self.trades = PoolTrades(fork, TOKEN, MONEY, FEE)
         self.wallets = [self._place_wallet(fork, schedule) for schedule in SCHEDULES]
+        self._release_call: bytes = VestingWallet(fork, self.wallets[0]).contract.release.encode(self.trades.token)
         self._wallets = Words.of([int.from_bytes(wallet) for wallet in self.wallets]).words
         self._slots = Words.of([balance_slot(fork, self.trades.token, wallet)[1] for wallet in self.wallets]).words
-        fork.deal(TOKEN, treasury, PLENTY * self.trades.unit)
+        fork.deal(TOKEN, treasury, AMPLE_DOLLARS * self.trades.unit)
         self.trades.enable(self.holder)
         self.trades.enable(arbitrageur, wealth=True)
         self.pool_price_e8 = int(self.trades.pool.price(TOKEN) * _E8)
@@ -114,7 +115,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         self._step = self._stepping(fork, arbitrageur)
 
     def _place_wallet(self, fork: Fork, schedule: str) -> bytes:
-        """All wallets are through by the last step, so that what is sold then is all there is."""
+        """Place a wallet that has vested in full by the last step, so that all of it can be sold then."""
         now, longest = fork.timestamp, (self.config.horizon - 1) * self.config.step_blocks * self.block_seconds
         start, duration = {
             "cliff": (now - 1, 1),
@@ -157,21 +158,21 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         return program
 
     def _release(self, program: Program, wallet: Word, wallet_slot: Word, mask: Word) -> Word:
-        """The holder has released what vested, unless the wallet is empty; what gas it took."""
-        release = selector_of("release(address)") + self.trades.token.rjust(32, b"\0")
+        """Release what vested, unless the wallet is empty; gives the gas it took."""
         filled = program.less(0, program.load(self.trades.token, wallet_slot))
-        _, gas, _ = program.call(Template(wallet, release, sender=self.holder), mask=program.multiply(mask, filled))
+        call = Template(wallet, self._release_call, sender=self.holder)
+        _, gas, _ = program.call(call, mask=program.multiply(mask, filled))
         return gas
 
     def _look(self, program: Program, fork: Fork, wallet_slot: Word, done: dict[str, Word]) -> None:
-        """What is read of a row after its start and after each step; `done`: what the step did."""
+        """Add the outputs read after a start, where `done` is empty, and after each step."""
         number, timestamp = program.time()
         for name, word in {
             "held": program.load(*balance_slot(fork, self.trades.token, self.holder)),
             "in_wallet": program.load(self.trades.token, wallet_slot),
             "proceeds": program.load(*balance_slot(fork, self.trades.money, self.holder)),
             "root": self.trades.root(program),
-            "liquidity": program.bits(program.load(self.trades.address, LIQUIDITY), 0, LIQUIDITY_BITS),
+            "liquidity": self.trades.liquidity(program),
             "block": number,
             "timestamp": timestamp,
             "sold": done.get("sold", 0),
@@ -182,10 +183,10 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
 
     # -- an episode ---------------------------------------------------------------------------------------------------
 
-    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
-        """Fill a wallet, let it get later, and bring the pool to where the reference price starts."""
+    def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
+        """Fill a wallet, let blocks pass, and bring the pool to the first reference price."""
         columns, seconds = self.columns, self.config.step_blocks * self.block_seconds
-        drawn = starts_of(self.config, self.pool_price_e8, self.trades.unit, seconds, chances)
+        drawn = starts_of(self.config, self.pool_price_e8, self.trades.unit, seconds, rngs)
         columns["schedule"][rows] = [SCHEDULES.index(each.schedule) for each in drawn]
         columns["inventory"][rows] = Words.of([each.amount for each in drawn]).words
         columns["reference_e8"][rows] = [each.reference_e8 for each in drawn]
@@ -239,7 +240,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         return np.maximum(self.config.horizon - self.steps, 1)
 
     def _earned(self) -> Floats:
-        """What the sale just made brought against what it was worth at the start."""
+        """Proceeds of the last sale, less its worth at the price of the start, as a share of the inventory's worth."""
         inventory, start = Words(self.columns["inventory"]).float64(), self.columns["reference_e8"][:, 0] / _E8
         worth = np.maximum(inventory / self.trades.unit * start, 1e-18)  # a row that has not begun has no inventory
         gas_usd = self._seen("gas").float64() * (self.config.gas_price_gwei / _GWEI) * self.reference
@@ -247,7 +248,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         return np.asarray(proceeds / worth - self._seen("sold").float64() / np.maximum(inventory, 1))
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Of the sale, or of all sales in the end; over when nothing is left."""
+        """Reward of the sale, or of all sales at the end; terminated when nothing is left."""
         sold_out = (self._seen("held") <= 0) & (self._seen("in_wallet") <= 0)
         if self.config.reward == "at_end":
             return np.where(sold_out, self.columns["earned"], 0.0), sold_out
@@ -261,7 +262,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         return prices
 
     def observe(self) -> Observations:
-        """See the table of the class."""
+        """Observations as the table of the class lists them."""
         columns = self.columns
         inventory = np.maximum(Words(columns["inventory"]).float64(), 1)
         held, waiting = self._seen("held").float64(), self._seen("in_wallet").float64()
@@ -276,9 +277,9 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
                 (self.config.horizon - self.steps) / self.config.horizon,
                 held / inventory,
                 waiting / inventory,
-                10 * np.log(reference / began),
-                100 * np.log(pool / reference),
-                1 - np.log10(unsold) / np.log10(_SMALLEST),
+                10 * portable.log(reference / began),
+                100 * portable.log(pool / reference),
+                1 - portable.log(unsold) / portable.log(_SMALLEST),
                 columns["recovery_ppm"] / MILLION,
                 20 * columns["step_volatility"],
                 columns["pull"],
@@ -307,7 +308,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         }
 
     def curves(self) -> dict[str, dict[str, Floats]]:
-        """Prices, what is unsold, and what it brought."""
+        """Prices, unsold amounts and proceeds."""
         tokens = float(self.trades.unit)
         return {
             "WETH in USDC": {"reference": self.reference, "pool": self.trades.price_of(self._seen("root").words)},
@@ -329,7 +330,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         return np.full((self.rows, 1), continuous, dtype=np.float32)
 
     def _twap(self) -> NDArray[Any]:
-        """Even parts of all there is, as far as it has vested."""
+        """Sell even parts of the inventory, as far as it has vested."""
         if self.config.actions == "discrete":
             return self._all_rows(EVEN_PART, 0.0)
         held, waiting = self._seen("held").float64(), self._seen("in_wallet").float64()

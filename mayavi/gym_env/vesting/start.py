@@ -1,4 +1,4 @@
-"""What the environment of vesting can be told, and where its episodes start."""
+"""Settings of the vesting environment, and the starts of its episodes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SCHEDULES = ("cliff", "late_cliff", "half", "whole")
 _E8, _HOUR_S = 10**8, 3_600
 _LOG_2 = float(log(2.0))
 _RECOVERY, _VOLATILITY, _HALF_LIFE_HOURS = (0.2, 1.0), (0.4, 1.2), (2.0, 48.0)
-"""What is drawn where no setting says."""
+"""Intervals that are drawn from where no setting gives a value."""
 
 
 class VestingConfig(ChainConfig):
-    """What `VestingEnv` can be told."""
+    """Settings of `VestingEnv`."""
 
     step_blocks: int = Field(300, ge=1, le=10_000_000, description="blocks that pass in a step: 300 are an hour")
     inventory: float = Field(0.1, gt=0, le=1e6, description="WETH that vests, before `scale`")
@@ -75,22 +75,22 @@ class Start(NamedTuple):
 
 
 def start_of(
-    config: VestingConfig, pool_price_e8: int, unit: int, step_seconds: int, chance: np.random.Generator
+    config: VestingConfig, pool_price_e8: int, unit: int, step_seconds: int, rng: np.random.Generator
 ) -> Start:
-    """Where an episode starts whose chance is `chance`, and the reference prices it has."""
-    return starts_of(config, pool_price_e8, unit, step_seconds, [chance])[0]
+    """The start that `rng` draws, with its reference prices."""
+    return starts_of(config, pool_price_e8, unit, step_seconds, [rng])[0]
 
 
 def starts_of(
-    config: VestingConfig, pool_price_e8: int, unit: int, step_seconds: int, chances: Sequence[np.random.Generator]
+    config: VestingConfig, pool_price_e8: int, unit: int, step_seconds: int, rngs: Sequence[np.random.Generator]
 ) -> list[Start]:
-    """The same for each of `chances`.
+    """A start for each of `rngs`.
 
-    Reference prices are those of `markets.OrnsteinUhlenbeck`, to the last bit. All paths are worked out at once, for a
-    path at a time would take longer than a step of its episode.
+    Reference prices are those of `markets.OrnsteinUhlenbeck`, bit for bit. All paths are computed at once: one path at
+    a time would take longer than a step of its episode.
     """
-    noise = np.empty((len(chances), config.horizon))
-    drawn = [_drawn(config, pool_price_e8, chance, shocks) for chance, shocks in zip(chances, noise, strict=True)]
+    noise = np.empty((len(rngs), config.horizon))
+    drawn = [_drawn(config, pool_price_e8, rng, shocks) for rng, shocks in zip(rngs, noise, strict=True)]
     sizes, prices, reversions, volatilities = np.array([each[-4:] for each in drawn]).T
     paths = peg_paths(prices, reversions * SECONDS_PER_YEAR / _HOUR_S, volatilities, noise, step_seconds)
     references, pulls = all_to_usd_e8(paths).tolist(), (1 - exp(-reversions * step_seconds / _HOUR_S)).tolist()
@@ -113,21 +113,21 @@ def starts_of(
 
 
 def _drawn(
-    config: VestingConfig, pool_price_e8: int, chance: np.random.Generator, shocks: Floats
+    config: VestingConfig, pool_price_e8: int, rng: np.random.Generator, shocks: Floats
 ) -> tuple[str, float, int, float, float, float, float]:
     """Schedule, recovery, blocks before it, size; price, reversion an hour and volatility of its path.
 
-    There is one draw for each thing that can differ, whether a setting decides it or not: so a setting changes nothing
-    but what it names. What moves the path goes into `shocks`.
+    There is one draw for each quantity, whether a setting decides it or not: so a setting changes nothing but what it
+    names. The normal draws of the path go into `shocks`.
     """
-    schedule, size, recovery, volatility, half_life, level, late = chance.random(7).tolist()
+    schedule, size, recovery, volatility, half_life, level, late = rng.random(7).tolist()
     fixed = config.start == "fixed"
     recovery = _chosen(config.recovery, 1.0 if fixed else _between(_RECOVERY, recovery))
     volatility = _chosen(config.volatility, 0.0 if fixed else _between(_VOLATILITY, volatility))
     half_life = _chosen(config.half_life_hours, 12.0 if fixed else _between(_HALF_LIFE_HOURS, half_life))
     named = "cliff" if fixed else SCHEDULES[int(schedule * len(SCHEDULES))]
     price = pool_price_e8 / _E8 * (1.0 if fixed else 1 + config.start_level * (2 * level - 1))
-    chance.standard_normal(out=shocks)
+    rng.standard_normal(out=shocks)
     if config.schedule != "drawn":
         named = config.schedule
     blocks = 0 if fixed else int(late * (config.start_blocks + 1))

@@ -20,7 +20,7 @@ from mayavi.portfolio.backtest.episodes import Make, Outcome, Runs, run_drawn, r
 from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, Floats, portfolio_metrics, ratio, resampled_metrics
 from mayavi.portfolio.env.config import RWAConfig
 from mayavi.portfolio.env.env import RWAYieldEnv
-from mayavi.rl.evaluation.evaluate import pooled_name
+from mayavi.rl.evaluation.comparison import pooled_name
 from mayavi.rl.evaluation.play import Progress, Strategy
 from mayavi.rl.evaluation.strategies import OPTIMUM, Chance, Trained, baseline, check_strategies
 from mayavi.rl.evaluation.verdict import MINIMUM_DISTINCT, Verdict, check_minimum, judged
@@ -298,7 +298,7 @@ def _compare(
         confidence=bootstrap.confidence,
         minimum=settings.minimum_distinct,
         of=of,
-        told=JUDGED[metric],
+        wording=JUDGED[metric],
     )
     return Paired(name, other.outcome.name, metric, difference, wins, verdict, trainings)
 

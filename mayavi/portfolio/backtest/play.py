@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.gym_env.rows import Floats, fitting_actions
+from mayavi.gym_env.action_clipping import clip_actions
+from mayavi.gym_env.rows import Floats
 from mayavi.portfolio.env.env import LEAST, RWAYieldEnv, total_over_assets
 from mayavi.rl.evaluation.play import Strategy
 from mayavi.rl.evaluation.strategies import Chance, Planned, Scripted
@@ -140,7 +141,7 @@ def _blind_walk(stage: Stage, strategy: Strategy, record: _Recorder) -> None:
     for hour in range(config.horizon):
         actions = strategy.actions(env, nothing)
         if actions is not last:  # the same array requests the same weights
-            asked = env.targets(fitting_actions(env.action_space, actions, live)[0])
+            asked = env.targets(clip_actions(env.action_space, actions, live)[0])
             last = actions
         target = asked
         turnover = total_over_assets(np.abs(target - weights))

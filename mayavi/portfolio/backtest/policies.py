@@ -23,9 +23,9 @@ from mayavi.portfolio.env.config import RWAConfig
 from mayavi.portfolio.env.env import RWAYieldEnv
 from mayavi.portfolio.env.markets import SharedMarket, known_until
 from mayavi.rl.evaluation.contamination import split_known
-from mayavi.rl.evaluation.play import Policy, Strategy
-from mayavi.rl.evaluation.strategies import Trained
+from mayavi.rl.evaluation.strategies import Strategy, Trained
 from mayavi.rl.models import Model
+from mayavi.rl.policy import Policy
 
 NEVER = -math.inf
 """End of data of a training that saw no historical market."""

@@ -91,7 +91,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         }
         if isinstance(self.markets, SharedMarket):
             self.columns["start_hour"] = starts
-            self.apart = len(self.markets.consecutive(config.horizon))
+            self.independent_episodes = len(self.markets.consecutive(config.horizon))
         self.observation_space = spaces.Box(*bounds(), dtype=np.float32)
         self._menu = project(np.array([np.divide(each, sum(each)) for each in MENU]), *self._bounds)
         discrete = config.actions == "discrete"
@@ -300,7 +300,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
             lists["time"] = self.markets.times_at(self.hours)
         return lists
 
-    def tells(self, row: int) -> list[tuple[str, str]]:
+    def describe_row(self, row: int) -> list[tuple[str, str]]:
         """Figures of `exact`, with one line for each market input."""
         figures = {name: values[row] for name, values in self.exact().items()}
         inputs = dict(zip(COLUMNS, figures.pop("market"), strict=True))

@@ -1,4 +1,4 @@
-"""A training run as a bundle, and the proof that its evaluations can be had again.
+"""A training run as a bundle whose evaluations can be verified.
 
 The bundle holds `run.json` (configuration, seeds, versions, world), the checkpoints that were evaluated, and the
 evaluations. Verifying it plays them again: training itself is not repeated.
@@ -33,17 +33,17 @@ _FACTS = ("env", "seed", "status", "steps", "episodes", "world_digest", "version
 
 @dataclass(frozen=True, slots=True)
 class VerifiedTraining:
-    """How a bundle fared: `verified` when every check is equal. Versions that differ are told, and do not count."""
+    """Result of verifying a bundle. Versions that differ are reported and do not count."""
 
     bundle: Bundle
     checks: tuple[Check, ...]
     versions: tuple[Check, ...]
     differences: tuple[str, ...]
-    """Of each evaluation that came out otherwise, where it first differs."""
+    """The first difference of each evaluation that was not reproduced."""
 
     @property
     def verified(self) -> bool:
-        """Whether all evaluations gave the same again."""
+        """Whether all evaluations were reproduced."""
         return all(check.equal for check in self.checks)
 
 
@@ -77,7 +77,7 @@ def write_training(model: Model, path: Path) -> str:
 def verify_training(
     bundle: Bundle, *, world: WorldSource | None = None, threads: int | None = None, say: Say | None = None
 ) -> VerifiedTraining:
-    """Play every evaluation of the bundle again, and compare it to the last digit."""
+    """Repeat every evaluation of the bundle, and compare it to the last digit."""
     checks: list[Check] = []
     versions: dict[str, Check] = {}
     differences: list[str] = []
@@ -100,7 +100,7 @@ def verify_training(
 
 @contextmanager
 def unpacked(bundle: Bundle) -> Iterator[Model]:
-    """The model in a bundle of a training, unpacked for as long as the body runs."""
+    """The model in a bundle, unpacked into a temporary folder while the context is open."""
     from mayavi.rl.models import open_model
 
     facts = bundle.facts.get("training")
@@ -141,7 +141,7 @@ def first_difference(one: Any, other: Any, place: str = "") -> str | None:
 
 
 def _steps(document: Mapping[str, Any]) -> list[int]:
-    """The checkpoints an evaluation played."""
+    """Steps of the checkpoints that an evaluation played."""
     return [*(each["steps"] for each in document["models"]), *checkpoint_steps(document)]
 
 

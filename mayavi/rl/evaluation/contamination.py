@@ -1,6 +1,6 @@
-"""Whether a training knows the episodes an evaluation plays: it was trained on them, or chosen by them.
+"""Whether a policy was trained on, or chosen by, the episodes that an evaluation plays.
 
-An evaluation that plays such episodes is told with a warning; a backtest refuses them.
+An evaluation of such episodes prints a warning; a backtest refuses them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def seen(model: Model, env: RowsEnv[Any], of_split: Callable[[str], RowsEnv[Any]]) -> dict[str, str]:
-    """How the training of `model` knows the episodes of `env`; nothing where it has never met one of them.
+    """How the training of `model` met the episodes of `env`; empty where it did not.
 
-    `of_split` makes the same environment on another split.
+    `of_split` makes the environment of another split.
     """
     played = env.config
     trained = configured(type(played), model.config.env_config)
@@ -36,14 +36,14 @@ def seen(model: Model, env: RowsEnv[Any], of_split: Callable[[str], RowsEnv[Any]
 
 
 def split_known(model: Model, trained: Split, played: Split) -> str:
-    """How a training on one split knows another, or the same; nothing where it does not."""
+    """How a training on the split `trained` met the split `played`; empty where it did not."""
     if trained == played:
         return f"was trained on the {played} split"
-    # Not trained on, but looked at: the best checkpoint is the one that did best there.
+    # Not trained on, but the best checkpoint was chosen there.
     return f"was chosen on the {SPLIT} split" if played == SPLIT and model.config.evaluate_every else ""
 
 
 def _first_start(env: RowsEnv[Any]) -> bytes:
-    """Where episode 0 starts, prices to come included: with a fixed start these may be drawn all the same."""
+    """Identity of the start of episode 0 with its price path, which a fixed start may still draw."""
     env.begin([0], [0])
     return states(env, [0])[0]

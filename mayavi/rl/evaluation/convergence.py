@@ -1,17 +1,18 @@
-"""At which step of its training an evaluation stopped moving."""
+"""The training step from which an evaluation no longer changes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mayavi.rl.evaluation.evaluate import Comparison, EvaluationSettings, check_paired, compare
+from mayavi.rl.evaluation.comparison import Comparison, check_paired, compare
 from mayavi.rl.evaluation.play import Played
+from mayavi.rl.evaluation.settings import EvaluationSettings
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointOutcome:
-    """What the policy of one checkpoint earned, and how that compares with the last one."""
+    """Outcome of one checkpoint, compared with the last one."""
 
     step: int
     played: Played
@@ -20,18 +21,18 @@ class CheckpointOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Settling:
-    """The checkpoints by their steps. `None` where the last checkpoint still moved."""
+class Convergence:
+    """Checkpoints by their steps; None where the last checkpoint still changed the outcome."""
 
     outcomes: tuple[CheckpointOutcome, ...]
     identical_from: int | None
     """From this step on every checkpoint played every episode exactly as the last one."""
     indistinguishable_from: int | None
-    """From this step on no checkpoint could be told from the last one."""
+    """From this step on every checkpoint was indistinguishable from the last one."""
 
     @property
     def sentence(self) -> str:
-        """What there is to say."""
+        """The conclusion in one sentence."""
         last = self.outcomes[-1].step
         if len(self.outcomes) == 1:
             return f"there is one checkpoint, after {last:,} steps: nothing to compare it with"
@@ -48,7 +49,7 @@ class Settling:
         return f"the evaluation still moved between the last two checkpoints, at {last:,} steps"
 
 
-def settle(steps: Sequence[int], played: Sequence[Played], settings: EvaluationSettings) -> Settling:
+def find_convergence(steps: Sequence[int], played: Sequence[Played], settings: EvaluationSettings) -> Convergence:
     """Compare the checkpoints after `steps` steps, all on the same episodes, with the last of them."""
     check_paired(played)
     last = played[-1]
@@ -56,7 +57,7 @@ def settle(steps: Sequence[int], played: Sequence[Played], settings: EvaluationS
         CheckpointOutcome(step, each, compare(each, last, settings), each.fingerprints == last.fingerprints)
         for step, each in zip(steps, played, strict=True)
     )
-    return Settling(
+    return Convergence(
         outcomes,
         _first_of_tail(steps, [each.same_trajectories for each in outcomes]),
         _first_of_tail(
@@ -66,7 +67,7 @@ def settle(steps: Sequence[int], played: Sequence[Played], settings: EvaluationS
 
 
 def _first_of_tail(steps: Sequence[int], fits: Sequence[bool]) -> int | None:
-    """The first step from which on all fit; None where only the last does, which is compared with itself."""
+    """The first step from which on all fit; None where only the last fits, which is compared with itself."""
     first = len(fits) - 1
     while first > 0 and fits[first - 1]:
         first -= 1

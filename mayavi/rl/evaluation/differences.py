@@ -1,4 +1,4 @@
-"""In what trainings differ beyond their seed: what is pooled is told as one training, so this is told with it."""
+"""Settings in which pooled trainings differ beyond their seed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ if TYPE_CHECKING:
     from mayavi.rl.models import Model
 
 _NO_PART_OF_IT = {"seed", "env", "env_config", "checkpoint_every_s", "checkpoint_every_steps"}
-"""The seed is what may differ, when checkpoints are written changes nothing, the environment is told setting by
-setting."""
+"""The seed may differ, checkpoints change no result, and the environment is compared setting by setting."""
 
 
 def differing_settings(models: Mapping[str, Model]) -> dict[str, dict[str, Any]]:
-    """By setting what each of `models` had, for those in which they are not all alike."""
-    told = {name: _settings(model) for name, model in models.items()}
-    every = dict.fromkeys(key for each in told.values() for key in each)
-    found = {key: {name: each.get(key) for name, each in told.items()} for key in every}
+    """The value of each of `models` for every setting in which they are not all equal."""
+    given = {name: _settings(model) for name, model in models.items()}
+    every = dict.fromkeys(key for each in given.values() for key in each)
+    found = {key: {name: each.get(key) for name, each in given.items()} for key in every}
     return {
         key: values
         for key, values in found.items()
@@ -26,7 +25,7 @@ def differing_settings(models: Mapping[str, Model]) -> dict[str, dict[str, Any]]
 
 
 def _settings(model: Model) -> dict[str, Any]:
-    """All that decided a training, defaults of its environment included, and how far it had come."""
+    """All settings of a training, defaults of its environment included, its steps and its world."""
     from mayavi.gym_env.configuration import configured
     from mayavi.gym_env.registry import entry
 

@@ -1,8 +1,8 @@
-"""An evaluation as JSON: schema `mayavi-eval`, described in docs/how-to/evaluate.md. Version 1 has the strategies of
-one agent at the top, version 2 those of each role of a market under the role.
+"""An evaluation as JSON: schema `mayavi-eval`, described in docs/how-to/evaluate.md.
 
-The bytes depend on who played what, and on the versions of what computed it: no time, no path, no run id. Each strategy
-is a key of its own, so `ppo.mean_reward` is where one looks for it, and `borrower.ppo.mean_reward` in a market.
+Version 1 has the strategies of a single agent at the top, version 2 those of each of several roles under the role's
+name. Each strategy is a key of its own: `ppo.mean_reward`, and `borrower.ppo.mean_reward` in a market. The bytes depend
+on the strategies, the episodes and the versions of the software alone: no time, no path, no run id.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,76 +18,58 @@ import numpy as np
 
 from mayavi.errors import EvaluationFileError, UsageError
 from mayavi.gym_env.rows import RowsEnv
-from mayavi.rl.evaluation.convergence import Settling
-from mayavi.rl.evaluation.evaluate import REFERENCE, Comparison, Evaluation, EvaluationSettings, Summary, pooled_name
+from mayavi.rl.evaluation.comparison import Comparison, pooled_name
+from mayavi.rl.evaluation.convergence import Convergence
+from mayavi.rl.evaluation.evaluate import REFERENCE, Evaluation, Summary
+from mayavi.rl.evaluation.settings import EvaluationSettings
 from mayavi.rl.search.optimum import SearchSettings
 from mayavi.statistics.bootstrap import Bootstrap, deviation, exact_mean
 from mayavi.statistics.estimate import Estimate
 
-SCHEMA, VERSION, MARKET_VERSION = "mayavi-eval", 1, 2
+SCHEMA, VERSION, ROLES_VERSION = "mayavi-eval", 1, 2
 RESERVED = (
     "schema", "version", "versions", "env", "models", "settings", "strategies", "starts", "comparisons", "pooled",
     "regret", "checkpoints", "differing_settings", "roles", "agents", "others",
 )  # fmt: skip
-"""Keys that are no strategy."""
+"""Keys that no strategy may have as its name."""
 
 
 def document_of(
-    evaluation: Evaluation,
+    evaluated: Evaluation | Mapping[str, Evaluation],
     *,
     against: list[str],
-    models: list[Mapping[str, Any]],
+    models: Sequence[Mapping[str, Any]],
     versions: Mapping[str, str],
-    settling: Settling | None = None,
+    convergence: Mapping[str, Convergence] | None = None,
     differing: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """All of an evaluation as plain data; `differing` are the settings in which pooled trainings are not alike."""
-    part = _part(evaluation, settling)
-    strategies = part.pop("strategies")
-    return {
-        **_head(evaluation, VERSION, against, models, versions, differing),
-        "strategies": strategies,
-        "starts": _starts(evaluation),
-        **part,
-    }
+    """An evaluation, or those of several roles, as plain data.
 
-
-def market_document_of(
-    evaluations: Mapping[str, Evaluation],
-    *,
-    against: list[str],
-    others: Mapping[str, str],
-    models: list[Mapping[str, Any]],
-    versions: Mapping[str, str],
-    settlings: Mapping[str, Settling] | None = None,
-    differing: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """The same for the roles of a market, each under its name; `others` says who played beside each."""
-    first = next(iter(evaluations.values()))
-    document = {
-        **_head(first, MARKET_VERSION, against, models, versions, differing),
-        "roles": list(evaluations),
-        "starts": _starts(first),
-    }
-    for role, evaluation in evaluations.items():
-        agents = getattr(evaluation.env.config, f"{role}s")
-        settling = settlings[role] if settlings else None
-        document[role] = {"agents": agents, "others": others[role], **_part(evaluation, settling)}
-    return document
+    `convergence` is that of the checkpoints by role; `differing` are the settings in which pooled trainings differ.
+    """
+    roles = {evaluated.role.name: evaluated} if isinstance(evaluated, Evaluation) else evaluated
+    parts = {role: _part(each, convergence[role] if convergence else None) for role, each in roles.items()}
+    first = next(iter(roles.values()))
+    head = _head(first, against, models, versions, differing)
+    starts = list(next(iter(first.summaries.values())).played.starts)
+    if not first.env.multi_agent:
+        (part,) = parts.values()
+        return {**head, "strategies": part.pop("strategies"), "starts": starts, **part}
+    by_role = {role: {"agents": each.role.agents, "others": each.others, **parts[role]} for role, each in roles.items()}
+    return {**head, "roles": list(roles), "starts": starts, **by_role}
 
 
 def _head(
     evaluation: Evaluation,
-    version: int,
     against: list[str],
-    models: list[Mapping[str, Any]],
+    models: Sequence[Mapping[str, Any]],
     versions: Mapping[str, str],
     differing: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     pooled = {} if differing is None else {"differing_settings": dict(differing)}
     return {
         "schema": SCHEMA,
-        "version": version,
+        "version": ROLES_VERSION if evaluation.env.multi_agent else VERSION,
         "versions": dict(sorted(versions.items())),
         "env": env_facts(evaluation.env),
         "models": [dict(each) for each in models],
@@ -96,12 +78,8 @@ def _head(
     }
 
 
-def _starts(evaluation: Evaluation) -> list[str]:
-    return list(next(iter(evaluation.summaries.values())).played.starts)
-
-
-def _part(evaluation: Evaluation, settling: Settling | None) -> dict[str, Any]:
-    """Who played, what each earned, and what that proves."""
+def _part(evaluation: Evaluation, convergence: Convergence | None) -> dict[str, Any]:
+    """The strategies of a role, their outcomes and comparisons."""
     part: dict[str, Any] = {"strategies": list(evaluation.summaries)}
     for name, summary in evaluation.summaries.items():
         if name in RESERVED:
@@ -116,28 +94,28 @@ def _part(evaluation: Evaluation, settling: Settling | None) -> dict[str, Any]:
     part["comparisons"] = [_comparison(each) for each in evaluation.comparisons]
     part["pooled"] = [_comparison(each) for each in evaluation.pooled]
     part["regret"] = _regret(evaluation)
-    part["checkpoints"] = None if settling is None else _settling(settling)
+    part["checkpoints"] = None if convergence is None else _convergence(convergence)
     return part
 
 
 def parts_of(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What was judged: by role in a market, and of a single agent all of it, under no name."""
+    """The parts of a document by role; a single agent's is the whole document, under the name ""."""
     return {role: document[role] for role in document["roles"]} if "roles" in document else {"": document}
 
 
 def checkpoint_steps(document: Mapping[str, Any]) -> list[int]:
-    """The checkpoints an evaluation compared; none where it was not asked to."""
-    told = next(iter(parts_of(document).values()))["checkpoints"]
-    return [each["step"] for each in told["steps"]] if told else []
+    """Steps of the checkpoints that an evaluation compared."""
+    compared = next(iter(parts_of(document).values()))["checkpoints"]
+    return [each["step"] for each in compared["steps"]] if compared else []
 
 
 def env_facts(env: RowsEnv[Any]) -> dict[str, Any]:
-    """Which environment it was, and what it was told."""
+    """Name, settings and world of an environment."""
     return {"name": env.name, "config": env.config.model_dump(mode="json"), "world_digest": env.world_digest}
 
 
 def settings_document(settings: EvaluationSettings, against: list[str]) -> dict[str, Any]:
-    """What `settings_from` takes back."""
+    """Settings as plain data; `settings_from` reads them back."""
     return {
         "against": against,
         "episodes": settings.episodes,
@@ -152,19 +130,19 @@ def settings_document(settings: EvaluationSettings, against: list[str]) -> dict[
 
 def settings_from(document: Mapping[str, Any]) -> EvaluationSettings:
     """The settings an evaluation was made with."""
-    told = document["settings"]
+    given = document["settings"]
     return EvaluationSettings(
-        told["episodes"],
-        told["deterministic"],
-        told["seed"],
-        Bootstrap(told["seed"], told["resamples"], told["confidence"]),
-        told["minimum_distinct"],
-        SearchSettings(**told["search"]),
+        given["episodes"],
+        given["deterministic"],
+        given["seed"],
+        Bootstrap(given["seed"], given["resamples"], given["confidence"]),
+        given["minimum_distinct"],
+        SearchSettings(**given["search"]),
     )
 
 
 def as_bytes(document: Mapping[str, Any]) -> bytes:
-    """The file: the same bytes for the same document."""
+    """The bytes of the file: the same for the same document."""
     return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
@@ -177,9 +155,9 @@ def read_eval(content: bytes, name: str | Path) -> dict[str, Any]:
         version = document["version"]
     except (ValueError, KeyError, TypeError):
         raise EvaluationFileError(f"'{name}' is no evaluation", "`mayavi eval` writes them") from None
-    if version != (MARKET_VERSION if "roles" in document else VERSION):
+    if version != (ROLES_VERSION if "roles" in document else VERSION):
         raise EvaluationFileError(
-            f"'{name}' has version {version}, this mayavi knows {VERSION}, and {MARKET_VERSION} for a market",
+            f"'{name}' has version {version}, this mayavi knows {VERSION}, and {ROLES_VERSION} for a market",
             "use a newer mayavi",
         )
     return document
@@ -251,11 +229,11 @@ def _regret(evaluation: Evaluation) -> dict[str, Any] | None:
     }
 
 
-def _settling(settling: Settling) -> dict[str, Any]:
+def _convergence(convergence: Convergence) -> dict[str, Any]:
     return {
-        "identical_from": settling.identical_from,
-        "indistinguishable_from": settling.indistinguishable_from,
-        "sentence": settling.sentence,
+        "identical_from": convergence.identical_from,
+        "indistinguishable_from": convergence.indistinguishable_from,
+        "sentence": convergence.sentence,
         "steps": [
             {
                 "step": each.step,
@@ -267,13 +245,13 @@ def _settling(settling: Settling) -> dict[str, Any]:
                 "verdict_against_last": each.to_last.verdict.word,
                 "rewards": each.played.rewards.tolist(),
             }
-            for each in settling.outcomes
+            for each in convergence.outcomes
         ],
     }
 
 
 def eval_name(document: Mapping[str, Any]) -> str:
-    """What the file of an evaluation is called: the same for the same question, another for any other."""
+    """File name of an evaluation, which follows from its settings, environment and models."""
     settings, env = document["settings"], document["env"]
     asked = {"settings": settings, "env": env["name"], "config": env["config"], "models": document["models"]}
     if steps := checkpoint_steps(document):
@@ -284,7 +262,7 @@ def eval_name(document: Mapping[str, Any]) -> str:
 
 
 def write_eval(document: Mapping[str, Any], path: Path) -> None:
-    """Write the evaluation; a reader sees the old file or the whole new one."""
+    """Write the evaluation atomically."""
     if path.is_dir():
         raise UsageError(f"'{path}' is a folder", "name a file in it")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,66 +1,85 @@
-"""An evaluation: every strategy on the same episodes, and what that proves.
+"""Evaluate strategies on the same episodes, and say what the outcome proves.
 
 evaluation = evaluate(make, [Trained("ppo", policy)], ["noop", "random"], EvaluationSettings(episodes=200))
 evaluation.comparisons[0].verdict.word
+
+Roles are judged one by one. In an environment of several roles, what a policy earns depends on everybody else: so a
+role's policy is compared with scripts that play beside the other roles' policies as they were trained.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mayavi.errors import SimulationError, UsageError
-from mayavi.gym_env.rows import Floats, RowsEnv
-from mayavi.rl.evaluation.play import Played, Progress, Strategy, play
-from mayavi.rl.evaluation.strategies import OPTIMUM, Planned, Trained, baseline, check_strategies
-from mayavi.rl.evaluation.verdict import MINIMUM_DISTINCT, Verdict, check_minimum, judged
-from mayavi.rl.search.optimum import Optimum, SearchSettings, find_optimum
-from mayavi.statistics.bootstrap import Bootstrap, improvement, interquartile_mean
+from mayavi.gym_env.roles import Role
+from mayavi.gym_env.rows import RowsEnv
+from mayavi.rl.evaluation.comparison import (
+    Comparison,
+    are_pooled,
+    check_paired,
+    compare,
+    compare_pooled,
+    each_pair,
+    pooled_name,
+)
+from mayavi.rl.evaluation.play import Played, Progress, play_roles
+from mayavi.rl.evaluation.settings import EvaluationSettings
+from mayavi.rl.evaluation.strategies import (
+    OPTIMUM,
+    Planned,
+    Strategy,
+    Trained,
+    baseline,
+    strategies_by_role,
+)
+from mayavi.rl.search.optimum import Optimum, find_optimum
+from mayavi.statistics.bootstrap import interquartile_mean
 from mayavi.statistics.estimate import Estimate
+
+__all__ = [
+    "Evaluation",
+    "EvaluationSettings",
+    "Make",
+    "Regret",
+    "Say",
+    "Subject",
+    "Summary",
+    "evaluate",
+    "evaluate_roles",
+    "evaluation_env",
+]
 
 Make = Callable[[int], RowsEnv[Any]]
 Say = Callable[[str], Progress | None]
 """`say(what)` gives the progress of a part of the work."""
 
-EPISODES = 200
 ROWS = 128
-"""Episodes side by side. It is part of the result, and so the same on every machine."""
-MOST_EPISODES = 1_000_000
+"""Episodes side by side: part of the result, so the same on every machine."""
 REFERENCE = "noop"
-"""Who does nothing: what is attainable beyond that is the whole of which a strategy gets a share."""
+"""The strategy that does nothing: shares of the attainable are counted from its reward."""
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationSettings:
-    """All that decides an evaluation beside the environment and who plays."""
+class Subject:
+    """What is evaluated: a strategy for each role, trained together."""
 
-    episodes: int = EPISODES
-    deterministic: bool = True
-    seed: int = 0
-    bootstrap: Bootstrap = field(default_factory=Bootstrap)
-    minimum_distinct: int = MINIMUM_DISTINCT
-    search: SearchSettings = field(default_factory=SearchSettings)
+    name: str
+    players: Mapping[str, Strategy]
 
-    def __post_init__(self) -> None:
-        if type(self.episodes) is not int or self.episodes < 1:
-            raise UsageError(
-                f"{self.episodes} episodes show nothing", "play one at least; a claim needs 20 distinct ones"
-            )
-        if self.episodes > MOST_EPISODES:
-            raise UsageError(f"{self.episodes:,} episodes are too many", f"{MOST_EPISODES:,} at most")
-        check_minimum(self.minimum_distinct)
-
-    def limited(self, apart: int | None) -> Self:
-        """The same, of episodes of which so many share nothing with one another."""
-        return replace(self, bootstrap=replace(self.bootstrap, apart=apart))
+    def name_beside(self, name: str) -> str:
+        """Name of a script that plays beside this training: `noop`, with several trainings `noop@3`."""
+        _, at, seed = self.name.partition("@")
+        return f"{name}{at}{seed}"
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One strategy on the episodes."""
+    """Outcome of one strategy, with its estimates."""
 
     played: Played
     mean: Estimate
@@ -68,35 +87,23 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """One strategy against another on the same episodes."""
-
-    strategy: str
-    against: str
-    difference: Estimate
-    interquartile_difference: Estimate
-    probability_of_improvement: Estimate
-    distinct_pairs: int
-    equal_episodes: int
-    verdict: Verdict
-    trainings: int = 1
-
-
-@dataclass(frozen=True, slots=True)
 class Regret:
-    """How far a strategy stays behind the best that is known of each episode."""
+    """Distance of a strategy from the best known outcome of each episode."""
 
     strategy: str
     regret: Estimate
     share_of_attainable: Estimate | None
-    """Of what can be had beyond the reference. None where nothing can."""
+    """Share of what is attainable beyond the reference; None where nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What came out, ready to be written."""
+    """Outcome of one role."""
 
     env: RowsEnv[Any]
+    role: Role
+    others: str
+    """Who played the other roles; "" where there are none."""
     settings: EvaluationSettings
     subjects: tuple[str, ...]
     summaries: Mapping[str, Summary]
@@ -106,7 +113,7 @@ class Evaluation:
     optimum: Optimum | None
     regrets: tuple[Regret, ...]
     beyond_search: int
-    """Episodes in which somebody earned more than the search found."""
+    """Episodes in which a strategy earned more than the search found."""
 
 
 def evaluate(
@@ -117,41 +124,134 @@ def evaluate(
     *,
     say: Say | None = None,
 ) -> Evaluation:
-    """Play the first `settings.episodes` episodes with everybody, and compare.
+    """Play the first `settings.episodes` episodes of a single-agent environment with every strategy, and compare.
 
     Every subject is compared with every baseline; with no subject, the baselines with each other.
     """
     settings = settings or EvaluationSettings()
-    speak: Say = say or (lambda _: None)
-    env = make(min(settings.episodes, ROWS))
-    settings = settings.limited(env.apart)
-    names = list(dict.fromkeys(against))
-    check_strategies(env, names)
-    if not subjects and not names:
+    env = evaluation_env(make, settings)
+    role = env.role().name
+    players = [Subject(each.name, {role: each}) for each in subjects]
+    return evaluate_roles(env, make, players, against, settings, say=say)[role]
+
+
+def evaluation_env(make: Make, settings: EvaluationSettings) -> RowsEnv[Any]:
+    """The environment that an evaluation plays on."""
+    return make(min(settings.episodes, ROWS))
+
+
+def evaluate_roles(
+    env: RowsEnv[Any],
+    make: Make,
+    subjects: Sequence[Subject],
+    against: Sequence[str] | None,
+    settings: EvaluationSettings,
+    *,
+    say: Say | None = None,
+) -> dict[str, Evaluation]:
+    """Evaluate each role on `env`, which `make` made; a search for the optimum makes another one.
+
+    With no subject the scripts of a role are compared with each other, while the other roles play their reference. A
+    role that nothing was named for is left out.
+    """
+    settings = settings.limited(env.independent_episodes)
+    names = strategies_by_role(env, against)
+    if not subjects and not any(names.values()):
         raise UsageError("nobody is to play", "name a run, or strategies with --against")
-    if OPTIMUM in names and REFERENCE in env.strategies and REFERENCE not in names:
-        names.insert(0, REFERENCE)
-    episodes = range(settings.episodes)
-    optimum = None
-    if OPTIMUM in names:
-        optimum = find_optimum(make, episodes, settings.search, progress=speak("searching the optimum"))
-    strategies: list[Strategy] = [*subjects]
-    for name in names:
-        planned = name == OPTIMUM and optimum is not None
-        strategies.append(
-            Planned(OPTIMUM, optimum.plans) if planned and optimum else baseline(env, name, seed=settings.seed)
+    plans: dict[str, Optimum] = {}
+    for name, each in names.items():
+        if OPTIMUM not in each:
+            continue
+        if REFERENCE in env.role(name).strategies and REFERENCE not in each:
+            each.insert(0, REFERENCE)
+        heard = say("searching the optimum") if say is not None else None
+        plans[name] = find_optimum(make, range(settings.episodes), settings.search, progress=heard)
+    played = _play_all(env, subjects, names, plans, settings, say)
+    own, found = [each.name for each in subjects], {}
+    for role in env.roles:
+        if not (games := played[role.name]):
+            continue
+        optimum = plans.get(role.name)
+        if optimum is not None:
+            _check_attained(optimum, games[OPTIMUM])
+        named = names[role.name]
+        pools = [[(each.name, _beside(env, each, name)) for each in subjects] for name in named]
+        pairs = [(each.name, _beside(env, each, name)) for each in subjects for name in named]
+        found[role.name] = conclude(
+            env,
+            role,
+            _others(env, role, subjects),
+            settings,
+            own,
+            games,
+            pairs if subjects else each_pair(named),
+            pools if are_pooled(own) else (),
+            optimum,
         )
-    played = {each.name: play(env, each, episodes, progress=speak(f"playing {each.name}")) for each in strategies}
-    if optimum is not None:
-        _check_attained(optimum, played[OPTIMUM])
-    own = [each.name for each in subjects]
-    pairs = [(one, name) for one in own for name in names] if own else each_pair(names)
-    pools = [[(one, name) for one in own] for name in names] if are_pooled(own) else []
-    return conclude(env, settings, own, played, pairs, pools, optimum)
+    return found
+
+
+def _beside(env: RowsEnv[Any], subject: Subject, name: str) -> str:
+    """Name of a script compared with `subject`: a single agent plays beside nobody, so once for all subjects."""
+    return subject.name_beside(name) if env.multi_agent else name
+
+
+def _others(env: RowsEnv[Any], role: Role, subjects: Sequence[Subject]) -> str:
+    if not env.multi_agent:
+        return ""
+    if subjects:
+        return pooled_name(subjects[0].name)
+    return ", ".join(each.reference for each in env.roles if each.name != role.name)
+
+
+def _play_all(
+    env: RowsEnv[Any],
+    subjects: Sequence[Subject],
+    names: Mapping[str, Sequence[str]],
+    plans: Mapping[str, Optimum],
+    settings: EvaluationSettings,
+    say: Say | None,
+) -> dict[str, dict[str, Played]]:
+    """Outcomes by role and name: first of the subjects, then of each script in the place of one of their policies."""
+
+    def game(players: Mapping[str, Strategy], name: str, what: str) -> dict[str, Played]:
+        progress = say(f"playing {what}") if say is not None else None
+        return play_roles(env, players, range(settings.episodes), name=name, progress=progress)
+
+    found: dict[str, dict[str, Played]] = {role: {} for role in env.role_names}
+    for subject in subjects:
+        for role, each in game(subject.players, subject.name, subject.name).items():
+            found[role][subject.name] = each
+    several = env.multi_agent
+    besides: Sequence[Subject] = subjects if several and subjects else [_references(env)]
+    for subject in besides:
+        for role in env.role_names:
+            for name in names[role]:
+                named = role if several else None
+                planned = plans[role].plans if name == OPTIMUM and role in plans else None
+                script = (
+                    baseline(env, name, seed=settings.seed, role=named)
+                    if planned is None
+                    else Planned(OPTIMUM, planned)
+                )
+                what = f"{role}: {name}" if several else name
+                beside = f", beside {subject.name}" if subjects and several else ""
+                known = _beside(env, subject, name)
+                found[role][known] = game({**subject.players, role: script}, known, f"{what}{beside}")[role]
+    return found
+
+
+def _references(env: RowsEnv[Any]) -> Subject:
+    """The players of the other roles where nothing was trained; a single agent needs none."""
+    if not env.multi_agent:
+        return Subject("", {})
+    return Subject("", {role.name: baseline(env, role.reference, role=role.name) for role in env.roles})
 
 
 def conclude(
     env: RowsEnv[Any],
+    role: Role,
+    others: str,
     settings: EvaluationSettings,
     own: Sequence[str],
     played: Mapping[str, Played],
@@ -159,7 +259,7 @@ def conclude(
     pools: Sequence[Sequence[tuple[str, str]]] = (),
     optimum: Optimum | None = None,
 ) -> Evaluation:
-    """What `played` proves: `pairs` of strategies compared, and each of `pools`, the pairs of several trainings."""
+    """The evaluation of `played`: `pairs` of strategies compared, and each of `pools`, pairs of several trainings."""
     check_paired(played.values())
     bootstrap = settings.bootstrap
     summaries = {
@@ -169,93 +269,11 @@ def conclude(
     comparisons = tuple(compare(played[one], played[other], settings) for one, other in pairs)
     pooled = tuple(compare_pooled([(played[one], played[other]) for one, other in pool], settings) for pool in pools)
     regrets, beyond = _regrets(played, settings) if optimum is not None else ((), 0)
-    return Evaluation(env, settings, tuple(own), summaries, comparisons, pooled, optimum, regrets, beyond)
-
-
-def each_pair(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Everybody against everybody named before."""
-    return [(one, other) for at, other in enumerate(names) for one in names[at + 1 :]]
-
-
-def are_pooled(own: Sequence[str]) -> bool:
-    """Whether these are several trainings of one algorithm."""
-    return len(own) > 1 and len({pooled_name(name) for name in own}) == 1
-
-
-def compare(one: Played, other: Played, settings: EvaluationSettings) -> Comparison:
-    """`one` against `other`, paired by episode."""
-    differences = one.rewards - other.rewards
-    return _compared(one.name, other.name, differences[None], _distinct(one, other), settings.limited(one.apart))
-
-
-def compare_pooled(pairs: Sequence[tuple[Played, Played]], settings: EvaluationSettings) -> Comparison:
-    """Several trainings of one algorithm, each against another, taken together: the interval covers both kinds of
-    chance."""
-    differences = np.stack([one.rewards - other.rewards for one, other in pairs])
-    distinct = min(_distinct(one, other) for one, other in pairs)
-    name, against = (pooled_name(each.name) for each in pairs[0])
-    return _compared(name, against, differences, distinct, settings.limited(pairs[0][0].apart))
-
-
-def _distinct(one: Played, other: Played) -> int:
-    """How many pairs of trajectories are not another pair again, or lie apart."""
-    found = len(set(zip(one.fingerprints, other.fingerprints, strict=True)))
-    return found if one.apart is None else min(found, one.apart)
-
-
-def pooled_name(name: str) -> str:
-    """`ppo@3`, the training with seed 3, is one of `ppo`."""
-    return name.partition("@")[0]
-
-
-def _compared(name: str, against: str, differences: Floats, distinct: int, settings: EvaluationSettings) -> Comparison:
-    trainings, episodes = differences.shape
-    bootstrap = settings.bootstrap
-
-    def estimate(*statistic: Any) -> Estimate:
-        if trainings == 1:
-            return bootstrap.estimate(differences[0], *statistic)
-        return bootstrap.estimate_pooled(differences, *statistic)
-
-    difference = estimate()
-    equal = int((differences == 0).all(axis=0).sum())
-    verdict = judged(
-        name,
-        against,
-        difference,
-        episodes=episodes,
-        distinct=distinct,
-        equal=equal,
-        confidence=bootstrap.confidence,
-        minimum=settings.minimum_distinct,
-        apart=bootstrap.apart,
-    )
-    return Comparison(
-        name,
-        against,
-        difference,
-        estimate(interquartile_mean),
-        estimate(improvement),
-        distinct,
-        equal,
-        verdict,
-        trainings,
-    )
-
-
-def check_paired(played: Any) -> None:
-    """Everybody must have started where everybody else did: a difference between other episodes means nothing."""
-    first, *rest = played
-    for other in rest:
-        if other.starts != first.starts or other.episodes != first.episodes:
-            raise SimulationError(
-                f"'{other.name}' did not start where '{first.name}' did",
-                "an environment that draws more than its episode",
-            )
+    return Evaluation(env, role, others, settings, tuple(own), summaries, comparisons, pooled, optimum, regrets, beyond)
 
 
 def _check_attained(optimum: Optimum, played: Played) -> None:
-    """A plan must give again what the search saw in it."""
+    """Raise `SimulationError` where a plan earned something else than in the search."""
     for episode, reward in zip(played.episodes, played.rewards.tolist(), strict=True):
         if not np.isclose(reward, optimum.values[episode], rtol=1e-12, atol=1e-15):
             raise SimulationError(
@@ -265,7 +283,7 @@ def _check_attained(optimum: Optimum, played: Played) -> None:
 
 
 def _regrets(played: Mapping[str, Played], settings: EvaluationSettings) -> tuple[tuple[Regret, ...], int]:
-    """The attainable is the best that is known of each episode: the search's plan, or what anybody earned in it."""
+    """Regrets against the best known outcome of each episode: of the search's plan, or of any strategy."""
     rewards = {name: each.rewards for name, each in played.items()}
     attainable = np.max(list(rewards.values()), axis=0)
     beyond = int((attainable > rewards[OPTIMUM]).sum())

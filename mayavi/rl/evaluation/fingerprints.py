@@ -1,6 +1,6 @@
-"""Which course of events an episode was: a hash of where it started and of what was done.
+"""Identity of a trajectory: a hash of its start and its actions.
 
-Nothing is random in an episode once it has begun, so two episodes with the same fingerprint are one episode played
+Nothing is random in an episode once it has begun, so two episodes with the same fingerprint are one trajectory played
 twice, and only distinct ones count as evidence.
 """
 
@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 
 from mayavi.gym_env.rows import RowsEnv
 
-_TOLD_ELSEWHERE = {"clipped", "remembered"}
-"""What the actions tell, and what pictures are drawn from: neither decides what happens next."""
+_NOT_STATE = {"clipped", "remembered"}
+"""Columns that do not influence what happens next."""
 
 
 def states(env: RowsEnv[Any], rows: Sequence[int] | NDArray[np.intp]) -> list[bytes]:
-    """One hash for each of `rows`: of the chain's state to the last slot, and of what the environment remembers."""
+    """One hash for each of `rows`, of its chain's whole state and its columns."""
     places = np.asarray(rows, dtype=np.intp)
     if not len(places):
         return []
     head = f"{env.name} {env.world_digest}"
     parts: list[NDArray[np.uint8]] = []
     for name in sorted(env.columns):
-        if name in _TOLD_ELSEWHERE:
+        if name in _NOT_STATE:
             continue
         column = env.columns[name][places]
         if column.dtype.hasobject:  # integers beyond 64 bits

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import mayavi
 from mayavi.errors import UnknownName, UsageError
-from mayavi.gym_env.configuration import SPLITS, configured
-from mayavi.gym_env.market.config import ROLES, MarketConfig
-from mayavi.gym_env.market.rows import AaveMarketRows
-from mayavi.gym_env.registry import MULTI_AGENT, entry, make_rows
+from mayavi.gym_env.configuration import SPLITS
+from mayavi.gym_env.registry import entry, make_rows
 from mayavi.gym_env.rows import RowsEnv
+from mayavi.rl.evaluation.comparison import are_pooled
 from mayavi.rl.evaluation.contamination import seen
-from mayavi.rl.evaluation.convergence import Settling, settle
+from mayavi.rl.evaluation.convergence import Convergence, find_convergence
 from mayavi.rl.evaluation.differences import differing_settings
-from mayavi.rl.evaluation.document import checkpoint_steps, document_of, market_document_of, settings_from
-from mayavi.rl.evaluation.evaluate import ROWS, EvaluationSettings, Make, Say, are_pooled, evaluate, pooled_name
-from mayavi.rl.evaluation.market_evaluation import (
-    REFERENCES,
-    MakeMarket,
-    TrainedMarket,
-    evaluate_market,
-    names_by_role,
-    settle_market,
+from mayavi.rl.evaluation.document import checkpoint_steps, document_of, settings_from
+from mayavi.rl.evaluation.evaluate import (
+    Make,
+    Say,
+    Subject,
+    evaluate_roles,
+    evaluation_env,
 )
-from mayavi.rl.evaluation.play import play
-from mayavi.rl.evaluation.strategies import Trained, check_strategies
+from mayavi.rl.evaluation.play import play_roles
+from mayavi.rl.evaluation.settings import EvaluationSettings
+from mayavi.rl.evaluation.strategies import Trained, strategies_by_role
 from mayavi.worlds.source import WorldSource
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ def evaluate_models(
     threads: int | None = None,
     say: Say | None = None,
 ) -> dict[str, Any]:
-    """The evaluation of the policies of `models`, all of one environment; several of one algorithm are pooled too.
+    """Evaluate the policies of `models`, all of one environment; several of one algorithm are pooled too.
 
     `config` changes settings of the environment the first was trained on, such as `split`. With `checkpoints` those
     of the one model are compared as well. `against` is by default every script of the environment.
@@ -57,10 +55,10 @@ def evaluate_models(
     settings = settings or EvaluationSettings()
     first = models[0]
     check_different(models)
-    told_env, world = {**first.config.env_config, **(config or {})}, world or world_of(first.config)
-    make = _maker(first.env_name, told_env, world, threads)
-    env = make(1)
-    names = _known_names(env, against)
+    changed, world = {**first.config.env_config, **(config or {})}, world or world_of(first.config)
+    make = _maker(first.env_name, changed, world, threads)
+    env = evaluation_env(make, settings)
+    names = _all_names(env, against)
     for model in models:
         model.check_fits(env)
     known = dict(zip(_names(models), models, strict=True))
@@ -69,28 +67,19 @@ def evaluate_models(
         used |= versions(model.config.framework)
 
     def of_split(split: str) -> RowsEnv[Any]:
-        return _maker(first.env_name, {**told_env, "split": split}, world, threads)(1)
+        return _maker(first.env_name, {**changed, "split": split}, world, threads)(1)
 
-    told: dict[str, Any] = {
-        "against": names,
-        "models": [model_facts(name, model) | seen(model, env, of_split) for name, model in known.items()],
-        "versions": used,
-        "differing": differing_settings(known) if are_pooled(list(known)) else None,
-    }
-    if isinstance(env, AaveMarketRows):
-        of_market = cast("MakeMarket", make)
-        trained = [_trained_market(name, model) for name, model in known.items()]
-        steps = {each.steps: _trained_market(f"step {each.steps}", first, each) for each in checkpoints}
-        return market_document_of(
-            evaluate_market(of_market, trained, names, settings, say=say),
-            others=dict.fromkeys(ROLES, pooled_name(trained[0].name)),
-            settlings=settle_market(of_market, steps, settings, say=say) if steps else None,
-            **told,
-        )
-    subjects = [Trained(name, model.policy(), settings.deterministic, settings.seed) for name, model in known.items()]
-    evaluation = evaluate(make, subjects, names, settings, say=say)
-    settling = _settled(first, checkpoints, make, settings, say) if checkpoints else None
-    return document_of(evaluation, settling=settling, **told)
+    facts = [model_facts(name, model) | seen(model, env, of_split) for name, model in known.items()]
+    subjects = [_subject(env, name, model, None, settings) for name, model in known.items()]
+    steps = [_subject(env, f"step {each.steps}", first, each, settings) for each in _by_steps(checkpoints)]
+    return document_of(
+        evaluate_roles(env, make, subjects, names, settings, say=say),
+        against=names,
+        models=facts,
+        versions=used,
+        convergence=_converged(env, _by_steps(checkpoints), steps, settings, say) if steps else None,
+        differing=differing_settings(known) if are_pooled(list(known)) else None,
+    )
 
 
 def evaluate_baselines(
@@ -103,19 +92,16 @@ def evaluate_baselines(
     threads: int | None = None,
     say: Say | None = None,
 ) -> dict[str, Any]:
-    """The evaluation of strategies that need no training, compared with each other."""
+    """Evaluate strategies that need no training, compared with each other."""
     import numpy as np
 
     settings = settings or EvaluationSettings()
     make = _maker(entry(env_name).name, config or {}, world, threads)
-    env = make(1)
-    names = _known_names(env, against)
+    env = evaluation_env(make, settings)
+    names = _all_names(env, against)
     used = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    if isinstance(env, AaveMarketRows):
-        found = evaluate_market(cast("MakeMarket", make), [], names, settings, say=say)
-        others = dict(zip(ROLES, (REFERENCES[role] for role in reversed(ROLES)), strict=True))
-        return market_document_of(found, against=names, others=others, models=[], versions=used)
-    return document_of(evaluate(make, [], names, settings, say=say), against=names, models=[], versions=used)
+    found = evaluate_roles(env, make, [], names, settings, say=say)
+    return document_of(found, against=names, models=[], versions=used)
 
 
 def evaluate_again(
@@ -126,7 +112,7 @@ def evaluate_again(
     threads: int | None = None,
     say: Say | None = None,
 ) -> dict[str, Any]:
-    """The evaluation of `document` once more, with the policies of `model`."""
+    """Repeat the evaluation of `document` with the policies of `model`."""
     from mayavi.rl.models import Model
 
     (facts,) = document["models"]
@@ -144,21 +130,21 @@ def evaluate_again(
 
 
 def check_split(split: str) -> str:
-    """`split`, or `UnknownName` with the nearest."""
+    """`split`; `UnknownName` with the nearest name where there is no such split."""
     if split not in SPLITS:
         raise UnknownName.of("split", split, SPLITS, f"there are {', '.join(SPLITS)}")
     return split
 
 
 def chosen_checkpoints(model: Model, named: str) -> list[Checkpoint]:
-    """What `--checkpoints` means: `all`, or steps with commas between them."""
+    """The checkpoints that `--checkpoints` names: `all`, or steps separated by commas."""
     if named.strip() == "all":
         return model.checkpoints() or [model.checkpoint()]
     return [model.checkpoint(each.strip()) for each in named.split(",") if each.strip()] or [model.checkpoint()]
 
 
 def check_different(models: Sequence[Model]) -> None:
-    """`UsageError` where one checkpoint is named twice: pooled with itself it would pass for another training."""
+    """Raise `UsageError` where one checkpoint is named twice: it would pass for two trainings."""
     met = set()
     for model in models:
         if (place := model.checkpoint().path.resolve()) in met:
@@ -170,25 +156,24 @@ def check_different(models: Sequence[Model]) -> None:
 
 
 def _maker(name: str, config: Mapping[str, Any], world: WorldSource | None, threads: int | None) -> Make:
-    if name in MULTI_AGENT:
-        return lambda rows: AaveMarketRows(configured(MarketConfig, config), rows, world=world, threads=threads)
     return lambda rows: make_rows(name, rows, config=config, world=world, threads=threads)
 
 
-def _known_names(env: RowsEnv[Any], against: Sequence[str] | None) -> list[str]:
-    """Whom to compare with, all of whom `env` knows; by default every script it has."""
-    if isinstance(env, AaveMarketRows):
-        by_role = names_by_role(type(env), against)
-        return (
-            list(against) if against is not None else list(dict.fromkeys(n for each in by_role.values() for n in each))
-        )
-    names = list(against) if against is not None else list(env.strategies)
-    check_strategies(env, names)
-    return names
+def _all_names(env: RowsEnv[Any], against: Sequence[str] | None) -> list[str]:
+    """The strategies to compare with, over all roles; by default every script."""
+    by_role = strategies_by_role(env, against)
+    return list(against) if against is not None else list(dict.fromkeys(n for each in by_role.values() for n in each))
 
 
-def _trained_market(name: str, model: Model, checkpoint: Checkpoint | None = None) -> TrainedMarket:
-    return TrainedMarket(name, {role: model.policy(checkpoint, role=role) for role in ROLES})
+def _subject(
+    env: RowsEnv[Any], name: str, model: Model, checkpoint: Checkpoint | None, settings: EvaluationSettings
+) -> Subject:
+    """The policies of a checkpoint, one for each role."""
+
+    def player(role: str | None) -> Trained:
+        return Trained(name, model.policy(checkpoint, role=role), settings.deterministic, settings.seed, role)
+
+    return Subject(name, {role: player(role if env.multi_agent else None) for role in env.role_names})
 
 
 def _names(models: Sequence[Model]) -> list[str]:
@@ -204,7 +189,7 @@ def _names(models: Sequence[Model]) -> list[str]:
 
 
 def model_facts(name: str, model: Model) -> dict[str, Any]:
-    """What a policy came of; nothing of when or where, so that the same training gives the same."""
+    """Facts of a training, without times and places: the same for the same training."""
     config, checkpoint = model.config, model.checkpoint()
     return {
         "name": name,
@@ -217,14 +202,21 @@ def model_facts(name: str, model: Model) -> dict[str, Any]:
     }
 
 
-def _settled(
-    model: Model, checkpoints: Sequence[Checkpoint], make: Make, settings: EvaluationSettings, say: Say | None
-) -> Settling:
-    ordered = sorted(checkpoints, key=lambda each: each.steps)
-    env = make(min(settings.episodes, ROWS))
-    played = []
-    for each in ordered:
-        player = Trained(f"step {each.steps}", model.policy(each), settings.deterministic, settings.seed)
+def _by_steps(checkpoints: Sequence[Checkpoint]) -> list[Checkpoint]:
+    return sorted(checkpoints, key=lambda each: each.steps)
+
+
+def _converged(
+    env: RowsEnv[Any],
+    checkpoints: Sequence[Checkpoint],
+    subjects: Sequence[Subject],
+    settings: EvaluationSettings,
+    say: Say | None,
+) -> dict[str, Convergence]:
+    """Where each role's outcome stopped changing, all policies being of one checkpoint."""
+    games = []
+    for subject, each in zip(subjects, checkpoints, strict=True):
         progress = say(f"playing the checkpoint of step {each.steps:,}") if say is not None else None
-        played.append(play(env, player, range(settings.episodes), progress=progress))
-    return settle([each.steps for each in ordered], played, settings)
+        games.append(play_roles(env, subject.players, range(settings.episodes), name=subject.name, progress=progress))
+    steps = [each.steps for each in checkpoints]
+    return {role: find_convergence(steps, [game[role] for game in games], settings) for role in env.role_names}

@@ -1,80 +1,60 @@
-"""Strategies on chosen episodes: every strategy plays the same ones, in batches of the same size.
+"""Play strategies on chosen episodes: every strategy plays the same ones, in batches of the same size.
 
-A strategy is a trained policy, a scripted one of the environment, uniformly random, or a plan that was computed. The
-size of a batch belongs to the result: a network's last digits may depend on it, so a last batch that is not full is
-filled up with rows whose outcome nobody looks at.
+The size of a batch is part of the result: a network's last digits may depend on it. So a last batch that is not full is
+filled up with rows whose outcome is ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
-from mayavi.gym_env.rows import Floats, Observations, RowsEnv
+from mayavi.gym_env.rows import Floats, RowsEnv
 from mayavi.rl.evaluation.fingerprints import fingerprint, states
+from mayavi.rl.evaluation.strategies import Strategy, Trained, baseline
+from mayavi.rl.policy import Policy
 
-T = TypeVar("T")
+__all__ = ["Played", "Progress", "Strategy", "play", "play_roles"]
+
 Progress = Callable[[int, int], None]
 """`progress(done, total)`."""
 
 
-class Policy(Protocol):
-    """A trained policy over rows, whatever the framework; `state` is its memory, None where episodes begin."""
-
-    def actions(
-        self, observations: Observations, state: Any, *, deterministic: bool, rng: np.random.Generator
-    ) -> tuple[NDArray[Any], Any]:
-        """The actions of all rows, and the memory for the next step."""
-
-
-@runtime_checkable
-class Strategy(Protocol):
-    """Who decides. `begin` is called when all rows have started their episodes, `actions` before every step."""
-
-    @property
-    def name(self) -> str:
-        """What the evaluation calls it."""
-
-    def begin(self, env: RowsEnv[Any], episodes: Sequence[int]) -> None:
-        """All rows stand at the start of `episodes`, one for each row."""
-
-    def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
-        """The actions of all rows now; those of rows whose episode is over have no meaning."""
-
-
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of the episodes, one entry for each."""
+    """Outcome of a role in episodes, one entry for each."""
 
     name: str
     episodes: tuple[int, ...]
     rewards: Floats
-    """The sum of an episode's rewards."""
+    """The sum of an episode's rewards, as the mean over the role's agents."""
     lengths: NDArray[np.int64]
+    """Steps in which an agent of the role took part."""
     terminated: NDArray[Any]
-    """Whether it ended by itself, such as by a liquidation, before its horizon. In a market: of how many agents."""
+    """Whether the agent was terminated, such as by a liquidation; with several roles, the number of such agents."""
     clipped: NDArray[np.int64]
     starts: tuple[str, ...]
-    """The identity of the state it started from."""
+    """Identity of the state at the start."""
     fingerprints: tuple[str, ...]
+    """Identity of the trajectory: its start and the actions of all agents, so it is the same for all roles."""
     actions: tuple[NDArray[Any], ...]
-    apart: int | None = None
-    """Of how many episodes of the environment none shares anything with another: windows of one history overlap."""
+    independent_episodes: int | None = None
+    """Number of non-overlapping episodes of the environment, or None if all are independent."""
 
     @property
     def distinct(self) -> int:
-        """The effective sample size: how many of the trajectories are not another one again, or lie apart."""
+        """Effective sample size: the number of distinct trajectories, at most that of independent episodes."""
         found = len(set(self.fingerprints))
-        return found if self.apart is None else min(found, self.apart)
+        return found if self.independent_episodes is None else min(found, self.independent_episodes)
 
     @classmethod
     def joined(cls, parts: Sequence[Played]) -> Played:
-        """Batch after batch of one strategy."""
+        """Concatenate the batches of one strategy."""
         return cls(
             parts[0].name,
             tuple(each for part in parts for each in part.episodes),
@@ -85,7 +65,7 @@ class Played:
             tuple(each for part in parts for each in part.starts),
             tuple(each for part in parts for each in part.fingerprints),
             tuple(each for part in parts for each in part.actions),
-            parts[0].apart,
+            parts[0].independent_episodes,
         )
 
 
@@ -98,97 +78,104 @@ def play(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Played:
-    """Play `episodes` on the rows of `env`, as many at a time as it has.
+    """Play `episodes` on the rows of a single-agent environment, as many at a time as it has.
 
-    A `strategy` may be one by its name, or a policy, of which `deterministic` takes the best action and otherwise draws
-    one; what is drawn, and what `random` does, follows from `seed`.
+    A `strategy` may be given by name, or as a policy, of which `deterministic` takes the best action and otherwise
+    draws one. Draws, and the actions of `random`, follow from `seed`.
     """
-    from mayavi.rl.evaluation.strategies import Trained, baseline
-
+    role = env.role().name
     if isinstance(strategy, str):
         strategy = baseline(env, strategy, seed=seed)
     elif not isinstance(strategy, Strategy):
         strategy = Trained("policy", strategy, deterministic, seed)
-    player, before = strategy, 0
-
-    def one(batch: Sequence[int]) -> Played:
-        nonlocal before
-
-        def within(share: float) -> None:
-            if progress is not None:
-                progress(before + int(share * len(batch)), len(episodes))
-
-        part = _play_batch(env, player, batch, within)
-        before += len(batch)
-        return part
-
-    return Played.joined(in_batches(env.rows, episodes, one, progress))
+    return play_roles(env, {role: strategy}, episodes, name=strategy.name, progress=progress)[role]
 
 
-def in_batches(
-    rows: int, episodes: Sequence[int], play: Callable[[Sequence[int]], T], progress: Progress | None
-) -> list[T]:
-    """What `play` gives for each batch of at most `rows` episodes."""
-    if not len(episodes):
+def play_roles(
+    env: RowsEnv[Any],
+    strategies: Mapping[str, Strategy],
+    episodes: Sequence[int],
+    *,
+    name: str = "game",
+    progress: Progress | None = None,
+) -> dict[str, Played]:
+    """Play `episodes` with a strategy for each role; the outcome of each role, called `name`."""
+    total, parts = len(episodes), []
+    if not total:
         raise UsageError("no episode is to be played", "give one at least")
-    parts = []
-    for at in range(0, len(episodes), rows):
-        parts.append(play(episodes[at : at + rows]))
-        if progress is not None:
-            progress(min(at + rows, len(episodes)), len(episodes))
-    return parts
+    for first in range(0, total, env.rows):
+        batch = episodes[first : first + env.rows]
+
+        def within(share: float, first: int = first, size: int = len(batch)) -> None:
+            if progress is not None:
+                progress(first + int(share * size), total)
+
+        parts.append(_play_batch(env, strategies, batch, name, within))
+        within(1.0)
+    return {role: Played.joined([part[role] for part in parts]) for role in env.role_agents}
 
 
 def _play_batch(
-    env: RowsEnv[Any], strategy: Strategy, episodes: Sequence[int], heard: Callable[[float], None]
-) -> Played:
-    """The episodes of one batch. `heard` is told how much of it is played: rows of long episodes all end at once."""
+    env: RowsEnv[Any],
+    strategies: Mapping[str, Strategy],
+    episodes: Sequence[int],
+    name: str,
+    progress: Callable[[float], None],
+) -> dict[str, Played]:
+    """Play one batch. `progress` takes the share of it that is played: rows of long episodes all end at once."""
     count, rows = len(episodes), env.rows
     filled = [*episodes, *(episodes[-1] for _ in range(rows - count))]
     env.begin(range(rows), filled)
     starts = states(env, range(count))
-    strategy.begin(env, filled)
-    live = np.arange(rows) < count
-    rewards = np.zeros(rows)
-    terminated = np.zeros(rows, dtype=np.bool_)
+    for strategy in strategies.values():
+        strategy.begin(env, filled)
+    acting = env.acting() & (np.arange(rows) < count)[:, None]
+    earned, terminated = np.zeros(acting.shape), np.zeros(acting.shape, dtype=np.bool_)
+    lengths = {role: np.zeros(rows, dtype=np.int64) for role in env.role_agents}
     taken: list[list[NDArray[Any]]] = [[] for _ in range(count)]
     observations, steps = env.observe(), 0
-    while live.any():
-        wanted = np.asarray(strategy.actions(env, observations))
-        stepped = env.step(wanted, live)
-        within = in_range(env, wanted)
+    while acting.any():
+        live = np.asarray(acting.any(axis=1))
+        stepped = env.step(_chosen(env, strategies, observations), live)
+        played = _in_line(env, stepped.actions)
         for row in np.flatnonzero(live):
-            taken[row].append(within[row])
-        rewards[live] += stepped.rewards[live]
-        terminated |= stepped.terminated & live
-        live = live & ~stepped.done
-        observations = stepped.observations
-        steps += 1
-        if live.any():
-            left = live.sum() / count
-            heard(1.0 - left + left * min(1.0, steps / env.config.horizon))
+            taken[row].append(played[row])
+        for role, agents in env.role_agents.items():
+            lengths[role] += acting[:, agents].any(axis=1)
+        earned += np.where(acting, stepped.rewards.reshape(acting.shape), 0.0)
+        terminated |= stepped.terminated.reshape(acting.shape) & acting
+        acting &= ~stepped.done.reshape(acting.shape)
+        observations, steps = stepped.observations, steps + 1
+        if (left := acting.any(axis=1).sum() / count) > 0:
+            progress(1.0 - left + left * min(1.0, steps / env.config.horizon))
     actions = tuple(np.array(each) for each in taken)
-    return Played(
-        strategy.name,
-        tuple(int(each) for each in episodes),
-        rewards[:count],
-        np.array([len(each) for each in taken], dtype=np.int64),
-        terminated[:count],
-        env.clipped[:count].copy(),
-        tuple(start.hex()[:32] for start in starts),
-        tuple(fingerprint(start, each) for start, each in zip(starts, actions, strict=True)),
-        actions,
-        env.apart,
-    )
+    fingerprints = tuple(fingerprint(start, each) for start, each in zip(starts, actions, strict=True))
+    return {
+        role: Played(
+            name,
+            tuple(int(each) for each in episodes),
+            earned[:count, agents].mean(axis=1),
+            lengths[role][:count],
+            terminated[:count, agents].sum(axis=1) if env.multi_agent else terminated[:count, 0],
+            env.clipped_by_agent[:count, agents].sum(axis=1),
+            tuple(start.hex()[:32] for start in starts),
+            fingerprints,
+            actions,
+            env.independent_episodes,
+        )
+        for role, agents in env.role_agents.items()
+    }
 
 
-def in_range(env: RowsEnv[Any], actions: NDArray[Any]) -> NDArray[Any]:
-    """What `env` makes of `actions`: the nearest it can do, whole numbers where it counts its actions."""
-    from gymnasium import spaces
+def _chosen(env: RowsEnv[Any], strategies: Mapping[str, Strategy], observations: Any) -> Any:
+    """The actions of all roles, as `step` takes them."""
+    if not env.multi_agent:
+        return np.asarray(strategies[env.role_names[0]].actions(env, observations))
+    return {role: np.asarray(strategies[role].actions(env, seen)) for role, seen in observations.items()}
 
-    space = env.action_space
-    if isinstance(space, spaces.Discrete):
-        first, count = int(space.start), int(space.n)
-        return np.asarray(np.clip(np.nan_to_num(actions), first, first + count - 1)).astype(np.int64)
-    assert isinstance(space, spaces.Box)
-    return np.asarray(np.clip(np.nan_to_num(actions.astype(np.float64)), space.low, space.high))
+
+def _in_line(env: RowsEnv[Any], actions: Any) -> NDArray[Any]:
+    """The actions of a step, one entry for each row; those of several roles side by side."""
+    if not env.multi_agent:
+        return np.asarray(actions)
+    return np.concatenate([each.reshape(env.rows, -1) for each in actions.values()], axis=1)

@@ -1,63 +1,89 @@
-"""Those who play: the environment's own scripted strategies, chance, a computed plan, a trained policy."""
+"""Strategies: an environment's scripts, random actions, a computed plan, a trained policy.
+
+A strategy plays one role. That of a single-agent environment has no name here: `role` is None.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import UnknownName, UsageError
+from mayavi.gym_env.roles import Script
 from mayavi.gym_env.rows import Observations, RowsEnv
 from mayavi.numerics.streams import stream
-from mayavi.rl.evaluation.play import Policy, Strategy
+from mayavi.rl.policy import Policy
 
 RANDOM, OPTIMUM = "random", "optimum"
 
 
-@dataclass(frozen=True, slots=True)
-class Scripted:
-    """One of `RowsEnv.strategies`."""
+@runtime_checkable
+class Strategy(Protocol):
+    """Chooses the actions of all agents of a role."""
 
-    name: str
-    play: Callable[[Any], NDArray[Any]]
+    @property
+    def name(self) -> str:
+        """Its name in an evaluation."""
 
     def begin(self, env: RowsEnv[Any], episodes: Sequence[int]) -> None:
-        """It remembers nothing."""
+        """Called when all rows are at the start of `episodes`, one for each row."""
 
     def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
-        """What the script says."""
+        """The actions of all rows now; those of rows whose episode is over are ignored.
+
+        Observations are (rows, entries) and actions (rows, …); with several roles both have an axis of the role's
+        agents after that of the rows.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """A scripted strategy of an environment's role."""
+
+    name: str
+    play: Script
+
+    def begin(self, env: RowsEnv[Any], episodes: Sequence[int]) -> None:
+        """Stateless."""
+
+    def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
+        """The script's actions."""
         return self.play(env)
 
 
 @dataclass(slots=True)
 class Chance:
-    """Uniformly random actions; those of an episode follow from `seed` and its number alone."""
+    """Uniformly random actions; those of an episode follow from `seed`, the role and the episode's number alone."""
 
     seed: int = 0
     name: str = RANDOM
+    role: str | None = None
     _rngs: list[np.random.Generator] = field(default_factory=list, repr=False)
 
     def begin(self, env: RowsEnv[Any], episodes: Sequence[int]) -> None:
-        """A stream for each episode."""
-        self._rngs = [stream(self.seed, "random play", env.name, str(episode)) for episode in episodes]
+        """Make an RNG for each episode."""
+        key = _key(env, self.role)
+        self._rngs = [stream(self.seed, "random play", *key, str(episode)) for episode in episodes]
 
     def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
-        """Any action, each as likely as the others."""
+        """Uniform draws from the action space."""
         from gymnasium import spaces
 
-        space = env.action_space
+        role = env.role(self.role)
+        space, agents = role.action_space, (role.agents,) if env.multi_agent else ()
         if isinstance(space, spaces.Discrete):
-            return np.array([rng.integers(int(space.n)) for rng in self._rngs]) + int(space.start)
+            return np.array([rng.integers(int(space.n), size=agents) for rng in self._rngs]) + int(space.start)
         assert isinstance(space, spaces.Box)
-        return np.stack([rng.uniform(space.low, space.high) for rng in self._rngs])
+        return np.stack([rng.uniform(space.low, space.high, (*agents, *space.shape)) for rng in self._rngs])
 
 
 @dataclass(slots=True)
 class Planned:
-    """For each episode a list of actions, decided beforehand."""
+    """A list of actions for each episode, decided beforehand."""
 
     name: str
     plans: Mapping[int, NDArray[Any]]
@@ -68,52 +94,84 @@ class Planned:
         self._now = [self.plans[episode] for episode in episodes]
 
     def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
-        """The next of the plan; its last again where it is over."""
+        """The next action of each plan; its last one again where the plan is over."""
         return np.array([plan[min(int(step), len(plan) - 1)] for plan, step in zip(self._now, env.steps, strict=True)])
 
 
 @dataclass(slots=True)
 class Trained:
-    """A policy that was trained: `deterministic` takes the action it thinks best, otherwise it draws one."""
+    """A trained policy, for all agents of its role at once; `deterministic` takes the best action, else draws one."""
 
     name: str
     policy: Policy
     deterministic: bool = True
     seed: int = 0
+    role: str | None = None
     _state: Any = field(default=None, repr=False)
     _rng: np.random.Generator = field(default_factory=lambda: stream(0, "policy"), repr=False)
 
     def begin(self, env: RowsEnv[Any], episodes: Sequence[int]) -> None:
-        """Forget the episodes before; what is drawn follows from the episodes of this batch."""
+        """Reset the memory; draws follow from the role and the episodes of this batch."""
         self._state = None
-        self._rng = stream(self.seed, "policy", env.name, *(str(episode) for episode in episodes))
+        self._rng = stream(self.seed, "policy", *_key(env, self.role), *(str(episode) for episode in episodes))
 
     def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
-        """What the policy does."""
+        """The policy's actions."""
+        agents, entries = observations.shape[:-1], observations.shape[-1]
         chosen, self._state = self.policy.actions(
-            observations, self._state, deterministic=self.deterministic, rng=self._rng
+            observations.reshape(-1, entries), self._state, deterministic=self.deterministic, rng=self._rng
         )
-        return chosen
+        return chosen.reshape(*agents, *chosen.shape[1:])
+
+
+def _key(env: RowsEnv[Any], role: str | None) -> tuple[str, ...]:
+    return (env.name,) if role is None else (env.name, role)
 
 
 def known_strategies(env: type[RowsEnv[Any]] | RowsEnv[Any]) -> list[str]:
-    """What `--against` takes for this environment."""
+    """Names that `--against` accepts for a single-agent environment."""
     return [*env.strategies, RANDOM, OPTIMUM]
 
 
 def check_strategies(env: type[RowsEnv[Any]] | RowsEnv[Any], names: Sequence[str]) -> None:
-    """`UnknownName` with the nearest for the first of `names` that this environment does not have."""
+    """Raise `UnknownName`, with the nearest names, for the first of `names` that a single agent does not have."""
     known = known_strategies(env)
     for name in names:
         if name not in known:
             raise UnknownName.of("strategy", name, known, f"'{env.name}' has {', '.join(known)}")
 
 
-def baseline(env: RowsEnv[Any], name: str, *, seed: int = 0) -> Strategy:
+def strategies_by_role(env: RowsEnv[Any], against: Sequence[str] | None) -> dict[str, list[str]]:
+    """For each role the names of `against` that it has, each once; by default all its scripts.
+
+    Raises `UnknownName` for a name that no role has, and `UsageError` for an optimum of several roles.
+    """
+    if against is None:
+        return {role.name: list(role.strategies) for role in env.roles}
+    names = list(dict.fromkeys(against))
+    if not env.multi_agent:
+        check_strategies(env, names)
+        return {env.role().name: names}
+    known = {role.name: [*role.strategies, RANDOM] for role in env.roles}
+    every = list(dict.fromkeys(name for each in known.values() for name in each))
+    for name in names:
+        if name == OPTIMUM:
+            raise UsageError(
+                f"a {env.name} has no optimum: the best plan of one depends on what the others do",
+                f"there are {', '.join(every)}",
+            )
+        if name not in every:
+            hint = "; ".join(f"{role}s have {', '.join(each)}" for role, each in known.items())
+            raise UnknownName.of("strategy", name, every, hint)
+    return {role: [name for name in names if name in each] for role, each in known.items()}
+
+
+def baseline(env: RowsEnv[Any], name: str, *, seed: int = 0, role: str | None = None) -> Strategy:
     """The strategy of that name that needs neither a model nor a search."""
     if name == RANDOM:
-        return Chance(seed)
-    check_strategies(env, [name])
+        return Chance(seed, role=role)
+    if role is None:
+        check_strategies(env, [name])
     if name == OPTIMUM:
         raise UsageError("the optimum has to be searched first", "`find_optimum(make, episodes).plans` is what it does")
-    return Scripted(name, env.strategies[name])
+    return Scripted(name, env.role(role).strategies[name])

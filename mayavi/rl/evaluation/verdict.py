@@ -1,4 +1,4 @@
-"""What an evaluation proves, in one word and one sentence."""
+"""The verdict of a comparison: one word, and one sentence of reason."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from mayavi.statistics.estimate import Estimate
 Word = Literal["better", "worse", "indistinguishable", "saturated"]
 
 MINIMUM_DISTINCT = 20
-"""Distinct trajectories below which nothing is claimed: under it a 95 % interval of the bootstrap holds noticeably less
-than 95 %, and a sample that is one trajectory repeated holds nothing at all."""
+"""Distinct trajectories below which nothing is claimed: with fewer, a 95 % interval of the bootstrap covers noticeably
+less than 95 %, and one trajectory repeated covers nothing."""
 
 
 def check_minimum(distinct: int) -> None:
-    """Refuses a number of trajectories that no claim can rest on."""
+    """Raise `UsageError` for fewer than two trajectories."""
     if distinct < 2:
         raise UsageError(f"a claim from {distinct} trajectories is none", "two at least; the default is 20")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The word and the reason for it."""
+    """A word and its reason."""
 
     word: Word
     reason: str
@@ -40,21 +40,21 @@ def judged(
     confidence: float = 0.95,
     minimum: int = MINIMUM_DISTINCT,
     of: tuple[str, str] = ("episode", "episodes"),
-    told: tuple[str, str, str] = ("earns", "more", "less"),
-    apart: int | None = None,
+    wording: tuple[str, str, str] = ("earns", "more", "less"),
+    independent: int | None = None,
 ) -> Verdict:
     """The verdict on `strategy` against another on the same episodes.
 
-    `difference` is the mean of the paired differences with its interval, `distinct` how many of the pairs of
-    trajectories differ from each other, `equal` in how many episodes both earned exactly the same. `of` is what one
-    and many of them are called, `told` how the difference is said: what it does, and more or less of it. `apart` is how
-    many of the episodes share nothing with one another, where they are windows of one history.
+    `difference` is the mean of the paired differences with its interval, `distinct` the number of distinct pairs of
+    trajectories, `equal` the number of episodes in which both earned exactly the same. `of` names one episode and
+    several, `wording` the verb, more and less. `independent` is the number of non-overlapping episodes, where they are
+    windows of one history.
     """
     one, many = of
     if distinct < minimum:
         every = f"{episodes:,} {f'{many} are' if episodes != 1 else f'{one} is'}"
-        if distinct == apart and apart < episodes:
-            fit = f"{apart:,} fit side by side" if apart != 1 else "one fits"
+        if distinct == independent and independent < episodes:
+            fit = f"{independent:,} fit side by side" if independent != 1 else "one fits"
             return Verdict(
                 "saturated",
                 f"{every} windows of one history, into which {fit}, and a claim needs {minimum:,}:"
@@ -71,10 +71,10 @@ def judged(
     share = f"{confidence * 100:g} %"
     if difference.low > 0 or difference.high < 0:
         by = number(abs(difference.value))
-        more, side = (told[1], "above") if difference.low > 0 else (told[2], "below")
+        more, side = (wording[1], "above") if difference.low > 0 else (wording[2], "below")
         return Verdict(
             "better" if difference.low > 0 else "worse",
-            f"{strategy} {told[0]} {by} {more} than {against} on the same {episodes:,} {many},"
+            f"{strategy} {wording[0]} {by} {more} than {against} on the same {episodes:,} {many},"
             f" and the whole {share} interval {interval} lies {side} zero",
         )
     if equal == episodes:
@@ -89,5 +89,5 @@ def judged(
 
 
 def number(value: float) -> str:
-    """A reward as a person reads it: four digits that count."""
+    """A reward with four significant digits."""
     return f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""The rows of a training as RLlib's runners make them, on whatever node they are."""
+"""The training environment as RLlib's runners make it, on any node."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
 from gymnasium.vector import VectorWrapper
 from gymnasium.vector.utils import batch_space
 
 import mayavi
 from mayavi.errors import WorkerError
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.environments import is_market, world_of
+from mayavi.rl.environments import make_training_rows, world_of
 from mayavi.rl.training.global_rng import spread_seed
 from mayavi.rl.training.normaliser import Lens, Normaliser, seen_space
+from mayavi.rl.training.training_signal import TrainingSignal
 
 NAME = "mayavi-training"
 RECENT = 100
 
 
 class TrainingVector(VectorWrapper):
-    """Rows as the trainer sees them: normalised, rewards scaled, the horizon an end unless it is to be a cut.
+    """Rows as the trainer sees them: normalised, with the rewards and ends of the training's signal.
 
     RLlib seeds its runners in sequence, and rows are too: those of one runner would play what another's do. So rows are
     seeded from the training's seed and the number of their runner.
@@ -32,10 +32,10 @@ class TrainingVector(VectorWrapper):
     def __init__(self, env: Any, *, seed: int, config: TrainConfig) -> None:
         super().__init__(env)
         self.first_seed: int | None = seed
-        self.scale, self.bootstrap = config.reward_scale, config.bootstrap_at_horizon
+        self.signal = TrainingSignal.of(config)
         self.lens: Lens | None = None
         self.recent: deque[float] = deque(maxlen=RECENT)
-        """What the last episodes earned, as the environment has it: normalised rewards do not tell."""
+        """Returns of the last episodes in the environment's own rewards, before they are normalised."""
         if config.normalises:
             raw = env.single_observation_space
             self.single_observation_space = seen_space(config, raw)
@@ -57,13 +57,11 @@ class TrainingVector(VectorWrapper):
             done = terminated | truncated
             observations, rewards = self.lens.observe(observations), self.lens.reward(rewards, done, over)
             self.recent.extend(play.returns[done].tolist())
-        if not self.bootstrap:
-            terminated, truncated = terminated | truncated, np.zeros_like(truncated)
-        return observations, rewards * self.scale, terminated, truncated, infos
+        return observations, self.signal.reward(rewards), *self.signal.ends(terminated, truncated), infos
 
 
 def register_training(config: TrainConfig) -> dict[str, Any]:
-    """What `AlgorithmConfig.environment` takes for the environment of `config`."""
+    """Arguments of `AlgorithmConfig.environment` for the environment of `config`."""
     from ray.tune.registry import register_env
 
     register_env(NAME, partial(create, mayavi.__version__, config.to_json()))
@@ -71,34 +69,34 @@ def register_training(config: TrainConfig) -> dict[str, Any]:
 
 
 def create(version: str, config: dict[str, Any], context: Mapping[str, Any], **_: Any) -> Any:
-    """What RLlib calls in each runner."""
+    """Make the environment in a runner."""
     if mayavi.__version__ != version:
         raise WorkerError(
             f"a node of the Ray cluster has mayavi {mayavi.__version__}, and the training runs on {version}",
             "install the same version on all of them",
         )
     from mayavi.gym_env.adapters.rllib import create as create_rows
+    from mayavi.gym_env.adapters.rllib import has_several_agents
 
     asked = TrainConfig.of(config)
     index = getattr(context, "worker_index", 0) or 0
-    if is_market(asked):
-        from mayavi.rl.rllib.market import TrainingMarket
+    if has_several_agents(asked.env):
+        from mayavi.rl.rllib.multi_agent import TrainingAgents
 
-        return TrainingMarket(
-            runner=index,
-            scale=asked.reward_scale,
-            bootstrap=asked.bootstrap_at_horizon,
-            config=asked.env_config,
-            world=world_of(asked),
-        )
-    settings = {"config": asked.env_config, "world": world_of(asked), "num_envs": context["num_envs"]}
+        return TrainingAgents(make_training_rows(asked, 1, threads=1), runner=index, signal=TrainingSignal.of(asked))
+    settings = {
+        "config": asked.env_config,
+        "world": world_of(asked),
+        "num_envs": context["num_envs"],
+        "resumable": True,
+    }
     rows = create_rows(asked.env, settings)
     seed = spread_seed(asked.seed, f"rows of runner {index}")
     return TrainingVector(rows, seed=seed, config=asked)
 
 
 def training_vector(runner: Any) -> TrainingVector:
-    """The rows of a runner, inside whatever RLlib has put around them."""
+    """The rows of a runner, without RLlib's wrappers."""
     env = runner.env
     while not isinstance(env, TrainingVector):
         env = env.env

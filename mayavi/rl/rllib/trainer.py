@@ -1,7 +1,7 @@
-"""Training with RLlib, in this process, over its cores or on a Ray cluster.
+"""Train with RLlib, in this process, over its cores or on a Ray cluster.
 
-With no runners the process that learns plays too, over all its rows at once. With runners, that many processes play, on
-any node of the cluster.
+With no runners the learning process samples too, from all its rows at once. With runners, that many processes sample,
+on any node of the cluster.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from mayavi.rl.training.session import Boundary, Session
 
 
 def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint | None, address: str | None) -> None:
-    """Train until the timesteps are reached. `session` hears of every rollout."""
+    """Train until the timesteps are reached; `session` is called after every rollout."""
     kept = session.record.get("runners") if resume else None  # another machine may have other cores
     runners = checked_runners(config, address, kept)
     torch.set_num_threads(config.torch_threads)
-    # RLlib warns of its own affairs, and prints some: standard output is the caller's.
+    # RLlib warns and prints; standard output belongs to the caller.
     with ray_for(runners, address) as ray, warnings.catch_warnings(), redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")
         try:
@@ -48,7 +48,7 @@ def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint |
 
 
 def _lost(error: Exception) -> MayaviError:
-    """What a runner that failed has to say: its own error, or that it is gone."""
+    """The error of a runner that failed: its own, or that it is gone."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, MayaviError):
         return cause
@@ -101,9 +101,9 @@ def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkp
         result = algorithm.train()
         played = result["env_runners"]
         steps += int(played["num_env_steps_sampled"])
-        ended, told = (float(played.get(name, math.nan)) for name in ("num_episodes", "episode_return_mean"))
-        episodes += 0 if math.isnan(ended) else int(ended)  # nothing is told of a rollout in which no episode ended
-        mean = mean if math.isnan(told) else told / config.reward_scale
+        ended, returned = (float(played.get(name, math.nan)) for name in ("num_episodes", "episode_return_mean"))
+        episodes += 0 if math.isnan(ended) else int(ended)  # NaN where no episode ended in the rollout
+        mean = mean if math.isnan(returned) else returned / config.reward_scale
         if normaliser is not None:
             mean = update_statistics(algorithm, normaliser)
         session.scalars(_numbers(result), steps)
@@ -116,7 +116,7 @@ def _boundary(algorithm: Any, normaliser: Normaliser | None, steps: int, episode
     from mayavi.rl.rllib.resume_state import resume_state
 
     def save(path: Path) -> None:
-        kept = resume_state(algorithm)  # first: saving draws from no generator, and this is how it can be sure of it
+        kept = resume_state(algorithm)  # first, in case saving draws from an RNG
         algorithm.save_to_path(str((path / ALGORITHM).absolute()))
         (path / RESUME_STATE).write_bytes(kept)
         if normaliser is not None:
@@ -126,7 +126,7 @@ def _boundary(algorithm: Any, normaliser: Normaliser | None, steps: int, episode
 
 
 def _numbers(result: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """The figures of a result that are worth a curve."""
+    """The figures of a result that are plotted."""
     found: dict[str, float] = {}
     for name, value in result.items():
         if isinstance(value, Mapping) and name in {"env_runners", "learners", "default_policy", "timers"}:

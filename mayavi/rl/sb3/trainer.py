@@ -34,7 +34,7 @@ def train_with_sb3(config: TrainConfig, session: Session, resume: Checkpoint | N
     """Train until `config.timesteps`, reporting every rollout to `session`."""
     torch.set_num_threads(config.torch_threads)
     normaliser = Normaliser.read(resume.path) if resume and config.normalises else first_normaliser(config)
-    rows = TrainingRows(RowsVecEnv(make_training_rows(config, config.num_envs)), config, normaliser)
+    rows = TrainingRows(RowsVecEnv(make_training_rows(config, config.num_envs), resumable=True), config, normaliser)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*primarily intended to run on the CPU.*")
         model = _restore(config, rows, resume) if resume else build_algorithm(config, rows)

@@ -192,10 +192,10 @@ def first_normaliser(config: TrainConfig) -> Normaliser | None:
     """Initial statistics from one episode of random play in each row; None if nothing is normalised."""
     if not config.normalises:
         return None
-    from mayavi.gym_env.adapters.autoreset import EndlessRows
+    from mayavi.gym_env.adapters.autoreset import AutoresetRows
 
     env = make_training_rows(config, min(config.num_envs, MOST_ROWS))
-    rows = EndlessRows(env)
+    rows = AutoresetRows(env)
     rows.seed(spread_seed(config.seed, "rows of the first statistics"))
     rows.begin(np.ones(env.rows, dtype=np.bool_))
     shape = env.observation_space.shape

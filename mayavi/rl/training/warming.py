@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +20,13 @@ from numpy.typing import NDArray
 from mayavi.errors import StateError, UsageError
 from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.configuration import SPLITS, configured
-from mayavi.gym_env.market.config import ROLES
-from mayavi.gym_env.registry import MULTI_AGENT, entry
+from mayavi.gym_env.registry import entry
 from mayavi.numerics.streams import stream
-from mayavi.rl.evaluation.market_play import ChanceRole, play_market
-from mayavi.rl.evaluation.play import Strategy, play
-from mayavi.rl.evaluation.strategies import Chance, Scripted
+from mayavi.rl.evaluation.play import play, play_roles
+from mayavi.rl.evaluation.strategies import Chance, Scripted, Strategy
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
-    from mayavi.gym_env.market.rows import AaveMarketRows
     from mayavi.gym_env.rows import Floats, Observations, RowsEnv
     from mayavi.worlds.source import WorldSource
 
@@ -147,9 +144,9 @@ def _play_all(
 ) -> tuple[str, ...]:
     """Every strategy on `rollouts` episodes, a third of each split; the names of those that played."""
     first = envs[0][1]
-    if first.name in MULTI_AGENT:
+    if first.multi_agent:
         for at, (split, env) in enumerate(envs):
-            _market_by_chance(env, _episodes(env.name, split, passed, rollouts), seed=passed)
+            _all_by_chance(env, _episodes(env.name, split, passed, rollouts), seed=passed)
             _tell(progress, what, at + 1, len(envs))
         return ("random",)
     players = strategies_of(first)
@@ -206,14 +203,14 @@ def _check(
 
 
 def _rewards(env: RowsEnv[Any], episodes: Sequence[int]) -> Floats:
-    if env.name in MULTI_AGENT:
-        return _market_by_chance(env, episodes, seed=1)
+    if env.multi_agent:
+        return _all_by_chance(env, episodes, seed=1)
     return play(env, Chance(1), episodes).rewards
 
 
-def _market_by_chance(env: RowsEnv[Any], episodes: Sequence[int], *, seed: int) -> Floats:
-    """What both roles of a market earn in each episode, all agents playing at random."""
-    played = play_market(cast("AaveMarketRows", env), {role: ChanceRole(seed) for role in ROLES}, episodes)
+def _all_by_chance(env: RowsEnv[Any], episodes: Sequence[int], *, seed: int) -> Floats:
+    """The rewards of all roles together in each episode, all agents playing at random."""
+    played = play_roles(env, {role: Chance(seed, role=role) for role in env.role_names}, episodes)
     return np.asarray(np.sum([each.rewards for each in played.values()], axis=0))
 
 

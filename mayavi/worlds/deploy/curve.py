@@ -1,7 +1,7 @@
 """Deploy Curve StableSwap pools of our own code at their real addresses, with liquidity.
 
-Curve's code is on no package registry. `contracts/vyper/StableSwap3.vy` (in this package) and `StableSwap2.vy` are written from its
-documentation and compared with the 3pool's bytecode by tests/contracts/test_stableswap_against_mainnet.py.
+Curve's code is on no package registry. `StableSwap3.vy` and `StableSwap2.vy` of `worlds/contracts/vyper` are written
+from its documentation and compared with the 3pool's bytecode by tests/contracts/test_stableswap_against_mainnet.py.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def test_exact_integers_are_told_where_they_are_asked_for() -> None:
 
 def test_a_state_survives_json_and_brings_rows_to_where_others_stand_in_the_middle_of_an_episode() -> None:
     rng = np.random.default_rng(3)
-    first = RowsVecEnv(free(horizon=37))
+    first = RowsVecEnv(free(horizon=37), resumable=True)
     first.seed(5)
     first.reset()
     for _ in range(60):
@@ -99,8 +99,15 @@ def test_a_state_survives_json_and_brings_rows_to_where_others_stand_in_the_midd
         RowsVecEnv(free(2)).restore(kept)
 
 
-def test_a_state_of_another_environment_is_refused() -> None:
+def test_rows_keep_no_actions_unless_they_are_to_be_resumed() -> None:
     env = RowsVecEnv(free())
+    env.reset()
+    with pytest.raises(UsageError, match="cannot be resumed"):
+        env.state()
+
+
+def test_a_state_of_another_environment_is_refused() -> None:
+    env = RowsVecEnv(free(), resumable=True)
     env.reset()
     for _ in range(3):
         env.step(np.zeros(ROWS, dtype=np.int64))

@@ -51,7 +51,7 @@ def test_a_batch_tells_what_gymnasiums_own_batch_of_singles_tells(mode: Autorese
 def test_a_batch_goes_on_from_a_state_where_another_stood(mode: str) -> None:
     rng = np.random.default_rng(2)
     for steps in range(8):
-        first = MayaviVectorEnv(free(), autoreset_mode=mode)
+        first = MayaviVectorEnv(free(), autoreset_mode=mode, resumable=True)
         first.reset(seed=9)
         for _ in range(steps):
             first.step(rng.integers(3, size=ROWS))

@@ -140,13 +140,13 @@ class PlainLiquidator(Agent):
 
 def drawn_start(env: LendingRowsEnv[Any], chance: np.random.Generator) -> Start:
     """The start of an episode, by NumPy's own draws, one after the other."""
-    config, kink = env.config, env.desk.terms.kink
+    config, kink = env.config, env.adapter.terms.kink
     if config.start == "fixed":
-        return fixed_start(env.desk.unit)
+        return fixed_start(env.adapter.unit)
     low, high = config.utilisation
     if low < kink < high:
         low, high = (kink, high) if chance.random() < BUSY_SHARE else (low, kink)
-    blocks, amounts = int(chance.integers(config.start_blocks + 1)), amounts_of(config, env.desk.unit)
+    blocks, amounts = int(chance.integers(config.start_blocks + 1)), amounts_of(config, env.adapter.unit)
     collateral = amounts[chance.integers(len(amounts))]
     shares = [round(chance.uniform(*each) * 10**6) for each in (config.health_factor, (low, high), config.cash_yield)]
     return Start(blocks, collateral, *shares)
@@ -176,13 +176,13 @@ class PlayedBySimulation:
         pair = config.collateral, config.debt
         self.collateral, self.debt = pair
         self.borrower = ScriptedBorrower(
-            self.market, *pair, dict(zip(OPENING, Opener(env.desk).amounts(start), strict=True))
+            self.market, *pair, dict(zip(OPENING, Opener(env.adapter).amounts(start), strict=True))
         )
         self.liquidator = PlainLiquidator(self.market, *pair)
         market: list[Agent] = [Bank(config.debt, self.yield_ppm, env.step_seconds)]
         prices = None
         if config.prices == "shocks":
-            price_usd = env.desk.terms.price_e8 / 10**8
+            price_usd = env.adapter.terms.price_e8 / 10**8
             path, self.volatility = drawn_path(env, price_usd, self.chance)
             path = np.rint(path * 1e8) / 1e8
             prices = PricePaths({"WETH": np.append(path[1:], path[-1])}, env.step_seconds)
@@ -220,7 +220,7 @@ class PlayedBySimulation:
     def _reward(self, before: dict[str, int], now: dict[str, int]) -> float:
         if self.liquidator.liquidated:
             return -1.0
-        start, unit = self.first["net_wealth_e8"], self.env.desk.unit
+        start, unit = self.first["net_wealth_e8"], self.env.adapter.unit
         gained = now["net_wealth_e8"] - start
         if self.env.config.reward == "net_wealth":
             return gained / start if self.steps == self.env.config.horizon else 0.0
@@ -271,7 +271,7 @@ class PlayedBySimulation:
     def observation(self) -> Sequence[np.float32]:
         """What a borrower that stands here sees, written down once more."""
         now, first, tenths = self.last, self.first, 1e17
-        value, unit = max(now["collateral_value_e8"], 1), self.env.desk.debt_unit
+        value, unit = max(now["collateral_value_e8"], 1), self.env.adapter.debt_unit
         headroom_value = now["headroom"] * (self.borrower.lending.price_e8(self.debt) / unit)
         rate, cash_yield = now["borrow_rate_wad"] / tenths, self.yield_ppm / 1e5
         bounds = [

@@ -11,7 +11,7 @@ import pytest
 from mayavi.errors import SimulationError, StateError, UsageError
 from mayavi.evm.fleet import Fleet, Program
 from mayavi.gym_env import make_rows
-from mayavi.gym_env.lending import aave as aave_desk
+from mayavi.gym_env.lending import aave as aave_adapter
 from mayavi.gym_env.lending.adapter import BORROWER, LIQUIDATOR
 from mayavi.gym_env.lending.observations import OBSERVED
 from mayavi.gym_env.lending.strategies import STRATEGIES
@@ -133,7 +133,8 @@ def test_all_of_the_headroom_can_be_borrowed_and_nothing_is_ever_refused(name: s
     env.step(np.ones((40, 1)))
     assert set(env.columns["acted"].tolist()) == {1}
     assert (
-        env.figure("headroom") * env.desk.terms.debt_price_e8 / env.desk.debt_unit <= env.figure("debt_value_e8") / 1e3
+        env.figure("headroom") * env.adapter.terms.debt_price_e8 / env.adapter.debt_unit
+        <= env.figure("debt_value_e8") / 1e3
     ).all()
     env.begin(range(40), range(40))
     env.step(-np.ones((40, 1)))
@@ -179,7 +180,7 @@ def test_carry_adds_up_to_the_change_of_wealth_less_what_prices_did(name: str) -
     for _ in range(dense.config.horizon):
         held, price = dense.figure("collateral"), dense.figure("price_e8")
         carried += dense.step(STRATEGIES["repay_all"](dense)).rewards
-        by_price += held * (dense.figure("price_e8") - price) / dense.desk.unit / dense.columns["start_wealth_e8"]
+        by_price += held * (dense.figure("price_e8") - price) / dense.adapter.unit / dense.columns["start_wealth_e8"]
     np.testing.assert_allclose(carried + by_price, wealth, rtol=1e-9, atol=1e-12)
 
 
@@ -223,9 +224,9 @@ def test_slots_and_the_pools_own_views_tell_the_same(monkeypatch: pytest.MonkeyP
         raise StateError("another version")
 
     by_slots = make_rows("aave-shock", 12, split="test")
-    monkeypatch.setattr(aave_desk, "AaveIndexes", unknown)
+    monkeypatch.setattr(aave_adapter, "AaveIndexes", unknown)
     by_views = make_rows("aave-shock", 12, split="test")
-    assert (by_slots.desk.by_slots, by_views.desk.by_slots) == (True, False)
+    assert (by_slots.adapter.by_slots, by_views.adapter.by_slots) == (True, False)
     rng, live = np.random.default_rng(3), np.ones(12, dtype=np.bool_)
     for env in (by_slots, by_views):
         env.begin(range(12), range(12))

@@ -15,7 +15,8 @@ from mayavi.errors import UsageError
 from mayavi.evm.fleet import Words
 from mayavi.gym_env import make_rows
 from mayavi.gym_env.episodes import episode_stream
-from mayavi.gym_env.liquidator.start import LiquidatorConfig, start_of
+from mayavi.gym_env.liquidator.config import LiquidatorConfig
+from mayavi.gym_env.liquidator.start import start_of
 from mayavi.gym_env.rows import RowsEnv
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.chainlink.price_feed import PriceFeed
@@ -24,7 +25,7 @@ from mayavi.protocols.uniswap.market import UniswapV3
 from tests.gym_env.lending.by_hand import (
     FOREVER,
     MILLION,
-    PLENTY,
+    AMPLE_DOLLARS,
     WETH_USDC,
     ByHand,
     Facts,
@@ -63,7 +64,7 @@ def test_accounts_read_from_slots_are_those_the_pool_tells() -> None:
         fork = env.fleet.fork(row)
         market = AaveV3(fork)
         assert market.reserve("WETH").price_usd_e8 == told["price_usd_e8"][row]
-        for at, borrower in enumerate(env.borrowers):  # type: ignore[attr-defined]
+        for at, borrower in enumerate(env.loans.borrowers):  # type: ignore[attr-defined]
             account = market.account(borrower)
             assert account.supplied("WETH") == told["collateral_wei"][row][at]
             assert account.debt("USDC") == told["debt_usdc"][row][at]
@@ -80,7 +81,7 @@ def test_what_a_sale_would_bring_is_what_the_quoter_says() -> None:
         root = Words.of([UniswapV3(fork).pool(*WETH_USDC).sqrt_price_x96]).words
         for amount in (0.5, 40.0, 900.0):
             quote = UniswapV3(fork).quote_exact_input(WETH_USDC, int(amount * WAD)).amount_out / 10**6
-            ours = env.trades.quote(root, np.array([amount]))[0]  # type: ignore[attr-defined]
+            ours = env.loans.trades.quote(root, np.array([amount]))[0]  # type: ignore[attr-defined]
             assert ours == pytest.approx(quote, rel=1e-9)
 
 
@@ -91,12 +92,12 @@ def test_ranks_put_those_first_who_can_be_liquidated_and_owe_most() -> None:
     for _ in range(14):
         env.step(np.zeros(8, dtype=np.int64))
         health = np.array(env.exact()["health_factor_wad"], dtype=np.float64) / WAD
-        ranked = np.take_along_axis(health, env.ranked(), axis=1)  # type: ignore[attr-defined]
+        ranked = np.take_along_axis(health, env.loans.accounts().ranked, axis=1)  # type: ignore[attr-defined]
         count = (health < 1).sum(axis=1)
         for row in range(8):
             assert (ranked[row, : count[row]] < 1).all()
             assert (np.diff(ranked[row, count[row] :]) >= 0).all()
-        most = np.take_along_axis(env.most_usd(), env.ranked(), axis=1)  # type: ignore[attr-defined]
+        most = np.take_along_axis(env.loans.accounts().most_usd, env.loans.accounts().ranked, axis=1)  # type: ignore[attr-defined]
         assert (np.diff(most, axis=1) <= 0).all()
         some += int(count.sum())
     assert some > 20
@@ -112,7 +113,7 @@ def test_the_bonus_less_sale_and_gas_is_what_is_earned() -> None:
     profit = 0.0
     for _ in range(24):
         price = env.exact()["price_usd_e8"][0] / E8
-        scale = env.scale_usd[0]  # type: ignore[attr-defined]
+        scale = env.loans.scale_usd[0]  # type: ignore[attr-defined]
         stepped = env.step(env.strategies["close_factor_max"](env))
         told = env.exact()
         gas = told["gas_used"][0] * told["gas_price_wei"][0] / WAD * price
@@ -181,8 +182,8 @@ def by_hand(config: LiquidatorConfig, number: int, actions: list[Any]) -> list[F
         """Names decide who prepares first, and this one comes first: it sets the stage for all."""
         del address
         stage["price_e8"] = AaveV3(fork).reserve("WETH").price_usd_e8
-        chance = episode_stream("liquidator", config.split, number)
-        start = start_of(config, stage["price_e8"], WAD, config.step_blocks * 12, chance)
+        rng = episode_stream("liquidator", config.split, number)
+        start = start_of(config, stage["price_e8"], WAD, config.step_blocks * 12, rng)
         if config.pool_depth < 1:
             pool = UniswapV3(fork).pool(*WETH_USDC)
             for position in UniswapV3(fork).positions_of("Mayavi.Market"):
@@ -261,7 +262,7 @@ def by_hand(config: LiquidatorConfig, number: int, actions: list[Any]) -> list[F
 
     def player_prepares(fork: Any, address: bytes) -> None:
         approve_router(fork, address)
-        capital = PLENTY if config.capital is None else config.capital
+        capital = AMPLE_DOLLARS if config.capital is None else config.capital
         fork.deal("USDC", address, int(capital * 10**6))
         Erc20(fork, "USDC").approve("AaveV3.Pool", FOREVER, sender=address)
 

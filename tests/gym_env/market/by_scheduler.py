@@ -17,7 +17,7 @@ from mayavi.errors import ExecutionError
 from mayavi.evm.address import account_address
 from mayavi.evm.fork import Fork
 from mayavi.gym_env.lending.adapter import BANK
-from mayavi.gym_env.liquidator.env import ARBITRAGEUR, FEE
+from mayavi.gym_env.liquidator.loans import ARBITRAGEUR, FEE
 from mayavi.gym_env.market.rows import BLOCK, AaveMarketRows
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.chainlink.price_feed import PriceFeed
@@ -32,7 +32,7 @@ MILLION = 10**6
 YEAR_S = 365 * 86_400
 SHARES_PPM = (0, -250_000, -1_000_000, 250_000, 500_000)
 LIQUIDATOR_SHARES = (250_000, 500_000, 1_000_000)
-PLENTY = 10**15
+AMPLE_DOLLARS = 10**15
 
 
 class Story:
@@ -40,7 +40,7 @@ class Story:
 
     def __init__(self, env: AaveMarketRows, row: int) -> None:
         columns = env.columns
-        self.borrowers, self.liquidators = list(env.borrowers), list(env.liquidators)
+        self.borrowers, self.liquidators = list(env.loans.borrowers), list(env.program.liquidators)
         self.names = env.agents
         self.discrete = env.config.actions == "discrete"
         self.step_blocks = env.config.step_blocks
@@ -196,7 +196,7 @@ class Outside(Agent):
         aim = now + way if root > now else now - way
         if aim != now:
             token_in, token_out = (pool.token1, pool.token0) if aim > now else (pool.token0, pool.token1)
-            amount = PLENTY * 10**token_in.decimals
+            amount = AMPLE_DOLLARS * 10**token_in.decimals
             trade(fork, account_address(ARBITRAGEUR), token_in.symbol, token_out.symbol, amount, aim)
         usdc = Erc20(fork, "USDC")
         for at, each in enumerate(self.story.borrowers):
@@ -262,7 +262,7 @@ class Simulated:
         }
 
 
-def played(env: AaveMarketRows, rng: np.random.Generator) -> tuple[Any, Any]:
+def played(env: AaveMarketRows, rng: np.random.Generator) -> dict[str, Any]:
     """Actions of all rows: mostly bold borrowers and liquidators that reach for the first account, sometimes any."""
     rows, count = env.rows, env.config.borrowers
     wild = rng.random((rows, count + env.config.liquidators)) < 0.5
@@ -270,8 +270,8 @@ def played(env: AaveMarketRows, rng: np.random.Generator) -> tuple[Any, Any]:
         borrowers = np.where(wild[:, :count], rng.integers(5, size=(rows, count)), 4)
         first = rng.integers(1, 4, size=(rows, env.config.liquidators))
         anything = rng.integers(1 + 3 * count, size=first.shape)
-        return borrowers, np.where(wild[:, count:], anything, first)
+        return {"borrower": borrowers, "liquidator": np.where(wild[:, count:], anything, first)}
     shares = np.where(wild[:, :count], rng.uniform(-1, 1, (rows, count)), 1.0)[..., None].astype(np.float32)
     aims = rng.uniform(-1, 1, (rows, env.config.liquidators, 2))
     aims[..., 0] = np.where(wild[:, count:], aims[..., 0], -1.0)
-    return shares, aims.astype(np.float32)
+    return {"borrower": shares, "liquidator": aims.astype(np.float32)}

@@ -11,12 +11,13 @@ from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.utils.pre_checks.env import check_multiagent_environments
 
 from mayavi.errors import BadArgument, UnknownName, UsageError
-from mayavi.gym_env import make_rows, make_single, make_vector
+from mayavi.gym_env import make_single, make_vector
 from mayavi.gym_env.adapters.rllib import environment, multi_agent, vectorize_mode
 from mayavi.gym_env.adapters.sb3 import make_sb3
+from mayavi.gym_env.market.borrowers import OBSERVED
 from mayavi.gym_env.market.config import MarketConfig
 from mayavi.gym_env.market.env import AaveMarketEnv, policy_of
-from mayavi.gym_env.market.rows import OBSERVED, AaveMarketRows
+from mayavi.gym_env.market.rows import AaveMarketRows
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.tokens import Erc20
 from tests.gym_env.market.by_scheduler import Simulated, headroom, played
@@ -136,11 +137,13 @@ class TestRows:
             each.begin([0], [number])
         rng = np.random.default_rng(2)
         for _ in range(STORMY["horizon"]):
-            borrowers, liquidators = played(together, rng)
-            whole = together.step_all(borrowers, liquidators)
+            actions_now = played(together, rng)
+            whole = together.step(actions_now)
             for row, each in enumerate(alone):
-                part = each.step_all(borrowers[row : row + 1], liquidators[row : row + 1])
-                for name in ("borrowers", "liquidators", "rewards", "terminated", "truncated"):
+                part = each.step({role: given[row : row + 1] for role, given in actions_now.items()})
+                for role, seen in whole.observations.items():
+                    np.testing.assert_array_equal(seen[row], part.observations[role][0])
+                for name in ("rewards", "terminated", "truncated"):
                     np.testing.assert_array_equal(getattr(whole, name)[row], getattr(part, name)[0])
                 mine = {name: values[row] for name, values in together.exact().items()}
                 assert mine == {name: values[0] for name, values in each.exact().items()}
@@ -149,17 +152,17 @@ class TestRows:
         env = rows(2)
         env.begin([0, 1], [4, 5])
         before = {name: values[1] for name, values in env.exact().items()}
-        env.step_all(*played(env, np.random.default_rng(0)), np.array([True, False]))
+        env.step(played(env, np.random.default_rng(0)), np.array([True, False]))
         assert {name: values[1] for name, values in env.exact().items()} == before
 
     def test_rows_are_copied_in_the_middle_of_an_episode(self) -> None:
         env, rng = rows(2), np.random.default_rng(0)
         env.begin([0, 1], [4, 5])
-        env.step_all(*played(env, rng))
+        env.step(played(env, rng))
         env.copy_rows([0], [1])
-        borrowers, liquidators = (np.repeat(each[:1], 2, axis=0) for each in played(env, rng))
-        stepped = env.step_all(borrowers, liquidators)
-        np.testing.assert_array_equal(stepped.borrowers[0], stepped.borrowers[1])
+        stepped = env.step({role: np.repeat(each[:1], 2, axis=0) for role, each in played(env, rng).items()})
+        for seen in stepped.observations.values():
+            np.testing.assert_array_equal(seen[0], seen[1])
         assert all(values[0] == values[1] for values in env.exact().values())
 
     def test_tokens_are_neither_made_nor_lost(self) -> None:
@@ -170,11 +173,11 @@ class TestRows:
             env.begin([0], [episode])
             start = env.fleet.fork(0)
             holders = {
-                *env.borrowers, *env.liquidators, env.trades.address, env.book.collateral.a_token,
-                env.book.debt.a_token, *env.others,
+                *env.program.accounts, env.loans.trades.address, env.loans.book.collateral.a_token,
+                env.loans.book.debt.a_token, *env.program.others,
             }  # fmt: skip
             for _ in range(STORMY["horizon"]):
-                env.step_all(*played(env, rng))
+                env.step(played(env, rng))
             end = env.fleet.fork(0)
             for symbol in ("WETH", "USDC"):
                 before, after = Erc20(start, symbol), Erc20(end, symbol)
@@ -188,7 +191,7 @@ class TestRows:
         env.begin([0], [2])
         fork = env.fleet.fork(0)
         told = env.exact()["headroom_usdc"][0]
-        assert told == [headroom(AaveV3(fork), each) for each in env.borrowers]
+        assert told == [headroom(AaveV3(fork), each) for each in env.loans.borrowers]
         assert any(told)
 
     def test_what_is_rewarded_at_the_end_is_the_sum_of_what_is_rewarded_step_by_step(self) -> None:
@@ -198,7 +201,7 @@ class TestRows:
             rng, total = np.random.default_rng(3), np.zeros((4, 6))
             env.begin(range(4), range(4))
             for _ in range(STORMY["horizon"]):
-                total += env.step_all(*played(env, rng)).rewards
+                total += env.step(played(env, rng)).rewards
             sums.append(total)
         assert np.abs(sums[0][:, 4:]).sum() > 0
         np.testing.assert_allclose(sums[0], sums[1], atol=1e-12)
@@ -208,16 +211,15 @@ class TestScripts:
     @pytest.mark.parametrize("actions", ["discrete", "continuous"])
     def test_every_script_of_a_role_gives_actions_in_range_to_the_end(self, actions: str) -> None:
         env = rows(3, actions=actions)
-        spaces_of, agents = env.role_spaces, {"borrower": 4, "liquidator": 2}
-        for role, scripts in env.role_strategies.items():
-            for name in scripts:
+        assert {role.name: role.agents for role in env.roles} == {"borrower": 4, "liquidator": 2}
+        for role in env.roles:
+            for name in role.strategies:
                 env.begin(range(3), range(3))
                 for _ in range(STORMY["horizon"]):
-                    chosen = {each: known[name if each == role else "noop"](env)
-                              for each, known in env.role_strategies.items()}  # fmt: skip
-                    assert chosen[role].shape[:2] == (3, agents[role])
-                    assert all(spaces_of[role][1].contains(one) for row in chosen[role] for one in row)
-                    env.step_all(*chosen.values())
+                    chosen = {each.name: each.strategies[name if each == role else "noop"](env) for each in env.roles}
+                    assert chosen[role.name].shape[:2] == (3, role.agents)
+                    assert all(role.action_space.contains(one) for row in chosen[role.name] for one in row)
+                    env.step(chosen)
                 assert not env.columns["clipped_by"].any()
 
     def test_borrowers_do_what_the_pool_says_of_their_accounts(self) -> None:
@@ -228,9 +230,9 @@ class TestScripts:
             market = AaveV3(env.fleet.fork(0))
             rate = market.reserve("USDC").variable_borrow_rate_ray / 10**27
             band, spread = (
-                env.role_strategies["borrower"][name](env)[0, :, 0] for name in ("hold_band", "follow_spread")
+                env.role("borrower").strategies[name](env)[0, :, 0] for name in ("hold_band", "follow_spread")
             )
-            for at, borrower in enumerate(env.borrowers):
+            for at, borrower in enumerate(env.loans.borrowers):
                 data = market.account(borrower).data()
                 health = data.health_factor_wad / 10**18
                 wanted = 0.25 if health > 2 else health / 1.65 - 1 if health < 1.3 else 0
@@ -246,17 +248,17 @@ class TestScripts:
     def test_every_liquidator_looks_at_its_own_money_and_takes_what_pays(self) -> None:
         env = rows(4)
         env.begin(range(4), range(4))
-        script = env.role_strategies["liquidator"]["close_factor_max"]
+        script = env.role("liquidator").strategies["close_factor_max"]
         taken = waited = 0
         for _ in range(STORMY["horizon"]):
-            prizes = env.liquidatable.any(axis=1)
+            prizes = env.loans.accounts().liquidatable.any(axis=1)
             chosen = script(env)
-            money = env.each_liquidator(lambda: np.array(env._seen("money").ints()))
-            assert money.tolist() == env.exact()["money_usdc"]
+            money = np.stack([each.money_usd for each in env.liquidators.views()], axis=1)
+            np.testing.assert_allclose(money * 1e6, env.exact()["money_usdc"], rtol=1e-15)
             assert not chosen[~prizes].any()
             assert set(chosen[prizes].ravel() % 3) <= {0}  # all that may be taken, or nothing where it does not pay
             taken, waited = taken + int((chosen > 0).sum()), waited + int((chosen == 0).sum())
-            env.step_all(np.zeros((4, 4), dtype=np.int64), chosen)
+            env.step({"borrower": np.zeros((4, 4), dtype=np.int64), "liquidator": chosen})
         assert taken > 4
         assert waited > 4
         assert any(one != other for one, other in env.exact()["money_usdc"])
@@ -288,14 +290,14 @@ class TestAgainstTheScheduler:
         rng = np.random.default_rng(11)
         statuses: set[tuple[bool, int]] = set()
         for _ in range(STORMY["horizon"]):
-            borrowers, liquidators = played(env, rng)
+            given = played(env, rng)
             acting = env.acting()
-            stepped = env.step_all(borrowers, liquidators)
+            stepped = env.step(given)
             exact = env.exact()
             for row, each in enumerate(simulated):
                 if not acting[row].any():
                     continue
-                told = each.tick(borrowers[row], liquidators[row])
+                told = each.tick(given["borrower"][row], given["liquidator"][row])
                 assert {name: exact[name][row] for name in told} == told
                 statuses |= {(at < 4, status) for at, status in enumerate(told["status"])}
                 self.check_rewards(env, row, acting[row], stepped.rewards[row], told)
@@ -335,7 +337,7 @@ class TestTraining:
         assert multi_agent("aave") == {}
         assert vectorize_mode("aave") == "vector_entry_point"
 
-    @pytest.mark.parametrize("make", [make_rows, make_single, make_vector, make_sb3])
+    @pytest.mark.parametrize("make", [make_single, make_vector, make_sb3])
     def test_what_knows_one_agent_only_refuses_and_says_what_does(self, make: Any) -> None:
         with pytest.raises(UsageError, match="several agents") as refused:
             make("market")

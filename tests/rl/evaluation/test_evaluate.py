@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from mayavi.errors import EvaluationFileError, SimulationError, UnknownName, UsageError
-from mayavi.rl.evaluation.convergence import settle
+from mayavi.rl.evaluation.comparison import check_paired, compare
+from mayavi.rl.evaluation.convergence import find_convergence
 from mayavi.rl.evaluation.document import as_bytes, document_of, read_eval, settings_from
-from mayavi.rl.evaluation.evaluate import EvaluationSettings, check_paired, compare, evaluate
+from mayavi.rl.evaluation.evaluate import EvaluationSettings, evaluate
 from mayavi.rl.evaluation.play import play
 from mayavi.rl.evaluation.strategies import Trained, baseline
 from mayavi.rl.search.optimum import SearchSettings
@@ -178,15 +179,15 @@ def checkpoints(*lows: float):
 
 def test_where_an_evaluation_stops_moving_is_found_to_the_checkpoint() -> None:
     steps = [1000, 2000, 3000, 4000]
-    settled = settle(steps, checkpoints(0.0, 0.2, 0.2, 0.2), FAST)
+    settled = find_convergence(steps, checkpoints(0.0, 0.2, 0.2, 0.2), FAST)
     assert (settled.identical_from, settled.indistinguishable_from) == (2000, 2000)
     assert "from step 2,000 on, up to 4,000, every checkpoint played every episode exactly" in settled.sentence
-    moving = settle(steps, checkpoints(0.2, 0.2, 0.2, 0.0), FAST)
+    moving = find_convergence(steps, checkpoints(0.2, 0.2, 0.2, 0.0), FAST)
     assert (moving.identical_from, moving.indistinguishable_from) == (None, None)
     assert "still moved between the last two" in moving.sentence
-    back = settle(steps, checkpoints(0.2, 0.0, 0.2, 0.2), FAST)
+    back = find_convergence(steps, checkpoints(0.2, 0.0, 0.2, 0.2), FAST)
     assert back.identical_from == 3000  # that the first played alike too does not count: it moved since
-    single = settle([1000], checkpoints(0.2), FAST)
+    single = find_convergence([1000], checkpoints(0.2), FAST)
     assert single.identical_from is None
     assert "nothing to compare it with" in single.sentence
 
@@ -198,6 +199,6 @@ def test_a_checkpoint_that_plays_otherwise_and_earns_as_much_is_indistinguishabl
         one.name, one.episodes, shifted, one.lengths, one.terminated, one.clipped, one.starts,
         tuple(f"{each[:-1]}x" for each in one.fingerprints), one.actions,
     )  # fmt: skip
-    settled = settle([10, 20], [other, two], FAST)
+    settled = find_convergence([10, 20], [other, two], FAST)
     assert (settled.identical_from, settled.indistinguishable_from) == (None, 10)
     assert compare(other, two, FAST).verdict.word == "indistinguishable"

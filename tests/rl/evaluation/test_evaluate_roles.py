@@ -12,17 +12,19 @@ from mayavi.cli.eval_words import tell
 from mayavi.errors import EvaluationFileError, UnknownName, UsageError
 from mayavi.gym_env.market.config import MarketConfig
 from mayavi.gym_env.market.rows import AaveMarketRows
+from mayavi.rl.evaluation.convergence import find_convergence
 from mayavi.rl.evaluation.document import (
     as_bytes,
     checkpoint_steps,
+    document_of,
     eval_name,
-    market_document_of,
     read_eval,
     settings_from,
 )
-from mayavi.rl.evaluation.evaluate import EvaluationSettings
-from mayavi.rl.evaluation.market_evaluation import TrainedMarket, evaluate_market, names_by_role, settle_market
+from mayavi.rl.evaluation.evaluate import Evaluation, EvaluationSettings, Subject, evaluate_roles
 from mayavi.rl.evaluation.models import evaluate_baselines
+from mayavi.rl.evaluation.play import play_roles
+from mayavi.rl.evaluation.strategies import Trained, strategies_by_role
 from mayavi.statistics.bootstrap import Bootstrap
 
 STORMY: dict[str, Any] = {"health_factor": (1.04, 1.15), "shock": (0.15, 0.4), "horizon": 6, "shock_steps": (1.0, 3.0),
@@ -45,12 +47,17 @@ def make(rows: int) -> AaveMarketRows:
     return AaveMarketRows(MarketConfig(**STORMY), rows)
 
 
-def trained(name: str, borrower: int, liquidator: int) -> TrainedMarket:
-    return TrainedMarket(name, {"borrower": Always(borrower), "liquidator": Always(liquidator)})
+def trained(name: str, borrower: int, liquidator: int) -> Subject:
+    actions = {"borrower": borrower, "liquidator": liquidator}
+    return Subject(name, {role: Trained(name, Always(action), role=role) for role, action in actions.items()})
+
+
+def judged(subjects: list[Subject], against: list[str] | None) -> dict[str, Evaluation]:
+    return evaluate_roles(make(24), make, subjects, against, QUICK)
 
 
 def test_each_role_is_compared_with_its_scripts_while_the_other_keeps_its_policy() -> None:
-    found = evaluate_market(make, [trained("ppo", REPAY, TAKE)], ["noop", "repay_all", "close_factor_max"], QUICK)
+    found = judged([trained("ppo", REPAY, TAKE)], ["noop", "repay_all", "close_factor_max"])
     assert {role: list(each.summaries) for role, each in found.items()} == {
         "borrower": ["ppo", "noop", "repay_all"],
         "liquidator": ["ppo", "noop", "close_factor_max"],
@@ -63,7 +70,7 @@ def test_each_role_is_compared_with_its_scripts_while_the_other_keeps_its_policy
     for against in found["liquidator"].comparisons:  # borrowers of this training leave nothing to take
         assert against.equal_episodes == 24
 
-    waiting = evaluate_market(make, [trained("ppo", REST, REST)], None, QUICK)
+    waiting = judged([trained("ppo", REST, REST)], None)
     assert waiting["borrower"].summaries["noop"].played.terminated.sum() == 0  # these liquidators never act
     word = {each.against: each.verdict.word for each in waiting["liquidator"].comparisons}
     assert word == {"noop": "indistinguishable", "close_factor_max": "worse", "best_share": "worse"}
@@ -73,7 +80,7 @@ def test_each_role_is_compared_with_its_scripts_while_the_other_keeps_its_policy
 
 def test_trainings_are_pooled_each_beside_its_own_others() -> None:
     subjects = [trained("ppo@1", REPAY, TAKE), trained("ppo@2", REPAY, REST)]
-    found = evaluate_market(make, subjects, ["noop"], QUICK)
+    found = judged(subjects, ["noop"])
     borrower = found["borrower"]
     assert list(borrower.summaries) == ["ppo@1", "ppo@2", "noop@1", "noop@2"]
     assert [(each.strategy, each.against) for each in borrower.comparisons] == [
@@ -86,16 +93,17 @@ def test_trainings_are_pooled_each_beside_its_own_others() -> None:
     assert rewards["noop@1"].mean() < rewards["noop@2"].mean() - 0.1  # the first has liquidators that act
     both = [rewards["ppo@1"] - rewards["noop@1"], rewards["ppo@2"] - rewards["noop@2"]]
     assert pooled.difference.value == pytest.approx(np.mean(both))
-    document = market_document_of(
-        found, against=["noop"], others=dict.fromkeys(found, "ppo"), models=[], versions={}, differing={}
-    )
+    document = document_of(found, against=["noop"], models=[], versions={}, differing={})
+    assert {role: document[role]["others"] for role in document["roles"]} == dict.fromkeys(found, "ppo")
     assert document["borrower"]["ppo"]["trainings"] == ["ppo@1", "ppo@2"]
     assert document["borrower"]["noop"]["mean_reward"] == pytest.approx(np.mean([rewards["noop@1"], rewards["noop@2"]]))
 
 
 def test_checkpoints_of_both_roles_say_where_each_stops_moving() -> None:
-    steps = {30: trained("c", REPAY, TAKE), 10: trained("a", REST, TAKE), 20: trained("b", REPAY, TAKE)}
-    found = settle_market(make, steps, QUICK)
+    steps = {10: trained("a", REST, TAKE), 20: trained("b", REPAY, TAKE), 30: trained("c", REPAY, TAKE)}
+    env = make(24)
+    games = [play_roles(env, each.players, range(24), name=each.name) for each in steps.values()]
+    found = {role: find_convergence(list(steps), [game[role] for game in games], QUICK) for role in env.role_names}
     assert [each.step for each in found["borrower"].outcomes] == [10, 20, 30]
     assert found["borrower"].outcomes[0].to_last.verdict.word == "worse"
     assert (found["borrower"].identical_from, found["liquidator"].identical_from) == (20, 20)
@@ -133,12 +141,13 @@ def test_scripts_alone_play_beside_the_reference_of_the_other_role(capsys: pytes
 
 
 def test_who_is_not_known_to_any_role_is_told_with_the_nearest_and_an_optimum_is_refused() -> None:
-    assert names_by_role(AaveMarketRows, ["best_share", "noop", "noop"]) == {
+    env = make(1)
+    assert strategies_by_role(env, ["best_share", "noop", "noop"]) == {
         "borrower": ["noop"],
         "liquidator": ["best_share", "noop"],
     }
     with pytest.raises(UnknownName, match="unknown strategy 'repay_al'") as refused:
-        names_by_role(AaveMarketRows, ["repay_al"])
+        strategies_by_role(env, ["repay_al"])
     assert refused.value.hint is not None
     assert "did you mean 'repay_all'?" in refused.value.hint
     assert "liquidators have noop, close_factor_max, best_share, random" in refused.value.hint

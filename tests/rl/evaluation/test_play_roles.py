@@ -1,4 +1,4 @@
-"""Games of a market: what a role earns, what identifies a game, and that a player plays alike whoever is beside it."""
+"""Episodes of several roles: rewards by role, identity of a trajectory, and independence of the other roles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from mayavi.errors import UsageError
 from mayavi.gym_env.market.config import MarketConfig
 from mayavi.gym_env.market.rows import AaveMarketRows
-from mayavi.rl.evaluation.market_play import ChanceRole, RolePlayer, ScriptedRole, TrainedRole, play_market, role_player
+from mayavi.rl.evaluation.play import play, play_roles
+from mayavi.rl.evaluation.strategies import Chance, Scripted, Strategy, Trained, baseline
 
 STORMY: dict[str, Any] = {"health_factor": (1.04, 1.15), "shock": (0.15, 0.4), "horizon": 6, "shock_steps": (1.0, 3.0)}
 """Episodes in which accounts are liquidated."""
@@ -20,9 +21,9 @@ def market(rows: int, **settings: Any) -> AaveMarketRows:
     return AaveMarketRows(MarketConfig(**STORMY | {"borrowers": 3} | settings), rows)
 
 
-def players(env: AaveMarketRows, borrower: str, liquidator: str, seed: int = 0) -> dict[str, RolePlayer]:
+def players(env: AaveMarketRows, borrower: str, liquidator: str, seed: int = 0) -> dict[str, Strategy]:
     chosen = {"borrower": borrower, "liquidator": liquidator}
-    return {role: role_player(env, role, name, seed=seed) for role, name in chosen.items()}
+    return {role: baseline(env, name, seed=seed, role=role) for role, name in chosen.items()}
 
 
 class Counting:
@@ -44,7 +45,7 @@ def test_a_role_earns_the_mean_of_what_its_agents_earn_in_the_environment_of_sev
     from mayavi.gym_env.market.env import AaveMarketEnv
 
     env = market(4, actions=actions)
-    games = play_market(env, players(env, "random", "close_factor_max", seed=3), range(8))
+    games = play_roles(env, players(env, "random", "close_factor_max", seed=3), range(8))
     single = AaveMarketEnv(env.config)
     ended = 0
     for episode in range(8):
@@ -78,21 +79,23 @@ def test_a_role_earns_the_mean_of_what_its_agents_earn_in_the_environment_of_sev
 def test_what_is_played_does_not_depend_on_how_many_play_at_once() -> None:
     wide, narrow = market(8), market(3)
     for names in (("hold_band", "best_share"), ("random", "random")):
-        one, two = (play_market(env, players(env, *names), range(7)) for env in (wide, narrow))
+        one, two = (play_roles(env, players(env, *names), range(7)) for env in (wide, narrow))
         for role in one:
             assert one[role].rewards.tolist() == two[role].rewards.tolist()
             assert one[role].fingerprints == two[role].fingerprints
             assert one[role].starts == two[role].starts
             assert len(one[role].rewards) == 7
     with pytest.raises(UsageError, match="no episode"):
-        play_market(wide, players(wide, "noop", "noop"), [])
+        play_roles(wide, players(wide, "noop", "noop"), [])
+    with pytest.raises(UsageError, match="several roles"):
+        play(wide, "noop", [0])
 
 
 def test_chance_and_draws_of_a_role_do_not_depend_on_who_plays_the_other() -> None:
     env = market(4)
-    for drawn in (lambda: ChanceRole(5), lambda: TrainedRole(Counting(), deterministic=False, seed=5)):
+    for drawn in (lambda: Chance(5, role="borrower"), lambda: Trained("drawn", Counting(), False, 5, "borrower")):
         games = [
-            play_market(env, {"borrower": drawn(), "liquidator": role_player(env, "liquidator", name)}, range(4))
+            play_roles(env, {"borrower": drawn(), "liquidator": baseline(env, name, role="liquidator")}, range(4))
             for name in ("noop", "close_factor_max")
         ]
         first, second = ([each[0, :3].tolist() for each in game["borrower"].actions] for game in games)
@@ -111,23 +114,29 @@ def test_a_game_is_its_start_and_what_all_agents_did_while_they_took_part() -> N
     def after_the_end(env: AaveMarketRows) -> Any:
         return np.where(env.columns["liquidated"], 4, 0)
 
-    noop = play_market(env, players(env, "noop", "noop"), range(6))
+    noop = play_roles(env, players(env, "noop", "noop"), range(6))
     assert noop["borrower"].fingerprints == noop["liquidator"].fingerprints
     assert noop["borrower"].distinct == 6
-    other = {"borrower": role_player(env, "borrower", "noop"), "liquidator": ScriptedRole(last_differs)}
-    assert not set(play_market(env, other, range(6))["borrower"].fingerprints) & set(noop["borrower"].fingerprints)
-    taken = play_market(env, players(env, "noop", "close_factor_max"), range(6))
+    other = {"borrower": baseline(env, "noop", role="borrower"), "liquidator": Scripted("late", last_differs)}
+    assert not set(play_roles(env, other, range(6))["borrower"].fingerprints) & set(noop["borrower"].fingerprints)
+    taken = play_roles(env, players(env, "noop", "close_factor_max"), range(6))
     assert taken["borrower"].terminated.sum() > 3
-    ghosts = {"borrower": ScriptedRole(after_the_end), "liquidator": role_player(env, "liquidator", "close_factor_max")}
-    assert play_market(env, ghosts, range(6))["borrower"].fingerprints == taken["borrower"].fingerprints
-    fixed = play_market(market(4, start="fixed"), players(env, "noop", "noop"), range(4))
+    ghosts = {
+        "borrower": Scripted("ghost", after_the_end),
+        "liquidator": baseline(env, "close_factor_max", role="liquidator"),
+    }
+    assert play_roles(env, ghosts, range(6))["borrower"].fingerprints == taken["borrower"].fingerprints
+    fixed = play_roles(market(4, start="fixed"), players(env, "noop", "noop"), range(4))
     assert fixed["liquidator"].distinct == 1
 
 
 def test_every_agent_has_a_memory_of_its_own_that_begins_with_the_episode() -> None:
     env, policy = market(4), Counting()
-    told = {"borrower": TrainedRole(policy), "liquidator": role_player(env, "liquidator", "noop")}
-    game = play_market(env, told, range(6))
+    told = {
+        "borrower": Trained("counting", policy, role="borrower"),
+        "liquidator": baseline(env, "noop", role="liquidator"),
+    }
+    game = play_roles(env, told, range(6))
     assert set(policy.batches) == {12}  # the last batch is as large as the others
     for number, actions in enumerate(game["borrower"].actions):
         first = number % 4 * 3  # where the agents of this row stand among all
