@@ -32,7 +32,7 @@ GAS_OF_SALE = 200_000
 Valuation = Callable[[str, int], int]
 """Function from asset and amount to value, with 8 decimals."""
 
-_PLENTY = 10**12  # in whole tokens: more than any market holds
+_UNLIMITED_FUNDS = 10**12  # in whole tokens: more than any market holds
 
 
 class LiquidatorAgent(Agent):
@@ -333,7 +333,7 @@ class FrictionlessLiquidator(LiquidatorAgent):
         """Take more capital than there is debt."""
         super().prepare(world)
         for debt in self.debts:
-            world.fork.deal(debt, self.address, _PLENTY * int(10 ** self.lending.decimals(debt)))
+            world.fork.deal(debt, self.address, _UNLIMITED_FUNDS * int(10 ** self.lending.decimals(debt)))
 
     def _choose(self, world: World, quotes: list[LiquidationQuote]) -> list[tuple[LiquidationQuote, int]]:
         del world

@@ -17,7 +17,7 @@ UNLIMITED = 2**128
 """More than there is of anything."""
 BORROWER, LIQUIDATOR, BANK, MARKET = map(account_address, ("borrower", "liquidator", "bank", "market"))
 """Accounts: the borrower, its liquidator, the bank that pays for dollars held, and the rest of the market."""
-AMPLE_DOLLARS = 10**12
+HOLDER_FUNDS = 10**12
 """Whole dollars of accounts that never run out."""
 MARKET_COLLATERAL = 10**6
 """Whole tokens of collateral that the rest of the market can supply for its own loans."""
@@ -79,7 +79,7 @@ class LendingAdapter(ABC):
         fork.deal(self.collateral.address, BORROWER, most_collateral)
         fork.deal(self.collateral.address, MARKET, MARKET_COLLATERAL * self.unit)
         for holder in (LIQUIDATOR, BANK, MARKET):
-            fork.deal(self.debt.address, holder, AMPLE_DOLLARS * self.debt_unit)
+            fork.deal(self.debt.address, holder, HOLDER_FUNDS * self.debt_unit)
         for holder in (BORROWER, LIQUIDATOR, MARKET):
             self.debt.approve(self.spender, EVERYTHING, sender=holder)
         for holder in (BORROWER, MARKET):

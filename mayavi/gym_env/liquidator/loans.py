@@ -21,7 +21,7 @@ from mayavi.evm.units import ETHER, WAD
 from mayavi.gym_env.liquidator.config import LiquidatorConfig
 from mayavi.gym_env.liquidator.start import Start, starts_of
 from mayavi.gym_env.onchain.aave_book import AaveBook
-from mayavi.gym_env.onchain.pool_trades import AMPLE_DOLLARS, PoolTrades
+from mayavi.gym_env.onchain.pool_trades import UNLIMITED_FUNDS, PoolTrades
 from mayavi.gym_env.onchain.posted_feed import PostedFeed
 from mayavi.gym_env.roles import Floats
 from mayavi.gym_env.rows import Rows
@@ -232,7 +232,7 @@ class Loans:
 def fund_liquidator(fork: Fork, config: LiquidatorConfig, liquidator: bytes) -> None:
     """Give `liquidator` its capital and let Aave's pool take it."""
     usdc = Erc20(fork, DEBT)
-    capital = AMPLE_DOLLARS if config.capital is None else config.capital
+    capital = UNLIMITED_FUNDS if config.capital is None else config.capital
     fork.deal(DEBT, liquidator, units_of(capital, usdc.decimals))
     usdc.approve(fork.address_of("AaveV3.Pool"), 2**256 - 1, sender=liquidator)
 

@@ -16,7 +16,7 @@ from mayavi.gym_env.lending.adapter import BANK
 from mayavi.gym_env.liquidator.loans import DEBT, Loans, fund_liquidator
 from mayavi.gym_env.liquidator.programs import OUTCOME, Look, most_to_pay, pool_facts
 from mayavi.gym_env.market.config import MarketConfig
-from mayavi.gym_env.onchain.pool_trades import AMPLE_DOLLARS
+from mayavi.gym_env.onchain.pool_trades import UNLIMITED_FUNDS
 from mayavi.protocols.aave.treasury import treasury_of
 from mayavi.protocols.tokens import Erc20
 
@@ -32,7 +32,7 @@ def fund_agents(fork: Fork, config: MarketConfig, liquidators: Sequence[bytes]) 
     """Give the liquidators their capital, and the bank what it pays the borrowers' dollars with."""
     for liquidator in liquidators:
         fund_liquidator(fork, config, liquidator)
-    fork.deal(DEBT, BANK, AMPLE_DOLLARS * 10 ** Erc20(fork, DEBT).decimals)
+    fork.deal(DEBT, BANK, UNLIMITED_FUNDS * 10 ** Erc20(fork, DEBT).decimals)
 
 
 class MarketProgram:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Q96_BITS = 96
 _Q96 = 2.0**_Q96_BITS
-AMPLE_DOLLARS = 10**15
+UNLIMITED_FUNDS = 10**15
 """Whole tokens of accounts that never run out: more than any pool takes."""
 
 
@@ -50,7 +50,7 @@ class PoolTrades:
         for place, unit in ((self.token, self.unit), (self.money, self.money_unit)):
             Erc20(self._fork, place).approve(self._router.address, 2**256 - 1, sender=trader)
             if wealth:
-                self._fork.deal(place, trader, AMPLE_DOLLARS * unit)
+                self._fork.deal(place, trader, UNLIMITED_FUNDS * unit)
 
     def swap(self, trader: bytes, amount: Word | int, limit: Word | int = 0, *, sells: bool) -> Template:
         """The transaction in which `trader` puts in `amount`: of the token where it sells, of the money otherwise."""
@@ -82,7 +82,7 @@ class PoolTrades:
         sells, buys = (falls, rises) if self.token_is_zero else (rises, falls)
         spent = []
         for selling, when, unit in ((True, sells, self.unit), (False, buys, self.money_unit)):
-            trade = self.swap(trader, AMPLE_DOLLARS * unit, aim, sells=selling)
+            trade = self.swap(trader, UNLIMITED_FUNDS * unit, aim, sells=selling)
             place = balance_slot(self._fork, self.token if selling else self.money, trader)
             before = program.load(*place)
             program.call(trade, mask=program.multiply(when, mask))

@@ -20,7 +20,7 @@ from mayavi.evm.chains import chain
 from mayavi.evm.fleet import Program, Template, Word, Words
 from mayavi.evm.token_balance import balance_slot
 from mayavi.gym_env.chain_rows import ChainRowsEnv
-from mayavi.gym_env.onchain.pool_trades import AMPLE_DOLLARS, PoolTrades
+from mayavi.gym_env.onchain.pool_trades import UNLIMITED_FUNDS, PoolTrades
 from mayavi.gym_env.rows import Floats, Observations, Rows
 from mayavi.gym_env.vesting.start import SCHEDULES, VestingConfig, starts_of
 from mayavi.numerics import portable
@@ -107,7 +107,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         self._release_call: bytes = VestingWallet(fork, self.wallets[0]).contract.release.encode(self.trades.token)
         self._wallets = Words.of([int.from_bytes(wallet) for wallet in self.wallets]).words
         self._slots = Words.of([balance_slot(fork, self.trades.token, wallet)[1] for wallet in self.wallets]).words
-        fork.deal(TOKEN, treasury, AMPLE_DOLLARS * self.trades.unit)
+        fork.deal(TOKEN, treasury, UNLIMITED_FUNDS * self.trades.unit)
         self.trades.enable(self.holder)
         self.trades.enable(arbitrageur, wealth=True)
         self.pool_price_e8 = int(self.trades.pool.price(TOKEN) * _E8)

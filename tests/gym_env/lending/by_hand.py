@@ -20,7 +20,7 @@ from mayavi.worlds.source import WorldSource
 
 FOREVER = 2**256 - 1
 MILLION = 10**6
-AMPLE_DOLLARS = 10**15
+UNLIMITED_FUNDS = 10**15
 WETH_USDC = ("WETH", "USDC", 500)
 
 
@@ -70,8 +70,8 @@ class ByHand:
 def rich(fork: Fork, address: bytes) -> None:
     """Give an arbitrageur plenty of both, and let the router take it."""
     approve_router(fork, address)
-    fork.deal("WETH", address, 2 * AMPLE_DOLLARS * 10**18)
-    fork.deal("USDC", address, 2 * AMPLE_DOLLARS * 10**6)
+    fork.deal("WETH", address, 2 * UNLIMITED_FUNDS * 10**18)
+    fork.deal("USDC", address, 2 * UNLIMITED_FUNDS * 10**6)
 
 
 def approve_router(fork: Fork, address: bytes) -> None:
@@ -92,7 +92,7 @@ def arbitrage(fork: Fork, address: bytes, root: int, share_ppm: int) -> None:
     token, other = (pool.token0, pool.token1) if pays_zero else (pool.token1, pool.token0)
     uniswap.swap_exact_input(
         (token.address, other.address, 500),
-        AMPLE_DOLLARS * 10**token.decimals,
+        UNLIMITED_FUNDS * 10**token.decimals,
         sender=address,
         deadline=FOREVER,
         sqrt_price_limit_x96=aim,

@@ -25,7 +25,7 @@ from mayavi.protocols.uniswap.market import UniswapV3
 from tests.gym_env.lending.by_hand import (
     FOREVER,
     MILLION,
-    AMPLE_DOLLARS,
+    UNLIMITED_FUNDS,
     WETH_USDC,
     ByHand,
     Facts,
@@ -262,7 +262,7 @@ def by_hand(config: LiquidatorConfig, number: int, actions: list[Any]) -> list[F
 
     def player_prepares(fork: Any, address: bytes) -> None:
         approve_router(fork, address)
-        capital = AMPLE_DOLLARS if config.capital is None else config.capital
+        capital = UNLIMITED_FUNDS if config.capital is None else config.capital
         fork.deal("USDC", address, int(capital * 10**6))
         Erc20(fork, "USDC").approve("AaveV3.Pool", FOREVER, sender=address)
 

@@ -32,7 +32,7 @@ MILLION = 10**6
 YEAR_S = 365 * 86_400
 SHARES_PPM = (0, -250_000, -1_000_000, 250_000, 500_000)
 LIQUIDATOR_SHARES = (250_000, 500_000, 1_000_000)
-AMPLE_DOLLARS = 10**15
+UNLIMITED_FUNDS = 10**15
 
 
 class Story:
@@ -196,7 +196,7 @@ class Outside(Agent):
         aim = now + way if root > now else now - way
         if aim != now:
             token_in, token_out = (pool.token1, pool.token0) if aim > now else (pool.token0, pool.token1)
-            amount = AMPLE_DOLLARS * 10**token_in.decimals
+            amount = UNLIMITED_FUNDS * 10**token_in.decimals
             trade(fork, account_address(ARBITRAGEUR), token_in.symbol, token_out.symbol, amount, aim)
         usdc = Erc20(fork, "USDC")
         for at, each in enumerate(self.story.borrowers):
