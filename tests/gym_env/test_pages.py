@@ -7,6 +7,7 @@ import re
 import pytest
 
 from mayavi.gym_env import entry
+from mayavi.gym_env.registry import MULTI_AGENT
 from tests.gym_env.variants import OURS
 from tests.pages import page
 
@@ -17,7 +18,7 @@ REST_OF = {"aave-shock": "aave", "compound": "aave", "market": "liquidator"}
 """Whose section has the settings that another does not repeat."""
 
 
-@pytest.mark.parametrize("name", ["aave", "aave-shock", "compound", "vesting", "liquidator", "rwa", "market"])
+@pytest.mark.parametrize("name", [*OURS, *MULTI_AGENT])
 def test_every_setting_is_on_the_page_with_its_default(name: str) -> None:
     told = {**(settings_of(REST_OF[name]) if name in REST_OF else {}), **settings_of(name)}
     fields = entry(name).load().config_type.model_fields

@@ -13,6 +13,7 @@ from mayavi import Fork
 from mayavi.errors import MissingStateError
 from mayavi.evm.contents import WorldContents
 from mayavi.gym_env import make_rows
+from mayavi.gym_env.registry import ENVS
 from mayavi.protocols import AaveV3
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.evaluation.play import play
@@ -43,7 +44,10 @@ def started(folder: Path, world: Fork) -> Hardhat:
     return running
 
 
-@pytest.mark.parametrize("name", ["aave", "aave-shock", "compound", "vesting", "liquidator"])
+ON_CHAIN = [name for name, each in ENVS.items() if each.home.startswith("mayavi.gym_env")]
+
+
+@pytest.mark.parametrize("name", ON_CHAIN)
 def test_rewards_on_the_snapshot_are_those_on_the_fork(
     run_mayavi, node: Hardhat, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

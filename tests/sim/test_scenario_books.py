@@ -8,21 +8,13 @@ from mayavi import Fork
 from mayavi.errors import MayaviError
 from mayavi.protocols import AaveV3, CurveStableSwap, UniswapV3
 from mayavi.protocols.tokens import Erc20
+from mayavi.scenarios import registry
 from mayavi.scenarios.build.build import build
 from mayavi.scenarios.loading import load_scenario
 from mayavi.sim.accounting import NATIVE, Books
 from mayavi.sim.claims import aave_claims, curve_claims
 
-SCENARIOS = [
-    "aave_borrower",
-    "compound_v3_borrower",
-    "curve_depeg",
-    "depeg_cascade",
-    "launch_replay",
-    "multi_cohort",
-    "spark_borrower",
-    "vesting_cliff",
-]
+SCENARIOS = registry.names()
 
 
 def tokens_of(fork: Fork) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mayavi.agents.lending.loan import Loan
 from mayavi.agents.lending.opening_borrower import OpeningBorrower
+from mayavi.errors import BadArgument
 from mayavi.evm.units import WAD
 from mayavi.sim.rows import KpiRow
 
@@ -17,12 +18,17 @@ if TYPE_CHECKING:
     from mayavi.sim.market_snapshot import MarketSnapshotHook
     from mayavi.sim.world_state import WorldState
 
-_SCALES = {"usd_e8": 8, "eth_e8": 8, "wad": 18, "ray": 27, "count": 0}
+_DECIMALS = {"usd_e8": 8, "eth_e8": 8, "wad": 18, "ray": 27, "ppm": 6, "count": 0, "gas": 0, "wei": 0}
 
 
 def kpi(name: str, value: int, unit: str) -> KpiRow:
-    """Return an exact KPI; units `e6`, `e18` … are the smallest units of a token."""
-    decimals = _SCALES[unit] if unit in _SCALES else int(unit[1:])
+    """Return an exact KPI; units `e6`, `e18` … are the smallest units of a token. `BadArgument` for another unit."""
+    if unit in _DECIMALS:
+        decimals = _DECIMALS[unit]
+    elif unit[:1] == "e" and unit[1:].isdigit():
+        decimals = int(unit[1:])
+    else:
+        raise BadArgument(f"the KPI '{name}' has the unit '{unit}'", f"take {', '.join(_DECIMALS)}, or e6, e18, …")
     return KpiRow(name, str(value), value / 10**decimals, unit)
 
 

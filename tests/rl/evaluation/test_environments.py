@@ -20,7 +20,7 @@ from mayavi.rl.search.optimum import SearchSettings, find_optimum
 from mayavi.statistics.bootstrap import Bootstrap
 from tests.portfolio.backtest.worlds import past_market
 
-REAL = ("aave", "aave-shock", "compound", "vesting", "liquidator", "rwa")
+REAL = tuple(name for name, each in ENVS.items() if each.home.startswith("mayavi."))
 pytestmark = pytest.mark.slow
 
 

@@ -11,6 +11,7 @@ from mayavi.agents.lending.borrower_population import BorrowerPopulation
 from mayavi.errors import BadArgument, BadScenario
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.scenarios.loading import load_scenario
+from mayavi.scenarios.run.kpis import kpi
 from mayavi.scenarios.run.notes import notes, notes_of_many
 from mayavi.scenarios.run.tally import gist
 from mayavi.scenarios.starter import starter
@@ -176,3 +177,10 @@ def test_failures_of_one_kind_count_together_and_errors_keep_their_number() -> N
 
 def numbers(played: Played) -> dict[str, float]:
     return {row.name: row.number for row in played.built.kpis(played.built.world)}
+
+
+def test_a_kpi_has_a_unit_that_is_known() -> None:
+    assert kpi("gas", 21_000, "gas").number == 21_000
+    assert kpi("amount", 1_500_000, "e6").number == 1.5
+    with pytest.raises(BadArgument, match="the KPI 'shares' has the unit 'percent'"):
+        kpi("shares", 1, "percent")
