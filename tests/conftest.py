@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import subprocess
 import sys
@@ -88,22 +89,45 @@ def start_mayavi() -> RunMayavi:
 
 
 @pytest.fixture(scope="session")
-def run_mayavi(request: pytest.FixtureRequest, start_mayavi: RunMayavi) -> Iterator[RunMayavi]:
+def learning_server() -> Iterator[CommandServer]:
+    """Fork server that has imported the training frameworks."""
+    server = CommandServer(learning=True)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def run_mayavi(
+    request: pytest.FixtureRequest, start_mayavi: RunMayavi, learning_server: CommandServer
+) -> Iterator[RunMayavi]:
     """Run the real `mayavi` in a forked process, or as `start_mayavi` does under `--start-commands`."""
     if request.config.getoption("start_commands"):
         yield start_mayavi
         return
-    plain, learning = CommandServer(), CommandServer(learning=True)
+    plain = CommandServer()
 
     def run(
         *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        server = learning if LEARNING_COMMANDS.intersection(arguments[:1]) else plain
+        server = learning_server if LEARNING_COMMANDS.intersection(arguments[:1]) else plain
         return server.run(arguments, command_environment(env), cwd)
 
     yield run
     plain.close()
-    learning.close()
+
+
+@pytest.fixture(scope="session")
+def train_process(learning_server: CommandServer) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Train in a separate process that may be killed: a fork, or a new interpreter if `fresh`."""
+    module = "tests.rl.training.train_process"
+
+    def run(*, fresh: bool = False, **request: object) -> subprocess.CompletedProcess[str]:
+        if not fresh:
+            return learning_server.run([json.dumps(request)], command_environment(None), REPOSITORY, module=module)
+        command = [sys.executable, "-m", module, json.dumps(request)]
+        return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, check=False)
+
+    return run
 
 
 def command_environment(more: Mapping[str, str] | None) -> dict[str, str]:

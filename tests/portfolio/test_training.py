@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,11 @@ SMALL: dict[str, Any] = {
 
 
 @pytest.mark.slow
-def test_a_killed_training_of_the_portfolio_ends_with_the_weights_of_one_that_was_not(tmp_path: Path) -> None:
+def test_a_killed_training_of_the_portfolio_ends_with_the_weights_of_one_that_was_not(
+    tmp_path: Path, train_process: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     config = SMALL | {"framework": "sb3", "checkpoint_every_steps": 128}
-    command = [sys.executable, "-m", "tests.rl.training.train_process"]
-
-    def process(**asked: Any) -> subprocess.CompletedProcess[str]:
-        told = json.dumps({"config": config, "models": str(tmp_path)} | asked)
-        return subprocess.run([*command, told], capture_output=True, text=True, timeout=300, check=False)
+    process = partial(train_process, config=config, models=str(tmp_path))
 
     whole = json.loads(process(run_id="whole").stdout.splitlines()[-1])
     assert process(run_id="killed", die_at=384).returncode == -9

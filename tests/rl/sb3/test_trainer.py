@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -129,11 +130,6 @@ def test_neighbouring_seeds_share_no_episode() -> None:
     assert min(abs(a - b) for a in seeds for b in seeds if a != b) > 65_536
 
 
-def process(**asked: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.rl.training.train_process", json.dumps(asked)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
@@ -149,15 +145,16 @@ def process(**asked: Any) -> subprocess.CompletedProcess[str]:
     ids=["ppo", "lstm", "dqn", "sac", "gaussian", "normalised", "normalised-lstm"],
 )
 def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_them(
-    tmp_path: Path, settings: dict[str, Any]
+    tmp_path: Path, settings: dict[str, Any], train_process: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
+    process, fresh = train_process, not settings  # forks share the seed of hashes, new interpreters do not
     config = {**CHASE, **SMALL, "timesteps": 2_500, "checkpoint_every_steps": 500, **settings}
-    whole = process(config=config, models=str(tmp_path), run_id="whole")
+    whole = process(fresh=fresh, config=config, models=str(tmp_path), run_id="whole")
     assert whole.returncode == 0, whole.stderr
     killed = process(config=config, models=str(tmp_path), run_id="killed", die_at=1_300)
     assert killed.returncode == -9
     assert open_model("killed", tmp_path).record["status"] == "interrupted"
-    resumed = process(config=config, models=str(tmp_path), resume="killed")
+    resumed = process(fresh=fresh, config=config, models=str(tmp_path), resume="killed")
     assert resumed.returncode == 0, resumed.stderr
     first, second = (json.loads(each.stdout.splitlines()[-1]) for each in (whole, resumed))
     assert second["resumed_from"] in range(1_000, 1_300)
