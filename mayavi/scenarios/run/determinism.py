@@ -12,7 +12,7 @@ from mayavi.parallel.processes import work_off
 from mayavi.scenarios.loading import Scenario, load_text
 from mayavi.scenarios.run.randomness import draws
 from mayavi.scenarios.run.request import RunRequest
-from mayavi.scenarios.run.run import execute, halted
+from mayavi.scenarios.run.run import execute, halt_error
 from mayavi.settings.document import Document, to_yaml
 from mayavi.sim.recorder import MemoryRecorder
 from mayavi.sim.rows import RowsDigest
@@ -152,7 +152,7 @@ def prepare(world: WorldSource) -> Callable[[Trial], Outcome]:
         request = RunRequest(scenario=scenario, seed=trial.seed, source=world.kind, store=Path(), threads=trial.threads)
         run = execute(request, world.open(), recorder)
         if run.status == "halted":
-            raise halted(run)
+            raise halt_error(run)
         assert recorder.ended is not None
         rows: list[Any] = [*recorder.actions, *recorder.snapshots, *recorder.ended.kpis]
         return Outcome(run.digest, recorder.ended.final_world_digest, rows)
