@@ -54,16 +54,14 @@ def root(
 
 
 app.command("demo", short_help="A borrower on the real Aave V3 contracts, offline.")(demo.demo)
-app.command("position", short_help="What an account holds and owes, and when it is liquidated.")(position.position)
-app.command("run", short_help="Run a scenario and keep every action in the database of runs.")(run.run)
+app.command("position", short_help="Show an account's collateral, debt and liquidation prices.")(position.position)
+app.command("run", short_help="Run a scenario and store every action in the database of runs.")(run.run)
 app.command("sweep", short_help="Run a scenario with many seeds and summarise: mean, quantiles, VaR, LaR.")(sweep.sweep)
-app.command("train", short_help="Train a policy with RLlib or stable-baselines3, and keep it.")(train.train)
-app.command("eval", short_help="What a trained policy is worth against baselines, and what that proves.")(
+app.command("train", short_help="Train a policy with RLlib or Stable-Baselines3.")(train.train)
+app.command("eval", short_help="Compare a trained policy with baselines, with confidence intervals.")(
     eval_command.evaluate
 )
-app.command("backtest", short_help="What a portfolio policy would have earned, against rules and with fees.")(
-    backtest.backtest
-)
+app.command("backtest", short_help="Backtest portfolio policies against rules, with fees.")(backtest.backtest)
 app.add_typer(runs.app, name="runs")
 app.add_typer(artifact.app, name="artifact")
 app.add_typer(scenarios.app, name="scenarios")

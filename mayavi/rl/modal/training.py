@@ -124,8 +124,8 @@ def explain_modal_errors() -> Iterator[None]:
         yield
     except modal.exception.AuthError as error:
         raise SetupError(
-            f"Modal does not know who you are: {str(error).partition('. ')[0]}",
-            "`modal token new` sets an account up; docs/how-to/train-on-modal.md tells the rest",
+            f"Modal refused the login: {str(error).partition('. ')[0]}",
+            "`modal token new` sets an account up; see docs/how-to/train-on-modal.md",
         ) from None
     except modal.exception.FunctionTimeoutError:
         raise RemoteError(
