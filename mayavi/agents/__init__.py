@@ -1,4 +1,4 @@
-"""Agents: who acts in a simulation, and how each decides. They see a `World`, and return what they want to do.
+"""Agents of a simulation. Each observes a `World` and returns intents.
 
     from mayavi.agents import BorrowerPopulation, LiquidatorAgent
 

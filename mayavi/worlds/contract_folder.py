@@ -58,9 +58,9 @@ class ContractFolder:
 
     @contextmanager
     def lock(self, say: Say) -> Iterator[None]:
-        """Hold the folder for one process at a time; create it if needed.
+        """Lock the folder for one process at a time; create it if needed.
 
-        `say` tells of the wait if another process holds it. Raises `SetupError` if the folder cannot be written.
+        Calls `say` before waiting for another process. Raises `SetupError` if the folder cannot be written.
         """
         import fcntl
 

@@ -144,7 +144,7 @@ class Explanation:
             (begin, at_first), (end, at_last) = known[0], known[-1]
             sentences.append(
                 f"its health factor went from {shown_wad(at_first)} ({_when(begin)}) to {shown_wad(at_last)}"
-                f" ({_when(end)}); below 1 anybody may liquidate it"
+                f" ({_when(end)}); below 1 any account may liquidate it"
             )
         for symbol, path in self.prices.items():
             until = [(step, price) for step, price in path if step <= liquidation.step]
