@@ -160,7 +160,7 @@ class TrainConfig(Model):
 
     @classmethod
     def of(cls, *layers: Mapping[str, Any]) -> TrainConfig:
-        """Merge `layers` over the environment's defaults, later layers winning; `UsageError` for what does not fit."""
+        """Merge `layers` over the environment's defaults, the last one winning; raise `UsageError` if invalid."""
         values: dict[str, Any] = {}
         for layer in layers:
             inner = {**values.get("env_config", {}), **layer.get("env_config", {})}

@@ -140,7 +140,7 @@ def explain_modal_errors() -> Iterator[None]:
 
 
 def _check_trainable(config: TrainConfig) -> None:
-    """Raise now, at no cost, what the Modal machine would refuse."""
+    """Check locally, at no cost, everything that the Modal machine would refuse."""
     if config.source.partition(":")[0] == "rpc":
         raise UsageError(
             "a machine on Modal asks no node",

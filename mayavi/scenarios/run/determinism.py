@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Comparison of a trial with the first run. `difference` describes what is wrong; empty if nothing is."""
+    """Comparison of a trial with the first run. `difference` describes an unexpected result, or is empty."""
 
     name: str
     digest: str
@@ -54,7 +54,7 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether the trial gave what was expected."""
+        """Whether the trial gave the expected result."""
         return not self.difference
 
 
@@ -75,7 +75,7 @@ class DeterminismReport:
 
     @property
     def passed(self) -> bool:
-        """Whether all trials gave what was expected."""
+        """Whether all trials gave the expected results."""
         return all(each.passed for each in self.comparisons)
 
     def to_json(self) -> dict[str, object]:

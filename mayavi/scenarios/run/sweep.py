@@ -182,7 +182,7 @@ def plan_of(request: SweepRequest) -> Plan:
 
 
 def check_buildable(scenarios: Sequence[Scenario], world: WorldSource) -> None:
-    """Build the first and the last scenario, and raise what their runs would raise before the first step."""
+    """Build the first and the last scenario, to raise errors of the set-up before any run starts."""
     from mayavi.scenarios.build.build import build
 
     for scenario in scenarios[:: max(1, len(scenarios) - 1)]:
