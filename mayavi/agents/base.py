@@ -66,8 +66,8 @@ class Intent:
     """One action of an agent: a transaction, or several executed together.
 
     `run` acts on the fork, through adapters, and returns facts about the result (or None). It may read the receipt of
-    one transaction before it sends the next: liquidate, then sell what was seized. An `ExecutionError` makes the action
-    fail; the fork is then restored, except for the gas if gas is paid.
+    one transaction before it sends the next: liquidate, then sell the seized tokens. An `ExecutionError` makes the
+    action fail; the fork is then restored, except for the gas if gas is paid.
     """
 
     kind: str

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 @contextmanager
 def quiet_interruption() -> Iterator[None]:
     """Exit at once on Ctrl-C while modules load: there is nothing to clean up."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or handled by somebody else
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or another handler is set
         yield
         return
 

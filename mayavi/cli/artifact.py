@@ -101,15 +101,13 @@ def _print_bundle(run_id: str, path: Path, digest: str, more: dict[str, Any], as
 def verify(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A file that `mayavi artifact RUN_ID` wrote.")],
     snapshot: Annotated[
-        Path | None, typer.Option("--snapshot", metavar="FILE", help="The world of a run that started from a file.")
+        Path | None, typer.Option("--snapshot", metavar="FILE", help="For a run on a snapshot: that snapshot file.")
     ] = None,
     rpc_url: Annotated[
-        str | None, typer.Option("--rpc-url", metavar="URL", help="With a run on a node: that node, or another.")
+        str | None, typer.Option("--rpc-url", metavar="URL", help="For a run on a node: the node to read from.")
     ] = None,
-    block: Annotated[str | None, typer.Option("--block", metavar="N", help="With a run on a node: its block.")] = None,
-    threads: Annotated[
-        int | None, typer.Option("--threads", help="Kernel threads; they change the time it takes, not the result.")
-    ] = None,
+    block: Annotated[str | None, typer.Option("--block", metavar="N", help="For a run on a node: its block.")] = None,
+    threads: Annotated[int | None, typer.Option("--threads", help="Kernel threads; no result depends on it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Check every hash of a bundle, run it again from its manifest and compare the digests.

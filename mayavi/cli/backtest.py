@@ -219,7 +219,7 @@ def print_report(document: dict[str, Any]) -> None:
         heading += [f"{plural(market['episodes'], 'drawn market')} of {plural(market['hours'], 'hour')}"]
     print(" · ".join([*heading, f"{config['rebalance_cost_bps']:g} bps and gas"]))
     if document["in_sample"]:
-        print("in sample: a policy here may have been trained on what it plays")
+        print("in sample: a policy here may have been trained on these episodes")
     share = f"{settings['confidence'] * 100:g} %"
     rows = []
     for name, one in document["strategies"].items():
@@ -245,11 +245,11 @@ def print_report(document: dict[str, Any]) -> None:
         )
         for pair, both in compared.items()
     ]
-    if differences:  # one rule alone is compared with nobody
+    if differences:  # empty for a single strategy
         titles = (Column("against", right=False), Column(f"log growth, {share}"), left, Column(f"Sharpe, {share}"))
         print_table([left, *titles, left, Column("wins")], differences)
     if together:
-        print_note("what single trainings prove is in --json and --html")
+        print_note("comparisons of single trainings are in --json and --html")
     if unclaimed := next((each for each in document["comparisons"] if each["verdict"] == UNCLAIMED), None):
         print_note(f"{UNCLAIMED}: {unclaimed['reason']}")
     if market.get("assumed"):

@@ -118,9 +118,9 @@ def evaluate(
     if as_json:
         print_json(document)
         return
-    from mayavi.cli.eval_words import tell
+    from mayavi.cli.eval_words import print_evaluation
 
-    tell(document)
+    print_evaluation(document)
     if place is not None:
         print_note(f"written to {place}")
 
@@ -184,8 +184,8 @@ def settings_of(options: list[str]) -> dict[str, Any]:
         key = option.partition("=")[0].strip().removeprefix("env.")
         if "=" not in option or not key:
             raise UsageError(f"'--set {option}' does not set anything", "write it as `--set KEY=VALUE`")
-        told = parse_settings([f"env.{option.strip().removeprefix('env.')}"], [key])
-        values |= told["env_config"]
+        parsed = parse_settings([f"env.{option.strip().removeprefix('env.')}"], [key])
+        values |= parsed["env_config"]
     return values
 
 

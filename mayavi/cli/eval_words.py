@@ -8,7 +8,7 @@ from typing import Any
 from mayavi.cli.output import Column, print_note, print_table
 
 
-def tell(document: dict[str, Any]) -> None:
+def print_evaluation(document: dict[str, Any]) -> None:
     """Print an evaluation."""
     from mayavi.rl.evaluation.document import parts_of
 
@@ -22,18 +22,18 @@ def tell(document: dict[str, Any]) -> None:
     facts = [env["name"], f"{config['split']} split", f"{config['start']} start"]
     facts += [f"reward {config['reward']}"] if "reward" in config else []
     print(" · ".join([*facts, f"{settings['episodes']:,} episodes", how, *([subject] if subject else [])]))
-    _tell_seen(document)
-    _tell_differing(document)
+    _print_seen(document)
+    _print_differing(document)
     parts = parts_of(document)
     for role, part in parts.items():
         if role:
-            _tell_role(env["name"], role, part)
-    _tell_strategies(parts, f"{settings['confidence'] * 100:g} %")
+            _print_role(env["name"], role, part)
+    _print_strategies(parts, f"{settings['confidence'] * 100:g} %")
     for role, part in parts.items():
-        _tell_proof(f"{role}: " if role else "", part, settings["episodes"])
+        _print_proof(f"{role}: " if role else "", part, settings["episodes"])
 
 
-def _tell_role(env: str, role: str, part: Mapping[str, Any]) -> None:
+def _print_role(env: str, role: str, part: Mapping[str, Any]) -> None:
     from mayavi.gym_env.registry import entry
 
     others = " and ".join(f"{each}s" for each in entry(env).load().role_names if each != role)
@@ -41,7 +41,7 @@ def _tell_role(env: str, role: str, part: Mapping[str, Any]) -> None:
     print_note(f"  {role}: {many}, while the {others} play {part['others']}")
 
 
-def _tell_seen(document: dict[str, Any]) -> None:
+def _print_seen(document: dict[str, Any]) -> None:
     """Warn about contamination, once per kind."""
     known: dict[str, list[str]] = {}
     for each in document["models"]:
@@ -57,7 +57,7 @@ def _tell_seen(document: dict[str, Any]) -> None:
             print_note("  play later ones: --set begin=… and boundaries")
 
 
-def _tell_differing(document: dict[str, Any]) -> None:
+def _print_differing(document: dict[str, Any]) -> None:
     for setting, values in document.get("differing_settings", {}).items():
         each = ", ".join(f"{name} {value}" for name, value in values.items())
         print(f"warning: the trainings differ in more than their seed: {setting} is {each}")
@@ -65,7 +65,7 @@ def _tell_differing(document: dict[str, Any]) -> None:
         print_note("  their common interval is not that of one training with another seed")
 
 
-def _tell_strategies(parts: Mapping[str, Mapping[str, Any]], share: str) -> None:
+def _print_strategies(parts: Mapping[str, Mapping[str, Any]], share: str) -> None:
     rows = []
     for role, part in parts.items():
         for name in part["strategies"]:
@@ -86,14 +86,14 @@ def _tell_strategies(parts: Mapping[str, Mapping[str, Any]], share: str) -> None
     print_table([Column("", right=False), *(Column(title) for title in titles)], rows)
 
 
-def _tell_proof(role: str, part: Mapping[str, Any], episodes: int) -> None:
+def _print_proof(role: str, part: Mapping[str, Any], episodes: int) -> None:
     for each in (*part["comparisons"], *part["pooled"]):
         together = f" (all {each['trainings']} trainings)" if each["trainings"] > 1 else ""
         print(f"{role}{each['strategy']}{together} against {each['against']}: {each['verdict']}")
         wins = f"; it earns more in {_percent(each['probability_of_improvement'], 0)} of them, ties counting half"
-        told = each["verdict"] == "saturated" or each["equal_episodes"] == episodes
-        print_note(f"  {each['reason']}{'' if told else wins}")
-    _tell_regret(part["regret"])
+        equal = each["verdict"] == "saturated" or each["equal_episodes"] == episodes
+        print_note(f"  {each['reason']}{'' if equal else wins}")
+    _print_regret(part["regret"])
     settled = part["checkpoints"]
     if settled is None:
         return
@@ -110,7 +110,7 @@ def _tell_proof(role: str, part: Mapping[str, Any], episodes: int) -> None:
     print(f"{role}{settled['sentence']}")
 
 
-def _tell_regret(regret: dict[str, Any] | None) -> None:
+def _print_regret(regret: dict[str, Any] | None) -> None:
     if regret is None:
         return
     exact = regret["method"] == "exhaustive"
@@ -124,12 +124,12 @@ def _tell_regret(regret: dict[str, Any] | None) -> None:
         if name == "optimum":
             continue
         share = one["share_of_attainable"]
-        told = (
+        attained = (
             "nothing is attainable"
             if share is None
             else f"{'' if exact else 'at most '}{_percent(share, 1)} of attainable"
         )
-        print(f"{name}: {told}, regret {_number(one['regret']['value'])} {_interval(one['regret'])}")
+        print(f"{name}: {attained}, regret {_number(one['regret']['value'])} {_interval(one['regret'])}")
     reference = f"beyond {regret['reference']}" if regret["reference"] else "beyond zero"
     print_note(f"  {found}; attainable is what can be had {reference}")
 

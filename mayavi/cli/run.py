@@ -60,12 +60,10 @@ def run(
     rpc_url: RpcUrlOption = None,
     block: BlockOption = None,
     store: StoreOption = None,
-    threads: Annotated[
-        int | None, typer.Option("--threads", help="Kernel threads; they change the time a run takes, not its results.")
-    ] = None,
+    threads: Annotated[int | None, typer.Option("--threads", help="Kernel threads; no result depends on it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Run a scenario and keep every action in the database of runs.
+    """Run a scenario and store every action in the database of runs.
 
     The same scenario, seed and world give the same rows, bit for bit: the digest at the end identifies them.
     """
@@ -102,7 +100,7 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
             return open_shown(world)
 
         def started(self, request: RunRequest) -> None:
-            # Printed at once, so that whoever interrupts the run knows its id.
+            # Printed before the first step, so that the id of an interrupted run is known.
             name, chain = request.scenario.name, request.scenario.config.chain
             heading = f"{name} · {chain} · seed {request.seed} · run {request.run_id}"
             print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)

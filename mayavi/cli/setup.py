@@ -42,7 +42,7 @@ def setup(
         describe_world(chain)  # an unknown name is an error before anything is installed
     wanted = (chains or world_names()) if replicas else []
     steps: list[Step] = []
-    # `set_up` prints a line before each step that takes time; a spinner is for those who watch.
+    # `set_up` prints a line before each step that takes time; terminals also show a spinner.
     with activity("setting up") if is_styled(sys.stderr) else nullcontext():
         steps.extend(set_up(wanted, node=node))
     if as_json:

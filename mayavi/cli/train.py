@@ -121,8 +121,8 @@ def train(
     try:
         with counted("training", "steps", eta=True) as advance, stopping() as stop:
 
-            def progress(told: TrainProgress) -> None:
-                advance(min(told.steps, told.timesteps), told.timesteps, told.note)
+            def progress(state: TrainProgress) -> None:
+                advance(min(state.steps, state.timesteps), state.timesteps, state.note)
                 stop()
 
             with activity("preparing"):
@@ -148,7 +148,7 @@ def train(
     if as_json:
         print_json(document(done))
         return
-    for line in told(done):
+    for line in summary(done):
         print(f"  {line}")
     there = "" if models is None else f" --models {models}"
     print_note(f"{done.run_id} · `mayavi eval {done.run_id}{there}` evaluates it")
@@ -221,7 +221,7 @@ def heading(config: TrainConfig, run_id: str) -> str:
     return f"run {run_id} · {config.env} · {how} · seed {config.seed} · {config.timesteps:,} steps"
 
 
-def told(done: TrainedModel) -> list[str]:
+def summary(done: TrainedModel) -> list[str]:
     """Lines that summarise a finished training."""
     pace = f"{done.steps / done.seconds:,.0f} steps a second" if done.seconds else ""
     lines = [f"{done.steps:,} steps, {done.episodes:,} episodes in {duration(done.seconds)} on {done.device}, {pace}"]

@@ -199,5 +199,5 @@ def print_determinism(report: DeterminismReport) -> None:
         if not each.passed:
             print(f"{each.name}: {each.difference}")
     if not report.seed_matters:
-        print("every seed gives the same: chance changes nothing in this scenario")
+        print("all seeds give the same result: this scenario has no randomness")
     print("deterministic" if report.passed else "not deterministic")

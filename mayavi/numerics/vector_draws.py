@@ -1,6 +1,6 @@
 """Vectorised random draws from many generators, bit-identical to NumPy's.
 
-They equal `Generator.random` and pairs of `Generator.integers`, except where `redrawn` is true.
+`uniform` equals `Generator.random`. `below` equals `Generator.integers`, except where `redrawn` is true.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ def uniform(words: Raw) -> NDArray[np.float64]:
 
 
 def halves(words: Raw) -> tuple[Raw, Raw]:
-    """Split words into lower and upper halves; each half makes one integer."""
+    """Split words into lower and upper halves; NumPy draws one integer from each half, the lower first."""
     return words & _LOWER_HALF, words >> _HALF
 
 
-def below(some: Raw, bound: int | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Convert halves to integers in [0, bound)."""
-    return (some * np.asarray(bound, dtype=np.uint64) >> _HALF).astype(np.int64)
+def below(half_words: Raw, bound: int | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Convert half words to integers in [0, bound)."""
+    return (half_words * np.asarray(bound, dtype=np.uint64) >> _HALF).astype(np.int64)
 
 
-def redrawn(some: Raw, bound: int | NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether NumPy consumes other words here.
+def redrawn(half_words: Raw, bound: int | NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether NumPy would draw a different number of half words here, so that `below` does not apply.
 
-    It rejects some words to make all integers equally likely, and consumes none for a bound of 1.
+    NumPy rejects some half words to make all integers equally likely, and draws none for a bound of 1.
     """
     bounds = np.asarray(bound, dtype=np.uint64)
-    rest = some * bounds & _LOWER_HALF
-    again: NDArray[np.bool_] = (rest < (_LOWER_HALF + np.uint64(1) - bounds) % bounds) | (bounds == 1)
-    return again
+    remainder = half_words * bounds & _LOWER_HALF
+    differs: NDArray[np.bool_] = (remainder < (_LOWER_HALF + np.uint64(1) - bounds) % bounds) | (bounds == 1)
+    return differs
 
 
 def put_back(rng: np.random.Generator, count: int) -> None:

@@ -1,7 +1,7 @@
 """Pool of worker processes that prepare once and then execute tasks.
 
-A worker is a new interpreter, never a fork, and does not import the caller's script, so scripts need no main guard.
-When the parent dies, even by SIGKILL, its end of the connection closes and the worker exits at once.
+A worker is a new interpreter, never a fork. It does not import the caller's script, so scripts need no
+`if __name__ == "__main__"`. When the parent dies, even by SIGKILL, the connection closes and the worker exits at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 ONE_THREAD = dict.fromkeys(("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""Environment of workers: one thread each, as there may be one worker for every core."""
+"""Environment variables of workers: one thread each, because there may be one worker per core."""
 
 _ATTEMPTS = 2
 _STOP_S = 10.0
@@ -41,9 +41,9 @@ class Answer(NamedTuple):
 
 
 def check_jobs(jobs: int) -> int:
-    """Return `jobs`; `UsageError` unless it is a number of processes from 1 to 1024."""
+    """Return `jobs`; raise `UsageError` unless it is an integer from 1 to 1024."""
     if type(jobs) is not int or not 1 <= jobs <= 1024:
-        raise UsageError(f"{jobs} jobs cannot run anything", "give a number of processes from 1 to 1024")
+        raise UsageError(f"{jobs} is not a number of processes", "give an integer from 1 to 1024")
     return jobs
 
 
@@ -71,8 +71,8 @@ class Worker:
         self.task: Any = None
         self.connection.send((prepare, arguments))
 
-    def give(self, number: int, task: Any) -> None:
-        """Send it `task`, identified by `number`."""
+    def assign(self, number: int, task: Any) -> None:
+        """Send `task`, identified by `number`, to the worker."""
         self.number, self.task = number, task
         with suppress(OSError):  # a dead worker is noticed when its connection is read
             self.connection.send(task)
@@ -98,8 +98,8 @@ def work_off(
     """Execute tasks on `jobs` processes; yield each task with its result as it completes.
 
     `prepare(*arguments)` runs once in each process and returns the function that executes a task. It must be a
-    module-level function, and tasks and results must be picklable. An exception of a task is raised here. A task whose
-    process was killed is retried once in a new process. Closing the iterator early stops the processes at once.
+    module-level function, and tasks and results must be picklable. An exception in a task is raised in the caller. The
+    task of a killed process is retried once in a new process. Closing the iterator early stops the processes at once.
     """
     waiting = deque(enumerate(tasks))
     if not waiting:
@@ -110,7 +110,7 @@ def work_off(
     try:
         workers += [Worker(prepare, arguments) for _ in range(min(check_jobs(jobs), len(waiting)))]
         for worker in workers:
-            worker.give(*waiting.popleft())
+            worker.assign(*waiting.popleft())
         busy = list(workers)
         while busy:
             for connection in wait([worker.connection for worker in busy]):
@@ -130,7 +130,7 @@ def work_off(
                 else:
                     yield worker.task, cast(R, answer.value)
                 if waiting:
-                    worker.give(*waiting.popleft())
+                    worker.assign(*waiting.popleft())
                 else:
                     busy.remove(worker)
         finished = True
@@ -155,7 +155,7 @@ def _count_attempt(attempts: dict[int, int], worker: Worker) -> None:
     code = worker.process.wait()
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     raise WorkerError(
-        f"a worker process ended with {how} while it worked on {worker.task}, and so did the one before it",
+        f"two worker processes died while they worked on {worker.task}, the last with {how}",
         "a process killed by signal 9 often ran out of memory: fewer --jobs need less",
     )
 
@@ -176,7 +176,7 @@ def serve(descriptor: int) -> None:
                     work = prepare(*arguments)
                 answer = Answer(work(task))
             except MayaviError as error:
-                answer = Answer(error=portable(error))
+                answer = Answer(error=as_picklable(error))
             except Exception as error:
                 answer = Answer(error=_unexpected(error))
             connection.send(answer)
@@ -192,7 +192,7 @@ def _exit_with_parent(descriptor: int) -> None:
     os._exit(1)
 
 
-def portable(error: MayaviError) -> MayaviError:
+def as_picklable(error: MayaviError) -> MayaviError:
     """Return `error`, or a `WorkerError` with its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
@@ -203,4 +203,4 @@ def portable(error: MayaviError) -> MayaviError:
 
 def _unexpected(error: Exception) -> WorkerError:
     trace = "".join(traceback.format_exception(error)).rstrip()
-    return WorkerError(f"a worker process ran into {type(error).__name__}: {error}", trace)
+    return WorkerError(f"a worker process raised {type(error).__name__}: {error}", trace)

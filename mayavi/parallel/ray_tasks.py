@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import mayavi
 from mayavi.errors import MayaviError, SetupError, WorkerError
-from mayavi.parallel.processes import Answer, portable
+from mayavi.parallel.processes import Answer, as_picklable
 from mayavi.parallel.ray_address import join_cluster
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ def _work(
             _prepared[key] = prepare(*arguments)
         return Answer(_prepared[key](task))
     except MayaviError as error:
-        return Answer(error=portable(error))
+        return Answer(error=as_picklable(error))
     except Exception as error:
         trace = "".join(traceback.format_exception(error)).rstrip()
-        return Answer(error=WorkerError(f"a node ran into {type(error).__name__}: {error}", trace))
+        return Answer(error=WorkerError(f"a node raised {type(error).__name__}: {error}", trace))

@@ -22,7 +22,7 @@ from mayavi.replay.case import CaseError
 from mayavi.replay.recorded_pool import Recorded, rebuild_curve_pool, rebuild_uniswap_pool
 
 LOWEST_ROOT, HIGHEST_ROOT = 4295128740, 1461446703485210103287273052203988822378723970341
-"""Outermost price limits of a swap: with them a pool asked for too much answers for what it has."""
+"""Widest price limits of a swap: with them a pool fills a too large order partially instead of reverting."""
 
 Ask = Callable[[str, str, str, int], int]
 """Function that asks a pool for (function, sold, bought, amount)."""

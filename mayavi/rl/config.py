@@ -127,7 +127,7 @@ class TrainConfig(Model):
             raise ValueError("the market has several agents, and stable-baselines3 trains one; take --framework rllib")
         if self.normalises and self.algorithm != "ppo":
             raise ValueError(
-                f"{self.algorithm.upper()} learns from what it remembers, which was seen through other statistics; "
+                f"{self.algorithm.upper()} learns from old observations, which were normalised by other statistics; "
                 "take ppo, or leave normalize_observations and normalize_rewards out"
             )
         if self.env == MARKET and (self.normalises or self.evaluate_every):
@@ -160,7 +160,7 @@ class TrainConfig(Model):
 
     @classmethod
     def of(cls, *layers: Mapping[str, Any]) -> TrainConfig:
-        """Merge `layers` over the environment's defaults, later layers winning; `UsageError` for what does not fit."""
+        """Merge `layers` over the environment's defaults, the last one winning; raise `UsageError` if invalid."""
         values: dict[str, Any] = {}
         for layer in layers:
             inner = {**values.get("env_config", {}), **layer.get("env_config", {})}

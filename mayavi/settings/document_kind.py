@@ -1,4 +1,4 @@
-"""The words and the error class that a kind of settings document brings to error messages."""
+"""Wording and error class of messages about one kind of settings document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Place = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class DocumentKind:
-    """How errors about one kind of document read. Each package that has settings defines its own."""
+    """Wording of errors about one kind of document. Each package with settings defines its own kind."""
 
     noun: str = "settings file"
     error: type[UsageError] = UsageError

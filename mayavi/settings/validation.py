@@ -1,6 +1,6 @@
-"""Check data against a model: the one place where a pydantic `ValidationError` becomes an error for users.
+"""Validate data with a pydantic model and turn its `ValidationError` into an error for users.
 
-The error says what is wrong, where (file, line and column if known), the value, and what would fit.
+The message names the problem, the position (file, line and column if known), the value and the allowed values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Model)
 
-_SHOWN = 5
+_MAX_OTHERS = 5
 _POSITION = re.compile(r"^.*?:\d+:\d+: ")
 _EXPECTED = {
     "int_type": "a whole number",
@@ -35,7 +35,7 @@ _EXPECTED = {
     "model_type": "a mapping of keys to values",
     "model_attributes_type": "a mapping of keys to values",
 }
-_LIKE = {
+_EXAMPLES = {
     "int_type": "digits alone, such as 100 or 5_000",
     "int_parsing": "digits alone, such as 100 or 5_000",
     "int_from_float": "digits alone, such as 100 or 5_000",
@@ -58,57 +58,57 @@ def checked(model: type[M], document: Document) -> M:
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
-        raise explained(error, document) from None
+        raise user_error(error, document) from None
 
 
 def checked_values(model: type[M], values: Mapping[str, Any], kind: DocumentKind) -> M:
-    """Validate plain values that come from no file; raise as `checked` does, without a position."""
+    """Validate values that do not come from a file; raise the same errors as `checked`, without a position."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
         from mayavi.settings.document import Document
 
-        raise explained(error, Document(dict(values), "", kind=kind)) from None
+        raise user_error(error, Document(dict(values), "", kind=kind)) from None
 
 
-def explained(error: ValidationError, document: Document) -> UsageError:
-    """Turn pydantic's error about `document` into one for users."""
+def user_error(error: ValidationError, document: Document) -> UsageError:
+    """Convert pydantic's error about `document` to the error of its kind."""
     found = [_describe(document, each) for each in _relevant(document, error.errors(include_url=False))]
     first, *others = _unique(found)
     hints = [first.hint] if first.hint else []
-    hints += [f"also {each.message}" for each in others[:_SHOWN]]
-    if len(others) > _SHOWN:
-        hints.append(f"and {len(others) - _SHOWN} more")
+    hints += [f"also {each.message}" for each in others[:_MAX_OTHERS]]
+    if len(others) > _MAX_OTHERS:
+        hints.append(f"and {len(others) - _MAX_OTHERS} more")
     return document.kind.error(first.message, "\n".join(hints) or None)
 
 
 def _relevant(document: Document, errors: Iterable[ErrorDetails]) -> list[ErrorDetails]:
-    """Drop errors about the forms of a union that the value does not take.
+    """Drop errors from those members of a union that do not match the value's type.
 
-    Text is compared with the words allowed there, a mapping by its keys.
+    Text is checked only against literals, a mapping only against models.
     """
     placed = [(each, _place(document.data, each["loc"])[0]) for each in errors]
     deeper = {place[:length] for _, place in placed for length in range(len(place))}
     better = {place for each, place in placed if each["type"] not in _EXPECTED}
     kept = []
     for each, place in placed:
-        other_form = each["type"] in _EXPECTED and place in better
-        no_word = each["type"] == "literal_error" and isinstance(each["input"], dict) and place in deeper
-        if not other_form and not no_word:
+        other_type = each["type"] in _EXPECTED and place in better
+        literal_for_mapping = each["type"] == "literal_error" and isinstance(each["input"], dict) and place in deeper
+        if not other_type and not literal_for_mapping:
             kept.append(each)
     return kept
 
 
 def _unique(errors: Iterable[UsageError]) -> list[UsageError]:
     """Drop errors that repeat a message at another position; keep pydantic's order."""
-    once: dict[str, UsageError] = {}
+    by_message: dict[str, UsageError] = {}
     for error in errors:
-        once.setdefault(_POSITION.sub("", error.message), error)
-    return list(once.values())
+        by_message.setdefault(_POSITION.sub("", error.message), error)
+    return list(by_message.values())
 
 
 def _describe(document: Document, error: ErrorDetails) -> UsageError:
-    """Describe one of pydantic's errors."""
+    """Convert one of pydantic's errors to an error for users."""
     kind = error["type"]
     place, missing = _place(document.data, error["loc"])
     if kind == "missing":
@@ -119,18 +119,18 @@ def _describe(document: Document, error: ErrorDetails) -> UsageError:
         return _wrong_tag(document, place, error)
     if kind in {"quantity", "rule"}:
         return _broken_rule(document, place, error)
-    name, value, facts = document.kind.subject(place), _shown(document, error["input"]), error.get("ctx", {})
+    name, value, facts = document.kind.subject(place), _format_value(document, error["input"]), error.get("ctx", {})
     if kind == "literal_error":
         allowed = [each.strip(" '") for each in facts["expected"].replace(" or ", ",").split(",")]
         hint = did_you_mean(str(error["input"]), allowed)
-        return document.fault(place, f"{name} is {value}, and may be {_listed(allowed)}", hint)
+        return document.fault(place, f"{name} is {value}, and may be {_quoted_list(allowed)}", hint)
     if kind in _EXPECTED:
-        return document.fault(place, f"{name} is {value}, not {_EXPECTED[kind]}", _LIKE.get(kind))
+        return document.fault(place, f"{name} is {value}, not {_EXPECTED[kind]}", _EXAMPLES.get(kind))
     if kind in _LIMITS:
         return document.fault(place, f"{name} is {value}, and must be {_LIMITS[kind]} {next(iter(facts.values())):,}")
     if kind in {"too_short", "too_long"}:
-        few = kind == "too_short"
-        needs = f"{'at least' if few else 'at most'} {facts['min_length' if few else 'max_length']}"
+        short = kind == "too_short"
+        needs = f"{'at least' if short else 'at most'} {facts['min_length' if short else 'max_length']}"
         message = f"{name} has {facts['actual_length']} entries, and needs {needs}"
         return document.fault(place, message, document.kind.place_hints.get(place))
     return _other(document, place, error)
@@ -139,7 +139,7 @@ def _describe(document: Document, error: ErrorDetails) -> UsageError:
 def _missing(document: Document, place: Place, missing: str) -> UsageError:
     kind = document.kind
     if missing.isdigit():  # a tuple that is too short
-        value = _shown(document, _at(document.data, place))
+        value = _format_value(document, _value_at(document.data, place))
         return document.fault(place, f"{kind.subject(place)} is {value}: number {int(missing) + 1} of it is missing")
     hint = kind.place_hints.get((*place, missing))
     if kind.owner is not None:
@@ -159,7 +159,7 @@ def _unknown_key(document: Document, place: Place, facts: Mapping[str, Any]) -> 
 
 
 def _broken_rule(document: Document, place: Place, error: ErrorDetails) -> UsageError:
-    """Describe an error of our own validators, which bring message, hint and the places involved."""
+    """Convert an error of Mayavi's own validators, which contains message, hint and the places involved."""
     facts = error["ctx"]
     subject = f"{document.kind.subject(place)} " if error["type"] == "quantity" else ""
     extra = tuple(facts.get("at", ()))
@@ -171,7 +171,7 @@ def _broken_rule(document: Document, place: Place, error: ErrorDetails) -> Usage
 
 
 def _other(document: Document, place: Place, error: ErrorDetails) -> UsageError:
-    """Describe any other error in its own words. A `ValueError` may bring a hint after "; "."""
+    """Convert any other error and keep its message. In a `ValueError` the text after "; " is the hint."""
     message, hint = error["msg"], ""
     if error["type"] == "value_error":
         message, _, hint = str(error["ctx"]["error"]).partition("; ")
@@ -180,19 +180,19 @@ def _other(document: Document, place: Place, error: ErrorDetails) -> UsageError:
     if error["type"] != "value_error":
         message = f"{message[:1].lower()}{message[1:]}"
     name = document.kind.subject(place)
-    value = "" if document.kind.owner is None else f" is {_shown(document, error['input'])}"
+    value = "" if document.kind.owner is None else f" is {_format_value(document, error['input'])}"
     return document.fault(place, f"{name}{value}: {message}", hint or None)
 
 
 def _wrong_tag(document: Document, place: Place, error: ErrorDetails) -> UsageError:
     facts, value = error["ctx"], error["input"]
     key = str(facts["discriminator"]).strip("'").removesuffix("()")
-    tagged = key in document.kind.tag_keys  # else the model is chosen by the form of the value
+    tagged = key in document.kind.tag_keys  # else the type of the value selects the model
     expected = [each.strip(" '") for each in str(facts.get("expected_tags", "")).split(",") if each.strip()]
     name = document.kind.subject(place)
     if error["type"] == "union_tag_not_found":
         if not isinstance(value, dict):
-            return document.fault(place, f"{name} is {_shown(document, value)}, not a mapping of keys to values")
+            return document.fault(place, f"{name} is {_format_value(document, value)}, not a mapping of keys to values")
         own, hint = (f"'{key}'", f"such as `{key}: …`") if tagged else ("form", None)
         return document.fault(place, f"{name} does not say its {own}", hint)
     tag = str(facts["tag"])
@@ -202,7 +202,7 @@ def _wrong_tag(document: Document, place: Place, error: ErrorDetails) -> UsageEr
 
 
 def _place(data: Any, loc: tuple[int | str, ...]) -> tuple[Place, str]:
-    """Convert pydantic's location to a place in the data, without model names; also the last step not found."""
+    """Convert pydantic's location to a place in the data; also return the last key that the data lacks, or ""."""
     place: list[int | str] = []
     missing = ""
     for step in loc:
@@ -217,14 +217,14 @@ def _place(data: Any, loc: tuple[int | str, ...]) -> tuple[Place, str]:
     return tuple(place), missing
 
 
-def _at(data: Any, place: Place) -> Any:
+def _value_at(data: Any, place: Place) -> Any:
     for step in place:
         data = data[step]
     return data
 
 
-def _shown(document: Document, value: Any) -> str:
-    """Format a value: as Python where settings are flat, else as the YAML that was written."""
+def _format_value(document: Document, value: Any) -> str:
+    """Format a value for a message: as Python for flat settings, else as in the YAML file."""
     if document.kind.owner is not None:
         return repr(value)
     if value is None:
@@ -238,6 +238,6 @@ def _shown(document: Document, value: Any) -> str:
     return f"'{value}'"
 
 
-def _listed(names: list[str]) -> str:
+def _quoted_list(names: list[str]) -> str:
     quoted = [f"'{name}'" for name in names]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"

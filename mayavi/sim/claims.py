@@ -1,4 +1,4 @@
-"""Claims for `Books`: what accounts hold inside lending markets and pools, deposits less debts."""
+"""Claims for `Books`: deposits minus debts of accounts in lending markets and pools."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ class UniswapFigures:
 
 
 class CurveFigures:
-    """A Curve pool: balances, virtual price, and what each coin buys of the first."""
+    """Figures of a Curve pool: balances, virtual price, and the price of each coin in the first coin."""
 
     def __init__(self, pool: CurveStableSwap) -> None:
         self.pool, self.name = pool, pool.name
@@ -262,7 +262,7 @@ class CurveFigures:
         return tuple(coin.address for coin in self.pool.coins)
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
-        """Read the figures; `price_USDC` is what one whole USDC buys of the pool's first coin, after the fee."""
+        """Read the figures; `price_USDC` is the price of one USDC in the pool's first coin, after the fee."""
         pool = self.pool
         yield Figure(self.name, "virtual_price", pool.virtual_price_wad, "wad")
         yield Figure(self.name, "amplification", pool.a, "count")

@@ -13,7 +13,7 @@ Ordering = Literal["shuffle", "fifo", "priority_fee"]
 ORDERINGS: tuple[str, ...] = get_args(Ordering)
 
 
-class Placed(NamedTuple):
+class QueuedIntent(NamedTuple):
     """An intent with its agent, account and tip."""
 
     agent: str
@@ -23,8 +23,10 @@ class Placed(NamedTuple):
     note: str = ""
 
 
-def ordered(wanted: Sequence[Placed], ordering: Ordering, *, seed: int, step: int, block: str) -> list[Placed]:
-    """Sort `wanted` into the order of execution.
+def ordered(
+    intents: Sequence[QueuedIntent], ordering: Ordering, *, seed: int, step: int, block: str
+) -> list[QueuedIntent]:
+    """Sort `intents` into the order of execution.
 
     `shuffle` is a random order derived from seed, step, block and the names of agent and account. `priority_fee` puts
     higher tips first and shuffles equal ones. As on a chain, the intents of one account keep their own order: a later
@@ -32,19 +34,19 @@ def ordered(wanted: Sequence[Placed], ordering: Ordering, *, seed: int, step: in
     """
     if ordering not in ORDERINGS:
         raise UnknownName.of("ordering", ordering, ORDERINGS, f"there are: {', '.join(ORDERINGS)}")
-    if ordering == "fifo" or len(wanted) < 2:
-        return list(wanted)
+    if ordering == "fifo" or len(intents) < 2:
+        return list(intents)
     by_fee = ordering == "priority_fee"
     ranks: dict[tuple[str, str], tuple[int, bytes, int]] = {}
-    keyed: list[tuple[tuple[int, bytes, int], Placed]] = []
-    for placed in wanted:
-        whose = placed.agent, placed.account
-        before = ranks.get(whose)
+    keyed: list[tuple[tuple[int, bytes, int], QueuedIntent]] = []
+    for queued in intents:
+        sender = queued.agent, queued.account
+        before = ranks.get(sender)
         number = before[2] + 1 if before else 0
-        rank = (-placed.tip_wei if by_fee else 0, lot_of(seed, step, block, *whose, number))
+        rank = (-queued.tip_wei if by_fee else 0, lot_of(seed, step, block, *sender, number))
         if before and before[:2] > rank:
             rank = before[:2]
-        ranks[whose] = (*rank, number)
-        keyed.append((ranks[whose], placed))
+        ranks[sender] = (*rank, number)
+        keyed.append((ranks[sender], queued))
     keyed.sort(key=lambda pair: pair[0])
-    return [placed for _, placed in keyed]
+    return [queued for _, queued in keyed]

@@ -53,7 +53,7 @@ class SnapshotRow:
     block_number: int
     timestamp: int
     subject: str
-    """What is measured: `AaveV3.USDC`, `UniswapV3.WETH/USDC.500`, `borrowers`."""
+    """Measured object: `AaveV3.USDC`, `UniswapV3.WETH/USDC.500`, `borrowers`."""
     metric: str
     """The quantity: `utilisation`, `price`, `tvl`, `health_factor_below_1_05`."""
     value: str

@@ -25,7 +25,7 @@ from mayavi.errors import (
 )
 from mayavi.evm.sent import Sent
 from mayavi.sim.hooks import Hook
-from mayavi.sim.ordering import ORDERINGS, Ordering, Placed, ordered
+from mayavi.sim.ordering import ORDERINGS, Ordering, QueuedIntent, ordered
 from mayavi.sim.rows import ActionRow, SnapshotRow, Status, canonical
 from mayavi.sim.tally import RunTally
 from mayavi.sim.traceback_text import error_text, traceback_text
@@ -53,9 +53,9 @@ class Scheduler:
     A step lasts `step_blocks` blocks of the chain, or `len(blocks)` if that is more: each agent block is one block of
     the chain, and the remaining time passes after the last, at the chain's block time or `block_seconds`.
 
-    Gas is free unless `base_fee_wei` is given. Then every account that agents asked for before the first step starts
-    with `native_wei` and pays for its transactions: the base fee, which is burned, and the intent's tip or else
-    `priority_fee_wei`. A failed intent leaves the chain unchanged, except that its sender paid for the gas.
+    Gas is free unless `base_fee_wei` is given. Then every account that agents requested before the first step starts
+    with a balance of `native_wei` and pays for its transactions: the base fee, which is burned, and the intent's tip or
+    else `priority_fee_wei`. A failed intent leaves the chain unchanged, except that its sender paid for the gas.
 
     If an agent's code raises, the traceback is recorded and the run goes on; with `halt_on_exception` the scheduler
     raises `RunHalted` instead. `record_rests` adds a row for each agent without intents, with its note. `tally` counts
@@ -81,7 +81,7 @@ class Scheduler:
         if ordering not in ORDERINGS:
             raise UnknownName.of("ordering", ordering, ORDERINGS, f"there are: {', '.join(ORDERINGS)}")
         if step_blocks < 1:
-            raise UsageError(f"a step of {step_blocks} blocks does not move on", "a step lasts at least one block")
+            raise UsageError(f"a step of {step_blocks} blocks does not advance the chain", "give at least one block")
         self.world = world
         self.blocks = _checked_blocks(world, blocks)
         self.ordering: Ordering = ordering
@@ -158,17 +158,19 @@ class Scheduler:
         world, start = self.world, len(actions)
         env = world.fork.block
         moment = int(env["number"]), int(env["timestamp"])
-        wanted = self._ask(block, moment, actions)
-        line = ordered(wanted, self.ordering, seed=world.seed, step=world.step, block=block.name)
-        for position, placed in enumerate(line):
-            self._execute(placed, position, block.name, moment, actions)
+        intents = self._collect_intents(block, moment, actions)
+        queue = ordered(intents, self.ordering, seed=world.seed, step=world.step, block=block.name)
+        for position, queued in enumerate(queue):
+            self._execute(queued, position, block.name, moment, actions)
         if self.hooks:
             with self._observing("hooks"):
                 for hook in self.hooks:
                     hook.after_block(world, block.name, actions[start:])
 
-    def _ask(self, block: AgentBlock, moment: tuple[int, int], actions: list[ActionRow]) -> list[Placed]:
-        """Collect the intents of all agents of a block, which observe the same state."""
+    def _collect_intents(
+        self, block: AgentBlock, moment: tuple[int, int], actions: list[ActionRow]
+    ) -> list[QueuedIntent]:
+        """Call `step` of all agents of a block on the same state, and return their intents in list order."""
         world, fork = self.world, self.world.fork
         answers: dict[str, StepResult] = {}
         with self._timed("agents"), world.observing():
@@ -197,28 +199,28 @@ class Scheduler:
                 if not answer.intents:
                     note = canonical({"note": answer.note} if answer.note else {})
                     actions.append(_row(world.step, block.name, -1, name, name, "rest", moment, note))
-        wanted = []
-        for agent in block.agents:  # in the order of the list, which only `fifo` keeps
+        intents = []
+        for agent in block.agents:  # in list order, which only `fifo` keeps
             answer = answers.get(agent.name, StepResult())
             for intent in answer.intents:
                 tip = intent.priority_fee_wei or agent.priority_fee_wei or self.priority_fee_wei
-                wanted.append(Placed(agent.name, intent.account or agent.name, intent, tip, answer.note))
-        return wanted
+                intents.append(QueuedIntent(agent.name, intent.account or agent.name, intent, tip, answer.note))
+        return intents
 
     def _execute(
-        self, placed: Placed, position: int, block: str, moment: tuple[int, int], actions: list[ActionRow]
+        self, queued: QueuedIntent, position: int, block: str, moment: tuple[int, int], actions: list[ActionRow]
     ) -> None:
-        fork, intent = self.world.fork, placed.intent
+        fork, intent = self.world.fork, queued.intent
         applied, reverted = self._applied, self._reverted
         applied.clear()
         reverted.clear()
         status: Status = "success"
-        reason, broken = "", None
+        reason, exception = "", None
         snapshot = fork.snapshot()
         try:
-            with self._timed("agents"), self._paying(placed.tip_wei):
+            with self._timed("agents"), self._paying(queued.tip_wei):
                 outcome = intent.run()
-            details = _details(intent, placed.note, outcome)
+            details = _details(intent, queued.note, outcome)
             if fork.block_number != moment[0]:
                 raise SimulationError("an intent moved the chain to another block", "time passes after the block")
         except ExecutionError as error:
@@ -226,8 +228,8 @@ class Scheduler:
         except RpcError:
             raise
         except Exception as error:
-            broken = error
-        if status == "success" and broken is None:
+            exception = error
+        if status == "success" and exception is None:
             snapshot.keep()
             sent = applied
         else:
@@ -235,9 +237,9 @@ class Scheduler:
             sent = reverted
             self._charge_for_failure(sent)
             try:
-                details = _details(intent, placed.note, None)
+                details = _details(intent, queued.note, None)
             except Exception as error:
-                broken, details = broken or error, "{}"
+                exception, details = exception or error, "{}"
         if self.base_fee_wei:
             fees = ((each.fee_wei, each.receipt.gas_used) for each in sent)
             self.world.burned_wei += sum(min(fee, gas * self.base_fee_wei) for fee, gas in fees)
@@ -246,12 +248,12 @@ class Scheduler:
             "gas_used": sum(each.receipt.gas_used for each in sent),
             "fee_wei": str(sum(each.fee_wei for each in sent)),
         }
-        whose = placed.agent, placed.account, intent.kind
-        if broken is None:
+        actor = queued.agent, queued.account, intent.kind
+        if exception is None:
             step = self.world.step
-            actions.append(_row(step, block, position, *whose, moment, details, status, reason, **totals))
+            actions.append(_row(step, block, position, *actor, moment, details, status, reason, **totals))
         else:
-            self._record_exception(actions, block, moment, *whose, position, broken, details, **totals)
+            self._record_exception(actions, block, moment, *actor, position, exception, details, **totals)
 
     def _paying(self, tip_wei: int) -> AbstractContextManager[None]:
         if self.base_fee_wei is None:
@@ -301,7 +303,7 @@ class Scheduler:
     def _after_step(self, actions: list[ActionRow]) -> list[SnapshotRow]:
         rows: list[SnapshotRow] = []
         with self._observing("hooks"):
-            self.tally.fold(self.world, actions)
+            self.tally.add_step(self.world, actions)
             for hook in self.hooks:
                 rows += hook.after_step(self.world, actions)
         return rows
@@ -334,12 +336,12 @@ def _checked_blocks(world: WorldState, blocks: Sequence[AgentBlock]) -> tuple[Ag
         raise UsageError("a run without agents does nothing", "give at least one block with an agent in it")
     names = [block.name for block in blocks]
     if len(set(names)) < len(names):
-        raise UsageError(f"two blocks have the same name: {', '.join(names)}", "give each its own")
+        raise UsageError(f"two blocks have the same name: {', '.join(names)}", "give each block its own name")
     known = {id(agent) for agent in world.agents}
     for block in blocks:
         listed = [agent.name for agent in block.agents]
         if len(set(listed)) < len(listed):
-            raise UsageError(f"an agent is twice in block '{block.name}'", "list it once")
+            raise UsageError(f"an agent is listed twice in block '{block.name}'", "list it once")
         for agent in block.agents:
             if id(agent) not in known:
                 raise UsageError(

@@ -12,30 +12,30 @@ if TYPE_CHECKING:
 
 
 class RunTally:
-    """Running totals. Every action row is added once; the digest, the store and the KPIs read the result.
+    """Running totals of a run. Each action row is counted once; the digest, the store and the KPIs read the totals.
 
-    The scheduler calls `begin` before the first step and `fold` after each, while the state of that step still stands.
-    A subclass extends them to derive figures of its own from the same pass. It may read the chain, never write to it.
+    The scheduler calls `begin` before the first step and `add_step` after each step, before time passes. A subclass
+    may extend both methods to compute further totals. They may read the chain but never write to it.
     """
 
     def __init__(self) -> None:
         self.steps_done = 0
         self.rows = 0
-        """All action rows, those of agents that rest included."""
+        """Number of action rows, including those of agents that rest."""
         self.actions = self.failed = self.raised = 0
         self.transactions = self.gas_used = self.fees_wei = 0
         self.snapshots = 0
 
     def begin(self, world: WorldState) -> None:
-        """Read what later totals are measured against; called once, with all agents prepared."""
+        """Read initial values for later comparison; called once, after all agents are prepared."""
 
-    def fold(self, world: WorldState, actions: Sequence[ActionRow]) -> None:
+    def add_step(self, world: WorldState, actions: Sequence[ActionRow]) -> None:
         """Add the actions of one step."""
         for row in actions:
             self.count(row)
 
     def count(self, row: ActionRow) -> None:
-        """Add one action to the totals that need no chain."""
+        """Add one action to the totals that need no chain reads."""
         self.rows += 1
         if row.kind == "rest" and row.position < 0:
             return
@@ -49,7 +49,7 @@ class RunTally:
             self.raised += 1
 
     def end_step(self, actions: Sequence[ActionRow], snapshots: Sequence[SnapshotRow]) -> RunCounts:
-        """Close a step whose actions were counted, and return the row counts so far."""
+        """Finish a step after `add_step`, and return the row counts so far."""
         last = actions[-1].step if actions else snapshots[-1].step if snapshots else -1
         self.steps_done = max(self.steps_done, last + 1)
         self.snapshots += len(snapshots)

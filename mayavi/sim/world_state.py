@@ -1,4 +1,4 @@
-"""`WorldState`: what all agents of a run share: the chain, outside prices, addresses and random streams."""
+"""`WorldState`: shared state of all agents of a run: chain, reference prices, addresses and RNG streams."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}\b")
 
 SEED_LIMIT = 2**63
-"""Exclusive upper bound of seeds: what a signed 64-bit column holds."""
+"""Exclusive upper bound of seeds, which are stored in a signed 64-bit column."""
 
 
 class Prices(Protocol):

@@ -26,7 +26,7 @@ def block_indices(length: int, resamples: int, *, block: int, seed: int = 0) -> 
     `block` is the mean length of a block. Arrays come in batches, so memory does not grow with `resamples`.
     """
     if block < 1:
-        raise UsageError(f"blocks of {block} values hold nothing", "a block has one value at least")
+        raise UsageError(f"blocks of {block} values are empty", "a block has at least one value")
     rng = stream(seed, "block bootstrap")
     at_once = max(1, _VALUES_AT_ONCE // length)
     for start in range(0, resamples, at_once):

@@ -20,7 +20,7 @@ from mayavi.statistics.estimate import Estimate
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
-"""Reduces samples along the last axis to one number each."""
+"""Function that reduces samples along the last axis to one number each."""
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
@@ -75,12 +75,12 @@ class Bootstrap:
 
     def __post_init__(self) -> None:
         if self.resamples < 100:
-            raise UsageError(f"{self.resamples} resamples are too few", "an interval takes a hundred at least")
+            raise UsageError(f"{self.resamples} resamples are too few", "give at least 100")
         if not 0 < self.confidence < 1:
-            raise UsageError(f"a confidence of {self.confidence} is not possible", "it lies between 0 and 1: 0.95")
+            raise UsageError(f"a confidence of {self.confidence} is not possible", "give one between 0 and 1: 0.95")
 
     def estimate(self, values: Floats, statistic: Statistic = mean) -> Estimate:
-        """Estimate `statistic` of `values`, one for each episode."""
+        """Estimate `statistic` of `values`, which hold one value per episode."""
         values = checked(values)
         if (values == values[0]).all():
             figure = float(statistic(values[:1]))
@@ -89,10 +89,10 @@ class Bootstrap:
         return self._interval(centre, [statistic(values[drawn]) for drawn in self._draws("episodes", len(values))])
 
     def resampled_means(self, values: Floats) -> Floats:
-        """Means of `values`, (figures, episodes), in each resample: (resamples, figures).
+        """Means of `values` with shape (figures, episodes) in each resample: (resamples, figures).
 
-        The resamples are those of `estimate`. One matrix product computes all means at once, so that thousands of
-        episodes with a hundred figures each take seconds.
+        Uses the same resamples as `estimate`. Matrix products compute the means, so that thousands of episodes with a
+        hundred figures each take seconds.
         """
         figures = np.ascontiguousarray(checked(values).T)
         episodes = len(figures)
@@ -104,7 +104,7 @@ class Bootstrap:
         return np.concatenate(parts) / episodes
 
     def training_weights(self, trainings: int) -> Floats:
-        """Weight of each training in each resample of trainings, (resamples, trainings)."""
+        """Resample trainings; return the weight of each training in each resample, (resamples, trainings)."""
         chosen = stream(self.seed, "bootstrap", "trainings").integers(trainings, size=(self.resamples, trainings))
         weights = np.zeros((self.resamples, trainings))
         np.add.at(weights, (np.arange(self.resamples)[:, None], chosen), 1 / trainings)
@@ -117,8 +117,8 @@ class Bootstrap:
     def estimate_pooled(self, values: Floats, statistic: Statistic = mean) -> Estimate:
         """Estimate `statistic` of (trainings, episodes) values, resampling both trainings and episodes.
 
-        The interval covers other training seeds and other episodes, not only other episodes. Percentiles of a bootstrap
-        of few trainings are too narrow, so they are expanded according to Student's t.
+        The interval accounts for the choice of training seeds and of episodes. Percentile intervals from few trainings
+        are too narrow, so the percentiles are widened according to Student's t.
         """
         values = np.asarray(values, dtype=np.float64)
         checked(values.ravel())
@@ -160,7 +160,7 @@ class Bootstrap:
 
 
 def _expanded_tail(tail: float, count: int) -> float:
-    """Tail probability that widens percentiles of a bootstrap of only `count` values."""
+    """Smaller tail probability, which widens the interval of a bootstrap of only `count` values."""
     if count < 2:
         return tail
     from scipy.special import ndtr, stdtrit
@@ -169,10 +169,10 @@ def _expanded_tail(tail: float, count: int) -> float:
 
 
 def checked(values: Floats) -> Floats:
-    """Convert to an array; `UsageError` if it is empty or has a value that is not finite."""
+    """Convert to an array; raise `UsageError` if it is empty or has a value that is not finite."""
     sample = np.asarray(values, dtype=np.float64)
     if not sample.size:
-        raise UsageError("there is no episode to judge by", "play one at least")
+        raise UsageError("there are no episodes to estimate from", "play at least one")
     if not np.isfinite(sample).all():
-        raise UsageError(f"{sample[~np.isfinite(sample)][0]} is no reward", "every reward is a finite number")
+        raise UsageError(f"{sample[~np.isfinite(sample)][0]} is not a valid reward", "rewards must be finite numbers")
     return sample

@@ -106,7 +106,7 @@ def outcomes(values: Iterable[float]) -> NDArray[np.float64]:
     """Convert to an array; `UsageError` if it is empty or has a value that is not finite."""
     sample = np.fromiter(values, dtype=np.float64)
     if not len(sample):
-        raise UsageError("there is nothing to summarise", "a summary needs one finished run at least")
+        raise UsageError("there is nothing to summarise", "a summary needs at least one finished run")
     if not np.isfinite(sample).all():
         raise UsageError(f"{sample[~np.isfinite(sample)][0]} is no outcome", "every figure of a run is a finite number")
     return sample

@@ -47,7 +47,7 @@ def open_replica(
     except (OSError, SnapshotError) as error:
         # The replica can be used even if it cannot be cached.
         _log.warning("the replica of %s could not be cached in '%s': %s", chain, path.parent, error)
-    # Frozen, like one that was loaded: a copy then costs only what it writes, not the whole state.
+    # Freeze the state, as loading does: copies then cost only their own writes, not the whole state.
     return Fork.from_state(built.freeze(), labels=built.labels, source=built.source)
 
 

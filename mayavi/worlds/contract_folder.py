@@ -1,4 +1,4 @@
-"""Where contract sources are read from, and where their packages and compiled code are kept."""
+"""Folders of contract sources, npm packages and compiled code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ announce: Say = logging.getLogger("mayavi.worlds").warning
 
 @dataclass(frozen=True, slots=True)
 class ContractFolder:
-    """Contract sources and the folder for what is made from them.
+    """Contract sources, and the folder for their packages and compiled code.
 
     `sources` holds package.json, package-lock.json and vyper/, and is only read. `root` holds node_modules/ and build/.
     """
@@ -58,9 +58,9 @@ class ContractFolder:
 
     @contextmanager
     def lock(self, say: Say) -> Iterator[None]:
-        """Hold the folder for one process at a time; create it if needed.
+        """Lock the folder for one process at a time; create it if needed.
 
-        `say` tells of the wait if another process holds it. Raises `SetupError` if the folder cannot be written.
+        Calls `say` before waiting for another process. Raises `SetupError` if the folder cannot be written.
         """
         import fcntl
 

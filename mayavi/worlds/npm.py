@@ -82,11 +82,11 @@ def _failure(output: str) -> SetupError:
             "the contract packages are downloaded once: connect to the network and run `mayavi setup`\n"
             "npm's own settings apply, such as NPM_CONFIG_REGISTRY for a mirror and HTTPS_PROXY for a proxy",
         )
-    told = [
+    messages = [
         re.sub(r"\w+://\S+", "…", line) for line in lines if line and not line.startswith(("code ", "A complete log"))
     ]
-    what = " ".join(told[:3]) or "it gave no reason"
+    what = " ".join(messages[:3]) or "it gave no reason"
     return SetupError(
         f"npm could not install the contract packages: {' '.join(codes[:1])} {what}".replace("  ", " "),
-        "mend what npm names and run `mayavi setup`",
+        "fix the problem that npm reports and run `mayavi setup` again",
     )

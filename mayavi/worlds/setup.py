@@ -1,6 +1,6 @@
 """Install the contract packages, compile our Vyper contracts and build replicas.
 
-`mayavi setup` and `make setup` do it up front. Only the packages need the network.
+`mayavi setup` and `make setup` call `set_up`. Only the installation of packages needs the network.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from mayavi.worlds.packages import ensure_packages
 from mayavi.worlds.vyper import compile_contracts, vyper_contracts
 
 Progress = Callable[[str, int, int], None]
+"""Function `progress(chain, done, total)` that is called while a replica is built."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A finished step of the setup. `changed` is False if everything was there already."""
+    """A finished step of the setup. `changed` is False if there was nothing to do."""
 
     name: str
     changed: bool
@@ -30,9 +31,9 @@ class Step:
 def set_up(
     chains: Sequence[str] = (), *, node: bool = False, say: Say = announce, progress: Progress | None = None
 ) -> Iterator[Step]:
-    """Install packages, compile contracts and build the replicas of `chains`; yield each step when it is done.
+    """Install packages, compile contracts and build the replicas of `chains`; yield each finished step.
 
-    `node` also installs the development packages, which hold the node that tests fork from.
+    `node` also installs the development packages, which contain the node that tests fork.
     """
     folder = ContractFolder.default()
     began = time.perf_counter()
@@ -47,14 +48,14 @@ def set_up(
 
     for chain in chains:
         began = time.perf_counter()
-        there = cached_replica(chain) is not None
-        if not there:
+        cached = cached_replica(chain) is not None
+        if not cached:
             say(f"building the replica of {chain}")
         open_replica(chain, progress=progress)
-        kept = cached_replica(chain)
+        path = cached_replica(chain)
         yield Step(
             f"replica {chain}",
-            not there,
-            str(kept) if kept else "not kept: the cache directory cannot be written",
+            not cached,
+            str(path) if path else "not cached: the cache directory cannot be written",
             time.perf_counter() - began,
         )

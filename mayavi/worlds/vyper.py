@@ -75,7 +75,7 @@ def compile_contracts(folder: ContractFolder, say: Say = announce) -> list[str]:
 
 
 def built_path(folder: ContractFolder, name: str) -> Path:
-    """Where the compiled contract `name` is kept, for the sources as they are now."""
+    """Path of the compiled contract `name` for the current sources."""
     return folder.root / "build" / f"{name}.{sources_key(folder.sources)}.json"
 
 

@@ -179,8 +179,8 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[s
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--seeds", "0:4", "--jobs", "0"], "0 jobs cannot run anything"),
-        (["--seeds", "0:4", "--jobs", "-2"], "-2 jobs cannot run anything"),
+        (["--seeds", "0:4", "--jobs", "0"], "0 is not a number of processes"),
+        (["--seeds", "0:4", "--jobs", "-2"], "-2 is not a number of processes"),
         (["--seeds", "0:4", "--jobs", "two"], "two"),
         (["--seeds", "4:0"], "'4:0' holds no seed"),
         (["--seeds", "x"], "'x' names no seeds"),

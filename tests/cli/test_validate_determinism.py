@@ -34,7 +34,7 @@ def test_a_scenario_without_chance_repeats_itself_with_every_seed_and_that_is_to
     finished = run_mayavi("validate", "determinism", "aave_borrower", *quiet)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert finished.stdout.splitlines()[-2:] == [
-        "every seed gives the same: chance changes nothing in this scenario",
+        "all seeds give the same result: this scenario has no randomness",
         "deterministic",
     ]
 

@@ -55,7 +55,7 @@ def test_an_error_of_a_task_is_raised_with_its_hint(cluster: str) -> None:
     with pytest.raises(UnknownName, match="unknown scenario 'x'") as refused:
         list(work_off_on_ray(["mayavi"], refusing, (), cluster))
     assert refused.value.hint == "did you mean 'y'?"
-    with pytest.raises(WorkerError, match="ran into ZeroDivisionError: seven"):
+    with pytest.raises(WorkerError, match="raised ZeroDivisionError: seven"):
         list(work_off_on_ray(["seven"], refusing, (), cluster))
 
 

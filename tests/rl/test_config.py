@@ -74,7 +74,7 @@ def test_a_file_is_yaml_or_json(tmp_path: Path) -> None:
         ({"recurrent": True, "algorithm": "sac"}, "SAC has no recurrent form here", "take ppo"),
         ({"num_envs": 2, "rollout_steps": 4}, "a minibatch of 256 rows does not fit into a batch of 8", "=8 or less"),
         ({"env": "market", "framework": "sb3"}, "the market has several agents", "--framework rllib"),
-        ({"normalize_rewards": True, "algorithm": "sac"}, "SAC learns from what it remembers", "take ppo"),
+        ({"normalize_rewards": True, "algorithm": "sac"}, "SAC learns from old observations", "take ppo"),
         ({"env": "market", "framework": "rllib", "evaluate_every": 9}, "the market has several agents", "leave"),
         ({"evaluate_every": 9, "env_config": {"split": "validation"}}, "is trained on and evaluated on", "leave one"),
         ({"network": []}, "setting 'network' has 0 entries, and needs at least 1", ""),

@@ -203,7 +203,7 @@ def test_a_world_of_another_chain_is_refused() -> None:
     [
         ("agents.borrower.collateral=1 WETHH", "unknown asset of Aave V3 'WETHH'"),
         ("agents.arb={kind: arbitrageur, pool: WETH/USDC.400, capital: {USDC: 1}}", "unknown pool 'WETH/USDC.400'"),
-        ("agents.bot={kind: liquidator, protocol: spark, capital: {USDC: 1}}", "nobody borrows on spark"),
+        ("agents.bot={kind: liquidator, protocol: spark, capital: {USDC: 1}}", "no agent borrows on spark"),
         ("prices.NOPE={process: constant}", "prices NOPE"),
         ("tokens.USDC={supply: 5}", "there is a token 'USDC' on this chain already"),
         ("agents.bot={kind: liquidator, capital: {USDC: 1}, watches: [borower]}", "unknown borrower 'borower'"),

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from mayavi.agents.base import Intent
 from mayavi.errors import UnknownName
-from mayavi.sim.ordering import Ordering, Placed, ordered
+from mayavi.sim.ordering import Ordering, QueuedIntent, ordered
 from tests.sim.small_world import nothing
 
 
-def placed(agent: str, account: str = "", tip: int = 0, kind: str = "act") -> Placed:
-    return Placed(agent, account or agent, Intent(kind, nothing), tip)
+def placed(agent: str, account: str = "", tip: int = 0, kind: str = "act") -> QueuedIntent:
+    return QueuedIntent(agent, account or agent, Intent(kind, nothing), tip)
 
 
-def names(wanted: list[Placed]) -> list[str]:
+def names(wanted: list[QueuedIntent]) -> list[str]:
     return [each.agent for each in wanted]
 
 

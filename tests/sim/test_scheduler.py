@@ -226,7 +226,7 @@ def test_details_that_cannot_be_written_down_are_the_agents_fault(fork: Fork) ->
         (lambda fork: scheduled(fork, []), "a run without agents does nothing"),
         (lambda fork: scheduled(fork, [Racer("a"), Racer("a")]), "two agents are called 'a'"),
         (lambda fork: scheduled(fork, [Racer("")]), "an agent has no name"),
-        (lambda fork: scheduled(fork, [Racer("a")], step_blocks=0), "a step of 0 blocks does not move on"),
+        (lambda fork: scheduled(fork, [Racer("a")], step_blocks=0), "a step of 0 blocks does not advance the chain"),
         (lambda fork: scheduled(fork, [Racer("a")], threads=0), "0 threads do nothing"),
         (lambda fork: scheduled(fork, [Racer("a")], seed=-1), "seed -1 is out of range"),
         (lambda fork: scheduled(fork, [Racer("a")], seed=2**63), "out of range"),

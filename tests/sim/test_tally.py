@@ -21,14 +21,14 @@ from tests.sim.small_world import Racer, Scripted, info, ran, scheduled, wish
 class Counting(RunTally):
     def __init__(self) -> None:
         super().__init__()
-        self.begun, self.folded, self.counted = 0, [], []
+        self.begun, self.steps, self.counted = 0, [], []
 
     def begin(self, world: WorldState) -> None:
         self.begun += 1
 
-    def fold(self, world: WorldState, actions: Sequence[ActionRow]) -> None:
-        self.folded.append(world.step)
-        super().fold(world, actions)
+    def add_step(self, world: WorldState, actions: Sequence[ActionRow]) -> None:
+        self.steps.append(world.step)
+        super().add_step(world, actions)
 
     def count(self, row: ActionRow) -> None:
         self.counted.append(row)
@@ -38,7 +38,7 @@ class Counting(RunTally):
 def test_every_row_is_counted_once_while_its_step_still_stands(fork: Fork) -> None:
     tally = Counting()
     recorder, end = ran(fork, [Racer("a"), Racer("b")], tally=tally)
-    assert (tally.begun, tally.folded) == (1, [-1, 0, 1, 2])
+    assert (tally.begun, tally.steps) == (1, [-1, 0, 1, 2])
     assert tally.counted == recorder.actions
     failed = sum(row.status == "failed" for row in recorder.actions)
     assert end.counts == RunCounts(3, 6, failed, 0, 0)

@@ -125,7 +125,7 @@ def test_the_same_values_give_the_same_interval_and_the_order_of_strategies_does
 def test_what_is_no_sample_is_refused() -> None:
     with pytest.raises(UsageError, match="no episode"):
         Bootstrap().estimate(np.array([]))
-    with pytest.raises(UsageError, match="nan is no reward"):
+    with pytest.raises(UsageError, match="nan is not a valid reward"):
         Bootstrap().estimate(np.array([1.0, np.nan]))
     with pytest.raises(UsageError, match="99 resamples"):
         Bootstrap(resamples=99)

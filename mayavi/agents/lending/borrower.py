@@ -15,7 +15,7 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.route import RouteLike
 
 OUTSIDE = "outside"
-"""Name of the passive account that receives what borrowers spend."""
+"""Name of the passive account that receives the tokens that borrowers spend."""
 
 
 class BorrowerAgent(Agent):

@@ -159,7 +159,7 @@ class CompoundLending:
     def _purchase_amounts(
         self, asset: CollateralAsset, price_e8: int, amount: int, funds: int | None
     ) -> tuple[int, int]:
-        """Return the cost of `amount`, or of as much as `funds` buy, and what it buys, in the market's arithmetic."""
+        """Return the price paid and the amount bought: `amount`, or the part that `funds` can pay, as Comet rounds."""
         base_price, base_unit, unit = self.market.price_e8(), 10**self.market.base.decimals, 10**asset.decimals
         pays = amount * price_e8 * base_unit // (base_price * unit)
         pays = pays if funds is None else min(pays, funds)

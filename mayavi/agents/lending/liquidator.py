@@ -36,18 +36,19 @@ _UNLIMITED_FUNDS = 10**12  # in whole tokens: more than any market holds
 
 
 class LiquidatorAgent(Agent):
-    """Liquidator of the accounts of `watch` that sells the seized collateral on Uniswap V3 in the same bundle.
+    """Liquidator of the accounts in `watch` that sells the seized collateral on Uniswap V3 in the same intent.
 
-    Each step it reads all accounts at once. For each liquidatable account it computes the profit of the largest
-    liquidation that the market's close factor and its capital allow: the quoted sale, minus what it pays and the cost
-    of gas at the current price. It takes the most profitable first, up to `most_a_step`, each quoted after the ones
-    before, and skips those below `least_profit`, in whole units of the market's quote currency. A sale that brings less
-    than was paid fails, and the liquidation with it.
+    Each step reads all accounts at once. For each liquidatable account the agent computes the profit of the largest
+    liquidation that the market's close factor and its own capital allow: proceeds of the quoted sale, minus the debt
+    repaid and the gas cost. It executes the most profitable liquidations first, at most `most_a_step`, and quotes each
+    sale after the previous ones. It skips profits below `least_profit`, in whole units of the market's quote currency.
+    If the sale returns less than the debt repaid, the whole liquidation reverts.
 
-    `capital` is its initial balance per debt asset, in smallest units. `routes` maps each collateral to a route that
-    ends in the debt asset, or each pair of collateral and debt if there are several debts. `pairs` restricts which
-    collateral backs which debt. With `flash_loan` it borrows on Aave within the transaction instead, for a premium.
-    Several liquidators race: the slower one fails with the market's reason, which is recorded.
+    `capital` is the initial balance per debt asset, in smallest units. `routes` maps each collateral to a route that
+    ends in the debt asset, or each pair of collateral and debt if there are several debts. `pairs` restricts the
+    pairs of collateral and debt to liquidate. With `flash_loan` the agent borrows on Aave within the transaction
+    instead of using capital, and pays the premium. If several liquidators compete for one account, the later ones fail
+    with the market's revert reason.
 
         LiquidatorAgent("bot", watch=crowd.accounts, collaterals=["WETH"], debts=["USDC"],
                         routes={"WETH": ("WETH", "USDC", 500)}, capital={"USDC": 10**12})
@@ -72,8 +73,8 @@ class LiquidatorAgent(Agent):
         super().__init__(name)
         self.watch = tuple(watch)
         self.collaterals, self.debts = tuple(collaterals), tuple(debts)
-        every = [(collateral, debt) for collateral in self.collaterals for debt in self.debts]
-        self.pairs = frozenset(every if pairs is None else pairs)
+        all_pairs = [(collateral, debt) for collateral in self.collaterals for debt in self.debts]
+        self.pairs = frozenset(all_pairs if pairs is None else pairs)
         self.routes, self.capital = dict(routes or {}), dict(capital or {})
         self.market, self.flash_loan = market, flash_loan
         self.least_profit_e8 = least_profit * 10**8
@@ -81,7 +82,7 @@ class LiquidatorAgent(Agent):
         if least_profit < 0 or most_a_step < 1:
             raise BadArgument(
                 f"liquidator '{name}' has a least profit of {least_profit} and takes {most_a_step} a step",
-                "a least profit is from zero on, and it takes one a step at least",
+                "`least_profit` is at least 0, `most_a_step` at least 1",
             )
         self._check_routes()
 
@@ -94,7 +95,7 @@ class LiquidatorAgent(Agent):
                 )
 
     def _route(self, collateral: str, debt: str) -> RouteLike | None:
-        """Return the route of a sale; None if nothing has to be sold."""
+        """Return the route to sell `collateral` for `debt`; None if both are the same asset or no route is given."""
         if collateral == debt:
             return None
         return self.routes.get((collateral, debt)) or self.routes.get(collateral)
@@ -102,7 +103,7 @@ class LiquidatorAgent(Agent):
     # -- preparation --------------------------------------------------------------------------------------------------
 
     def prepare(self, world: World) -> None:
-        """Take the capital and resolve the watched accounts."""
+        """Deal the capital and resolve the addresses of the watched accounts."""
         self.address = world.address(self.name)
         self.lending: LendingMarket = lending_market(world.fork, self.market)
         self.watched = tuple(world.address(account) for account in self.watch)
@@ -117,18 +118,18 @@ class LiquidatorAgent(Agent):
             self._premium_bps = market.flash_loan_premiums.total_bps
 
     def _check_route_ends(self, world: World) -> None:
-        """Check that every route ends in the debt asset; profits are counted in it."""
+        """Check that every route starts at the collateral and ends in the debt asset."""
         for collateral, debt in sorted(self.pairs):
             route = self._route(collateral, debt)
             if route is None:
                 continue
-            way = Route.of(world.fork, route)
-            ends = Erc20(world.fork, collateral).address, Erc20(world.fork, debt).address
-            if (way.token_in, way.token_out) != ends:
+            found = Route.of(world.fork, route)
+            expected = Erc20(world.fork, collateral).address, Erc20(world.fork, debt).address
+            if (found.token_in, found.token_out) != expected:
                 raise BadArgument(
                     f"liquidator '{self.name}' sells {collateral} for {debt} by a route from "
-                    f"{world.fork.name(way.token_in)} to {world.fork.name(way.token_out)}",
-                    f'give one for each debt: routes={{("{collateral}", "{debt}"): …}}',
+                    f"{world.fork.name(found.token_in)} to {world.fork.name(found.token_out)}",
+                    f'give a route for each pair: routes={{("{collateral}", "{debt}"): …}}',
                 )
 
     # -- steps --------------------------------------------------------------------------------------------------------
@@ -171,34 +172,37 @@ class LiquidatorAgent(Agent):
         """Return the most profitable quote per borrower, with its expected profit."""
         margins = self._margins_e8(quotes)
         by_margin = sorted(range(len(quotes)), key=lambda at: margins[at], reverse=True)
-        best = [quotes[at] for at in by_margin[: 2 * self.most_a_step]]
-        alone = self._profits(world, best, together=False)
-        order = sorted(range(len(best)), key=lambda at: alone[at], reverse=True)
-        first: dict[bytes, LiquidationQuote] = {}
-        for at in order:
-            if self._is_profitable(alone[at]):
-                first.setdefault(best[at].borrower, best[at])
-        taken = list(first.values())[: self.most_a_step]
-        after = self._profits(world, taken, together=True)
-        return [(quote, profit) for quote, profit in zip(taken, after, strict=True) if self._is_profitable(profit)]
+        candidates = [quotes[at] for at in by_margin[: 2 * self.most_a_step]]
+        single_profits = self._profits(world, candidates, sequential=False)
+        by_profit = sorted(range(len(candidates)), key=lambda at: single_profits[at], reverse=True)
+        best: dict[bytes, LiquidationQuote] = {}
+        for at in by_profit:
+            if self._is_profitable(single_profits[at]):
+                best.setdefault(candidates[at].borrower, candidates[at])
+        chosen = list(best.values())[: self.most_a_step]
+        profits = self._profits(world, chosen, sequential=True)
+        return [(quote, profit) for quote, profit in zip(chosen, profits, strict=True) if self._is_profitable(profit)]
 
     def _is_profitable(self, profit_e8: int) -> bool:
         return profit_e8 > 0 and profit_e8 >= self.least_profit_e8
 
     def _margins_e8(self, quotes: list[LiquidationQuote]) -> list[int]:
-        """Return the value gained by each quote at the market's prices, before the sale."""
+        """Return the value seized minus the value paid of each quote, at the market's prices."""
         value_of = self._valuation(quotes)
         return [value_of(quote.collateral, quote.seized) - value_of(quote.debt, quote.pays) for quote in quotes]
 
     def _valuation(self, quotes: list[LiquidationQuote]) -> Valuation:
-        """Return a valuation of the quoted assets; prices are read once."""
+        """Return a valuation of the quoted assets at the market's prices, which are read once."""
         assets = {asset for quote in quotes for asset in (quote.collateral, quote.debt)}
-        known = {asset: (self.lending.price_e8(asset), int(10 ** self.lending.decimals(asset))) for asset in assets}
-        return lambda asset, amount: amount * known[asset][0] // known[asset][1]
+        prices = {asset: (self.lending.price_e8(asset), int(10 ** self.lending.decimals(asset))) for asset in assets}
+        return lambda asset, amount: amount * prices[asset][0] // prices[asset][1]
 
-    def _profits(self, world: World, quotes: list[LiquidationQuote], *, together: bool) -> list[int]:
-        """Return the profit of each quote after sale, premium and gas, each alone or all in this order."""
-        received = self._sale_proceeds(quotes, together=together)
+    def _profits(self, world: World, quotes: list[LiquidationQuote], *, sequential: bool) -> list[int]:
+        """Return the profit of each quote after sale, premium and gas.
+
+        With `sequential` each sale follows the previous ones in the same pools; otherwise each is the only sale.
+        """
+        received = self._sale_proceeds(quotes, sequential=sequential)
         gas = gas_value_e8(world, GAS_OF_LIQUIDATION + GAS_OF_SALE, self.lending.quote, self.priority_fee_wei)
         profits, value_of = [], self._valuation(quotes)
         for quote, amount in zip(quotes, received, strict=True):
@@ -206,7 +210,7 @@ class LiquidatorAgent(Agent):
             profits.append(value_of(quote.debt, amount) - value_of(quote.debt, quote.pays + premium) - gas)
         return profits
 
-    def _sale_proceeds(self, quotes: list[LiquidationQuote], *, together: bool) -> list[int]:
+    def _sale_proceeds(self, quotes: list[LiquidationQuote], *, sequential: bool) -> list[int]:
         uniswap = UniswapV3(self.lending.fork)
         received = [0] * len(quotes)
         pairs: dict[tuple[str, str], list[int]] = {}
@@ -220,10 +224,10 @@ class LiquidatorAgent(Agent):
                     received[at] = quotes[at].seized
                 continue
             amounts = [quotes[at].seized for at in places]
-            if together:
+            if sequential:
                 amounts = np.cumsum(np.array(amounts, dtype=object)).tolist()
             outputs = [swap.amount_out for swap in uniswap.quote_exact_inputs(route, amounts)]
-            if together:
+            if sequential:
                 outputs = [outputs[0], *(after - before for before, after in pairwise(outputs))]
             for at, amount in zip(places, outputs, strict=True):
                 received[at] = amount
@@ -234,23 +238,24 @@ class LiquidatorAgent(Agent):
     def _execute(self, quote: LiquidationQuote) -> Details:
         before = self._balance(quote.debt)
         with atomic(self.lending.fork):
-            taken, received = self._with_loan(quote) if self.flash_loan else self._with_capital(quote)
+            result, received = self._use_flash_loan(quote) if self.flash_loan else self._use_capital(quote)
         profit = self._balance(quote.debt) - before
         value_of = self._valuation([quote])
-        facts = self._facts(quote, taken, value_of)
+        details = self._result_details(quote, result, value_of)
         sale = {"received": received, "received_e8": value_of(quote.debt, received)}
-        return facts | sale | {"profit": profit, "profit_e8": value_of(quote.debt, profit)}
+        return details | sale | {"profit": profit, "profit_e8": value_of(quote.debt, profit)}
 
-    def _with_capital(self, quote: LiquidationQuote) -> tuple[LiquidationResult, int]:
-        taken = self.lending.liquidate(self.address, quote)
+    def _use_capital(self, quote: LiquidationQuote) -> tuple[LiquidationResult, int]:
+        """Liquidate and sell in two transactions; return the liquidation and the proceeds of the sale."""
+        result = self.lending.liquidate(self.address, quote)
         route = self._route(quote.collateral, quote.debt)
-        if not taken.seized or route is None:
-            return taken, 0
+        if not result.seized or route is None:
+            return result, 0
         uniswap = UniswapV3(self.lending.fork)
-        sale = uniswap.swap_exact_input(route, taken.seized, sender=self.address, min_amount_out=taken.paid)
-        return taken, sale.amount_out
+        sale = uniswap.swap_exact_input(route, result.seized, sender=self.address, min_amount_out=result.paid)
+        return result, sale.amount_out
 
-    def _with_loan(self, quote: LiquidationQuote) -> tuple[LiquidationResult, int]:
+    def _use_flash_loan(self, quote: LiquidationQuote) -> tuple[LiquidationResult, int]:
         """Borrow, liquidate, sell and repay in one transaction; the profit goes to this account."""
         market = require_aave(self.lending, "a flash loan").market
         fork, pool = market.fork, market.pool
@@ -279,16 +284,16 @@ class LiquidatorAgent(Agent):
         received = self._balance(quote.debt) - before + event.covered + loan.premium
         return LiquidationResult(event.covered, event.covered, event.seized), received
 
-    def _facts(
-        self, quote: LiquidationQuote, taken: LiquidationResult, value_of: Valuation
+    def _result_details(
+        self, quote: LiquidationQuote, result: LiquidationResult, value_of: Valuation
     ) -> dict[str, int | str | bool | None]:
         after = self.lending.account(quote.borrower).health()
         return {
-            "covered": taken.covered,
-            "paid": taken.paid,
-            "seized": taken.seized,
-            "seized_e8": value_of(quote.collateral, taken.seized),
-            "covered_e8": value_of(quote.debt, taken.covered),
+            "covered": result.covered,
+            "paid": result.paid,
+            "seized": result.seized,
+            "seized_e8": value_of(quote.collateral, result.seized),
+            "covered_e8": value_of(quote.debt, result.covered),
             "borrower_health_factor_after_wad": after.health_factor_wad,
             "borrower_debt_after_e8": after.debt_value_e8,
             "borrower_collateral_after_e8": after.collateral_value_e8,
@@ -299,10 +304,10 @@ class LiquidatorAgent(Agent):
 
 
 class FrictionlessLiquidator(LiquidatorAgent):
-    """Idealised liquidator with unlimited capital: keeps what it seizes and ignores gas and profit.
+    """Idealised liquidator with unlimited capital that keeps the seized collateral and ignores gas and profit.
 
-    It liquidates every liquidatable account of `watch`, repeatedly in one bundle, until the account is healthy or has
-    no collateral left. The remaining bad debt is what no liquidator could have prevented.
+    The agent liquidates every liquidatable account in `watch`, repeatedly in one intent, until the account is healthy
+    or has no collateral left. No other liquidator could have prevented the remaining bad debt.
     """
 
     def __init__(
@@ -327,10 +332,10 @@ class FrictionlessLiquidator(LiquidatorAgent):
         )
 
     def _check_routes(self) -> None:
-        """Accept any routes: nothing is sold."""
+        """Accept missing routes: this liquidator sells nothing."""
 
     def prepare(self, world: World) -> None:
-        """Take more capital than there is debt."""
+        """Deal more capital than there is debt."""
         super().prepare(world)
         for debt in self.debts:
             world.fork.deal(debt, self.address, _UNLIMITED_FUNDS * int(10 ** self.lending.decimals(debt)))
@@ -344,21 +349,21 @@ class FrictionlessLiquidator(LiquidatorAgent):
         return list(best.values())
 
     def _execute(self, quote: LiquidationQuote) -> Details:
-        taken = [self.lending.liquidate(self.address, quote)]
+        results = [self.lending.liquidate(self.address, quote)]
         account = self.lending.account(quote.borrower)
         while (health := account.health()).liquidatable:
-            more = self.lending.quote_liquidations(
+            next_quotes = self.lending.quote_liquidations(
                 [quote.borrower], [health.health_factor_wad], [quote.collateral], [quote.debt]
             )
-            if not more:
+            if not next_quotes:
                 break
-            taken.append(self.lending.liquidate(self.address, more[0]))
+            results.append(self.lending.liquidate(self.address, next_quotes[0]))
         total = LiquidationResult(
-            sum(each.covered for each in taken),
-            sum(each.paid for each in taken),
-            sum(each.seized for each in taken),
-            len(taken),
+            sum(each.covered for each in results),
+            sum(each.paid for each in results),
+            sum(each.seized for each in results),
+            len(results),
         )
         value_of = self._valuation([quote])
         profit_e8 = value_of(quote.collateral, total.seized) - value_of(quote.debt, total.paid)
-        return self._facts(quote, total, value_of) | {"times": total.times, "profit_e8": profit_e8}
+        return self._result_details(quote, total, value_of) | {"times": total.times, "profit_e8": profit_e8}

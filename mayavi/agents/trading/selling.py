@@ -104,7 +104,7 @@ class SellsShare:
         return self.plan.least_price
 
     def due(self, tranche: Tranche, step: int) -> int:
-        """Return what the plan would sell of that share."""
+        """Return the sale of the plan, applied to the share of the tranche."""
         part = tranche.amount * as_ppm(self.share) // MILLION
         return self.plan.due(Tranche(part, tranche.since, tranche.sold), step)
 

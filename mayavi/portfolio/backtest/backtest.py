@@ -222,7 +222,7 @@ def _baselines(env: RWAYieldEnv, against: Sequence[str] | None) -> list[str]:
     if OPTIMUM in names:
         raise UsageError("a backtest searches no optimum", f"it always reports the bound '{BOUND}'; leave it out")
     if not names:
-        raise UsageError("there is no strategy to compare with", f"there are {', '.join(rules(env))}")
+        raise UsageError("no strategy to compare with is given", f"there are {', '.join(rules(env))}")
     return names
 
 

@@ -208,7 +208,7 @@ def _verdicts(document: Mapping[str, Any]) -> str:
     return (
         "<p>All portfolios play the same markets, so differences are paired by episode or by hour. Wins are the share "
         "of episodes or windows in which the portfolio has more, ties counting half.</p>"
-        f'<div class="scroll"><table class="told"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        f'<div class="scroll"><table class="text"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
         "</div>"
     )
 
@@ -247,7 +247,7 @@ def _again(document: Mapping[str, Any]) -> str:
     )
     command = f"<pre><code>{escape(document['command'])}</code></pre>" if document["command"] else ""
     return (
-        f'{command}<details><summary>Configuration</summary><div class="scroll"><table class="told">{listed}</table>'
+        f'{command}<details><summary>Configuration</summary><div class="scroll"><table class="text">{listed}</table>'
         "</div></details>"
     )
 
@@ -265,8 +265,8 @@ main{max-width:1080px;margin:0 auto;padding:1.5rem 1rem 4rem}h1{font-size:1.6rem
 h2{font-size:1.2rem;margin:2em 0 .4em}p{max-width:70ch}.scroll{overflow-x:auto}
 table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}
 th,td{padding:.35rem .6rem;border-bottom:1px solid var(--rule);text-align:right;vertical-align:top}
-th[scope=row],.told tr>:last-child,thead th:first-child{text-align:left}thead th{background:var(--shade)}
-small{display:block;color:var(--quiet);font-size:.78rem;white-space:nowrap}.told td:last-child small{white-space:normal}
+th[scope=row],.text tr>:last-child,thead th:first-child{text-align:left}thead th{background:var(--shade)}
+small{display:block;color:var(--quiet);font-size:.78rem;white-space:nowrap}.text td:last-child small{white-space:normal}
 .warning{border-left:4px solid var(--bad);padding:.5rem 1rem;background:var(--shade)}
 .better{color:var(--good)}.worse{color:var(--bad)}pre{background:var(--shade);padding:.8rem;overflow-x:auto}
 svg.chart{width:100%;height:auto;display:block}.wide svg.chart{min-width:620px}.grid-of-charts{display:grid;gap:1rem;

@@ -1,4 +1,4 @@
-"""Strategies of a backtest from policies, and the check that no policy was trained on what it plays.
+"""Strategies of a backtest from policies, and the check that no policy was trained on the backtest's data.
 
 A policy is refused if it was trained on the played episodes: on the same split of simulated markets or, in a historical
 one, on hours after the beginning of a window. Of several trainings that differ only in where their data ends, each
@@ -107,7 +107,7 @@ def config_of(env: Any) -> RWAConfig:
 
 
 def subject_of(name: str, agent: Any, config: RWAConfig, *, seed: int = 0) -> Strategy:
-    """Make `agent` a strategy; `UsageError` if it was trained on what it is to play."""
+    """Convert `agent` to a strategy; raise `UsageError` if it was trained on the data of the backtest."""
     model = agent if isinstance(agent, Model) else getattr(agent, "model", None)
     if isinstance(model, Model):
         policy = agent.policy() if agent is model else agent.policy
@@ -169,7 +169,7 @@ def check_unseen(models: Sequence[Model], env: RWAYieldEnv) -> list[int]:
             if seen := _drawn_seen(model, env.config):
                 raise UsageError(
                     f"run {model.run_id} {seen}, which is to be played",
-                    "take another --split; --in-sample plays it all the same, and says so",
+                    "choose another --split; --in-sample plays it with a warning",
                 )
         return []
     ends = [seen_until(model) for model in models]
@@ -181,7 +181,7 @@ def check_unseen(models: Sequence[Model], env: RWAYieldEnv) -> list[int]:
             raise UsageError(
                 f"run {models[first].run_id} was trained, or chosen, with hours up to {say_time(ends[first])}, and a "
                 f"window begins at {say_time(float(times[start]))}",
-                "begin later (--begin), add a policy whose data ends before, or --in-sample, which says so",
+                "begin later (--begin), add a policy whose data ends before, or use --in-sample, which adds a warning",
             )
         turns.append(-max(known)[1])
     return turns
@@ -206,7 +206,7 @@ def seen_until(model: Model) -> float:
         reason = error.message if isinstance(error, MayaviError) else str(error)
         raise UsageError(
             f"which hours run {model.run_id} was trained on is not known: {reason}",
-            f"put '{trained.data}' where it was; --in-sample plays without knowing, and says so",
+            f"restore '{trained.data}'; --in-sample plays without this check, with a warning",
         ) from None
 
 

@@ -31,28 +31,28 @@ HOLD = 0
 MENU = ((1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1))
 """Other discrete actions: equal parts of the marked assets, projected onto the bounds."""
 LEAST = 1e-300
-"""Divisor in place of a value of zero, whose row has ended."""
-SLACK = 1e-6
-"""Tolerance of `action_of` for sums and bounds: the rounding of float32."""
+"""Smallest divisor: avoids division by a portfolio value of zero, after which a row has ended."""
+TOLERANCE = 1e-6
+"""Tolerance of `action_of` for sums and bounds, for rounding to float32."""
 
 
 class RWAYieldEnv(RowsEnv[RWAConfig]):
     """Portfolio of three assets. A step at hour t trades at t, pays the costs, holds until t + 1 and observes.
 
-    Actions. Continuous: three numbers from -1 to 1, where (a + 1) / 2 requests the weight of each asset. The weights
-    held are the Euclidean projection of the request onto those that sum to one within `min_weight` and `max_weight`.
-    Discrete: 0 holds; 1 is a third of each; 2, 3, 4 as much as allowed of USDY, mETH, MI4; 5, 6, 7 half of USDY and
-    mETH, USDY and MI4, mETH and MI4, projected onto the bounds.
+    Continuous actions are three numbers from -1 to 1; (a + 1) / 2 is the requested weight of each asset. The request is
+    projected onto the weights that sum to one within `min_weight` and `max_weight` (Euclidean projection).
+    Discrete actions: 0 holds; 1 is a third of each asset; 2, 3, 4 are the largest allowed weight of USDY, mETH, MI4;
+    5, 6, 7 are half of USDY and mETH, USDY and MI4, mETH and MI4, projected onto the bounds.
 
     Between trades weights drift with the market. A trade costs `rebalance_cost_bps` of its turnover Σ|w - drifted|
     times the value, and gas at the hour's price. A turnover below `least_turnover` is not traded, so that a request for
-    the current weights, rounded to float32, costs nothing; weights that drifted out of their bounds are always traded
-    back.
+    the current weights, rounded to float32, costs nothing. Weights that drifted out of their bounds are always
+    rebalanced.
 
-    `env.observations` has the table of observations, `env.rewards` the rewards. An episode terminates when the value is
+    `env.observations` documents the observations, `env.rewards` the rewards. An episode terminates when the value is
     more than `stop_drawdown` below its peak, and is truncated after `horizon` hours.
 
-    With `start="fixed"` all episodes of all splits play one path; with `data`, the first start of the split.
+    With `start="fixed"` all episodes of all splits use one path; with `data`, the first start of the split.
     """
 
     name = "rwa"
@@ -69,7 +69,7 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         self.weights = np.full((PARTS, rows), 1.0 / PARTS)
         """Current weights, (3, rows)."""
         self.levels = np.ones((PARTS, rows))
-        """Current value of a dollar put into each asset at the first known hour, (3, rows)."""
+        """Current value of one dollar invested in each asset at the first known hour, (3, rows)."""
         self._target, self._by_asset = np.full((PARTS, rows), 1.0 / PARTS), np.zeros((PARTS, rows))
         self._values = np.ones((rows, config.horizon + 1))
         first_row = np.arange(rows) * (config.horizon + 1)
@@ -102,10 +102,13 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         return self.config.min_weight, self.config.max_weight
 
     def training_overlap(self, trained: RWAConfig) -> str | None:
-        """Describe how a training saw these hours: None if by the same split, "" if it saw none of them."""
+        """Describe how a training used the hours of this environment.
+
+        None if the data are split in the same way, so that the name of the split decides; "" if it used none of them.
+        """
         if (trained.data is None) != (self.config.data is None):
             return ""  # simulated markets here, a historical one there, or the reverse
-        if _part(trained) == _part(self.config):
+        if _split_settings(trained) == _split_settings(self.config):
             return None
         assert isinstance(self.markets, SharedMarket)
         assert self.markets.market.times is not None
@@ -120,29 +123,29 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
     # -- weights and actions ------------------------------------------------------------------------------------------
 
     def weights_of(self, actions: NDArray[Any]) -> Floats:
-        """Weights that continuous actions of shape (n, 3) lead to, if anything is traded."""
-        given = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
-        return project((given + 1.0) / 2.0, *self._bounds)
+        """Weights that continuous actions of shape (n, 3) request, projected onto the bounds."""
+        clipped = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
+        return project((clipped + 1.0) / 2.0, *self._bounds)
 
     def action_of(self, weights: Any) -> NDArray[np.float32]:
         """Continuous action that requests `weights`, of shape (3,) or (n, 3).
 
-        Raises `BadArgument` where they do not sum to one or break a bound.
+        Raises `BadArgument` if the weights do not sum to one or violate a bound.
         """
         wanted = np.asarray(weights, dtype=np.float64)
         if wanted.shape[-1:] != (PARTS,) or wanted.ndim > 2:
             raise BadArgument(f"weights have the shape {wanted.shape}", f"there are three: {', '.join(ASSETS)}")
         if not np.isfinite(wanted).all():
-            raise BadArgument("a weight is no number", "a strategy that gives NaN has divided by zero")
+            raise BadArgument("a weight is not a finite number", "check the strategy for a division by zero")
         sums, (low, high) = wanted.sum(axis=-1), self._bounds
-        if (np.abs(sums - 1.0) > SLACK).any():
+        if (np.abs(sums - 1.0) > TOLERANCE).any():
             worst = float(np.ravel(sums)[np.argmax(np.abs(np.ravel(sums) - 1.0))])
             raise BadArgument(f"weights add up to {worst:.6g}", "give weights with a sum of 1")
-        outside = (wanted < low - SLACK) | (wanted > high + SLACK)
+        outside = (wanted < low - TOLERANCE) | (wanted > high + TOLERANCE)
         if outside.any():
             raise BadArgument(
                 f"a weight of {float(wanted[outside][0]):.6g} is outside of {low:g} to {high:g}",
-                "mayavi.portfolio.capped_simplex.project gives the nearest that are not",
+                "`mayavi.portfolio.capped_simplex.project` returns the nearest allowed weights",
             )
         return (2.0 * wanted - 1.0).astype(np.float32)
 
@@ -174,21 +177,23 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
 
     # -- an episode ---------------------------------------------------------------------------------------------------
 
-    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
+    def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
         """Start new episodes with the initial capital and weights."""
-        self.markets.begin(rows, chances, self.threads)
+        self.markets.begin(rows, rngs, self.threads)
         self._reset_rows(rows)
 
     def begin_at(self, rows: Sequence[int] | Rows, hours: Sequence[int] | Rows) -> None:
         """Start episodes of `rows` at the given hours of a historical market."""
         if not isinstance(self.markets, SharedMarket):
-            raise UsageError("simulated markets have no hours to choose", "`begin` starts an episode; or give data")
+            raise UsageError(
+                "the start hour of a simulated market cannot be chosen", "use `begin`, or an environment with `data`"
+            )
         places, wanted = np.asarray(rows, dtype=np.intp), np.asarray(hours, dtype=np.int64)
         first, last = self.markets.first, self.markets.last
         if len(wanted) and not first <= wanted.min() <= wanted.max() <= last:
             raise UsageError(
                 f"an episode cannot start at hour {wanted[(wanted < first) | (wanted > last)][0]}",
-                f"those of the {self.config.split} split start from hour {first} to {last}",
+                f"episodes of the {self.config.split} split start at hours {first} to {last}",
             )
         self.begin(places, wanted.tolist())
         self.columns["start_hour"][places] = wanted
@@ -272,14 +277,14 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
     def past_growth(self, window: int, rows: Rows | None = None) -> Floats:
         """Growth factors of each asset in the last `window` hours, (rows, window, 3); of all rows by default."""
         if type(window) is not int or not 1 <= window <= LOOKBACK:
-            raise BadArgument(f"a window of {window!r} hours is not known", f"it is from 1 to {LOOKBACK}")
+            raise BadArgument(f"a window of {window!r} hours is not available", f"give 1 to {LOOKBACK} hours")
         back = self.markets.levels_before(self.hours, window, rows)
         return back[:, 1:] / back[:, :-1]
 
     # -- information -------------------------------------------------------------------------------------------------
 
     def exact(self) -> dict[str, list[Any]]:
-        """Unrounded figures. `return_by_asset` less (`cost` + `gas_usd`) / value is `hourly_return`."""
+        """Unrounded figures. `hourly_return` = sum of `return_by_asset` - (`cost` + `gas_usd`) / value before."""
         columns = self.columns
         figures = {
             "portfolio_value": columns["value"],
@@ -354,6 +359,6 @@ def total_over_assets(parts: Floats) -> Floats:
     return total
 
 
-def _part(config: RWAConfig) -> tuple[Any, ...]:
-    """Settings that decide which hours of a historical market belong to a split."""
+def _split_settings(config: RWAConfig) -> tuple[Any, ...]:
+    """Settings that determine which hours of a historical market belong to a split."""
     return () if config.data is None else (config.data, config.begin, config.end, config.boundaries)

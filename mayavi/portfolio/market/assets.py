@@ -20,7 +20,7 @@ MI4_WEIGHTS = {"btc_price": 0.5, "eth_price": 0.265, "sol_price": 0.085}
 MI4_DOLLARS = 0.15
 
 MI4_REBALANCE_HOURS = 720
-"""MI4 rebalances every so many hours, counted from `first_hour`, and at the first hour of the data."""
+"""Hours between rebalancings of MI4, counted from `first_hour`; it also rebalances at the first hour of the data."""
 
 DOMINANCE_MEAN = 55.0
 """BTC dominance, in percent, at which BTC's weight in MI4 is 50 %."""

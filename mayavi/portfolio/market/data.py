@@ -36,7 +36,7 @@ ratios to the fair value, `eth_vol` per year (0.5 is 50 %), `usdy_vol` the stand
 in gwei of MNT."""
 
 COLUMNS = (*INPUTS, "sol_price")
-"""All columns: SOL's price moves MI4 and is observed only through it."""
+"""All columns. The price of SOL moves MI4 and is not observed directly."""
 
 PLACE = {name: place for place, name in enumerate(COLUMNS)}
 """Index of each column in `RWAMarket.values`."""

@@ -73,9 +73,9 @@ _EMPTY_EMODES = 8  # unused numbers in a row that end the search for categories
 
 
 class FlashLoanPremiums(NamedTuple):
-    """Cost of a flash loan in basis points of the loan, and the treasury's share of it.
+    """Premium of a flash loan (`total_bps`, of the loan) and the treasury's share (`protocol_bps`, of the premium).
 
-    `protocol_bps` are basis points of the premium, not of the loan; suppliers receive the rest.
+    Suppliers receive the rest of the premium.
     """
 
     total_bps: int
@@ -83,10 +83,10 @@ class FlashLoanPremiums(NamedTuple):
 
 
 class AaveV3:
-    """Aave V3 market of the fork's chain, or the one behind another `pool`.
+    """Aave V3 market of the fork's chain, or the market of another `pool` contract.
 
-    Assets are symbols or addresses; an asset that is no reserve raises `UnknownName` with the nearest names. The
-    adapter keeps no state but the fork: every value is read when asked for.
+    Assets are symbols or addresses; an asset without a reserve raises `UnknownName` with the nearest names. The
+    adapter holds no state but the fork: every call reads current values.
     """
 
     prefix: ClassVar[str] = "AaveV3"
@@ -104,11 +104,11 @@ class AaveV3:
         self.fork = fork
         self.pool: Contract = fork.contract(place, _POOL)
         self._oracle: Contract | None = None
-        own = (
+        identifying = (
             self.pool.ADDRESSES_PROVIDER,
             self.pool.FLASHLOAN_PREMIUM_TOTAL,
-        )  # V2 lacks the first, an oracle the second
-        require_contract(fork, place, f"pool of {self.title}", *own)
+        )  # V2 pools lack the first, oracles the second
+        require_contract(fork, place, f"pool of {self.title}", *identifying)
 
     def account(self, address: AddressLike) -> AaveAccount:
         """Return the account at `address`. It needs no registration."""
@@ -141,7 +141,7 @@ class AaveV3:
                 return address
         listed: list[bytes] = self.pool.getReservesList()
         symbols = {Erc20(self.fork, address).symbol: address for address in listed}
-        if isinstance(asset, str) and asset in symbols:  # listed after the table of labels was made
+        if isinstance(asset, str) and asset in symbols:  # a reserve that `fork.labels` does not contain yet
             return symbols[asset]
         name = asset if isinstance(asset, str) else self.fork.name(asset)
         raise UnknownName.of(f"asset of {self.title}", name, symbols, f"there are: {', '.join(symbols)}")
@@ -168,7 +168,7 @@ class AaveV3:
         return any(output[_A_TOKEN])
 
     def reserve_data(self, address: bytes) -> Any:
-        """Return the pool's own record of a reserve in one call; all zero if there is none."""
+        """Return the pool's `getReserveData` of a reserve; all fields are zero for any other address."""
         return self.pool.getReserveData(address)
 
     # -- prices and parameters ----------------------------------------------------------------------------------------
@@ -235,8 +235,8 @@ class AaveV3:
         """Return `AaveAccount.data` of many accounts in one kernel call."""
         if isinstance(accounts, str | bytes | bytearray) or hasattr(accounts, "address"):
             raise BadArgument(
-                "one account was given where many are read",
-                "give a list, `account_data([…])`; for one account there is `market.account(…).data()`",
+                "account_data takes a list of accounts, not a single one",
+                "give a list, `account_data([…])`, or use `market.account(…).data()`",
             )
         places = [each if type(each) is bytes and len(each) == 20 else address_on(self.fork, each) for each in accounts]
         calldata = self.pool.getUserAccountData.encode(ZERO_ADDRESS)

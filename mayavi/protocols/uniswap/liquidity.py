@@ -1,4 +1,4 @@
-"""Add liquidity to a Uniswap V3 pool with approvals of exactly what it takes."""
+"""Add liquidity to a Uniswap V3 pool with approvals of the exact amounts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pay(
     least: Pair,
     payer: bytes,
 ) -> Receipt:
-    """Send `action` with approvals of exactly what it takes: a range rarely uses both amounts up."""
+    """Send `action` with approvals of the exact amounts used, because a range rarely uses both amounts up."""
     fork, manager = pool.fork, action.contract.address
     owed = _owed(fork.trace(manager, action.encode(params), payer), pool)
     if not any(owed) and (refusal := _no_liquidity(pool, ticks, most)):

@@ -146,7 +146,7 @@ def build_app(machine: Machine, volume: Any) -> tuple[Any, Any]:
 
 
 def modal_function(app: Any, machine: Machine, volume: Any, image: Any) -> Any:
-    """Wrap `train_on_volume` as a function of `app`, limited to what the maximum cost counts."""
+    """Wrap `train_on_volume` as a function of `app`, with the limits that the maximum cost assumes."""
     modal = import_modal()
     cores, memory_mib = float(machine.cores), int(machine.memory_gib * 1024)
     wrapped = app.function(

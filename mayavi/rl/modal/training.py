@@ -124,8 +124,8 @@ def explain_modal_errors() -> Iterator[None]:
         yield
     except modal.exception.AuthError as error:
         raise SetupError(
-            f"Modal does not know who you are: {str(error).partition('. ')[0]}",
-            "`modal token new` sets an account up; docs/how-to/train-on-modal.md tells the rest",
+            f"Modal refused the login: {str(error).partition('. ')[0]}",
+            "`modal token new` sets an account up; see docs/how-to/train-on-modal.md",
         ) from None
     except modal.exception.FunctionTimeoutError:
         raise RemoteError(
@@ -140,7 +140,7 @@ def explain_modal_errors() -> Iterator[None]:
 
 
 def _check_trainable(config: TrainConfig) -> None:
-    """Raise now, at no cost, what the Modal machine would refuse."""
+    """Check locally, at no cost, everything that the Modal machine would refuse."""
     if config.source.partition(":")[0] == "rpc":
         raise UsageError(
             "a machine on Modal asks no node",

@@ -41,7 +41,7 @@ def action_grid(env: RowsEnv[Any], points: int = POINTS) -> ActionGrid:
         return ActionGrid(np.arange(int(space.n)) + int(space.start), whole=True)
     assert isinstance(space, spaces.Box)
     if points < 2:
-        raise UsageError(f"a grid of {points} points is too small", "take two at least")
+        raise UsageError(f"a grid of {points} points is too small", "give at least two points")
     low, high = space.low.astype(np.float64).ravel(), space.high.astype(np.float64).ravel()
     if points ** len(low) > MOST_ACTIONS:
         raise UsageError(

@@ -1,9 +1,9 @@
-"""Beam search for good plans of many episodes at once, where an exhaustive search would take too long.
+"""Beam search for good action sequences of many episodes at once, where an exhaustive search would take too long.
 
-At each depth the `width` most promising states of an episode are followed. A state's promise is the best return that
-one of the environment's scripted strategies reaches from there, played out on forked rows. Every such rollout is a
-complete plan, so the result is attained, and never less than the best script earns. It is a lower bound of the optimum:
-states that were dropped may have led further.
+At each depth the search keeps the `width` best states of each episode. The score of a state is the highest return that
+one of the environment's scripted strategies reaches from it, played to the end on copied rows. Every such rollout is a
+complete plan, so the result is attainable and at least the return of the best script. It is a lower bound of the
+optimum, because a dropped state may have led to a higher return.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WIDTH = 4
 
 
 def rows_per_episode(grid: ActionGrid, width: int) -> int:
-    """Rows of the environment that one episode takes: the beam, its children, and their rollouts."""
+    """Number of environment rows that one episode needs: the beam, its children, and their rollouts."""
     return width * (1 + 2 * len(grid))
 
 
@@ -39,9 +39,9 @@ def search_beam(
     width: int = WIDTH,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Found]:
-    """Best plan found for each of `episodes`, searched side by side on the rows of `env`."""
+    """Search the best plan of each of `episodes`, all at once on the rows of `env`."""
     if width < 1:
-        raise UsageError(f"a beam of width {width} follows nothing", "take one at least")
+        raise UsageError(f"a beam of width {width} keeps no state", "give a width of at least 1")
     search = _BeamSearch(env, episodes, grid, width)
     search.play_scripts()
     for depth in range(env.config.horizon):
@@ -59,7 +59,7 @@ class _BeamSearch:
         self.env, self.grid, self.width = env, grid, width
         self.groups, self.actions = len(episodes), len(grid)
         self.beam = np.arange(self.groups * width)
-        """Rows of the states that are followed."""
+        """Rows of the states in the beam."""
         self.children = self.beam[-1] + 1 + np.arange(self.groups * width * self.actions)
         """Rows of the states one action later."""
         self.ends = self.children[-1] + 1 + np.arange(len(self.children))
@@ -78,17 +78,17 @@ class _BeamSearch:
         env.begin(self.beam[self.followed], list(episodes))
 
     def play_scripts(self) -> None:
-        """Offer the plan of every script from the start: it may use actions that the grid lacks."""
+        """Play every script from the start, because it may use actions that the grid lacks."""
         rows = self.ends[: self.groups]
         for script in self.scripts:
             self.env.copy_rows(self.beam[self.followed], rows)
             rest, taken, lengths = _play_out(self.env, script, rows)
             self.row_steps += lengths
             for group in range(self.groups):
-                self._offer(group, rest[group], [], (each[group] for each in taken[: lengths[group]]))
+                self._keep_if_best(group, rest[group], [], (each[group] for each in taken[: lengths[group]]))
 
     def advance(self) -> bool:
-        """Follow every action of the beam's states and keep the most promising; False once all episodes ended."""
+        """Try every action in the beam's states and keep the best children; return False once all episodes ended."""
         places = np.flatnonzero(np.repeat(self.followed, self.actions))
         earned, done = self._step_children(places)
         plans = {
@@ -96,12 +96,12 @@ class _BeamSearch:
             for place in places.tolist()
         }
         for place in places[done[places]].tolist():
-            self._offer(self.group_of[place], earned[place], plans[place])
+            self._keep_if_best(self.group_of[place], earned[place], plans[place])
         places = places[~done[places]]
         if not len(places):
             return False
-        promise = self._promise(places, earned, plans)
-        self._follow(self._most_promising(places, promise), earned, plans)
+        scores = self._score(places, earned, plans)
+        self._replace_beam(self._select(places, scores), earned, plans)
         return True
 
     def found(self) -> list[Found]:
@@ -111,13 +111,13 @@ class _BeamSearch:
             for group, (steps, merged) in enumerate(zip(self.row_steps, self.merged, strict=True))
         ]
 
-    def _offer(self, group: int, value: float, begun: Plan, rest: Iterable[NDArray[Any]] = ()) -> None:
-        """Keep a complete plan if it is the best of its episode so far."""
+    def _keep_if_best(self, group: int, value: float, start: Plan, rest: Iterable[NDArray[Any]] = ()) -> None:
+        """Store the plan `start` + `rest` if it is the best of its episode so far."""
         if value > self.best_values[group]:
-            self.best_values[group], self.best_plans[group] = value, [*begun, *rest]
+            self.best_values[group], self.best_plans[group] = value, [*start, *rest]
 
     def _step_children(self, places: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return so far and whether the episode ended, of every child."""
+        """Step the children in `places`; return each child's reward so far, and whether its episode ended."""
         self.env.copy_rows(places // self.actions, self.children[places])
         wanted = np.zeros((self.env.rows, *self.grid.values.shape[1:]), dtype=self.grid.values.dtype)
         wanted[self.children] = self.grid.values[self.numbers]
@@ -125,39 +125,41 @@ class _BeamSearch:
         np.add.at(self.row_steps, self.group_of[places], 1)
         return np.repeat(self.returns, self.actions) + stepped.rewards[self.children], stepped.done[self.children]
 
-    def _promise(
+    def _score(
         self, places: NDArray[np.intp], earned: NDArray[np.float64], plans: Mapping[int, Plan]
     ) -> NDArray[np.float64]:
-        """Best return that a script reaches from each child, -inf for those not in `places`."""
-        promise = np.full(len(self.children), -np.inf)
+        """Highest return that a script reaches from each child; -inf for children not in `places`."""
+        scores = np.full(len(self.children), -np.inf)
         for script in self.scripts:
             self.env.copy_rows(self.children[places], self.ends[places])
             rest, taken, lengths = _play_out(self.env, script, self.ends[places])
             np.add.at(self.row_steps, self.group_of[places], lengths)
             totals = earned[places] + rest
-            promise[places] = np.maximum(promise[places], totals)
+            scores[places] = np.maximum(scores[places], totals)
             for at, place in enumerate(places.tolist()):
                 actions = (each[at] for each in taken[: lengths[at]])
-                self._offer(self.group_of[place], totals[at], plans[place], actions)
-        return promise
+                self._keep_if_best(self.group_of[place], totals[at], plans[place], actions)
+        return scores
 
-    def _most_promising(self, places: NDArray[np.intp], promise: NDArray[np.float64]) -> list[tuple[int, int]]:
-        """(slot of the beam, child) of the distinct states to follow, best first."""
+    def _select(self, places: NDArray[np.intp], scores: NDArray[np.float64]) -> list[tuple[int, int]]:
+        """Select the best distinct states of each episode; return (slot of the beam, child) of each."""
         identities = dict(zip(places.tolist(), states(self.env, self.children[places]), strict=True))
-        order = places[np.lexsort((places, -promise[places], self.group_of[places]))]
+        order = places[np.lexsort((places, -scores[places], self.group_of[places]))]
         chosen: list[tuple[int, int]] = []
-        met: list[set[bytes]] = [set() for _ in range(self.groups)]
+        seen: list[set[bytes]] = [set() for _ in range(self.groups)]
         for place in order.tolist():
             group = int(self.group_of[place])
-            if identities[place] in met[group]:
+            if identities[place] in seen[group]:
                 self.merged[group] += 1
-            elif len(met[group]) < self.width:
-                chosen.append((group * self.width + len(met[group]), place))
-                met[group].add(identities[place])
+            elif len(seen[group]) < self.width:
+                chosen.append((group * self.width + len(seen[group]), place))
+                seen[group].add(identities[place])
         return chosen
 
-    def _follow(self, chosen: list[tuple[int, int]], earned: NDArray[np.float64], plans: Mapping[int, Plan]) -> None:
-        """Make the chosen children the beam."""
+    def _replace_beam(
+        self, chosen: list[tuple[int, int]], earned: NDArray[np.float64], plans: Mapping[int, Plan]
+    ) -> None:
+        """Copy the chosen children into their slots of the beam."""
         slots, sources = (np.array(each, dtype=np.intp) for each in zip(*chosen, strict=True))
         self.env.copy_rows(self.children[sources], slots)
         self.followed = np.zeros(len(self.beam), dtype=np.bool_)
@@ -170,7 +172,7 @@ class _BeamSearch:
 
 
 def _scripts(env: RowsEnv[Any], grid: ActionGrid) -> list[Script]:
-    """The environment's scripted strategies, or one that repeats each action if it has none."""
+    """The environment's scripted strategies; if it has none, one constant strategy per action of the grid."""
     if env.strategies:
         return list(env.strategies.values())
 
@@ -189,7 +191,7 @@ def _mask(env: RowsEnv[Any], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
 def _play_out(
     env: RowsEnv[Any], script: Script, rows: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], list[NDArray[Any]], NDArray[np.int64]]:
-    """Play `rows` to the end with `script`: returns, the actions of each step, and episode lengths."""
+    """Play `rows` to the end with `script`; give their returns, the actions of each step, and episode lengths."""
     live = _mask(env, rows)
     earned, lengths, taken = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.int64), []
     while live.any():

@@ -40,7 +40,7 @@ class SearchSettings:
         if self.method not in SEARCHES:
             raise UnknownName.of("search", self.method, SEARCHES, f"there are {', '.join(SEARCHES)}")
         if self.width < 1:
-            raise UsageError(f"a beam of width {self.width} follows nothing", "take one at least")
+            raise UsageError(f"a beam of width {self.width} keeps no state", "give a width of at least 1")
 
     def to_json(self) -> dict[str, object]:
         """JSON data."""

@@ -96,7 +96,7 @@ def read_checkpoint(path: Path, *, whole: bool = True) -> Checkpoint:
     return Checkpoint(path, facts)
 
 
-def lighten(checkpoint: Checkpoint) -> Checkpoint:
+def drop_resume_files(checkpoint: Checkpoint) -> Checkpoint:
     """Delete the files that are needed only to resume, and keep the policy."""
     spare = set(checkpoint.facts.get("only_to_resume", ()))
     if not spare:

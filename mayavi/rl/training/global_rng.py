@@ -37,7 +37,7 @@ def state() -> dict[str, Any]:
 
 
 def restore(saved: Mapping[str, Any]) -> None:
-    """Set the global generators to what `state` returned."""
+    """Restore the global generators from the result of `state`."""
     version, words, gauss = saved["python"]
     random.setstate((version, tuple(words), gauss))
     kind, keys, place, has_gauss, cached = saved["numpy"]

@@ -1,4 +1,4 @@
-"""Work between two rollouts, common to both frameworks: progress, TensorBoard, checkpoints, validation."""
+"""Progress reports, TensorBoard logs, checkpoints and validation between rollouts, for both frameworks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import EnvFacts
-from mayavi.rl.training.checkpoints import Checkpoint, lighten, write_checkpoint
+from mayavi.rl.training.checkpoints import Checkpoint, drop_resume_files, write_checkpoint
 from mayavi.rl.training.progress import Progress, TrainProgress
 from mayavi.rl.training.run_folder import FINISHED, RunFolder, now
 from mayavi.rl.training.validation import Validator, best_of
@@ -18,19 +18,19 @@ from mayavi.rl.training.validation import Validator, best_of
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """Figures between two rollouts, and how to save everything that is needed to resume from here."""
+    """Progress of a training between two rollouts, and a function that saves its state."""
 
     steps: int
     episodes: int
     mean_reward: float | None
     save: Callable[[Path], None]
-    """Fills a checkpoint folder."""
+    """Writes the files of a checkpoint to a folder."""
     only_to_resume: tuple[str, ...] = ()
-    """Files of `save` that the policy itself does not need: only the newest checkpoint keeps them."""
+    """Files of `save` that are needed to resume but not to use the policy; only the newest checkpoint keeps them."""
 
 
 class Session:
-    """One uninterrupted stretch of a training, from its start or from a checkpoint."""
+    """One uninterrupted part of a training, from its start or from a checkpoint."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Session:
         return self._seconds_before + time.monotonic() - self._began
 
     def at(self, boundary: Boundary) -> None:
-        """Report progress, validate and save a checkpoint when due. Saves first if the report is interrupted."""
+        """Report progress; validate and save a checkpoint when due. Also saves if Ctrl-C interrupts the report."""
         self._record_figures(boundary)
         validated = self._validator is not None and self._validator.due(boundary.steps)
         if validated:
@@ -75,10 +75,10 @@ class Session:
     def save(self, boundary: Boundary) -> None:
         """Write a checkpoint."""
         path = self.folder.checkpoints_path / str(boundary.steps)
-        found = write_checkpoint(path, self._facts(boundary), boundary.save)
+        checkpoint = write_checkpoint(path, self._facts(boundary), boundary.save)
         if self._newest is not None and self._newest.path != path:
-            lighten(self._newest)
-        self._newest = found
+            drop_resume_files(self._newest)
+        self._newest = checkpoint
         self._saved_at, self._saved_steps = time.monotonic(), boundary.steps
         self.write_record()
 
@@ -91,12 +91,12 @@ class Session:
         write_checkpoint(self.folder.final_path, self._facts(boundary), boundary.save)
         for each in self.folder.checkpoints():
             if each.path != self.folder.final_path:
-                lighten(each)
+                drop_resume_files(each)
         self.record |= {"status": FINISHED, "finished_at": now()}
         self.write_record()
 
     def resumed_from(self, checkpoint: Checkpoint, *, exact: bool, reason: str = "") -> None:
-        """Record that the training resumed from `checkpoint`, whether exactly, and if not the reason."""
+        """Record in `run.json` that the training resumed from `checkpoint`; `reason` explains why not exactly."""
         self._newest = checkpoint if checkpoint.path.parent == self.folder.checkpoints_path else None
         note = {"steps": checkpoint.steps, "at": now(), "exact": exact, **({"reason": reason} if reason else {})}
         self.record["resumes"] = [*self.record.get("resumes", []), note]
@@ -114,7 +114,7 @@ class Session:
         if self._writer is None:
             from torch.utils.tensorboard import SummaryWriter
 
-            # Purge what an interrupted session logged after its last checkpoint: it is logged again.
+            # Purge the entries after the last checkpoint of an interrupted session: they are logged again.
             self._writer = SummaryWriter(str(self.folder.logs_path), purge_step=steps)
         for name, value in values.items():
             self._writer.add_scalar(name, value, steps)
@@ -129,9 +129,9 @@ class Session:
 
     def _validate(self, boundary: Boundary) -> None:
         assert self._validator is not None
-        found = self._validator.validate(self.record["validations"], self._facts(boundary), boundary.save)
-        self.record |= {"validations": found, "best": best_of(found)}
-        self.scalars({"validation/mean_reward": found[-1]["mean_reward"]}, boundary.steps)
+        results = self._validator.validate(self.record["validations"], self._facts(boundary), boundary.save)
+        self.record |= {"validations": results, "best": best_of(results)}
+        self.scalars({"validation/mean_reward": results[-1]["mean_reward"]}, boundary.steps)
 
     def _report(self, boundary: Boundary) -> None:
         if self._progress is None:
@@ -149,14 +149,14 @@ class Session:
         )
 
     def _facts(self, boundary: Boundary) -> dict[str, Any]:
-        """Contents of `checkpoint.json`, except for its files."""
+        """Contents of `checkpoint.json`, except for the hashes of files."""
         return {
             "run_id": self.folder.run_id,
             **self.facts.to_json(),
             "framework": self.config.framework,
             "algorithm": self.config.algorithm,
             "recurrent": self.config.recurrent,
-            "timesteps": self.config.timesteps,  # as of now: the run may be trained further later
+            "timesteps": self.config.timesteps,  # may grow later, if the run is trained further
             "steps": boundary.steps,
             "episodes": boundary.episodes,
             "mean_reward": boundary.mean_reward,

@@ -41,14 +41,14 @@ class TrainedModel:
     steps: int
     episodes: int
     mean_reward: float | None
-    """Over the last hundred training episodes; an evaluation says more."""
+    """Mean over the last hundred training episodes; use an evaluation to compare policies."""
     seconds: float
     device: str
     resumed_from: int | None = None
     exact: bool = True
     """Whether a resumed training equals an uninterrupted one."""
     reason: str = ""
-    """Why it does not."""
+    """Why a resumed training differs from an uninterrupted one."""
     best: Mapping[str, Any] | None = None
     """Best evaluation on the validation split, with `steps` and `mean_reward`; its policy is in `best/`."""
 
@@ -66,9 +66,9 @@ def train(
 ) -> TrainedModel:
     """Train `config` and store the run in a folder of `models`.
 
-    `resume` names a run to continue; its configuration may differ only in the settings of `FREE_TO_CHANGE`. `commit` is
-    called after every write to the run's folder, `begun` with the run's id once it is known. `ray` is the address of a
-    cluster for RLlib's runners. The global random generators of the caller are preserved.
+    `resume` names a run to continue; `config` may differ from the stored one only in the settings of `FREE_TO_CHANGE`.
+    `commit()` is called after every write to the run's folder, `begun(run_id)` once the run's folder is locked. `ray`
+    is the address of a cluster for RLlib's runners. The global random generators of the caller are preserved.
     """
     check_installed(config.framework)
     place = models_path(models)
@@ -100,7 +100,7 @@ def train(
 
 
 def trained_model(folder: RunFolder, config: TrainConfig, *, resumed: bool = True) -> TrainedModel:
-    """Result of a run according to its record; `resumed` includes how its last session was resumed."""
+    """Read the result of a run from its record; with `resumed`, including how its last session was resumed."""
     done = folder.read()
     last = (done.get("resumes") or [None])[-1] if resumed else None
     return TrainedModel(
@@ -145,12 +145,12 @@ def _run(session: Session, checkpoint: Checkpoint | None, ray: str | None) -> No
 def _new_folder(models: Path, run_id: str | None) -> RunFolder:
     folder = RunFolder(models / check_id(run_id or new_run_id()))
     if (folder.path / RECORD).exists():
-        raise UsageError(f"there is a run {folder.run_id} already", "`--resume` continues it")
+        raise UsageError(f"run {folder.run_id} exists already", "`--resume` continues it")
     return folder
 
 
 def _check_device(config: TrainConfig) -> None:
-    """Raise `UsageError` for `cuda` without a GPU: one framework would crash, the other ignore the setting."""
+    """Raise `UsageError` for `cuda` without a GPU, which one framework would not survive and the other ignore."""
     import torch
 
     if config.device == "cuda" and not torch.cuda.is_available():

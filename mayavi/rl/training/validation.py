@@ -16,7 +16,7 @@ from mayavi.rl.environments import world_of
 from mayavi.rl.policy_loading import load_policy
 from mayavi.rl.training import global_rng
 from mayavi.rl.training.atomic_files import PARTIAL
-from mayavi.rl.training.checkpoints import Checkpoint, lighten, move_checkpoint, write_checkpoint
+from mayavi.rl.training.checkpoints import Checkpoint, drop_resume_files, move_checkpoint, write_checkpoint
 from mayavi.rl.training.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Validator:
         current = self._evaluate(checkpoint)
         validations = [*(each for each in before if each["steps"] < current["steps"]), current]
         if best_of(validations) is current:
-            move_checkpoint(lighten(checkpoint), self.folder.best_path)
+            move_checkpoint(drop_resume_files(checkpoint), self.folder.best_path)
         else:
             shutil.rmtree(checkpoint.path)
         return validations

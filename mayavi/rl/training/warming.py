@@ -93,7 +93,7 @@ def warm(
         raise UsageError(f"{rollouts:,} rollouts cannot be played", f"give 1 … {MOST_ROLLOUTS:,}")
     kind = entry(name).load()
     if not issubclass(kind, ChainRowsEnv):
-        raise UsageError(f"'{name}' runs on no chain: there is nothing to read", "it trains offline as it is")
+        raise UsageError(f"'{name}' uses no chain, so that there is nothing to fetch", "it needs no snapshot to train")
     settings = configured(kind.config_type, config)
     if path is not None:
         _check_path(path)

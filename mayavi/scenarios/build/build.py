@@ -123,7 +123,7 @@ def _oracle_subjects(agents: AgentSet) -> dict[str, str]:
 
 
 def _following(config: ScenarioConfig, pools: Iterable[str]) -> list[str]:
-    """Return the pools whose tokens have an outside price: their price changes are not caused by their trades."""
+    """Return the pools whose tokens have a reference price, so that trades do not cause their price changes."""
     outside = {*config.prices, *(each.asset for each in config.agents.values() if isinstance(each, OracleShock))}
     found = []
     for pool in pools:

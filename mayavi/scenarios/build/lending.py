@@ -53,7 +53,7 @@ def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
             )
         ]
     assert model.health_factor is not None
-    single = model.count == 1 and len(behaviours) == 1  # of several behaviours one is drawn: a population
+    single = model.count == 1 and len(behaviours) == 1  # only a population draws one of several behaviours
     if single and model.collateral.amount is not None and isinstance(model.health_factor, Constant):
         agents.borrower_groups[name] = BorrowerGroup(market, (name,), collateral, debt)
         return [
@@ -84,7 +84,7 @@ def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
 
 
 def _check_single_loan(name: str, model: Borrower, behaviours: int) -> None:
-    """Refuse an amount of debt for several borrowers, without collateral, or with several behaviours."""
+    """Raise `BadScenario` if a fixed debt comes with several borrowers, no collateral amount or several behaviours."""
     if model.count > 1:
         raise BadScenario(
             f"agents.{name}: {model.count} borrowers cannot all owe {model.debt.amount} {model.debt.symbol}",
@@ -95,7 +95,7 @@ def _check_single_loan(name: str, model: Borrower, behaviours: int) -> None:
     if behaviours > 1:
         raise BadScenario(
             f"agents.{name}: one borrower cannot behave in {behaviours} ways",
-            "give one `behaviour`, or a `health_factor` instead of an amount of debt: then it is drawn",
+            "give one `behaviour`; or give a `health_factor` instead of an amount of debt, and one is drawn",
         )
 
 
@@ -109,7 +109,7 @@ def _behaviours(model: Borrower) -> list[tuple[Behaviour, float]]:
     }
     if isinstance(model.behaviour, str):
         return [(kinds[model.behaviour], 1.0)]
-    # In the order of `kinds`, not of the file: sorting the keys of a YAML file must change nobody's behaviour.
+    # In the order of `kinds`, so that the order of keys in the YAML file has no effect on the draws.
     return [(kinds[kind], float(model.behaviour[kind])) for kind in kinds if model.behaviour.get(kind)]
 
 
@@ -128,7 +128,7 @@ def build_liquidators(agents: AgentSet, name: str, model: Liquidator) -> list[Ag
         if group.market == market and (model.watches is None or each in model.watches)
     ]
     if not chosen:
-        raise BadScenario(f"agents.{name}: nobody borrows on {model.protocol}", "add an agent of kind borrower")
+        raise BadScenario(f"agents.{name}: no agent borrows on {model.protocol}", "add an agent of kind borrower")
     pairs = sorted({(each.collateral, each.debt) for each in chosen})
     shared: dict[str, Any] = {
         "watch": [account for group in chosen for account in group.accounts],
@@ -164,7 +164,7 @@ def build_liquidators(agents: AgentSet, name: str, model: Liquidator) -> list[Ag
 def _sale_routes(
     agents: AgentSet, name: str, pairs: Sequence[tuple[str, str]]
 ) -> dict[str | tuple[str, str], RouteLike]:
-    """Find routes that sell each collateral for the debt it backs, and record the pools on them."""
+    """Find a route to sell each collateral for its debt, and add the pools of the routes to `agents.pools`."""
     routes: dict[str | tuple[str, str], RouteLike] = {}
     for collateral, debt in pairs:
         if collateral == debt:
@@ -174,8 +174,8 @@ def _sale_routes(
             raise BadScenario(
                 f"agents.{name}: no pool of {agents.config.chain} sells {collateral} for {debt}, and a liquidator "
                 "sells what it seizes",
-                f"give the scenario one: `pools: {{{collateral}/{debt}.3000: {{price: …, liquidity: …}}}}`; or "
-                f"`frictionless: true`, which sells nothing",
+                f"add a pool: `pools: {{{collateral}/{debt}.3000: {{price: …, liquidity: …}}}}`; or set "
+                "`frictionless: true`, which sells nothing",
             )
         routes[collateral, debt] = route
         agents.pools += [pool for pool in pools_of(agents.fork, route) if pool not in agents.pools]

@@ -1,4 +1,4 @@
-"""Registry of agent kinds: which builder turns a scenario's settings of a `kind` into agents.
+"""Registry of agent kinds: maps the `kind` of a scenario's entry to its settings model and builder.
 
 A package adds a kind in two steps. First a settings model and a builder:
 
@@ -15,7 +15,7 @@ Then an entry point of the group `mayavi.agents`, named after the kind, that ref
     [project.entry-points."mayavi.agents"]
     whale = "my_package.whale:build_whale"
 
-Entry points are read only when a scenario names a kind that Mayavi does not have.
+Entry points are read only if a scenario names a kind that Mayavi itself does not have.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BUILT_IN = ("mayavi.scenarios.build.lending", "mayavi.scenarios.build.oracle", 
 
 M = TypeVar("M", bound="AgentSettings")
 Builder = Callable[["AgentSet", str, Any], "list[Agent]"]
-"""Called as `build(agents, name, settings)`; returns the agents of one entry of a scenario."""
+"""Function `build(agents, name, settings)` that returns the agents of one entry of a scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class AgentKind:
     model: type[AgentSettings]
     build: Builder
     last: bool = False
-    """Build after all other kinds, because the builder reads what they added to the `AgentSet`."""
+    """Build after all other kinds, because the builder reads their entries in the `AgentSet`."""
 
 
 _kinds: dict[str, AgentKind] = {}
@@ -75,7 +75,7 @@ def agent_kind(
 
 
 def find_kind(name: str) -> AgentKind:
-    """Return the kind called `name`, built in or from an installed package; `UnknownName` with the nearest names."""
+    """Return the kind called `name`, built in or from an installed package; raise `UnknownName` if there is none."""
     if name not in _kinds:
         for module in _BUILT_IN:
             import_module(module)

@@ -12,7 +12,7 @@ from mayavi.parallel.processes import work_off
 from mayavi.scenarios.loading import Scenario, load_text
 from mayavi.scenarios.run.randomness import draws
 from mayavi.scenarios.run.request import RunRequest
-from mayavi.scenarios.run.run import execute, halted
+from mayavi.scenarios.run.run import execute, halt_error
 from mayavi.settings.document import Document, to_yaml
 from mayavi.sim.recorder import MemoryRecorder
 from mayavi.sim.rows import RowsDigest
@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Comparison of a trial with the first run. `difference` describes what is wrong; empty if nothing is."""
+    """Comparison of a trial with the first run. `difference` describes an unexpected result, or is empty."""
 
     name: str
     digest: str
@@ -54,7 +54,7 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether the trial gave what was expected."""
+        """Whether the trial gave the expected result."""
         return not self.difference
 
 
@@ -75,7 +75,7 @@ class DeterminismReport:
 
     @property
     def passed(self) -> bool:
-        """Whether all trials gave what was expected."""
+        """Whether all trials gave the expected results."""
         return all(each.passed for each in self.comparisons)
 
     def to_json(self) -> dict[str, object]:
@@ -152,7 +152,7 @@ def prepare(world: WorldSource) -> Callable[[Trial], Outcome]:
         request = RunRequest(scenario=scenario, seed=trial.seed, source=world.kind, store=Path(), threads=trial.threads)
         run = execute(request, world.open(), recorder)
         if run.status == "halted":
-            raise halted(run)
+            raise halt_error(run)
         assert recorder.ended is not None
         rows: list[Any] = [*recorder.actions, *recorder.snapshots, *recorder.ended.kpis]
         return Outcome(run.digest, recorder.ended.final_world_digest, rows)

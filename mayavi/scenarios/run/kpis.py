@@ -56,7 +56,7 @@ class ScenarioKpis:
         self.following = frozenset(following)
         """Pools whose price follows an outside price."""
         self.oracles = dict(oracles or {})
-        """By token: the subject under which market figures hold a lending market's price of it."""
+        """By token: the subject of the market figures that hold the token's price on a lending market."""
         self.borrowers = dict(borrowers or {})
         self.opening_gaps = dict(opening_gaps or {})
         """By token: distance of the first outside price from the oracle's (18 decimals), where a scenario sets it."""

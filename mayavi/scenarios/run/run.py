@@ -42,12 +42,13 @@ def run(
     listener: RunListener | None = None,
     **unknown: object,
 ) -> Run:
-    """Run a scenario, given by name or file path, and store it.
+    """Run a scenario, given by name or file path, and store the run.
 
-    `overrides` change values of the scenario: `{"agents.borrowers.count": 50}`, or texts as `--set` takes them. The
-    world is the offline replica of `chain`, a `snapshot` file, or with `source="rpc"` the state of a node at `block`.
-    `threads` changes no result. `progress(done, total)` is called after each step; a `listener` replaces it.
-    A scenario with `halt_on_exception` raises `RunHalted` where an agent's code raises; the steps before are stored.
+    `overrides` change values of the scenario: `{"agents.borrowers.count": 50}`, or a list of texts in the format of
+    `--set`. The world is the offline replica of `chain`, a `snapshot` file, or with `source="rpc"` the state of a node
+    at `block`. Results do not depend on `threads`. `progress(done, total)` is called after each step; a `listener`
+    replaces `progress`. With `halt_on_exception` in the scenario, an exception in an agent's code raises `RunHalted`;
+    the steps before it are stored.
     """
     refuse_unknown(run, unknown)
     threads = check_threads(threads)
@@ -65,12 +66,12 @@ def run(
         finished = execute(request, listener.open_world(world), recorder, listener)
     listener.finished(finished)
     if finished.status == "halted":
-        raise halted(finished)
+        raise halt_error(finished)
     return finished
 
 
 def refuse_unknown(function: Callable[..., object], unknown: Mapping[str, object]) -> None:
-    """Raise `UsageError` for arguments that `function` does not have; most often they belong into `overrides`."""
+    """Raise `UsageError` for arguments that `function` does not have; most of them belong into `overrides`."""
     if not unknown:
         return
     name, value = next(iter(unknown.items()))
@@ -80,12 +81,12 @@ def refuse_unknown(function: Callable[..., object], unknown: Mapping[str, object
     example = value if isinstance(value, Mapping) else {name: value}
     raise UsageError(
         f"mayavi.{function.__name__} takes no '{name}'",
-        hint or f"values of the scenario are changed by overrides: overrides={dict(example)!r}",
+        hint or f"change values of the scenario with overrides={dict(example)!r}",
     )
 
 
 def execute(request: RunRequest, fork: Fork, recorder: Recorder, listener: RunListener | None = None) -> Run:
-    """Run `request` on `fork`, which the run changes, and write its rows to `recorder`."""
+    """Run `request` on `fork` and write the rows to `recorder`. The run modifies `fork`."""
     from mayavi.scenarios.build.build import build
     from mayavi.sim.runner import Runner
 
@@ -106,7 +107,7 @@ def execute(request: RunRequest, fork: Fork, recorder: Recorder, listener: RunLi
 
 
 def run_result(info: RunInfo, end: RunEnd, store: Path, highlights: Highlights | None = None) -> Run:
-    """Return the `Run` for callers from what its recorder was given."""
+    """Build the `Run` that callers receive from the first and the last record of a run."""
     return Run(
         run_id=info.run_id,
         scenario=info.scenario,
@@ -124,7 +125,7 @@ def run_result(info: RunInfo, end: RunEnd, store: Path, highlights: Highlights |
     )
 
 
-def halted(run: Run) -> RunHalted:
-    """Return the error for a run that halted where an agent's code raised."""
+def halt_error(run: Run) -> RunHalted:
+    """Return the error for a run that was halted by an exception in an agent's code."""
     message, _, traceback = run.error.partition("\n")
     return RunHalted(message, traceback.rstrip() or None, traceback=traceback)

@@ -36,7 +36,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRequest:
-    """One sweep: the scenario at each point of the grid, the seeds, the world, and who does the work."""
+    """One sweep: the scenario at each point of the grid, the seeds, the world, and the workers."""
 
     scenarios: Sequence[Scenario]
     points: Sequence[tuple[str, ...]]
@@ -111,7 +111,7 @@ def sweep(
 
 
 def run_sweep(request: SweepRequest, listener: SweepListener | None = None) -> Sweep:
-    """Run what is not stored yet of every scenario with every seed, and summarise all of it."""
+    """Run every scenario with every seed, except for runs already stored, and summarise all runs."""
     listener = listener or SweepListener()
     refuse_unusable(request.store)
     listener.open_world(request.world)
@@ -182,7 +182,7 @@ def plan_of(request: SweepRequest) -> Plan:
 
 
 def check_buildable(scenarios: Sequence[Scenario], world: WorldSource) -> None:
-    """Build the first and the last scenario, and raise what their runs would raise before the first step."""
+    """Build the first and the last scenario, to raise errors of the set-up before any run starts."""
     from mayavi.scenarios.build.build import build
 
     for scenario in scenarios[:: max(1, len(scenarios) - 1)]:

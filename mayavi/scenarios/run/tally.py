@@ -49,7 +49,7 @@ class ScenarioTally(RunTally):
         self.liquidated_accounts: dict[str, None] = {}
         """Liquidated accounts, in the order of their first liquidation."""
         self.seized_sold_e8 = self.seized_proceeds_e8 = 0
-        """Value of the seized collateral that liquidators sold, at the oracle's price, and what the sales returned."""
+        """Seized collateral that liquidators sold: value at the oracle's price, and proceeds of the sales."""
         self.liquidator_fees: dict[str, int] = {}
         """Gas cost of all liquidation attempts, failed ones included, in `USD` and in `ETH`, with eight decimals."""
         self.market_loss_e8 = 0
@@ -65,7 +65,7 @@ class ScenarioTally(RunTally):
         """Read the collateral that Compound V3 markets hold unsold before the run."""
         self._unsold = {market: _unsold_collateral(world, market) for market in set(self.absorbers.values())}
 
-    def fold(self, world: WorldState, actions: Sequence[ActionRow]) -> None:
+    def add_step(self, world: WorldState, actions: Sequence[ActionRow]) -> None:
         """Add the actions of one step; each row's details are decoded at most once."""
         absorbed: dict[str, list[Facts]] = {}
         for row in actions:
@@ -92,7 +92,7 @@ class ScenarioTally(RunTally):
             self._add_market_loss(world, market, absorbed[market])
 
     def count(self, row: ActionRow) -> None:
-        """Add one action to the totals that need no chain, failures by reason among them."""
+        """Add one action to the totals that need no chain reads, including failures by reason."""
         super().count(row)
         if row.status == "failed":
             self.failures[gist(row.reason)] += 1
@@ -109,7 +109,7 @@ class ScenarioTally(RunTally):
             self.seized_proceeds_e8 += int(facts["received_e8"])
 
     def _add_market_loss(self, world: WorldState, market: str, liquidations: Sequence[Facts]) -> None:
-        """Add what a Compound V3 market lost in a step: debt absorbed, less payments and collateral still held."""
+        """Add the loss of a Compound V3 market in a step: debt absorbed, less payments and collateral still held."""
         before, after = self._unsold[market], _unsold_collateral(world, market)
         kept = sum((after[asset][0] - before[asset][0]) * after[asset][1] // after[asset][2] for asset in after)
         base_price, unit = _base_price(world, market)

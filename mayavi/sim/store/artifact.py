@@ -101,7 +101,7 @@ def write_artifact(store: Store, run_id: str, path: Path) -> str:
         raise BundleError(
             f"the rows of run '{run.run_id}' are not those it ended with: their digest is {found[:16]}…,"
             f" not {run.digest[:16]}…",
-            "somebody changed the database; run the scenario again",
+            "the database was changed after the run; run the scenario again",
         )
     facts = {
         "run": {name: getattr(run, name) for name in BundledRun.__dataclass_fields__ if name != "scenario_text"},

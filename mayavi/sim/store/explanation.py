@@ -74,7 +74,7 @@ class StepStory:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What happened to `account` in `run`."""
+    """Events of `account` in `run`, with the prices and health factors around them."""
 
     run: RunRecord
     agent: str
@@ -91,7 +91,7 @@ class Explanation:
         return [event for step in self.steps for event in step.events if event.liquidates]
 
     def amounts(self, event: Event) -> str:
-        """Describe what an event moved, in whole tokens: `paid 36,645.58 USDC of debt for 21.34 WETH`."""
+        """Describe the tokens that an event moved, in whole units: `paid 36,645.58 USDC of debt for 21.34 WETH`."""
         if event.liquidates:
             return describe_liquidation(event.details, self.decimals)
         return describe_trade(event.details, self.decimals) if event.own else ""
@@ -131,7 +131,7 @@ class Explanation:
         return sentences
 
     def _before(self, liquidation: Event) -> list[str]:
-        """Describe what led to the first liquidation."""
+        """Describe the causes of the first liquidation."""
         sentences = []
         known = [
             (step.step, factor)
@@ -144,7 +144,7 @@ class Explanation:
             (begin, at_first), (end, at_last) = known[0], known[-1]
             sentences.append(
                 f"its health factor went from {shown_wad(at_first)} ({_when(begin)}) to {shown_wad(at_last)}"
-                f" ({_when(end)}); below 1 anybody may liquidate it"
+                f" ({_when(end)}); below 1 any account may liquidate it"
             )
         for symbol, path in self.prices.items():
             until = [(step, price) for step, price in path if step <= liquidation.step]

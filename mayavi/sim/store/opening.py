@@ -114,7 +114,7 @@ def open_to_write(path: Path) -> DuckDBPyConnection:
 
 
 def open_to_read(path: Path) -> DuckDBPyConnection:
-    """Open what the database at `path` holds now, in this version's tables; they are empty if it does not exist.
+    """Open the database at `path` with this version's tables, which are empty if the file does not exist.
 
     Call it while no merge can happen. Nothing at `path` is changed.
     """

@@ -119,7 +119,7 @@ class SegmentFolder:
                 shutil.rmtree(gone, ignore_errors=True)
 
     def sweep_up(self) -> None:
-        """Delete what dead processes left half written or half deleted."""
+        """Delete files that dead processes left half written or half deleted."""
         for folder in (self.rows, self.live):
             for name in _names(folder):
                 with suppress(OSError):
@@ -132,7 +132,7 @@ class SegmentFolder:
     def open_live(self, run_id: str, info: Mapping[str, object]) -> int:
         """Note that `run_id` began; return a descriptor that keeps the note's file locked while it is open.
 
-        The lock ends with the process, however that ends, so readers can tell a running run from a killed one.
+        The lock is released when the process ends, even if it is killed, so readers recognise runs that still run.
         """
         with explain_write_errors(self.live):
             unnamed = self.live / f".{run_id}.{os.getpid()}"

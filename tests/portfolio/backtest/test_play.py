@@ -107,5 +107,5 @@ def test_episodes_of_a_real_market_start_where_they_are_told_to(tmp_path: Path):
     assert (ends[1][:-1] == ends[0][1:]).all()
     with pytest.raises(UsageError, match="cannot start at hour 0"):
         env.begin_at([0], [0])
-    with pytest.raises(UsageError, match="no hours to choose"):
+    with pytest.raises(UsageError, match="cannot be chosen"):
         started(1).begin_at([0], [5])

@@ -368,7 +368,7 @@ def test_a_fixed_start_in_a_file_is_the_first_of_the_split(past: tuple[str, RWAM
     assert drawn.observe()[1].tolist() == drawn.observe()[2].tolist() != drawn.observe()[0].tolist()
     with pytest.raises(UsageError, match="cannot start at hour 1599"):
         drawn.begin_at([0], [1_599])
-    with pytest.raises(UsageError, match="no hours to choose"):
+    with pytest.raises(UsageError, match="cannot be chosen"):
         rwa().begin_at([0], [5])
 
 
@@ -475,7 +475,7 @@ def test_weights_become_actions_and_back() -> None:
         ([0.7, 0.2, 0.1], "a weight of 0.7 is outside of 0.05 to 0.6"),
         ([0.6, 0.38, 0.02], "a weight of 0.02 is outside"),
         ([0.5, 0.5], r"weights have the shape \(2,\)"),
-        ([float("nan"), 0.5, 0.5], "a weight is no number"),
+        ([float("nan"), 0.5, 0.5], "a weight is not a finite number"),
     ],
 )
 def test_weights_that_cannot_be_held_are_refused(weights: list[float], told: str) -> None:

@@ -97,7 +97,7 @@ def test_a_market_on_something_else_is_refused_at_once(market: AaveV3) -> None:
 
 def test_one_account_is_no_list_of_accounts(market: AaveV3, alice: AaveAccount) -> None:
     for one in ("0x" + ALICE.hex(), ALICE, alice):
-        with pytest.raises(BadArgument, match="one account was given") as caught:
+        with pytest.raises(BadArgument, match="takes a list of accounts") as caught:
             market.account_data(one)  # type: ignore[arg-type]
         assert "account_data([…])" in str(caught.value.hint)
     assert market.account_data([alice, "0x" + BOB.hex()])[0] == alice.data()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mayavi.cli.eval_words import tell
+from mayavi.cli.eval_words import print_evaluation
 from mayavi.rl.evaluation.evaluate import EvaluationSettings
 from mayavi.rl.evaluation.models import evaluate_models
 from mayavi.rl.models import Model, open_model
@@ -36,7 +36,7 @@ def known(model: Model, **played: Any) -> str | None:
 
 def test_who_was_trained_on_the_test_split_is_not_sent_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     model = trained(tmp_path, "rwa", horizon=48, split="test")
-    tell(evaluate_models([model], ["noop"], QUICK, config={"split": "test"}))
+    print_evaluation(evaluate_models([model], ["noop"], QUICK, config={"split": "test"}))
     told = capsys.readouterr().out
     assert "was trained on the test split" in told
     assert "another --split has such" in told

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mayavi.cli.eval_words import tell
+from mayavi.cli.eval_words import print_evaluation
 from mayavi.errors import EvaluationFileError, UnknownName, UsageError
 from mayavi.gym_env.market.config import MarketConfig
 from mayavi.gym_env.market.rows import AaveMarketRows
@@ -133,7 +133,7 @@ def test_scripts_alone_play_beside_the_reference_of_the_other_role(capsys: pytes
         read_eval(as_bytes({**document, "version": 1}), "x")
     alone = evaluate_baselines("market", ["repay_all", "hold_band"], QUICK, config=STORMY)
     assert alone["roles"] == ["borrower"]
-    tell(document)
+    print_evaluation(document)
     told = capsys.readouterr().out
     assert "borrower: the mean of 3 borrowers, while the liquidators play close_factor_max" in told
     assert "\nborrower: repay_all against noop: better\n" in told

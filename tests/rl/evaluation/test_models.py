@@ -46,7 +46,7 @@ def model(models: Path) -> Model:
 
 
 def test_who_knows_the_episodes_before_is_told(models: Path, model: Model, capsys: pytest.CaptureFixture[str]) -> None:
-    from mayavi.cli.eval_words import tell
+    from mayavi.cli.eval_words import print_evaluation
 
     chosen = trained(models, 6, evaluate_every=1024, evaluate_episodes=8)
     for split, known in (
@@ -56,7 +56,7 @@ def test_who_knows_the_episodes_before_is_told(models: Path, model: Model, capsy
     ):
         document = evaluate_models([model, chosen], ["noop"], QUICK, config={"split": split})
         assert [each.get("seen") for each in document["models"]] == known
-        tell(document)
+        print_evaluation(document)
         told = capsys.readouterr().out
         assert ("warning: each of ppo@1, ppo@6 was trained on the train split" in told) == (split == "train")
         assert ("warning: ppo@6 was chosen on the validation split" in told) == (split == "validation")
@@ -109,12 +109,12 @@ def test_several_trainings_are_pooled_under_their_algorithm(models: Path, model:
 def test_trainings_that_differ_in_more_than_their_seed_are_pooled_with_a_warning(
     models: Path, model: Model, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mayavi.cli.eval_words import tell
+    from mayavi.cli.eval_words import print_evaluation
 
     pair = [model, trained(models, 4, checkpoint_every_steps=1024)]
     alike = evaluate_models(pair, ["noop"], QUICK, config={"split": "test"})
     assert alike["differing_settings"] == {}
-    tell(alike)
+    print_evaluation(alike)
     assert "warning" not in capsys.readouterr().out
     assert "differing_settings" not in evaluate_models([model], ["noop"], QUICK)
 
@@ -127,7 +127,7 @@ def test_trainings_that_differ_in_more_than_their_seed_are_pooled_with_a_warning
         "steps": {"ppo@1": 2048, "ppo@5": 1024},
     }
     assert document["pooled"][0]["trainings"] == 2
-    tell(document)
+    print_evaluation(document)
     told = capsys.readouterr().out
     assert "warning: the trainings differ in more than their seed: learning_rate is ppo@1 0.003, ppo@5 0.001\n" in told
     assert "their common interval is not that of one training with another seed" in told

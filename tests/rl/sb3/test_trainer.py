@@ -209,7 +209,7 @@ def test_what_a_run_was_begun_with_cannot_be_changed_when_it_is_resumed(tmp_path
     train(config, models=tmp_path, run_id="one")
     with pytest.raises(UsageError, match="run one has seed 3, and 4 is asked for"):
         train(TrainConfig.of(config.to_json(), {"seed": 4, "timesteps": 512}), models=tmp_path, resume="one")
-    with pytest.raises(UsageError, match="there is a run one already"):
+    with pytest.raises(UsageError, match="run one exists already"):
         train(config, models=tmp_path, run_id="one")
     record = json.loads((tmp_path / "one" / "run.json").read_text())
     longer = TrainConfig.of(config.to_json(), {"timesteps": 512})

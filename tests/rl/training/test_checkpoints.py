@@ -11,7 +11,13 @@ import pytest
 pytest.importorskip("gymnasium", reason="gymnasium is not installed; `pip install 'mayavi-sim[rl]'` installs it")
 
 from mayavi.errors import CheckpointError, UnknownRun, UsageError
-from mayavi.rl.training.checkpoints import Checkpoint, lighten, list_checkpoints, read_checkpoint, write_checkpoint
+from mayavi.rl.training.checkpoints import (
+    Checkpoint,
+    drop_resume_files,
+    list_checkpoints,
+    read_checkpoint,
+    write_checkpoint,
+)
 from mayavi.rl.training.run_folder import RunFolder, find_run, models_path
 
 FACTS = {"steps": 4096, "episodes": 7, "only_to_resume": ["rows.json"]}
@@ -71,7 +77,7 @@ def test_one_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 
 def test_an_older_one_keeps_what_plays_and_loses_what_only_resumes(tmp_path: Path) -> None:
     found = write_checkpoint(tmp_path / "4096", FACTS, filled)
-    lighten(found)
+    drop_resume_files(found)
     left: Checkpoint = read_checkpoint(found.path)
     assert not left.resumable
     assert set(left.facts["files"]) == {"weights", "deep/more"}
