@@ -11,7 +11,7 @@ from importlib import import_module
 
 from benchmarks.machine import describe_machine, describe_versions
 from benchmarks.report import Effort, Quantity, Section, Unavailable
-from mayavi.cli.output import Column, paint, print_facts, print_table
+from mayavi.cli.console.output import Column, paint, print_facts, print_table
 from mayavi.errors import SetupError
 
 SECTIONS = ["startup", "calls", "batch", "peers", "codec", "fleet", "sim", "rl", "rwa", "blocks"]

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from benchmarks.position import BENCH_CACHE, BORROWER, REPOSITORY, Call, Position, open_position, seconds_a_call
 from benchmarks.report import Effort, Quantity, Row, Section, Unavailable, timed
 from benchmarks.timing import count_for, in_turns
-from mayavi.cli.output import is_terminal
+from mayavi.cli.console.output import is_terminal
 from mayavi.evm.contents import WorldContents
 from mayavi.evm.hashing import keccak256
 

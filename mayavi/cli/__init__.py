@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-from mayavi.cli.exit_codes import INTERRUPTED
+from mayavi.cli.console.exit_codes import INTERRUPTED
 
 __all__ = ["main"]
 
@@ -27,10 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     replace_closed_streams()
     with quiet_interruption():
         if arguments is None:  # the process is ours alone
-            from mayavi.cli.process import prepare_process
+            from mayavi.cli.console.process import prepare_process
 
             prepare_process()
-        from mayavi.cli.outcome import run
+        from mayavi.cli.console.outcome import run
     return run(arguments)
 
 

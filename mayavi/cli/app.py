@@ -27,7 +27,7 @@ from mayavi.cli import (
     world,
 )
 from mayavi.cli import eval as eval_command
-from mayavi.cli.group import command_group
+from mayavi.cli.console.group import command_group
 
 app = command_group(
     "Economic agents on the real bytecode of DeFi protocols, offline and reproducible.", completion=True

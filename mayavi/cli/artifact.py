@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mayavi.cli.console.group import command_group
+from mayavi.cli.console.output import Column, print_json, print_note, print_table
+from mayavi.cli.console.progress import activity, counted, in_parts
 from mayavi.cli.eval import ModelsOption
-from mayavi.cli.group import command_group
-from mayavi.cli.output import Column, print_json, print_note, print_table
-from mayavi.cli.progress import activity, counted, in_parts
 from mayavi.cli.runs import RunArgument, StoreOption
 from mayavi.errors import UnknownRun, UsageError
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from mayavi.worlds.source import WorldSource
 
 
-app = command_group("Write a run or a training to a bundle, or verify one: `artifact RUN_ID` writes.", default="write")
+app = command_group("Write a run or a training to a bundle, or verify one.", default="write")
 
 
-@app.command("write")
+@app.command("write", short_help="Write a run or a training to a bundle.")
 def write(
     run: RunArgument,
     output: Annotated[
@@ -97,7 +97,7 @@ def _print_bundle(run_id: str, path: Path, digest: str, more: dict[str, Any], as
     print_note(f"`mayavi artifact verify {path}` runs it again and compares")
 
 
-@app.command("verify")
+@app.command("verify", short_help="Verify a bundle: hashes, and the run again.")
 def verify(
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A file that `mayavi artifact RUN_ID` wrote.")],
     snapshot: Annotated[

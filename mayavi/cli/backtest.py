@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mayavi.cli.console.output import Column, print_json, print_note, print_table
+from mayavi.cli.console.progress import activity, counted
 from mayavi.cli.eval import ModelsOption, PlaySeedOption, SettingsOption, SplitOption, played_settings
-from mayavi.cli.output import Column, print_json, print_note, print_table
-from mayavi.cli.progress import activity, counted
 from mayavi.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:

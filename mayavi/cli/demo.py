@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mayavi.cli.output import Column, print_json, print_note, print_table
-from mayavi.cli.progress import activity
+from mayavi.cli.console.output import Column, print_json, print_note, print_table
+from mayavi.cli.console.progress import activity
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from mayavi.cli.output import Column, print_json, print_table
+from mayavi.cli.console.output import Column, print_json, print_table
 from mayavi.errors import MayaviError
 from mayavi.setup_errors import setup_fault
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mayavi.cli.output import print_json, print_note
-from mayavi.cli.progress import in_parts
+from mayavi.cli.console.output import print_json, print_note
+from mayavi.cli.console.progress import in_parts
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def evaluate(
     if as_json:
         print_json(document)
         return
-    from mayavi.cli.eval_words import print_evaluation
+    from mayavi.cli.printing.evaluation import print_evaluation
 
     print_evaluation(document)
     if place is not None:

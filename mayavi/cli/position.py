@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mayavi.cli.output import Column, print_facts, print_json, print_note, print_table
-from mayavi.cli.progress import activity
+from mayavi.cli.console.output import Column, print_facts, print_json, print_note, print_table
+from mayavi.cli.console.progress import activity
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mayavi.cli.output import is_styled, print_json, print_note
+from mayavi.cli.console.output import is_styled, print_json, print_note
+from mayavi.cli.console.progress import Advance, activity, counted
 from mayavi.cli.position import block_of
-from mayavi.cli.progress import Advance, activity, counted
-from mayavi.cli.run_summary import last_line, summary_lines
-from mayavi.cli.run_summary import plural as plural
+from mayavi.cli.printing.run import last_line, summary_lines
+from mayavi.cli.printing.run import plural as plural
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

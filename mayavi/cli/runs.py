@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mayavi.cli.group import command_group
-from mayavi.cli.output import Column, print_facts, print_json, print_note, print_table
-from mayavi.cli.progress import activity
-from mayavi.cli.runs_output import (
+from mayavi.cli.console.group import command_group
+from mayavi.cli.console.output import Column, print_facts, print_json, print_note, print_table
+from mayavi.cli.console.progress import activity
+from mayavi.cli.printing.runs import (
     diff_document,
     explanation_document,
     print_diff,
@@ -93,7 +93,7 @@ def list_runs(
         print_note(f"no such run in '{database.path}'" if scenario or sweep or status else empty_hint(database))
 
 
-@app.command("show")
+@app.command("show", short_help="Show settings, result, KPIs and actions of a run.")
 def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Show a run: its settings, result, KPIs and the actions of its agents."""
     database = opened(store)
@@ -165,7 +165,7 @@ def diff(
         raise typer.Exit(1)
 
 
-@app.command("explain")
+@app.command("explain", short_help="Explain step by step what happened to an agent.")
 def explain(
     run: RunArgument,
     agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="An agent, or an account of one.")],
@@ -180,7 +180,7 @@ def explain(
         print_explanation(found)
 
 
-@app.command("export")
+@app.command("export", short_help="Write runs to Parquet or CSV files.")
 def export(
     run: Annotated[
         list[str] | None, typer.Argument(metavar="[RUN]…", help="Run ids, or unique parts of them; none for all runs.")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mayavi.cli.group import command_group
-from mayavi.cli.output import Column, print_facts, print_json, print_note, print_table
+from mayavi.cli.console.group import command_group
+from mayavi.cli.console.output import Column, print_facts, print_json, print_note, print_table
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object.")
 SCHEMA_NAME = "scenario.schema.json"
 
 
-@app.command("list")
+@app.command("list", short_help="List the scenarios and their chains.")
 def list_scenarios(as_json: JsonFlag = False) -> None:
     """List the scenarios that come with Mayavi, and the chains each runs on."""
     from mayavi.scenarios.registry import entries
@@ -39,7 +39,7 @@ def list_scenarios(as_json: JsonFlag = False) -> None:
     print_table(columns, rows)
 
 
-@app.command("show")
+@app.command("show", short_help="Check a scenario and summarise it.")
 def show(
     scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name from the list, or the path of a file.")],
     chain: Annotated[str | None, typer.Option("--chain", help="A chain it runs on.")] = None,
@@ -67,7 +67,7 @@ def show(
         print(loaded.text, end="")
 
 
-@app.command("schema")
+@app.command("schema", short_help="Print the JSON Schema of scenario files.")
 def schema(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to this file.")
@@ -89,7 +89,7 @@ def schema(
         print(f"the schema is in '{output}'")
 
 
-@app.command("new")
+@app.command("new", short_help="Write a first scenario, with comments, ready to run.")
 def new(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, such as crash.yaml.")],
     as_json: JsonFlag = False,

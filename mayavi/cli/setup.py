@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from mayavi.cli.output import is_styled, print_facts, print_json, print_note
-from mayavi.cli.progress import activity
+from mayavi.cli.console.output import is_styled, print_facts, print_json, print_note
+from mayavi.cli.console.progress import activity
 from mayavi.errors import UsageError
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mayavi.cli.group import command_group
-from mayavi.cli.output import print_facts, print_json, print_note
-from mayavi.cli.progress import activity
+from mayavi.cli.console.group import command_group
+from mayavi.cli.console.output import print_facts, print_json, print_note
+from mayavi.cli.console.progress import activity
 from mayavi.cli.snapshot_warm import warm
 from mayavi.errors import UsageError
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from mayavi.evm.contents import Difference, WorldContents
 
 app = command_group("Inspect snapshot files, and write one for offline training.")
-app.command("warm")(warm)
+app.command("warm", short_help="Write the state an environment reads to a file.")(warm)
 
 SHOWN_PER_ACCOUNT = 8
 
 
-@app.command("info")
+@app.command("info", short_help="Verify a snapshot file and describe its content.")
 def info(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A snapshot file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -73,7 +73,7 @@ def info(
     )
 
 
-@app.command("diff")
+@app.command("diff", short_help="Show the differences of two snapshots.")
 def diff(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A snapshot file.")],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="Snapshot file to compare with.")],

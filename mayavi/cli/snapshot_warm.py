@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from mayavi.cli.console.output import print_facts, print_json, print_note
+from mayavi.cli.console.progress import in_parts
 from mayavi.cli.eval import settings_of
-from mayavi.cli.output import print_facts, print_json, print_note
 from mayavi.cli.position import block_of
-from mayavi.cli.progress import in_parts
 from mayavi.cli.run import BlockOption, RpcUrlOption
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mayavi.cli.exit_codes import INTERRUPTED
-from mayavi.cli.output import Column, print_json, print_note, print_table
+from mayavi.cli.console.exit_codes import INTERRUPTED
+from mayavi.cli.console.output import Column, print_json, print_note, print_table
+from mayavi.cli.console.progress import Advance, activity, counted, duration
 from mayavi.cli.position import block_of
-from mayavi.cli.progress import Advance, activity, counted, duration
 from mayavi.cli.run import (
     BlockOption,
     ChainOption,

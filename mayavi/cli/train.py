@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mayavi.cli.console.exit_codes import INTERRUPTED
+from mayavi.cli.console.interruption import stopping
+from mayavi.cli.console.output import print_json, print_note
+from mayavi.cli.console.progress import activity, counted, duration
 from mayavi.cli.eval import ModelsOption
-from mayavi.cli.exit_codes import INTERRUPTED
-from mayavi.cli.interruption import stopping
-from mayavi.cli.output import print_json, print_note
-from mayavi.cli.progress import activity, counted, duration
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:

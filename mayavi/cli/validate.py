@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mayavi.cli.group import command_group
-from mayavi.cli.output import Column, print_json, print_table
+from mayavi.cli.console.group import command_group
+from mayavi.cli.console.output import Column, print_json, print_table
+from mayavi.cli.console.progress import counted
 from mayavi.cli.position import block_of
-from mayavi.cli.progress import counted
 from mayavi.cli.run import (
     BlockOption,
     ChainOption,
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from mayavi.replay.quotes import QuotesReport
     from mayavi.scenarios.run.determinism import DeterminismReport
 
-app = command_group("Check EVM and protocols against real chain data, and runs for determinism.")
+app = command_group("Check against real chain data, and for determinism.")
 
 
-@app.command("blocks")
+@app.command("blocks", short_help="Re-execute mainnet blocks and compare receipts.")
 def blocks(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of cases: one sub-folder per block number.")],
     only: Annotated[list[int] | None, typer.Option("--block", help="Only this block; may be repeated.")] = None,
@@ -92,7 +92,7 @@ def cells(block: BlockReport) -> list[str]:
     ]
 
 
-@app.command("quotes")
+@app.command("quotes", short_help="Rebuild recorded pools and compare their quotes.")
 def quotes(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of recorded pools and quotes, as JSON.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,

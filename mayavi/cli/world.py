@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mayavi.cli.group import command_group
-from mayavi.cli.output import Column, print_facts, print_json, print_table
-from mayavi.cli.progress import counted
+from mayavi.cli.console.group import command_group
+from mayavi.cli.console.output import Column, print_facts, print_json, print_table
+from mayavi.cli.console.progress import counted
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def list_worlds(as_json: JsonFlag = False) -> None:
     print_table(columns, rows)
 
 
-@app.command("info")
+@app.command("info", short_help="Describe a replica: contracts, sources, differences.")
 def info(
     chain: Chain = "ethereum",
     names: Annotated[bool, typer.Option("--names", help="List every named contract with its address.")] = False,
@@ -81,7 +81,7 @@ def info(
     )
 
 
-@app.command("build")
+@app.command("build", short_help="Build or open a replica and print its digest.")
 def build(
     chain: Chain = "ethereum",
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Build it again even if it is built already.")] = False,

@@ -230,9 +230,10 @@ class _Reader:
             mark = error.problem_mark or error.context_mark
             at = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
             problem = (error.problem or "cannot be read").replace("\n", " ")
-            raise self.kind.error(
-                f"{self.document.origin}{at}: not YAML: {problem}", "look at the indentation and the quotes there"
-            ) from None
+            problem = problem.replace("'<stream end>'", "the end of the file")
+            tab = "\\t" in problem
+            hint = "indent with spaces, not tabs" if tab else "look at the indentation, quotes and brackets there"
+            raise self.kind.error(f"{self.document.origin}{at}: not YAML: {problem}", hint) from None
         except yaml.YAMLError as error:
             reason = " ".join(str(error).split())
             raise self.kind.error(

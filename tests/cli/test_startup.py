@@ -35,10 +35,7 @@ LIGHT = {
 }
 """What the file of a command may import at its top, beside `mayavi.cli`."""
 
-NO_COMMANDS = {
-    *("__init__", "app", "bytecode_cache", "exit_codes", "group", "process"),
-    *("interruption", "outcome", "output", "progress"),
-}
+NO_COMMANDS = {"__init__", "app"}
 
 REPORT = "; import json, sys; print(); print(json.dumps(sorted(sys.modules)))"
 
@@ -109,15 +106,15 @@ def test_where_python_keeps_no_bytecode_the_command_line_keeps_its_own(repositor
         return {path.name: path.read_bytes() for path in cache.rglob("*") if path.is_file()}
 
     kept = start()
-    assert {"mayavi.cli.outcome", "mayavi.cli.app", "mayavi.cli.run", "mayavi.errors"} <= set(kept)
+    assert {"mayavi.cli.console.outcome", "mayavi.cli.app", "mayavi.cli.run", "mayavi.errors"} <= set(kept)
     assert not list(package.rglob("__pycache__"))
     assert {name for name in kept if not name.startswith("mayavi")} == set()
     assert start() == kept
 
-    changed = package / "cli/outcome.py"
+    changed = package / "cli/console/outcome.py"
     changed.write_text(changed.read_text(encoding="utf-8") + "\nMARK = 1\n", encoding="utf-8")
     after = start()
-    assert {name for name in kept if after[name] != kept[name]} == {"mayavi.cli.outcome"}
+    assert {name for name in kept if after[name] != kept[name]} == {"mayavi.cli.console.outcome"}
 
     for path in cache.rglob("mayavi.cli.app"):
         path.write_bytes(kept["mayavi.cli.app"][:40])

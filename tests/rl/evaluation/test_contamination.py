@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mayavi.cli.eval_words import print_evaluation
+from mayavi.cli.printing.evaluation import print_evaluation
 from mayavi.rl.evaluation.evaluate import EvaluationSettings
 from mayavi.rl.evaluation.models import evaluate_models
 from mayavi.rl.models import Model, open_model

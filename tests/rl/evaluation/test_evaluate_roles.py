@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mayavi.cli.eval_words import print_evaluation
+from mayavi.cli.printing.evaluation import print_evaluation
 from mayavi.errors import EvaluationFileError, UnknownName, UsageError
 from mayavi.gym_env.market.config import MarketConfig
 from mayavi.gym_env.market.rows import AaveMarketRows

@@ -46,7 +46,7 @@ def model(models: Path) -> Model:
 
 
 def test_who_knows_the_episodes_before_is_told(models: Path, model: Model, capsys: pytest.CaptureFixture[str]) -> None:
-    from mayavi.cli.eval_words import print_evaluation
+    from mayavi.cli.printing.evaluation import print_evaluation
 
     chosen = trained(models, 6, evaluate_every=1024, evaluate_episodes=8)
     for split, known in (
@@ -109,7 +109,7 @@ def test_several_trainings_are_pooled_under_their_algorithm(models: Path, model:
 def test_trainings_that_differ_in_more_than_their_seed_are_pooled_with_a_warning(
     models: Path, model: Model, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mayavi.cli.eval_words import print_evaluation
+    from mayavi.cli.printing.evaluation import print_evaluation
 
     pair = [model, trained(models, 4, checkpoint_every_steps=1024)]
     alike = evaluate_models(pair, ["noop"], QUICK, config={"split": "test"})

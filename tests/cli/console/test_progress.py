@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mayavi.cli import progress
+from mayavi.cli.console import progress
 
 
 def test_short_parts_of_long_work_are_told_too(

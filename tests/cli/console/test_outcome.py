@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mayavi import __version__, errors
-from mayavi.cli.outcome import explain
+from mayavi.cli.console.outcome import explain
 
 
 def test_version_is_one_line(run_mayavi) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mayavi.cli.output import Column, print_note, print_table
+from mayavi.cli.console.output import Column, print_note, print_table
 
 
 def print_evaluation(document: dict[str, Any]) -> None:

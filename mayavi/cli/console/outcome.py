@@ -11,8 +11,8 @@ from typing import NamedTuple
 import typer
 
 from mayavi.cli.app import app_for
-from mayavi.cli.exit_codes import FAILURE, INTERRUPTED, MISUSE
-from mayavi.cli.output import print_error, print_json
+from mayavi.cli.console.exit_codes import FAILURE, INTERRUPTED, MISUSE
+from mayavi.cli.console.output import print_error, print_json
 from mayavi.errors import MayaviError
 from mayavi.setup_errors import setup_fault
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from mayavi.cli.output import is_styled, is_terminal
+from mayavi.cli.console.output import is_styled, is_terminal
 
 if TYPE_CHECKING:
     from rich.progress import Progress

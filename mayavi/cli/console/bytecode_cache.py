@@ -17,7 +17,7 @@ from types import CodeType
 
 from mayavi.cache_directory import default_cache_dir
 
-_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parents[2])
 
 
 def use_bytecode_cache() -> None:

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from mayavi.cli import progress
-from mayavi.cli.output import Column, print_facts, print_json, print_table
+from mayavi.cli.console import progress
+from mayavi.cli.console.output import Column, print_facts, print_json, print_table
 
 ESCAPE = "\x1b["
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mayavi.cli.output import Column, print_table
+from mayavi.cli.console.output import Column, print_table
 
 if TYPE_CHECKING:
     from mayavi.sim.store import RunRecord

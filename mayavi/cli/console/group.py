@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from mayavi.cli.output import is_styled
+from mayavi.cli.console.output import is_styled
 
 
 def command_group(summary: str, *, completion: bool = False, default: str | None = None) -> typer.Typer:

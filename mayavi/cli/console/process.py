@@ -18,6 +18,6 @@ def prepare_process() -> None:
     # Pydantic reads the metadata of every installed package to find plugins; none concerns our settings.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if sys.dont_write_bytecode:
-        from mayavi.cli.bytecode_cache import use_bytecode_cache
+        from mayavi.cli.console.bytecode_cache import use_bytecode_cache
 
         use_bytecode_cache()

@@ -1,0 +1,1 @@
+"""Console support that all commands share: output, progress, exit codes, interruption."""
