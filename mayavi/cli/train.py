@@ -108,7 +108,8 @@ def train(
     if resume and run is not None and backend == MODAL:
         _fetch(run, place, say)
     folder = _unfinished(run, place) if resume else None
-    asked = _asked(folder, config, {key: value for key, value in given.items() if value is not None}, overrides or [])
+    options = {key: value for key, value in given.items() if value is not None}
+    asked = _build_config(folder, config, options, overrides or [])
     if ray is not None and asked.framework != "rllib":
         raise UsageError("--ray needs RLlib; Stable-Baselines3 trains in this process", "leave --ray out")
     started: list[str] = []
@@ -154,7 +155,7 @@ def train(
     print_note(f"{done.run_id} · `mayavi eval {done.run_id}{there}` evaluates it")
 
 
-def _asked(folder: Any, file: Path | None, given: dict[str, Any], overrides: list[str]) -> TrainConfig:
+def _build_config(folder: Any, file: Path | None, given: dict[str, Any], overrides: list[str]) -> TrainConfig:
     """Training configuration: the file, overridden by named options, overridden by each --set."""
     from mayavi.rl.config import TrainConfig, check_choices, parse_settings, read_config
     from mayavi.rl.environments import env_settings

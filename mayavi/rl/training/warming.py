@@ -147,13 +147,13 @@ def _play_all(
     if first.multi_agent:
         for at, (split, env) in enumerate(envs):
             _all_by_chance(env, _episodes(env.name, split, passed, rollouts), seed=passed)
-            _tell(progress, what, at + 1, len(envs))
+            _report(progress, what, at + 1, len(envs))
         return ("random",)
     players = strategies_of(first)
     for at, player in enumerate(players):
         for split, env in envs:
             play(env, player(passed), _episodes(env.name, split, passed, rollouts))
-        _tell(progress, what, at + 1, len(players))
+        _report(progress, what, at + 1, len(players))
     return tuple(player(0).name for player in players)
 
 
@@ -199,7 +199,7 @@ def _check(
                 f"episode {episodes[differing[0]]} has another reward on the snapshot than on the fork",
                 "please report this: nothing was written",
             )
-        _tell(progress, "checking the snapshot", at + 1, len(envs))
+        _report(progress, "checking the snapshot", at + 1, len(envs))
 
 
 def _rewards(env: RowsEnv[Any], episodes: Sequence[int]) -> Floats:
@@ -214,7 +214,7 @@ def _all_by_chance(env: RowsEnv[Any], episodes: Sequence[int], *, seed: int) -> 
     return np.asarray(np.sum([each.rewards for each in played.values()], axis=0))
 
 
-def _tell(progress: Progress | None, what: str, done: int, total: int) -> None:
+def _report(progress: Progress | None, what: str, done: int, total: int) -> None:
     if progress is not None:
         progress(what, done, total)
 
