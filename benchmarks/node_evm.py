@@ -54,12 +54,18 @@ class NodeEvm:
     multicall: bytes | None = None
     """Address of the multicall contract; None sends each call separately."""
     requests: int = 0
+    seconds: float = 0.0
+    """Time spent on requests, as `Evm.seconds` counts the kernel's."""
     _impersonated: set[bytes] = field(default_factory=set)
     _moments: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def rpc(self, method: str, *parameters: Any) -> Any:
         self.requests += 1
-        return self.node.rpc(method, *parameters)
+        began = time.perf_counter()
+        try:
+            return self.node.rpc(method, *parameters)
+        finally:
+            self.seconds += time.perf_counter() - began
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

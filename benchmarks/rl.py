@@ -69,8 +69,6 @@ def market(section: Section, effort: Effort) -> None:
 
     env, spans = AaveMarketEnv(exact_info=False), Spans()
     watch_rows(spans, env.rows)
-    spans.watch(env.rows, "liquidators_see", "observe")
-    spans.watch(env.rows, "borrowers_see", "observe")
     spans.watch(env, "step", "adapter")
     steps = 0
 

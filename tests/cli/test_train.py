@@ -171,7 +171,7 @@ def test_an_interruption_keeps_the_rollout_under_way_and_resume_goes_on(run_maya
     assert training.returncode == 130, errors
     assert "stopping after this rollout" in errors
     assert f"steps are kept in run {run_id}" in errors
-    assert f"`mayavi train --resume {run_id} --models {tmp_path}` goes on" in errors
+    assert f"`mayavi train --resume {run_id} --models {tmp_path}` continues it" in errors
     record = json.loads((tmp_path / run_id / "run.json").read_text())
     assert record["status"] == "interrupted"
     kept = record["steps"]
