@@ -9,6 +9,7 @@ mines a block for it, at the time of the simulation's block.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Any, cast
 
