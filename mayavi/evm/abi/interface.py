@@ -16,7 +16,7 @@ from mayavi.evm.abi.types import Array, Bytes, Tuple
 from mayavi.evm.address import shorten
 from mayavi.evm.hashing import keccak_text
 
-NOT_IN_A_TOPIC = (Array, Bytes, Tuple)
+HASHED_IN_TOPICS = (Array, Bytes, Tuple)
 """Types of which an indexed event field keeps the hash only."""
 
 
@@ -178,7 +178,7 @@ class Event:
         hashed = elementary("bytes32")
         return as_tuple(
             [
-                Parameter(hashed if each.indexed and isinstance(each.type, NOT_IN_A_TOPIC) else each.type, each.name)
+                Parameter(hashed if each.indexed and isinstance(each.type, HASHED_IN_TOPICS) else each.type, each.name)
                 for each in self.signature.inputs
             ]
         )

@@ -146,7 +146,7 @@ class FixedBytes(AbiType):
         self.length = length
 
     def encode(self, value: bytes | str) -> bytes:
-        raw = _octets(value, self)
+        raw = _to_bytes(value, self)
         if len(raw) != self.length:
             raise Fault(BadArgument, self.canonical, f"has {len(raw)} bytes, not {self.length}: {quoted(value)}")
         return raw.ljust(WORD, b"\0")
@@ -167,7 +167,7 @@ class Bytes(AbiType):
         super().__init__(canonical, dynamic=True)
 
     def encode(self, value: Any) -> bytes:
-        raw = _octets(value, self)
+        raw = _to_bytes(value, self)
         return len(raw).to_bytes(WORD) + raw + bytes(-len(raw) % WORD)
 
     def decode(self, source: Source, at: int) -> Any:
@@ -342,7 +342,7 @@ def _elements(value: Any, abi_type: AbiType, count: int | None) -> Sequence[Any]
     return cast(Sequence[Any], value)
 
 
-def _octets(value: Any, abi_type: AbiType) -> bytes:
+def _to_bytes(value: Any, abi_type: AbiType) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     if isinstance(value, str) and value[:2] == "0x":

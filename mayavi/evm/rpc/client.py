@@ -131,23 +131,23 @@ class RpcClient:
         """The value of one call. Raises as `batch` does."""
         return self.batch([Call(method, params, read)])[0]
 
-    def batch(self, calls: Sequence[Call], *, knock_once: bool = False) -> list[Any]:
+    def batch(self, calls: Sequence[Call], *, fail_fast: bool = False) -> list[Any]:
         """The value of every call, in order; raises `NodeRefused` for the first call the node refused.
 
-        With `knock_once` a node that cannot be reached is `NodeUnreachable` at once, without a second attempt.
+        With `fail_fast` a node that cannot be reached is `NodeUnreachable` at once, without a second attempt.
         """
-        values = self.attempt(calls, knock_once=knock_once)
+        values = self.attempt(calls, fail_fast=fail_fast)
         for value in values:
             if isinstance(value, NodeRefused):
                 raise value
         return values
 
-    def attempt(self, calls: Sequence[Call], *, knock_once: bool = False) -> list[Any]:
+    def attempt(self, calls: Sequence[Call], *, fail_fast: bool = False) -> list[Any]:
         """Like `batch`, with a `NodeRefused` in the place of each call that the node refused for good."""
         values: list[Any] = [None] * len(calls)
         tries = [0] * len(calls)
         pending = list(range(len(calls)))
-        barren_rounds = 0
+        failed_rounds = 0
         waited_s = 0.0  # since the last usable answer
         while pending:
             started = time.monotonic()
@@ -173,12 +173,12 @@ class RpcClient:
             pending.sort()
             if fault is None:
                 continue
-            barren = not any(exchange.values for exchange in exchanges)
-            barren_rounds = barren_rounds + 1 if barren else 0
-            waited_s = waited_s + time.monotonic() - started if barren else 0.0
-            attempts = max(barren_rounds, max((tries[index] for index in pending), default=0))
-            knocked = knock_once and isinstance(fault, NodeUnreachable)
-            if attempts >= self.max_attempts or waited_s + wait_s > self.patience_s or knocked:
+            no_values = not any(exchange.values for exchange in exchanges)
+            failed_rounds = failed_rounds + 1 if no_values else 0
+            waited_s = waited_s + time.monotonic() - started if no_values else 0.0
+            attempts = max(failed_rounds, max((tries[index] for index in pending), default=0))
+            gives_up = fail_fast and isinstance(fault, NodeUnreachable)
+            if attempts >= self.max_attempts or waited_s + wait_s > self.patience_s or gives_up:
                 times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
                 fault.message = f"{fault.message} ({times} in {waited_s:.1f} s)"
                 fault.args = (fault.message,)
@@ -235,7 +235,7 @@ class RpcClient:
         ]
         body = json.dumps(questions if len(questions) > 1 else questions[0], separators=(",", ":")).encode()
         node = f"the node at {self.endpoint}"
-        smaller = _gently_smaller(chunk)
+        smaller = _halved_batch_limit(chunk)
         try:
             answer = self._post(body, len(chunk))
         except TimeoutError:
@@ -254,7 +254,7 @@ class RpcClient:
             return _Exchange(again=chunk, fault=fault, batch_limit=smaller)
         except (OSError, http.client.HTTPException) as error:
             reason = self.endpoint.redact(str(error) or type(error).__name__)
-            kind = NodeUnreachable if _nobody_there(error) else RpcError
+            kind = NodeUnreachable if _is_unreachable(error) else RpcError
             fault = kind(f"{node} cannot be reached: {reason}", "check that it runs and that the address is right")
             return _Exchange(again=chunk, fault=fault)
         return self._judge(answer, calls, chunk, by_id)
@@ -289,7 +289,7 @@ class RpcClient:
             if status != 200:
                 raise RpcHttpError(f"{node} answers HTTP {status}", _ACCESS_HINTS.get(status)) from None
             fault = RpcBadAnswer(f"{node} sent {len(answer.body)} bytes that are no complete JSON")
-            return _Exchange(again=chunk, fault=fault, batch_limit=_gently_smaller(chunk))
+            return _Exchange(again=chunk, fault=fault, batch_limit=_halved_batch_limit(chunk))
         if status in _ACCESS_HINTS:
             raise RpcHttpError(f"{node} answers HTTP {status}", _ACCESS_HINTS[status])
         if isinstance(content, dict) and content.get("error") is not None and len(chunk) > 1:
@@ -317,7 +317,7 @@ class RpcClient:
             )
         hint = "the node limits the rate; lower the load or use another plan" if answer.status == 429 else None
         fault = RpcHttpError(f"{node} answers HTTP {answer.status}", hint)
-        limit = _gently_smaller(chunk) if answer.status in (502, 504) else None
+        limit = _halved_batch_limit(chunk) if answer.status in (502, 504) else None
         return _Exchange(again=chunk, fault=fault, wait_s=wait_s, rate_limited=answer.status == 429, batch_limit=limit)
 
     def _refused_batch(self, refusal: Refusal, chunk: list[int]) -> _Exchange:
@@ -359,14 +359,14 @@ class RpcClient:
         return exchange
 
 
-def _nobody_there(error: Exception) -> bool:
+def _is_unreachable(error: Exception) -> bool:
     if isinstance(error, ConnectionRefusedError | socket.gaierror):
         return True
     return isinstance(error, OSError) and error.errno in _NO_WAY
 
 
-def _gently_smaller(chunk: list[int]) -> int | None:
-    """The batch limit after a failure that a large batch may have caused; small batches are not to blame."""
+def _halved_batch_limit(chunk: list[int]) -> int | None:
+    """Half of the batch size, after a failure that its size may have caused; None for small batches."""
     return len(chunk) // 2 if len(chunk) > 8 else None
 
 

@@ -19,7 +19,7 @@ Transaction = tuple[bytes, bytes, bytes, int]
 """To, data, sender, value: the input of an access list."""
 
 
-class Learner:
+class StateFetcher:
     """Runs actions on an EVM and fetches the state they miss until they succeed."""
 
     __slots__ = ("_evm", "_source", "remote")
@@ -53,7 +53,7 @@ class Learner:
                 raise TransactionInvalid(f"invalid transaction: {error.args[0]}") from None
 
     def _learn(self, missing: list[Missing], transaction: Transaction | None) -> None:
-        wanted = {item for item in missing if not self._make_up_hash(item)}
+        wanted = {item for item in missing if not self._invent_block_hash(item)}
         if not wanted:
             return
         if self.remote is None:
@@ -82,7 +82,7 @@ class Learner:
             return False
         return True
 
-    def _make_up_hash(self, item: Missing) -> bool:
+    def _invent_block_hash(self, item: Missing) -> bool:
         """Invent the hash of a block mined here, which no chain has; the same in every run."""
         kind, _, number = item
         if kind != "block_hash" or number <= int(self._source.get("block", -1)):

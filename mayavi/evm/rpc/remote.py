@@ -200,7 +200,7 @@ class RemoteState:
     def _check_cache(self) -> None:
         """Check that a development node is still the cached one; continue without it if it is off."""
         try:
-            self._check_guards(self.client.batch(self._guards(), knock_once=True))
+            self._check_guards(self.client.batch(self._guards(), fail_fast=True))
         except NodeUnreachable as error:
             _log.warning("%s; going on from the cache, unverified", error.message)
         self._cache_checked = True

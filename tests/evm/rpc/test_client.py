@@ -387,7 +387,7 @@ def test_a_node_that_cannot_be_reached_is_named(clock: SteppedClock) -> None:
         RpcClient(url, clock=clock.clock()) as client,
         pytest.raises(NodeUnreachable, match=r"\(1 attempt in \d\.\d s\)"),
     ):
-        client.batch([balance()], knock_once=True)
+        client.batch([balance()], fail_fast=True)
 
 
 # Refusals
