@@ -36,9 +36,9 @@ class Fork(ForkCalls):
     Open one with `Fork.replica("ethereum")` (offline), `Fork.from_rpc(url, block)` (a node, through a cache),
     `Fork.load_snapshot(path)` or `Fork.empty(...)`. `Fork(rpc_url=..., fork_block=...)` is `from_rpc`.
 
-    Reads (`call`, `balance`, `storage` …) have no effects. `send`, `deploy`, `deal` and setters write to it alone.
-    Addresses are 20 bytes or checksummed text; amounts are exact integers in the token's smallest unit. A failed call
-    raises with its decoded reason. Missing state raises `MissingStateError`; it never reads as zero.
+    Reads (`call`, `balance`, `storage` …) have no effects; `send`, `deploy`, `deal` and setters write to this fork
+    only. Addresses are 20 bytes or checksummed text; amounts are exact integers in the token's smallest unit. A failed
+    call raises with its decoded reason. Missing state raises `MissingStateError`; it never reads as zero.
 
         fork = Fork.replica("ethereum")
         fork.deal("WETH", alice, 10**18)

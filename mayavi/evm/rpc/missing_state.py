@@ -1,4 +1,4 @@
-"""Missing state: fetched from the node if there is one, otherwise an error that names it."""
+"""Fetch missing state from the node; without a node, raise an error that names it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Transaction = tuple[bytes, bytes, bytes, int]
-"""To, data, sender, value: the input of an access list."""
+"""Target, data, sender and value of a call, the input of an access list."""
 
 
 class StateFetcher:
-    """Runs actions on an EVM and fetches the state they miss until they succeed."""
+    """Runner of EVM actions that fetches missing state until they succeed."""
 
     __slots__ = ("_evm", "_source", "remote")
 
@@ -30,7 +30,7 @@ class StateFetcher:
         self.remote = remote
 
     def run(self, action: Callable[[], T], transaction: Transaction | None = None) -> T:
-        """Run `action`, again after each miss with the missing state fetched; explains its failures."""
+        """Run `action`, and repeat it after each miss with the missing state fetched. Failures raise decoded errors."""
         missed: list[Missing] = []
         while True:
             try:
@@ -39,7 +39,7 @@ class StateFetcher:
                 if error.args[1] == missed:
                     raise RpcBadAnswer(f"the node was asked and still {error.args[0]}") from None
                 missed = error.args[1]
-                self._learn(missed, transaction)
+                self._fetch(missed, transaction)
                 transaction = None
             except (_kernel.Reverted, _kernel.Halted) as error:
                 raise failures.explained(error) from None
@@ -52,7 +52,7 @@ class StateFetcher:
             except _kernel.InvalidTransaction as error:
                 raise TransactionInvalid(f"invalid transaction: {error.args[0]}") from None
 
-    def _learn(self, missing: list[Missing], transaction: Transaction | None) -> None:
+    def _fetch(self, missing: list[Missing], transaction: Transaction | None) -> None:
         wanted = {item for item in missing if not self._invent_block_hash(item)}
         if not wanted:
             return
@@ -83,7 +83,7 @@ class StateFetcher:
         return True
 
     def _invent_block_hash(self, item: Missing) -> bool:
-        """Invent the hash of a block mined here, which no chain has; the same in every run."""
+        """Set a deterministic hash for a block that was mined on the fork and exists on no chain."""
         kind, _, number = item
         if kind != "block_hash" or number <= int(self._source.get("block", -1)):
             return False
