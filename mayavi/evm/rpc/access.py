@@ -34,7 +34,7 @@ class AccessLists:
             if method in self._lacking:
                 continue
             try:
-                answer = self._client.attempt([Call(method, params, _or_none(read), patient=False)])[0]
+                answer = self._client.attempt([Call(method, params, _none_if_malformed(read), patient=False)])[0]
             except RpcHttpError:
                 answer = None
             if answer is None or isinstance(answer, NodeRefused):
@@ -49,7 +49,9 @@ class AccessLists:
         return None
 
 
-def _or_none(read: Callable[[object], dict[bytes, list[int]]]) -> Callable[[object], dict[bytes, list[int]] | None]:
+def _none_if_malformed(
+    read: Callable[[object], dict[bytes, list[int]]],
+) -> Callable[[object], dict[bytes, list[int]] | None]:
     """Return a reader that gives None for a malformed list: the fork works without one."""
 
     def reader(answer: object) -> dict[bytes, list[int]] | None:

@@ -33,7 +33,7 @@ SCHEMA_VERSION = 1
 FILE_NAME = "rpc.sqlite3"
 _APPLICATION_ID = 0x6D617961  # "maya"
 _BUSY_MS = 10_000
-_NO_ROOM = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL)
+_NOT_WRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL)
 _ELSEWHERE = "set MAYAVI_CACHE_DIR to a directory that can be written"
 _SCHEMA = (
     "CREATE TABLE nodes (url_hash BLOB PRIMARY KEY, chain_id INTEGER NOT NULL, seen_at REAL NOT NULL) WITHOUT ROWID",
@@ -254,7 +254,7 @@ class Cache:
                 f"the cache '{self.path}' is locked by another process",
                 "end the process that holds it, or set MAYAVI_CACHE_DIR to another directory",
             )
-        if (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _NO_ROOM:
+        if (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _NOT_WRITABLE:
             return CacheUnusable(f"the cache '{self.path}' cannot be used: {error}", _ELSEWHERE)
         return CacheError(
             f"the cache '{self.path}' is damaged: {error}",

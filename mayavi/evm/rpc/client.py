@@ -36,7 +36,7 @@ _log = logging.getLogger("mayavi.evm.rpc.client")
 
 _BACKOFF_BASE_S = 0.25
 _BACKOFF_CAP_S = 20.0
-_NO_WAY = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL}
+_UNROUTABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL}
 _ACCESS_HINTS = {
     401: "the key is missing or wrong",
     403: "the key is wrong, or its plan does not include this",
@@ -257,7 +257,7 @@ class RpcClient:
             kind = NodeUnreachable if _is_unreachable(error) else RpcError
             fault = kind(f"{node} cannot be reached: {reason}", "check that it runs and that the address is right")
             return _Exchange(again=chunk, fault=fault)
-        return self._judge(answer, calls, chunk, by_id)
+        return self._classify(answer, calls, chunk, by_id)
 
     def _post(self, body: bytes, calls: int) -> HttpAnswer:
         with self._lock:
@@ -271,14 +271,16 @@ class RpcClient:
             self.calls += calls
         return self._transport.post(body)
 
-    def _judge(self, answer: HttpAnswer, calls: Sequence[Call], chunk: list[int], by_id: dict[int, int]) -> _Exchange:
+    def _classify(
+        self, answer: HttpAnswer, calls: Sequence[Call], chunk: list[int], by_id: dict[int, int]
+    ) -> _Exchange:
         """Classify an HTTP answer: values, calls to retry, or an error."""
         node = f"the node at {self.endpoint}"
         status = answer.status
         if status == 429 or status == 408 or status >= 500:
-            return self._patience(answer, chunk)
+            return self._retry_later(answer, chunk)
         if 300 <= status < 400:
-            raise RpcHttpError(f"{node} answers HTTP {status} and sends us elsewhere{_elsewhere(answer.location)}")
+            raise RpcHttpError(f"{node} answers HTTP {status} and redirects{_redirect_target(answer.location)}")
         fault: RpcError
         if 400 <= status < 500 and status not in _ACCESS_HINTS and len(chunk) > 1:
             fault = RpcHttpError(f"{node} refuses a batch of {len(chunk)} calls with HTTP {status}")
@@ -306,7 +308,7 @@ class RpcClient:
             return _Exchange(again=chunk, fault=RpcBadAnswer(f"{node} sent no valid answer: {error}"))
         return self._read_items(items, calls, chunk)
 
-    def _patience(self, answer: HttpAnswer, chunk: list[int]) -> _Exchange:
+    def _retry_later(self, answer: HttpAnswer, chunk: list[int]) -> _Exchange:
         """Wait as long as the node asks, or raise if that is too long."""
         node = f"the node at {self.endpoint}"
         wait_s = retry_after_s(answer.retry_after, self.clock.wall())
@@ -362,7 +364,7 @@ class RpcClient:
 def _is_unreachable(error: Exception) -> bool:
     if isinstance(error, ConnectionRefusedError | socket.gaierror):
         return True
-    return isinstance(error, OSError) and error.errno in _NO_WAY
+    return isinstance(error, OSError) and error.errno in _UNROUTABLE
 
 
 def _halved_batch_limit(chunk: list[int]) -> int | None:
@@ -401,8 +403,8 @@ def _refusals(content: object) -> list[Refusal]:
     return [Refusal.of(item["error"]) for item in answers if isinstance(item, dict) and item.get("error") is not None]
 
 
-def _elsewhere(location: str | None) -> str:
+def _redirect_target(location: str | None) -> str:
     try:
-        return f": {Endpoint.parse(location or '')}"
+        return f" to {Endpoint.parse(location or '')}"
     except Exception:
         return ""

@@ -49,7 +49,7 @@ class Endpoint:
         scheme = parts.scheme.lower()
         if scheme in ("ws", "wss"):
             raise UsageError(
-                f"the RPC address has scheme '{scheme}', only http and https are spoken here",
+                f"the RPC address has scheme '{scheme}', only http and https are supported",
                 hint="providers serve the same node under https://; use that address",
             )
         if scheme not in ("http", "https") or not host:

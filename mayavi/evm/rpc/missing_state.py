@@ -66,7 +66,7 @@ class StateFetcher:
                 wanted.update(("slot", address, slot) for slot in slots)
         # The kernel keeps slots of known accounts only, so a slot is fetched with its account.
         touched = {address for kind, address, _ in wanted if kind == "slot"}
-        wanted |= {("account", address, 0) for address in touched if not self._knows(address)}
+        wanted |= {("account", address, 0) for address in touched if not self._has_account(address)}
         facts = self.remote.fetch(sorted(wanted))
         for address, (balance, nonce, code) in facts.accounts.items():
             self._evm.learn_account(address, balance, nonce, code)
@@ -75,7 +75,7 @@ class StateFetcher:
         for number, block_hash in facts.block_hashes.items():
             self._evm.learn_block_hash(number, block_hash)
 
-    def _knows(self, address: bytes) -> bool:
+    def _has_account(self, address: bytes) -> bool:
         try:
             self._evm.nonce(address)
         except _kernel.MissingState:

@@ -11,7 +11,7 @@ Trusted from the cache, so that opening a cached block makes no request:
 - which chain an address serves, and the hash of a block number, if the block was at least 64 blocks behind the head
   when it was kept. `verify=True` asks the node all the same.
 - headers and state by block hash, without limit of time: they cannot change.
-- On development chains (ids 31337 and 1337) a number is trusted at any depth, but per node and for opening alone: such
+- On development chains (ids 31337 and 1337) a number is trusted at any depth, but per node and only for opening: such
   nodes are restarted and reverted. One request verifies chain id and block hash before the first cached value is used.
   If they differ, the number is forgotten and `BlockHashMismatch` says to open the fork again. If the node is
   unreachable, the fork continues from the cache, with a warning in the log.
@@ -49,7 +49,7 @@ from mayavi.evm.rpc.refusals import NodeRefused, NodeUnreachable
 
 _log = logging.getLogger("mayavi.evm.rpc.remote")
 
-_SLAB_CALLS = 1000  # fetched, checked and stored together
+_BATCH_CALLS = 1000  # fetched, checked and stored together
 _NO_BLOCK = {"blockHash": "0x" + "11" * 32}
 _NO_ADDRESS = "0x" + "00" * 20
 
@@ -181,8 +181,8 @@ class RemoteState:
         wanted: list[Missing] = [("account", address, 0) for address in accounts if address not in facts.accounts]
         wanted += [("slot", address, key) for address, key in slots if key not in facts.slots.get(address, {})]
         wanted += [("block_hash", b"", number) for number in numbers if number not in facts.block_hashes]
-        for slab in _slabs(wanted):
-            self._fetch_slab(slab, facts)
+        for batch in _batches(wanted):
+            self._fetch_batch(batch, facts)
         return facts
 
     def access_list(
@@ -220,37 +220,37 @@ class RemoteState:
                 near[number] = self.header.parent_hash
         return near
 
-    def _fetch_slab(self, slab: list[Missing], facts: Facts) -> None:
+    def _fetch_batch(self, batch: list[Missing], facts: Facts) -> None:
         self._cache_alone = False
         guards = [] if self._verified else self._guards()
         if self._by_hash is None:
             probe = Call("eth_getBalance", [_NO_ADDRESS, _NO_BLOCK], lambda answer: answer, patient=False)
-            answers = self.client.attempt([*guards, probe, *self._calls(slab, by_hash=True)])
+            answers = self.client.attempt([*guards, probe, *self._calls(batch, by_hash=True)])
             self._check_guards(answers[: len(guards)])
             probed, values = answers[len(guards)], answers[len(guards) + 1 :]
-            state_refused = [isinstance(value, NodeRefused) for value in values[: self._state_calls(slab)]]
+            state_refused = [isinstance(value, NodeRefused) for value in values[: self._state_calls(batch)]]
             ignored = not isinstance(probed, NodeRefused) and probed is not None
             if state_refused:
                 self._by_hash = not ignored and not all(state_refused)
             if self._by_hash is False:
-                values = self.client.attempt(self._calls(slab, by_hash=False))
+                values = self.client.attempt(self._calls(batch, by_hash=False))
         else:
-            answers = self.client.attempt([*guards, *self._calls(slab, by_hash=self._by_hash)])
+            answers = self.client.attempt([*guards, *self._calls(batch, by_hash=self._by_hash)])
             self._check_guards(answers[: len(guards)])
             values = answers[len(guards) :]
         for value in values:
             if isinstance(value, NodeRefused):
                 self.verify()  # a node that was restarted or reorganised refuses too: report that instead
                 raise value
-        if self._by_hash is False or any(kind == "block_hash" for kind, _, _ in slab):
+        if self._by_hash is False or any(kind == "block_hash" for kind, _, _ in batch):
             self.verify()
-        self._learn(slab, values, facts)
+        self._collect(batch, values, facts)
 
-    def _calls(self, slab: list[Missing], *, by_hash: bool) -> list[Call]:
-        """The calls for `slab`: state first, then block hashes."""
+    def _calls(self, batch: list[Missing], *, by_hash: bool) -> list[Call]:
+        """The calls for `batch`: state first, then block hashes."""
         at: object = {"blockHash": "0x" + self.header.hash.hex()} if by_hash else hex(self.header.number)
         calls: list[Call] = []
-        for kind, address, key in slab:
+        for kind, address, key in batch:
             who = "0x" + address.hex()
             if kind == "account":
                 calls.append(Call("eth_getBalance", [who, at], quantity))
@@ -263,15 +263,15 @@ class RemoteState:
         return calls
 
     @staticmethod
-    def _state_calls(slab: list[Missing]) -> int:
-        return sum(_CALLS[kind] for kind, _, _ in slab if kind != "block_hash")
+    def _state_calls(batch: list[Missing]) -> int:
+        return sum(_CALLS[kind] for kind, _, _ in batch if kind != "block_hash")
 
-    def _learn(self, slab: list[Missing], values: list[Any], facts: Facts) -> None:
+    def _collect(self, batch: list[Missing], values: list[Any], facts: Facts) -> None:
         accounts: dict[bytes, Account] = {}
         slots: dict[tuple[bytes, int], int] = {}
         block_hashes: dict[int, bytes] = {}
         taken = iter(values)
-        for kind, address, key in slab:
+        for kind, address, key in batch:
             if kind == "account":
                 accounts[address] = (next(taken), next(taken), next(taken))
             elif kind == "slot":
@@ -335,14 +335,14 @@ def _open_cache(directory: Path | str | None) -> Cache:
 _CALLS = {"account": 3, "slot": 1, "block_hash": 1}
 
 
-def _slabs(missing: list[Missing]) -> Iterable[list[Missing]]:
-    slab: list[Missing] = []
+def _batches(missing: list[Missing]) -> Iterable[list[Missing]]:
+    batch: list[Missing] = []
     calls = 0
     for item in missing:
-        slab.append(item)
+        batch.append(item)
         calls += _CALLS[item[0]]
-        if calls >= _SLAB_CALLS:
-            yield slab
-            slab, calls = [], 0
-    if slab:
-        yield slab
+        if calls >= _BATCH_CALLS:
+            yield batch
+            batch, calls = [], 0
+    if batch:
+        yield batch
