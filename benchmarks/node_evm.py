@@ -239,7 +239,7 @@ def act_on_node(node: Hardhat, fork: Fork, *, multicall: bool) -> NodeEvm:
     """Redirect `fork` to `node`, which holds the same state."""
     place = fork.address_of("UniswapV3.Multicall") if multicall else None
     evm = NodeEvm(node, dict(fork.block), fork.chain_id, fork.hardfork, place)
-    fork._evm = fork._learner._evm = fork._snapshots._evm = cast(_kernel.Evm, evm)
+    fork._evm = fork._fetcher._evm = fork._snapshots._evm = cast(_kernel.Evm, evm)
     return evm
 
 

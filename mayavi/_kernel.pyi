@@ -1,4 +1,4 @@
-"""The Rust extension: frozen worlds, EVMs over them, batches. See `kernel/src`."""
+"""Rust extension: frozen states, EVMs on top of them, and batches. See `kernel/src`."""
 
 from collections.abc import Sequence
 from typing import Any, final
@@ -34,16 +34,16 @@ __all__ = [
 ]
 
 class MissingState(Exception):
-    """State that is not in this world: `args` is (message, [(kind, address, key)])."""
+    """Read of state that is not loaded: `args` is (message, [(kind, address, key)])."""
 
 class Reverted(Exception):
-    """The call reverted: `args` is (message, output, gas_used)."""
+    """Reverted call: `args` is (message, output, gas_used)."""
 
 class Halted(Exception):
-    """The call halted: `args` is (message, reason, gas_used)."""
+    """Halted call: `args` is (message, reason, gas_used)."""
 
 class InvalidTransaction(Exception):
-    """The transaction cannot be executed: `args` is (message,)."""
+    """Transaction rejected before execution: `args` is (message,)."""
 
 def keccak256(data: bytes) -> bytes: ...
 def checksum_address(address: bytes) -> str: ...

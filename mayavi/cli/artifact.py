@@ -38,7 +38,7 @@ def write(
 ) -> None:
     """Write a run to a bundle: its rows as Parquet, the scenario, its versions, and a manifest of hashes.
 
-    The bytes depend only on what happened in the run: the same run gives the same file. A training run becomes a
+    The bytes depend only on the run's rows and versions: the same run gives the same file. A training run becomes a
     bundle of its configuration, the evaluated checkpoints, and the evaluations.
     """
     from mayavi.sim.store import Store
@@ -155,9 +155,9 @@ def _verify_training(bundle: Bundle, world: WorldSource, threads: int | None, as
     for each in result.differences:
         print_note(each)
     print(
-        "verified: its evaluations came out the same again"
+        "verified: the evaluations gave the same results again"
         if result.verified
-        else "NOT verified: an evaluation came out otherwise"
+        else "NOT verified: an evaluation gave other results"
     )
     return result.verified
 

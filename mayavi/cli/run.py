@@ -97,7 +97,7 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
         advance: Advance
 
         def open_world(self, world: WorldSource) -> Fork:
-            return open_shown(world)
+            return open_with_progress(world)
 
         def started(self, request: RunRequest) -> None:
             # Printed before the first step, so that the id of an interrupted run is known.
@@ -122,7 +122,7 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
     return TerminalListener()
 
 
-def open_shown(world: WorldSource) -> Fork:
+def open_with_progress(world: WorldSource) -> Fork:
     """Open a world and show progress: a replica that does not exist yet is built."""
     if world.kind != "replica":
         with activity("opening the world"):

@@ -27,7 +27,7 @@ def setup(
     """Install the contract packages, compile our Vyper contracts and build the replicas.
 
     Other commands do the same when they first need it. Only the contract packages need the network, and only once;
-    MAYAVI_OFFLINE=1 forbids to download them. What is there already is left alone.
+    MAYAVI_OFFLINE=1 forbids the download. Existing files are not changed.
     """
     from contextlib import nullcontext
 

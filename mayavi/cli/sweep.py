@@ -21,7 +21,7 @@ from mayavi.cli.run import (
     SourceOption,
     StepsOption,
     StoreOption,
-    open_shown,
+    open_with_progress,
 )
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> Any:
         advance: Advance
 
         def open_world(self, world: WorldSource) -> None:
-            open_shown(world)
+            open_with_progress(world)
 
         def planning(self) -> AbstractContextManager[None]:
             return activity("planning")

@@ -204,7 +204,7 @@ def _fetch(run: str, place: Path, say: Callable[[str], None]) -> None:
 
 def _prepare(asked: TrainConfig) -> None:
     """Build the replica first, with a progress message, because that may take a while."""
-    from mayavi.cli.run import open_shown
+    from mayavi.cli.run import open_with_progress
     from mayavi.rl.environments import needs_chain, world_of
 
     if not needs_chain(asked):
@@ -212,7 +212,7 @@ def _prepare(asked: TrainConfig) -> None:
     chain = str(asked.env_config.get("chain", "ethereum"))
     world = world_of(asked)
     if world.kind == "replica":
-        open_shown(world.on(chain))
+        open_with_progress(world.on(chain))
 
 
 def heading(config: TrainConfig, run_id: str) -> str:
@@ -227,7 +227,7 @@ def summary(done: TrainedModel) -> list[str]:
     pace = f"{done.steps / done.seconds:,.0f} steps a second" if done.seconds else ""
     lines = [f"{done.steps:,} steps, {done.episodes:,} episodes in {duration(done.seconds)} on {done.device}, {pace}"]
     if done.resumed_from is not None:
-        exact = "exactly as if it had never stopped" if done.exact else f"not exactly: {done.reason}"
+        exact = "with the same result as without the interruption" if done.exact else f"not exactly: {done.reason}"
         lines.append(f"resumed at step {done.resumed_from:,}, {exact}")
     if done.mean_reward is not None:
         lines.append(f"mean reward of the last episodes {done.mean_reward:.6g}")

@@ -189,7 +189,7 @@ def print_determinism(report: DeterminismReport) -> None:
                 each.name,
                 f"{each.digest[:16]}…",
                 each.expected,
-                "as it must be" if each.passed else "NOT SO",
+                "as expected" if each.passed else "UNEXPECTED",
             )
             for each in report.comparisons
         ],

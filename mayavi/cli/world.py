@@ -51,7 +51,7 @@ def info(
     """
     from mayavi.worlds import describe_world
 
-    labels = open_counted(chain)[0].labels if names else {}
+    labels = open_replica(chain)[0].labels if names else {}
     world = describe_world(chain)
     if as_json:
         document = {
@@ -73,12 +73,10 @@ def info(
             ("names", f"`mayavi world info {chain} --names` lists them with their addresses"),
         ]
     )
-    print_section("what stands on it", world.contents)
+    print_section("contents", world.contents)
     dated = [f"{each.what}: {each.origin}" + (f", {each.date}" if each.date else "") for each in world.sources]
-    print_section("where its facts come from", dated)
-    print_section(
-        f"where it differs from {world.chain}", [f"{each.subject}: {each.text}" for each in world.differences]
-    )
+    print_section("sources", dated)
+    print_section(f"differences from {world.chain}", [f"{each.subject}: {each.text}" for each in world.differences])
 
 
 @app.command("build", short_help="Build or open a replica and print its digest.")
@@ -99,7 +97,7 @@ def build(
     if output is not None:
         refuse_unwritable(output)
     began = time.perf_counter()
-    fork, built = open_counted(chain, rebuild=rebuild)
+    fork, built = open_replica(chain, rebuild=rebuild)
     if output is not None:
         fork.dump_snapshot(output)
     digest = fork.digest()
@@ -119,7 +117,7 @@ def build(
     print_facts(facts)
 
 
-def open_counted(chain: str, *, rebuild: bool = False) -> tuple[Fork, bool]:
+def open_replica(chain: str, *, rebuild: bool = False) -> tuple[Fork, bool]:
     """Open the replica of `chain` with a progress bar; return it and whether it was built."""
     from mayavi.worlds import open_world
 

@@ -1,4 +1,4 @@
-"""Addresses: 20 bytes inside, checksummed text at the edges."""
+"""Addresses: 20 bytes internally, checksummed text for people."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ class Addressed(Protocol):
 
     @property
     def address(self) -> bytes:
-        """Its address, 20 bytes."""
+        """Address, 20 bytes."""
 
 
 AddressLike = bytes | str | Addressed
-"""What a public function takes for an address: 20 bytes, `0x` and 40 hex digits, or what has an `address`."""
+"""Accepted forms of an address: 20 bytes, `0x` and 40 hex digits, or an object with an `address`."""
 
 ZERO_ADDRESS = bytes(20)
-"""The zero address, which contracts use for «none»."""
+"""Zero address, which contracts use for "none"."""
 
 _HEX = frozenset(hexdigits)
 
 
 def to_address(value: AddressLike) -> bytes:
-    """The 20 bytes of `value`, or `BadAddress` saying what is wrong with it.
+    """Return the 20 bytes of `value`; raise `BadAddress` if it is invalid.
 
-    Text in one case is taken as it is. Text in mixed case carries an EIP-55 checksum, which must be right.
+    Text in a single case has no checksum. Text in mixed case has an EIP-55 checksum, which must be right.
     """
     if type(value) is bytes and len(value) == 20:
         return value

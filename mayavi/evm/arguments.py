@@ -1,4 +1,4 @@
-"""Argument checks of `Fork`: integers in range, bytes that are bytes."""
+"""Argument checks of `Fork`: integers in range, and bytes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _WORD = 1 << 256
 
 
 def word(value: SupportsIndex, what: str = "amount") -> int:
-    """`value` as an integer of 256 unsigned bits; NumPy's integers count, floats and bools do not."""
-    if type(value) is int and 0 <= value < _WORD:  # nearly always
+    """Return `value` as an unsigned 256-bit integer; NumPy integers are accepted, floats and bools are not."""
+    if type(value) is int and 0 <= value < _WORD:  # the usual case
         return value
     return _integer(value, what, 256)
 
 
 def u64(value: SupportsIndex, what: str) -> int:
-    """`value` as an integer of 64 unsigned bits."""
+    """Return `value` as an unsigned 64-bit integer."""
     return _integer(value, what, 64)
 
 
-def octets(data: object, what: str = "calldata") -> bytes:
-    """`data` as bytes; text is refused, since it may or may not be hex."""
+def to_bytes(data: object, what: str = "calldata") -> bytes:
+    """Return `data` as bytes; text is refused because it may or may not be hex."""
     if type(data) is bytes:
         return data
     if isinstance(data, bytes | bytearray | memoryview):

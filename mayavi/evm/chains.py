@@ -1,7 +1,7 @@
 """Known chains: ids, block times and hard forks by block and time.
 
-Activation points are facts of the chains: blocks before the merge, times after it. A block's rules follow from its
-chain, number and timestamp alone; a chain that is not here is an error, never a guess.
+Forks activate at block numbers before the merge and at timestamps after it. The rules of a block follow from its
+chain, number and timestamp alone. An unlisted chain is an error, never a guess.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ETHEREUM = Chain(
         (0, 1_746_612_311, "prague"),
         (0, 1_764_798_551, "osaka"),
     ),
-    # The blob schedule moves on its own: Cancun, Prague, then the two parameter-only forks that followed Osaka.
+    # The blob schedule has its own forks: Cancun, Prague, then the two parameter-only forks that followed Osaka.
     (
         (1_710_338_135, 3_338_477),
         (1_746_612_311, 5_007_716),
@@ -54,7 +54,7 @@ _ETHEREUM = Chain(
     ),
 )
 
-# Of the others only the part since their rules became those of a named fork is listed; earlier blocks are an error.
+# Other chains are listed from the first block that follows a named fork; earlier blocks are an error.
 # The two rollups of the OP Stack: Bedrock, Canyon, Ecotone and Isthmus.
 _OPTIMISM = Chain(
     "optimism",
@@ -97,11 +97,11 @@ _POLYGON = Chain(
     2,
     ((23_850_000, 0, "london"), (50_523_000, 0, "shanghai"), (54_876_000, 0, "cancun"), (73_440_256, 0, "prague")),
 )
-# Apricot 3, Durango and Etna. No block was ever made by proof of work, but DIFFICULTY stayed what it was.
+# Apricot 3, Durango and Etna. There was never proof of work, but the DIFFICULTY opcode kept its old meaning.
 _AVALANCHE = Chain(
     "avalanche", 43_114, 2, ((0, 1_629_813_600, "london"), (0, 1_709_740_800, "shanghai"), (0, 1_734_368_400, "cancun"))
 )
-# A development node runs under rules of its own choice; a fork of one infers them from the header.
+# A development node chooses its own rules; a fork of one infers them from the header.
 _HARDHAT = Chain("hardhat", 31_337, 1, ((0, 0, "shanghai"),), dev=True)
 _GANACHE = Chain("ganache", 1337, 1, ((0, 0, "shanghai"),), dev=True)
 
@@ -118,13 +118,13 @@ _NICKNAMES = {
 
 
 def unknown_chain(name: str, known: Iterable[str], more: str) -> UnknownName:
-    """The error for a chain of another name, with the one that was probably meant."""
+    """Error for an unknown chain, with the names that were probably meant."""
     return UnknownName.of("chain", name, known, more, meant=_NICKNAMES.get(name.casefold().replace(" ", "-")))
 
 
 @cache
 def chain(name_or_id: str | int) -> Chain:
-    """The chain of that name or id, or `UnknownName` with the nearest names."""
+    """Return the chain with this name or id; raise `UnknownName` with the nearest names."""
     for known in _CHAINS:
         if name_or_id in (known.name, known.chain_id):
             return known
@@ -134,7 +134,7 @@ def chain(name_or_id: str | int) -> Chain:
 
 
 def hardfork_at(chain_id: int, number: int, timestamp: int) -> str:
-    """The hard fork whose rules block `number` of that chain follows."""
+    """Hard fork whose rules apply to block `number` of a chain."""
     known = chain(chain_id)
     active = [name for block, time, name in known.forks if number >= block and timestamp >= time]
     if not active:
@@ -148,9 +148,9 @@ def hardfork_at(chain_id: int, number: int, timestamp: int) -> str:
 
 
 def blob_fee_fraction_at(chain_id: int, timestamp: int, hardfork: str = "cancun") -> int:
-    """How fast the blob fee moves at that time: the divisor of EIP-4844's exponential.
+    """Blob fee update fraction at a time: the divisor of EIP-4844's exponential.
 
-    On a chain without a schedule of its own it is the one its hard fork came with on Ethereum.
+    A chain without a blob schedule uses the fraction that Ethereum had at the same hard fork.
     """
     schedule = next((known.blob_fees for known in _CHAINS if known.chain_id == chain_id), ())
     active = [fraction for time, fraction in schedule if timestamp >= time]

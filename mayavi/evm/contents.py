@@ -1,7 +1,7 @@
-"""What a world holds, account by account, read from its canonical dump; and how two worlds differ.
+"""Contents of a world, parsed from its canonical dump, and the differences between two worlds.
 
-The kernel runs worlds and tells nobody what is in them: for that it writes a dump, whose layout stands in
-docs/reference/snapshot-format.md. This module reads the layout a second time, in plain Python.
+The kernel does not list the contents of a world, but it writes them to a dump. docs/reference/snapshot-format.md
+specifies the layout, which this module parses in plain Python.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAGIC = b"MKD1"
 
 @dataclass(frozen=True, slots=True)
 class AccountContents:
-    """One account. In a `complete` account an absent slot is zero, in any other it is not known."""
+    """One account. An absent slot is zero if the account is `complete`, otherwise unknown."""
 
     balance: int
     nonce: int
@@ -33,7 +33,7 @@ _EMPTY = AccountContents(balance=0, nonce=0, code=b"", complete=True, slots={})
 
 @dataclass(frozen=True, slots=True)
 class WorldContents:
-    """Everything a world holds. In a `closed` world an absent account is empty, in any other it is not known."""
+    """Contents of a world. An absent account is empty if the world is `closed`, otherwise unknown."""
 
     chain_id: int
     closed: bool
@@ -44,7 +44,7 @@ class WorldContents:
 
     @classmethod
     def of(cls, dump: bytes) -> WorldContents:
-        """What the canonical bytes `dump` hold; `SnapshotCorrupt` when they are not such bytes."""
+        """Parse the canonical bytes `dump`; raise `SnapshotCorrupt` if they are malformed."""
         read = _Reader(dump)
         if read.take(4) != MAGIC:
             raise SnapshotCorrupt("these are not the bytes of a kernel dump")
@@ -60,21 +60,21 @@ class WorldContents:
 
     @classmethod
     def of_snapshot(cls, path: Path) -> WorldContents:
-        """What the snapshot file at `path` holds, or why it cannot be read."""
+        """Parse the snapshot file at `path`; raise `SnapshotError` if it cannot be read."""
         state, _ = read_snapshot(path)
         return cls.of(state.dump())
 
     def account(self, address: bytes) -> AccountContents | None:
-        """The account at `address`; None where this world does not know whether there is one."""
+        """Account at `address`; None if unknown in this world."""
         return self.accounts.get(address, _EMPTY if self.closed else None)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field that two worlds do not share. A value that one of them does not hold is None there."""
+    """One field that differs between two worlds. A value unknown in one of them is None."""
 
     address: bytes | None
-    """The account, or None when the field is the chain's or the block's."""
+    """Account; None for a field of the chain or the block."""
     field: str
     slot: int | None
     before: object
@@ -82,7 +82,7 @@ class Difference:
 
 
 def differences(before: WorldContents, after: WorldContents) -> Iterator[Difference]:
-    """Every field in which two worlds differ: chain and block first, then accounts by address and slots by number."""
+    """Yield the fields that differ: chain and block first, then accounts by address and slots by number."""
     for field in ("chain_id", "closed", "hardfork"):
         yield from _unequal(None, field, None, getattr(before, field), getattr(after, field))
     for field in before.block:
@@ -144,7 +144,7 @@ def _read_account(read: _Reader, codes: list[bytes]) -> AccountContents:
 
 
 class _Reader:
-    """Reads bytes front to back; past the end is `SnapshotCorrupt`."""
+    """Sequential reader of bytes; raises `SnapshotCorrupt` past the end."""
 
     __slots__ = ("at", "content")
 

@@ -1,4 +1,4 @@
-"""Kernel failures as errors with the place, the decoded reason and the next step."""
+"""Convert kernel failures to errors with the failed call, the decoded reason and a hint."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@
     result = fleet.run(program, amount=amounts, threads=2)
     result["status"].uint64()
 
-A row is plain data in the kernel: resetting or copying one costs what it wrote. Results do not depend on the number of
-threads. A run is all or nothing: if a row misses state or gets an impossible input, every row stays as before. A fleet
-of a fork with a node fetches the missing state and runs again, on one thread; any other raises and names it.
+The cost of resetting or copying a row grows with what the row wrote. Results do not depend on the number of threads.
+A run is atomic: if a row misses state or gets an invalid input, no row changes. A fleet of a fork with a node fetches
+missing state and runs again, on one thread; without a node, missing state raises an error that names it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mayavi.evm.words import are_small
 from mayavi.evm.words import to_words as to_words
 
 SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT, NO_CODE = range(6)
-"""The status of a call in a row."""
+"""Statuses of a call in a row."""
 
 
 class Outcome(Mapping[str, Words]):
@@ -74,7 +74,7 @@ class Outcome(Mapping[str, Words]):
 
 
 class KeptRow:
-    """Kept state of a row: what it had written, without the world below."""
+    """Saved state of a row: its writes, without the world below."""
 
     __slots__ = ("_evm",)
 
@@ -119,10 +119,10 @@ class Fleet:
         chosen = None if only is None else self._ascending(only)
         words = self._words(program, inputs, len(self) if chosen is None else len(chosen))
         try:
-            if self._origin.learns:
-                # Threads have copies of the world, which fetched state does not reach.
-                learnt = self._origin._learner.run(lambda: self._run_learning(program, words, chosen))
-                return Outcome(program.outputs, *learnt)
+            if self._origin.fetches_missing:
+                # Fetched state does not reach the copies of the world that threads have.
+                outputs = self._origin._fetcher.run(lambda: self._run_collecting_misses(program, words, chosen))
+                return Outcome(program.outputs, *outputs)
             return Outcome(program.outputs, *self._fleet.run(program, words, threads, False, chosen))
         except _kernel.MissingState as error:
             notes = " ".join(getattr(error, "__notes__", []))
@@ -130,10 +130,10 @@ class Fleet:
         except _kernel.InvalidTransaction as error:
             raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
 
-    def _run_learning(
+    def _run_collecting_misses(
         self, program: Program, words: NDArray[np.uint8], chosen: list[int] | None
     ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-        """Run and collect all missing state of every row, so that the node is asked in batches."""
+        """Run and report the missing state of all rows together, so that the node is asked in batches."""
         try:
             return self._fleet.run(program, words, 1, True, chosen)
         except _kernel.InvalidTransaction as error:
@@ -148,24 +148,24 @@ class Fleet:
         self._fleet.copy_row(self._row(source), self._row(to))
 
     def set_row(self, row: int, fork: Fork) -> None:
-        """Set a row to the state of `fork`, a copy over the same world."""
+        """Set a row to the state of `fork`, which must be a copy over the same world."""
         try:
             self._fleet.set_row(self._row(row), fork._evm)
         except ValueError as error:
-            raise UsageError(str(error), "take a twin of the fork this fleet was made of: `fleet.fork(row)`") from None
+            raise UsageError(str(error), "use a copy of this fleet's own fork: `fleet.fork(row)`") from None
 
     def keep(self, row: int) -> KeptRow:
-        """Keep the current state of a row, for `put`."""
+        """Save the current state of a row, for `put`."""
         return KeptRow(self._fleet.evm(self._row(row)))
 
     def put(self, row: int, kept: KeptRow) -> None:
-        """Set a row to a kept state."""
+        """Restore a saved state to a row."""
         self._fleet.set_row(self._row(row), kept._evm)
 
     def identities(self, rows: Iterable[int] | None = None) -> list[bytes]:
         """Hash of the full state of each row: equal states have equal hashes.
 
-        Covers the block and everything that differs from the fleet's world; costs what the row wrote.
+        Covers the block and everything that differs from the fleet's world. The cost grows with what the row wrote.
         """
         chosen = range(len(self)) if rows is None else [self._row(row) for row in rows]
         return [each.tobytes() for each in self._fleet.identities(list(chosen))]
@@ -173,8 +173,8 @@ class Fleet:
     def fork(self, row: int) -> Fork:
         """`Fork` with the state of a row, for inspection."""
         evm, origin = self._fleet.evm(self._row(row)), self._origin
-        evm.probe = origin.learns
-        return Fork._of(evm, origin._learner.remote, dict(origin.labels), dict(origin.source))
+        evm.probe = origin.fetches_missing
+        return Fork._of(evm, origin._fetcher.remote, dict(origin.labels), dict(origin.source))
 
     def _row(self, row: int) -> int:
         number = as_integer(row)
@@ -187,7 +187,7 @@ class Fleet:
         return self._fleet.memory()
 
     def _numbers(self, rows: Iterable[int] | NDArray[np.intp]) -> list[int]:
-        """Checked row numbers; an array, the usual case, is checked as a whole."""
+        """Validated row numbers; an array, the usual case, is validated as a whole."""
         if not isinstance(rows, np.ndarray) or rows.dtype.kind not in "iu" or not rows.size:
             return [self._row(row) for row in rows]
         self._row(rows.min()), self._row(rows.max())

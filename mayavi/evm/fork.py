@@ -1,4 +1,4 @@
-"""`Fork`: the handle on a chain, real or replica."""
+"""`Fork`: a writable, local copy of a chain at one block."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from mayavi.evm.rpc.remote import RemoteState
 
 _replica_builder: Callable[[str], Fork] | None = None
-_label_book: Callable[[int], dict[str, str]] | None = None
+_label_lookup: Callable[[int], dict[str, str]] | None = None
 
 
 def register_replica_builder(
     builder: Callable[[str], Fork], labels: Callable[[int], dict[str, str]] | None = None
 ) -> None:
-    """Set what builds replicas, and what gives the contract names of a chain id. `mayavi.worlds` calls it."""
-    global _replica_builder, _label_book
-    _replica_builder, _label_book = builder, labels
+    """Register the replica builder and the lookup of contract labels by chain id. `mayavi.worlds` calls it."""
+    global _replica_builder, _label_lookup
+    _replica_builder, _label_lookup = builder, labels
 
 
 class Fork(ForkCalls):
-    """A chain at a block, to read from and to act on. Nothing here ever reaches a real chain.
+    """Writable fork of a chain at one block. No write ever reaches the real chain.
 
     Open one with `Fork.replica("ethereum")` (offline), `Fork.from_rpc(url, block)` (a node, through a cache),
     `Fork.load_snapshot(path)` or `Fork.empty(...)`. `Fork(rpc_url=..., fork_block=...)` is `from_rpc`.
 
-    Reads (`call`, `balance`, `storage` …) change nothing; `send`, `deploy`, `deal` and setters do, on this fork alone.
-    Addresses are 20 bytes or checksummed text; amounts are exact integers in the token's smallest unit. A failed call
-    raises with its decoded reason. Missing state raises `MissingStateError`; it never reads as zero.
+    Reads (`call`, `balance`, `storage` …) have no effects; `send`, `deploy`, `deal` and setters write to this fork
+    only. Addresses are 20 bytes or checksummed text; amounts are exact integers in the token's smallest unit. A failed
+    call raises with its decoded reason. Missing state raises `MissingStateError`; it never reads as zero.
 
         fork = Fork.replica("ethereum")
         fork.deal("WETH", alice, 10**18)
@@ -48,7 +48,7 @@ class Fork(ForkCalls):
 
     def __init__(self, rpc_url: str | None = None, fork_block: int | str | None = None, **options: Any) -> None:
         opened = Fork.from_rpc(rpc_url, fork_block, **options)
-        self._adopt(opened._evm, opened._learner.remote, opened.labels, opened.source)
+        self._adopt(opened._evm, opened._fetcher.remote, opened.labels, opened.source)
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
@@ -75,9 +75,9 @@ class Fork(ForkCalls):
     ) -> Fork:
         """Open the state of a node after `block`: a number, a block hash or "latest" (the default).
 
-        Without `url` it is read from `MAYAVI_RPC_URL_<CHAIN>`, `MAYAVI_RPC_URL` or `ALCHEMY_RPC_URL`. `chain` names the
-        chain the node must serve; `hardfork` overrides the rules that follow from chain and block. What is read is kept
-        in a cache, so opening the same block again makes no request. Other `options` go to `RemoteState.open`.
+        `url` defaults to `MAYAVI_RPC_URL_<CHAIN>`, `MAYAVI_RPC_URL` or `ALCHEMY_RPC_URL`. `chain` names the chain that
+        the node must serve; `hardfork` overrides the rules implied by chain and block. Reads are cached on disk, so
+        opening the same block again makes no request. Other `options` go to `RemoteState.open`.
         """
         from mayavi.evm.rpc.remote import RemoteState, url_from_environment
 
@@ -119,12 +119,12 @@ class Fork(ForkCalls):
 
     @classmethod
     def from_state(cls, state: _kernel.State, *, labels: dict[str, str], source: dict[str, Any]) -> Fork:
-        """Create a fork on a frozen world."""
+        """Create a fork of a frozen world."""
         return cls._of(_kernel.Evm.from_state(state), None, dict(labels), dict(source))
 
     @classmethod
     def empty(cls, *, chain_id: int = 1, hardfork: str = "shanghai") -> Fork:
-        """Create an empty chain: every account is known to be empty."""
+        """Create an empty chain: reading any account gives an empty one, never an error."""
         chain_id = u64(chain_id, "chain id")
         source = {"kind": "empty", "chain_id": chain_id}
         return cls._of(_new_evm(chain_id, hardfork, closed=True), None, {}, source)
@@ -140,7 +140,7 @@ class Fork(ForkCalls):
     def deal(self, token: AddressLike, holder: AddressLike, amount: int) -> None:
         """Give `holder` exactly `amount` of `token`: a name of `labels`, an address, or "ETH" for the native coin.
 
-        The balance is written into the token's storage; its total supply moves by the difference, so sums stay right.
+        Writes the balance into the token's storage and changes its total supply by the difference.
         """
         place = self.address_of(holder)
         amount = word(amount)
@@ -156,10 +156,14 @@ class Fork(ForkCalls):
     # -- copies -------------------------------------------------------------------------------------------------------
 
     def copy(self) -> Fork:
-        """Independent copy; costs what this fork has written, not the size of the world."""
-        twin = Fork._of(self._evm.copy(), self._learner.remote, dict(self.labels), dict(self.source))
-        twin.threads, twin._charges_fees, twin._checks_balance = self.threads, self._charges_fees, self._checks_balance
-        return twin
+        """Return an independent copy. Its cost grows with the writes of this fork, not with the size of the world."""
+        duplicate = Fork._of(self._evm.copy(), self._fetcher.remote, dict(self.labels), dict(self.source))
+        duplicate.threads, duplicate._charges_fees, duplicate._checks_balance = (
+            self.threads,
+            self._charges_fees,
+            self._checks_balance,
+        )
+        return duplicate
 
     __copy__ = copy
 
@@ -171,11 +175,11 @@ class Fork(ForkCalls):
         return _restored, (self._evm.dump(), self.labels, self.source)
 
     def frozen(self) -> Fork:
-        """Copy on a frozen world of its own: its copies and fleet rows cost only what they write."""
+        """Return a copy over its own frozen world, whose copies and fleet rows cost only what they write."""
         return Fork.from_state(self._evm.freeze(), labels=self.labels, source=self.source)
 
     def freeze(self) -> _kernel.State:
-        """Current state as a frozen world, the base of fleets and other forks."""
+        """Return the current state as a frozen world, the base of fleets and other forks."""
         return self._evm.freeze()
 
     def dump_snapshot(self, path: str | Path) -> str:
@@ -199,8 +203,8 @@ class Fork(ForkCalls):
 
     def close(self) -> None:
         """Close the connection to the node and the cache. State read so far stays usable."""
-        if self._learner.remote is not None:
-            self._learner.remote.close()
+        if self._fetcher.remote is not None:
+            self._fetcher.remote.close()
 
     def __repr__(self) -> str:
         return f"<Fork {self.source.get('kind', '?')} chain {self.chain_id} block {self.block_number} {self.hardfork}>"
@@ -217,10 +221,10 @@ def _new_evm(chain_id: int, hardfork: str, *, closed: bool) -> _kernel.Evm:
 
 
 def _rules(chain_id: int, header: Header) -> str:
-    """Hard fork of a block: by the chain's schedule, on development nodes by the form of the header."""
+    """Hard fork of a block: from the chain's schedule, on development nodes from the fields of the header."""
     scheduled = chains.hardfork_at(chain_id, header.number, header.timestamp)
     return header.form if chains.chain(chain_id).dev else scheduled
 
 
 def _labels_of(chain_id: int) -> dict[str, str]:
-    return _label_book(chain_id) if _label_book else {}
+    return _label_lookup(chain_id) if _label_lookup else {}

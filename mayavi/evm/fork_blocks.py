@@ -18,7 +18,7 @@ class ForkBlocks(ForkState):
         """Advance by `blocks`, and by `seconds` (default: the chain's usual time for that many blocks)."""
         blocks = u64(blocks, "blocks")
         self._evm.advance(blocks, blocks * self._block_seconds() if seconds is None else u64(seconds, "seconds"))
-        self._snapshots.wrote()
+        self._snapshots.record_write()
 
     def _block_seconds(self) -> int:
         try:
@@ -56,7 +56,7 @@ class ForkBlocks(ForkState):
             )
         except ValueError as error:
             raise BadInteger(str(error)) from None
-        self._snapshots.wrote()
+        self._snapshots.record_write()
 
     def set_rules(
         self,

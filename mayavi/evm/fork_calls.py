@@ -10,7 +10,7 @@ from mayavi import _kernel
 from mayavi.errors import ExecutionError, TransactionInvalid
 from mayavi.evm import failures
 from mayavi.evm.address import AddressLike
-from mayavi.evm.arguments import octets, u64, word
+from mayavi.evm.arguments import to_bytes, u64, word
 from mayavi.evm.fork_blocks import ForkBlocks
 from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
 from mayavi.evm.sent import GasPrice, Sent
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ForkCalls(ForkBlocks):
-    """Calls, batches of calls, transactions, traces, and who watches or pays for them."""
+    """Calls, batches of calls, transactions, traces, watchers and gas payments."""
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -42,10 +42,10 @@ class ForkCalls(ForkBlocks):
         return self._call_checked(self.address_of(to), data, sender, value, gas)
 
     def _call_checked(self, to: bytes, data: bytes, sender: AddressLike | None, value: int, gas: int | None) -> bytes:
-        data, origin = octets(data), self._sender(sender)
+        data, origin = to_bytes(data), self._sender(sender)
         value, gas = word(value), _gas(gas)
         try:
-            output = self._learner.run(lambda: self._evm.call(to, data, origin, value, gas), (to, data, origin, value))
+            output = self._fetcher.run(lambda: self._evm.call(to, data, origin, value, gas), (to, data, origin, value))
         except ExecutionError as error:
             raise failures.located(error, f"call of {self.name(to)}", data) from None
         if not output and data:
@@ -91,9 +91,9 @@ class ForkCalls(ForkBlocks):
     ) -> Sequence[bytes | None]:
         """Execute each of `datas` at `to` on the current state, in one batch and without effects.
 
-        The outputs are those of `call`, many times as fast. A failed call raises with its index, or with `check=False`
-        gives `None`. `threads` defaults to the cores of this process; results do not depend on it. `verify` computes
-        everything a second time, call by call, and compares.
+        Outputs equal those of `call`, at many times the speed. A failed call raises with its index, or with
+        `check=False` gives `None`. `threads` defaults to the cores of this process; results do not depend on it.
+        `verify` computes everything a second time, call by call, and compares.
         """
         from mayavi.evm import views
 
@@ -138,19 +138,19 @@ class ForkCalls(ForkBlocks):
         commit: bool = False,
     ) -> CallFrame:
         """Execute and return the call tree with gas, logs and decoded reverts. A failure does not raise."""
-        place, origin, payload = None if to is None else self.address_of(to), self._sender(sender), octets(data)
+        place, origin, payload = None if to is None else self.address_of(to), self._sender(sender), to_bytes(data)
         value, gas = word(value), _gas(gas)
-        _, frames = self._learner.run(lambda: self._evm.trace(place, payload, origin, value, gas, commit))
+        _, frames = self._fetcher.run(lambda: self._evm.trace(place, payload, origin, value, gas, commit))
         if commit:
-            self._snapshots.wrote()
+            self._snapshots.record_write()
         if not frames:
             raise TransactionInvalid("the transaction ended before its first call", "give it more gas")
         return frame_tree(frames)
 
     def touched(self, to: AddressLike, data: bytes, sender: AddressLike | None = None) -> list[tuple[bytes, list[int]]]:
         """Accounts and slots that a call touches, sorted."""
-        place, origin, payload = self.address_of(to), self._sender(sender), octets(data)
-        return self._learner.run(lambda: self._evm.touched(place, payload, origin))
+        place, origin, payload = self.address_of(to), self._sender(sender), to_bytes(data)
+        return self._fetcher.run(lambda: self._evm.touched(place, payload, origin))
 
     # -- sending ------------------------------------------------------------------------------------------------------
 
@@ -171,14 +171,14 @@ class ForkCalls(ForkBlocks):
         A failed transaction raises; with `check=False` its receipt reports the failure. As on a chain, it changes the
         sender's nonce alone. Fees are charged only after `set_rules(charge_fees=True)`.
         """
-        to, data, origin = self.address_of(to), octets(data), self._sender(sender)
+        to, data, origin = self.address_of(to), to_bytes(data), self._sender(sender)
         value, gas = word(value), _gas(gas)
         if data:
             self._require_code(to, "transaction to")
         if self._gas_price is not None and not gas_price and priority_fee is None:
             gas_price, priority_fee = self._price_for(origin)
         receipt = Receipt.of(
-            self._learner.run(
+            self._fetcher.run(
                 lambda: self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee),
                 (to, data, origin, value),
             )
@@ -192,10 +192,10 @@ class ForkCalls(ForkBlocks):
         self, initcode: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None
     ) -> bytes:
         """Create a contract and return its address, which depends on the sender and its nonce."""
-        origin, code = self._sender(sender), octets(initcode, "initcode")
+        origin, code = self._sender(sender), to_bytes(initcode, "initcode")
         value, gas = word(value), _gas(gas)
         price, tip = self._price_for(origin)
-        receipt = Receipt.of(self._learner.run(lambda: self._evm.transact(None, code, origin, value, gas, price, tip)))
+        receipt = Receipt.of(self._fetcher.run(lambda: self._evm.transact(None, code, origin, value, gas, price, tip)))
         self._sent(None, origin, receipt, price, tip)
         if not receipt.success or receipt.created is None:
             raise failures.failure(receipt, "deployment", b"")
@@ -205,34 +205,34 @@ class ForkCalls(ForkBlocks):
         self, address: AddressLike, initcode: bytes, sender: AddressLike | None = None, value: int = 0
     ) -> Receipt:
         """Run a constructor and put its contract at `address`, which must be free."""
-        place, origin, code = self.address_of(address), self._sender(sender), octets(initcode, "initcode")
+        place, origin, code = self.address_of(address), self._sender(sender), to_bytes(initcode, "initcode")
         value = word(value)
-        receipt = Receipt.of(self._learner.run(lambda: self._evm.create_at(place, code, origin, value)))
-        self._snapshots.wrote()
+        receipt = Receipt.of(self._fetcher.run(lambda: self._evm.create_at(place, code, origin, value)))
+        self._snapshots.record_write()
         if not receipt.success:
             raise failures.failure(receipt, f"creation at {self.name(place)}", b"")
         return receipt
 
     # -- watching and paying ------------------------------------------------------------------------------------------
 
-    def watch(self, sent: Callable[[Sent], None], undone: Callable[[int], None] | None = None) -> Callable[[], None]:
-        """Call `sent` after every transaction, failed ones included, until the returned function is called.
+    def watch(self, sent: Callable[[Sent], None], on_revert: Callable[[int], None] | None = None) -> Callable[[], None]:
+        """Call `sent(tx)` after every transaction, failed ones included. Returns a function that stops watching.
 
-        `undone` is called with the marker that a snapshot reverts to: transactions with a higher one are undone.
+        A revert calls `on_revert(marker)` with the marker of the snapshot: transactions with a higher one are undone.
         """
         snapshots = self._snapshots
         self._watchers += (sent,)
-        snapshots.reverted += (undone,) if undone else ()
+        snapshots.reverted += (on_revert,) if on_revert else ()
 
         def stop() -> None:
             self._watchers = tuple(each for each in self._watchers if each is not sent)
-            snapshots.reverted = tuple(each for each in snapshots.reverted if each is not undone)
+            snapshots.reverted = tuple(each for each in snapshots.reverted if each is not on_revert)
 
         return stop
 
     @contextmanager
-    def rehearsal(self) -> Iterator[None]:
-        """Undo everything done inside at the end. It pays no gas and calls no watcher."""
+    def dry_run(self) -> Iterator[None]:
+        """Context whose changes are reverted. Inside, no gas is charged and no watcher is called."""
         watchers, price = self._watchers, self._gas_price
         self._watchers, self._gas_price = (), None
         try:
@@ -245,11 +245,11 @@ class ForkCalls(ForkBlocks):
     def paying(
         self, base_fee_wei: int, priority_fee_wei: int = 0, payers: Container[bytes] | None = None
     ) -> Iterator[None]:
-        """Charge transactions sent inside this gas price, unless they name one, from the sender's native balance.
+        """Context that charges senders for gas, at this price unless a transaction names its own.
 
-        The base fee, which becomes the block's, is burned; the tip goes to the block's coinbase. With `payers`, only
-        those accounts pay. As on a chain, a sender must hold the price of its whole gas limit, by default 30 million
-        units; unused gas is not charged.
+        Sets the block's base fee, which is burned; the tip goes to the block's coinbase. With `payers`, only those
+        accounts pay. As on a chain, a sender must hold the price of its whole gas limit, by default 30 million units;
+        unused gas is not charged.
         """
         price = GasPrice(u64(base_fee_wei, "base fee"), u64(priority_fee_wei, "priority fee"), payers)
         before, rules = self._gas_price, (self._charges_fees, self._checks_balance)
@@ -272,7 +272,7 @@ class ForkCalls(ForkBlocks):
     def _sent(
         self, to: bytes | None, sender: bytes, receipt: Receipt, gas_price: int, priority_fee: int | None
     ) -> None:
-        marker = self._snapshots.wrote()
+        marker = self._snapshots.record_write()
         if self._watchers:
             if priority_fee is not None and (self._gas_price is None or gas_price != self._gas_price.wei):
                 gas_price = min(gas_price, self._evm.block()["base_fee"] + priority_fee)

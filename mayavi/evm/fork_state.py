@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from mayavi import _kernel
 from mayavi.errors import NoCode, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum, to_address
-from mayavi.evm.arguments import octets, u64, word
+from mayavi.evm.arguments import to_bytes, u64, word
 from mayavi.evm.registry import Snapshot, SnapshotRegistry
-from mayavi.evm.rpc.missing_state import Learner
+from mayavi.evm.rpc.missing_state import StateFetcher
 from mayavi.evm.sent import GasPrice, Sent
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ForkState:
         self, evm: _kernel.Evm, remote: RemoteState | None, labels: dict[str, str], source: dict[str, Any]
     ) -> None:
         self._evm = evm
-        self._learner = Learner(evm, remote, source)
+        self._fetcher = StateFetcher(evm, remote, source)
         self._snapshots = SnapshotRegistry(evm)
         self.labels = labels
         self.source = source
@@ -66,7 +66,7 @@ class ForkState:
 
     def _require_code(self, to: bytes, what: str) -> None:
         # In the EVM, a call of an account without code succeeds. Precompiles, at the lowest addresses, have none.
-        if not self._learner.run(lambda: self._evm.has_code(to)) and any(to[:18]):
+        if not self._fetcher.run(lambda: self._evm.has_code(to)) and any(to[:18]):
             raise NoCode(f"{what} {self.name(to)}: no contract stands there", "check the address and the chain")
 
     # -- accounts -----------------------------------------------------------------------------------------------------
@@ -74,51 +74,51 @@ class ForkState:
     def balance(self, address: AddressLike) -> int:
         """Native balance of an account, in wei."""
         place = self.address_of(address)
-        return self._learner.run(lambda: self._evm.balance(place))
+        return self._fetcher.run(lambda: self._evm.balance(place))
 
     def nonce(self, address: AddressLike) -> int:
         """Number of transactions sent, or contracts created, by an account."""
         place = self.address_of(address)
-        return self._learner.run(lambda: self._evm.nonce(place))
+        return self._fetcher.run(lambda: self._evm.nonce(place))
 
     def code(self, address: AddressLike) -> bytes:
         """Runtime code of an account; empty if it is no contract."""
         place = self.address_of(address)
-        return self._learner.run(lambda: self._evm.code(place))
+        return self._fetcher.run(lambda: self._evm.code(place))
 
     def storage(self, address: AddressLike, slot: int) -> int:
         """One storage slot of a contract."""
         place = self.address_of(address)
         slot = word(slot, "slot")
-        return self._learner.run(lambda: self._evm.storage(place, slot))
+        return self._fetcher.run(lambda: self._evm.storage(place, slot))
 
     def set_balance(self, address: AddressLike, amount: int) -> None:
         """Set the native balance of an account, in wei."""
         place = self.address_of(address)
         amount = word(amount)
-        self._learner.run(lambda: self._evm.set_balance(place, amount))
-        self._snapshots.wrote()
+        self._fetcher.run(lambda: self._evm.set_balance(place, amount))
+        self._snapshots.record_write()
 
     def set_nonce(self, address: AddressLike, nonce: int) -> None:
         """Set the nonce of an account."""
         place = self.address_of(address)
         nonce = u64(nonce, "nonce")
-        self._learner.run(lambda: self._evm.set_nonce(place, nonce))
-        self._snapshots.wrote()
+        self._fetcher.run(lambda: self._evm.set_nonce(place, nonce))
+        self._snapshots.record_write()
 
     def set_code(self, address: AddressLike, code: bytes) -> None:
         """Replace the runtime code at an address; its storage stays."""
-        place, content = self.address_of(address), octets(code, "code")
-        self._learner.run(lambda: self._evm.set_code(place, content))
-        self._snapshots.wrote()
+        place, content = self.address_of(address), to_bytes(code, "code")
+        self._fetcher.run(lambda: self._evm.set_code(place, content))
+        self._snapshots.record_write()
 
     def set_storage(self, address: AddressLike, slot: int, value: int) -> None:
         """Write one storage slot of a contract."""
         place = self.address_of(address)
         slot = word(slot, "slot")
         value = word(value, "value")
-        self._learner.run(lambda: self._evm.set_storage(place, slot, value))
-        self._snapshots.wrote()
+        self._fetcher.run(lambda: self._evm.set_storage(place, slot, value))
+        self._snapshots.record_write()
 
     # -- snapshots ----------------------------------------------------------------------------------------------------
 
@@ -132,11 +132,11 @@ class ForkState:
 
     @property
     def marker(self) -> int:
-        """Number of the current moment: every write changes it, reverting a snapshot restores it."""
+        """Version number of the state: every write changes it, and reverting to a snapshot restores it."""
         return self._snapshots.marker
 
     def digest(self) -> str:
-        """Identity of the current state: SHA-256 of its canonical bytes."""
+        """SHA-256 of the canonical bytes of the current state."""
         return self._evm.digest()
 
     # -- measurements -------------------------------------------------------------------------------------------------
@@ -149,14 +149,14 @@ class ForkState:
     @property
     def requests(self) -> int:
         """Number of requests made to the node."""
-        return self._learner.remote.requests if self._learner.remote else 0
+        return self._fetcher.remote.requests if self._fetcher.remote else 0
 
     @property
-    def learns(self) -> bool:
-        """Whether missing state is fetched from a node; otherwise reading it is an error."""
-        return self._learner.remote is not None
+    def fetches_missing(self) -> bool:
+        """Whether missing state is fetched from a node. If not, reading it raises `MissingStateError`."""
+        return self._fetcher.remote is not None
 
     @property
-    def facts_read(self) -> int:
+    def items_fetched(self) -> int:
         """Number of accounts, slots and block hashes fetched so far, from the node or its cache."""
-        return self._learner.remote.asked if self._learner.remote else 0
+        return self._fetcher.remote.asked if self._fetcher.remote else 0

@@ -7,10 +7,10 @@ from mayavi._kernel import keccak256 as keccak256
 
 
 def keccak_text(text: str) -> bytes:
-    """Keccak-256 of `text` in UTF-8, the way Solidity hashes signatures and role names."""
+    """Keccak-256 of `text` in UTF-8, as Solidity hashes signatures and role names."""
     return keccak256(text.encode())
 
 
 def selector_of(signature: str) -> bytes:
-    """The four bytes that start a call of `signature`, a canonical one such as `transfer(address,uint256)`."""
+    """Four-byte selector of a canonical signature such as `transfer(address,uint256)`."""
     return keccak256(signature.encode("ascii"))[:4]

@@ -21,7 +21,7 @@ class Log(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The outcome of a transaction. `reason` is `success`, `revert` or the name of the halt."""
+    """Outcome of a transaction. `reason` is `success`, `revert` or the name of the halt."""
 
     success: bool
     gas_used: int
@@ -38,7 +38,7 @@ class Receipt:
 
     @property
     def revert_reason(self) -> Reason | None:
-        """Why it reverted, decoded; None where it did not revert."""
+        """Decoded revert reason; None if the transaction did not revert."""
         return decode_revert(self.output) if self.reason == "revert" else None
 
 
@@ -61,11 +61,11 @@ class CallFrame:
 
     @property
     def revert_reason(self) -> Reason | None:
-        """Why this frame reverted, decoded; None where it did not."""
+        """Decoded revert reason; None if this frame did not revert."""
         return decode_revert(self.output) if self.result == "Revert" else None
 
     def walk(self) -> Iterator[CallFrame]:
-        """This frame and all below it, in the order they began."""
+        """Yield this frame and all frames below it, in call order."""
         yield self
         for call in self.calls:
             yield from call.walk()
@@ -83,7 +83,7 @@ def _cut(text: str) -> str:
 
 
 def frame_tree(frames: list[dict[str, Any]]) -> CallFrame:
-    """The kernel's flat list of frames as a tree; the first one is the transaction itself."""
+    """Build the call tree from the kernel's flat list of frames; the first one is the transaction itself."""
     nodes: list[CallFrame] = []
     for frame in frames:
         node = CallFrame(

@@ -10,7 +10,7 @@ from mayavi.errors import StateError, UsageError
 
 
 class Snapshot:
-    """A point to revert to. As a context manager it reverts at the end, also after an exception.
+    """Snapshot of a fork's state. As a context manager it reverts on exit, also after an exception.
 
     with fork.snapshot():
         fork.send(...)      # gone after the block
@@ -25,7 +25,7 @@ class Snapshot:
 
     @property
     def open(self) -> bool:
-        """Whether it can still be reverted to or kept."""
+        """Whether the snapshot can still be reverted to or kept."""
         return self._registry.is_open(self)
 
     def revert(self) -> None:
@@ -33,7 +33,7 @@ class Snapshot:
         self._registry.revert(self)
 
     def keep(self) -> None:
-        """Keep all changes since; closes this snapshot and all later ones."""
+        """Keep all changes made since. Closes this snapshot and all later ones."""
         self._registry.keep(self)
 
     def __enter__(self) -> Snapshot:
@@ -50,9 +50,9 @@ class Snapshot:
 
 
 class SnapshotRegistry:
-    """Open snapshots of one EVM. Reverting costs what was written since, whatever the size of the world.
+    """Open snapshots of one EVM. The cost of a revert grows with the writes since, not with the size of the world.
 
-    `marker` identifies a moment: `wrote()` sets it to a new number, reverting restores the old one.
+    `marker` is the version number of the state: `record_write()` sets a new one, a revert restores the old one.
     """
 
     __slots__ = ("_evm", "_last", "marker", "reverted")
@@ -62,10 +62,10 @@ class SnapshotRegistry:
         self._last = 0
         self.marker = 0
         self.reverted: tuple[Callable[[int], None], ...] = ()
-        """Callbacks after a revert; the argument is the marker reverted to."""
+        """Callbacks after a revert; each gets the restored marker."""
 
-    def wrote(self) -> int:
-        """Note a write and return the new marker."""
+    def record_write(self) -> int:
+        """Register a write and return the new marker."""
         self.marker = self._last = self._last + 1
         return self._last
 
@@ -74,7 +74,7 @@ class SnapshotRegistry:
         return Snapshot(self, self._evm.snapshot(), self.marker)
 
     def is_open(self, snapshot: Snapshot) -> bool:
-        """Whether `snapshot` belongs here and is still open."""
+        """Whether `snapshot` is of this EVM and still open."""
         return snapshot._registry is self and self._evm.has_snapshot(snapshot.id)
 
     def revert(self, snapshot: Snapshot) -> None:

@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 
 class Sent(NamedTuple):
-    """A transaction that was executed, successful or not. `to` is None where it created a contract."""
+    """Executed transaction, successful or failed. `to` is None for a contract creation."""
 
     to: bytes | None
     sender: bytes
     receipt: Receipt
     fee_wei: int
-    """Fee charged for its gas; 0 where fees are off."""
+    """Fee charged for the gas, in wei; 0 if fees are off."""
     marker: int
-    """Marker of the fork right after it: reverting to a snapshot with a lower marker undoes it."""
+    """Version number of the state after the transaction. Reverting to a lower one undoes the transaction."""
 
 
 class GasPrice(NamedTuple):
@@ -27,7 +27,7 @@ class GasPrice(NamedTuple):
     base_fee_wei: int
     priority_fee_wei: int
     payers: Container[bytes] | None
-    """Accounts that pay; None is all. The owner of a price feed is no agent and pays nothing."""
+    """Accounts that pay for gas; None for all. Owners of price feeds, for example, are not agents and do not pay."""
 
     @property
     def wei(self) -> int:

@@ -35,7 +35,7 @@ MAGIC = b"MAYAVISN"
 VERSION = 1
 _HEADER = struct.Struct(">8sHIQQ32s")
 _LIMIT = 1 << 34
-"""No world is larger than this before compression: a damaged length must not allocate the machine away."""
+"""Upper bound of a world's size before compression, so that a damaged length cannot exhaust the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class SnapshotInfo:
 
     @property
     def digest(self) -> str:
-        """The identity of the state inside."""
+        """Digest of the state."""
         return str(self.metadata["digest"])
 
 

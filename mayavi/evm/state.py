@@ -12,5 +12,5 @@ from mayavi._kernel import State as State
 
 
 def open_evm(chain_id: int, hardfork: str) -> Evm:
-    """EVM without state: every fact must be learnt first, and reading any other is an error."""
+    """Create an EVM without state. State must be loaded first; reading anything else is an error."""
     return Evm(chain_id, hardfork, closed=False)

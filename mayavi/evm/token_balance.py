@@ -7,12 +7,12 @@ from mayavi.evm.abi.erc20 import BALANCE_OF, TOTAL_SUPPLY
 from mayavi.evm.fork_calls import ForkCalls
 
 _SENTINEL = 0x6D61796176690123456789
-"""A value that no balance has by chance: reading it back identifies the slot."""
-_A_LONG_TIME_S = 365 * 86_400
+"""An improbable balance: reading it back identifies the slot."""
+_ONE_YEAR_S = 365 * 86_400
 
 
 def deal(fork: ForkCalls, token: bytes, holder: bytes, amount: int) -> None:
-    """Set `holder`'s balance of `token` to `amount`; the total supply moves by the difference."""
+    """Set `holder`'s balance of `token` to `amount` and change the total supply by the difference."""
     query = BALANCE_OF + holder.rjust(32, b"\0")
     before = _read(fork, token, query)
     if before is None:
@@ -32,22 +32,22 @@ def deal(fork: ForkCalls, token: bytes, holder: bytes, amount: int) -> None:
     wanted = 0 if supply is None else max(0, supply + amount - before)
     if wanted >= 1 << 256:
         raise BadInteger(f"{amount} more of {fork.name(token)} would not fit into its total supply of {supply}")
-    # Nothing can fail from here on: either everything is written or nothing.
+    # Nothing can fail from here on, so balance and supply are written together or not at all.
     fork.set_storage(*place, amount)
     if supply_place is not None:
         fork.set_storage(*supply_place, wanted)
     elif supply is not None and fork.balance(token) == supply:
-        # A wrapper of the native coin: its supply is what it holds.
+        # A wrapper of the native coin: its supply equals its native balance.
         fork.set_balance(token, wanted)
 
 
 def balance_slot(fork: ForkCalls, token: bytes, holder: bytes) -> tuple[bytes, int]:
-    """Account and slot that hold `holder`'s balance of `token` and nothing else; `StateError` if there is none."""
+    """Account and slot that store `holder`'s balance of `token`; `StateError` if the balance is computed."""
     return slot_behind(fork, token, BALANCE_OF + holder.rjust(32, b"\0"))
 
 
 def slot_behind(fork: ForkCalls, contract: bytes, query: bytes) -> tuple[bytes, int]:
-    """Account and slot that hold the answer to `query` at all times; `StateError` if it is computed."""
+    """Account and slot that store the answer to `query`; `StateError` if the answer is computed."""
     place = _slot_behind(fork, contract, query)
     if place is None:
         raise StateError(
@@ -58,33 +58,33 @@ def slot_behind(fork: ForkCalls, contract: bytes, query: bytes) -> tuple[bytes, 
 
 
 def _slot_behind(fork: ForkCalls, token: bytes, query: bytes) -> tuple[bytes, int] | None:
-    """The slot whose value is the answer to `query` at all times, or None."""
+    """Account and slot whose value is always the answer to `query`, or None."""
     for address, slots in fork.touched(token, query):
         for slot in slots:
             with fork.snapshot():
                 fork.set_storage(address, slot, _SENTINEL)
-                if _read(fork, token, query) == _SENTINEL and not _computes(fork, token, address, query):
+                if _read(fork, token, query) == _SENTINEL and not _is_computed(fork, token, address, query):
                     return address, slot
     return None
 
 
-def _computes(fork: ForkCalls, token: bytes, holder: bytes, query: bytes) -> bool:
-    """Whether the answer depends on more than the slot in `holder`, though it equals the slot at this moment.
+def _is_computed(fork: ForkCalls, token: bytes, holder: bytes, query: bytes) -> bool:
+    """Whether the answer depends on more than the slot in `holder`, even if it equals the slot now.
 
-    A balance that bears interest equals the stored value until interest accrues: it changes with time, or reads an
-    index from another contract.
+    An interest-bearing balance equals the stored value only until interest accrues: it changes with time, or reads
+    an index from another contract.
     """
     if holder == token:
         calls = fork.trace(token, query).walk()
         if any(call.kind != "DELEGATECALL" and call.to != token for call in calls):
             return True
     with fork.snapshot():
-        fork.mine(1, _A_LONG_TIME_S)
+        fork.mine(1, _ONE_YEAR_S)
         return _read(fork, token, query) != _SENTINEL
 
 
 def _read(fork: ForkCalls, token: bytes, query: bytes) -> int | None:
-    """The answer to `query`, or None if the call fails: a token may report no supply, and a sentinel may break it."""
+    """Answer to `query`, or None if the call fails: some tokens report no supply, and a sentinel may revert."""
     try:
         return int.from_bytes(fork.call(token, query)[:32], "big")
     except ExecutionError:

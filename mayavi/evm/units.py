@@ -1,8 +1,8 @@
-"""Amounts in units people read and amounts the chain counts, converted exactly.
+"""Exact conversion between whole units and the smallest units of a token.
 
-Inside, money is an `int` of the smallest unit. `ether("1.5")`, `gwei(30)`, `wad("0.05")`, `ray("1.02")` and
-`to_units("1700", 6)` make such integers; `from_units` and `format_units` go back. Nothing is ever rounded unless
-`format_units` is told how many places to show, and a `float` is refused, since `0.1` is not what it looks like.
+Internally, amounts are `int` in the smallest unit. `ether("1.5")`, `gwei(30)`, `wad("0.05")`, `ray("1.02")` and
+`to_units("1700", 6)` make such integers; `from_units` and `format_units` convert back. Only `format_units` with
+`places` rounds. A `float` is refused, since `0.1` is not exact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GWEI = 10**9
 ETHER = WAD = 10**18
 RAY = 10**27
 
-_LARGEST_EXPONENT = 1_000  # far beyond 2**256; keeps "1e999999999" from filling the memory
+_LARGEST_EXPONENT = 1_000  # far beyond 2**256, but "1e999999999" cannot exhaust the memory
 
 
 def ether(amount: Amount) -> int:

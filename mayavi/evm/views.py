@@ -14,7 +14,7 @@ import numpy as np
 
 from mayavi.errors import UsageError
 from mayavi.evm import failures
-from mayavi.evm.arguments import octets, u64
+from mayavi.evm.arguments import to_bytes, u64
 from mayavi.evm.fork_state import ForkState
 from mayavi.evm.words import Words, to_words
 
@@ -38,7 +38,7 @@ def call_many(
     """Output of each call; `None` for a failed one if `check` is false."""
     if isinstance(datas, bytes | bytearray | memoryview):
         raise UsageError("one calldata was given where many are called", "give a list of them, or use `call`")
-    calls = [data if type(data) is bytes else octets(data) for data in datas]
+    calls = [data if type(data) is bytes else to_bytes(data) for data in datas]
     gas, cores = _limits(gas, fork.threads if threads is None else threads)
     if not calls:
         return []
@@ -46,7 +46,7 @@ def call_many(
     def run() -> tuple[list[bytes | None], Failed, dict[str, int]]:
         return fork._evm.call_many(to, calls, sender, gas, cores, verify)
 
-    outputs, failed, _ = fork._learner.run(run, (to, calls[0], sender, 0))
+    outputs, failed, _ = fork._fetcher.run(run, (to, calls[0], sender, 0))
     if check:
         _raise_first(fork, to, failed, len(calls), calls.__getitem__)
     if any(output == b"" and data for output, data in zip(outputs, calls, strict=True)):
@@ -68,7 +68,7 @@ def call_words(
     verify: bool,
 ) -> list[Words]:
     """First words of each call's output, as columns."""
-    template, count = octets(data), u64(returns, "number of words")
+    template, count = to_bytes(data), u64(returns, "number of words")
     gas, cores = _limits(gas, fork.threads if threads is None else threads)
     offsets = _offsets(holes, len(template))
     rows = _rows(holes)
@@ -84,7 +84,7 @@ def call_words(
             filled[offset : offset + 32] = words[row, column].tobytes()
         return bytes(filled)
 
-    outputs, failed, short, _ = fork._learner.run(
+    outputs, failed, short, _ = fork._fetcher.run(
         lambda: fork._evm.call_words(to, template, offsets, words, count, sender, gas, cores, verify),
         (to, calldata(0), sender, 0),
     )

@@ -17,7 +17,7 @@ from mayavi.evm.address import to_address
 class Words:
     """One 256-bit word for each row: exact as bytes or integers, and as floats for plots and observations.
 
-    `words < 10**18` and its like compare every row with an integer, exactly, and give an array of truth values.
+    Comparisons such as `words < 10**18` are exact and return an array of bools, one per row.
     """
 
     __slots__ = ("words",)
@@ -28,7 +28,7 @@ class Words:
 
     @classmethod
     def of(cls, values: Sequence[int] | NDArray[np.integer[Any]]) -> Words:
-        """The words that hold `values`."""
+        """Create words from `values`."""
         if isinstance(values, np.ndarray):
             return cls(to_words(values, len(values)))
         raw = b"".join(value.to_bytes(32, "big") for value in values)
@@ -80,7 +80,7 @@ class Words:
         return np.ascontiguousarray(self.words).view(">u8").astype(np.uint64)
 
     def uint64(self) -> NDArray[np.uint64]:
-        """The words as 64-bit integers; one that does not fit is an error, never cut."""
+        """The words as 64-bit integers; raises for a word that does not fit."""
         limbs = self.limbs()
         if limbs[:, :3].any():
             row = int(np.flatnonzero(limbs[:, :3].any(axis=1))[0])
@@ -133,7 +133,7 @@ def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:
 
 
 def are_small(values: Any, rows: int) -> bool:
-    """Whether these are 64-bit integers, one for each row and none of them negative."""
+    """Whether `values` are 64-bit integers, one per row and none negative."""
     if not isinstance(values, np.ndarray) or values.shape != (rows,) or values.dtype.kind not in "iub":
         return False
     return values.dtype.kind != "i" or bool(values.min() >= 0)

@@ -43,7 +43,7 @@ class ChainRowsEnv(RowsEnv[C]):
             raise MissingStateError(error.message, remedy) from None
         self.world_digest = identity_of(fork)
         """Identity of the world that all episodes start from."""
-        self.fleet = Fleet(fork if fork.learns else fork.frozen(), rows, lacking=remedy)
+        self.fleet = Fleet(fork if fork.fetches_missing else fork.frozen(), rows, lacking=remedy)
 
     @abstractmethod
     def prepare(self, fork: Fork) -> None:
@@ -70,6 +70,6 @@ class ChainRowsEnv(RowsEnv[C]):
 
 def identity_of(fork: Fork) -> str:
     """Identity of a world: its digest, or chain and block where it is read from a node on demand."""
-    if not fork.learns:
+    if not fork.fetches_missing:
         return fork.digest()
     return sha256(f"mayavi world {fork.chain_id} {fork.source['block_hash']}".encode()).hexdigest()

@@ -1,1 +1,1 @@
-"""Scenarios: a market described in YAML, and the factory that makes a simulation of it. The only place YAML lives."""
+"""Scenarios: simulations described in YAML. The only package that reads YAML."""

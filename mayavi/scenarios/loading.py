@@ -48,7 +48,7 @@ def load_scenario(
     `grid` holds the overrides of a point of a sweep, which errors call `--grid`. Raises `BadScenario` with the place of
     what is wrong, and `UnknownName` with the nearest names.
     """
-    return _finished(_document(name_or_path), chain, steps, overrides, grid)
+    return _load_document(_document(name_or_path), chain, steps, overrides, grid)
 
 
 def load_text(
@@ -60,7 +60,7 @@ def load_text(
     overrides: Iterable[str] = (),
 ) -> Scenario:
     """Load a scenario from YAML, such as the `text` of another scenario."""
-    return _finished(Document.parse(text, origin, kind=SCENARIO), chain, steps, overrides)
+    return _load_document(Document.parse(text, origin, kind=SCENARIO), chain, steps, overrides)
 
 
 def scenario_source(name_or_path: str | Path) -> str:
@@ -84,7 +84,7 @@ def _document(name_or_path: str | Path) -> Document:
     return document
 
 
-def _finished(
+def _load_document(
     document: Document,
     chain: str | None,
     steps: int | None,
@@ -104,7 +104,7 @@ def _finished(
         document.put(("steps",), steps, f"--steps {steps}")
     for flag, option in chosen:
         document.override(option, flag)
-    files = _write_out_files(document)
+    files = _embed_files(document)
     config = checked(ScenarioConfig, document)
     _check_files(document, config, files)
     kept = {key: value for key, value in document.data.items() if key != "seed"}
@@ -128,30 +128,30 @@ def _apply_chain(document: Document) -> None:
         document.graft(("chains", chain))
 
 
-def _write_out_files(document: Document) -> dict[Place, Series]:
+def _embed_files(document: Document) -> dict[Place, Series]:
     """Replace every `file:` by its content as `data:`, and return the price series by place."""
     from mayavi.scenarios.models.attachments import READING, READING_TYPES, as_csv, in_yaml, prices_of_file, written_out
 
     files: dict[Place, Series] = {}
 
-    for place, holder in _holders(document.data, ()):
-        name = holder["file"]
-        if not isinstance(name, str) or "data" in holder:
+    for place, mapping in _file_mappings(document.data, ()):
+        name = mapping["file"]
+        if not isinstance(name, str) or "data" in mapping:
             continue
         try:
-            if holder.get("process") == "path":
-                reading = {key: holder[key] for key in READING if key in holder}
+            if mapping.get("process") == "path":
+                reading = {key: mapping[key] for key in READING if key in mapping}
                 if any(type(value) is not READING_TYPES[key] for key, value in reading.items() if value is not None):
                     continue  # the validation of the whole scenario reports it
                 files[place] = prices_of_file(name, document.folder, reading)
-                holder["data"] = as_csv(files[place])
+                mapping["data"] = as_csv(files[place])
                 for key in reading:
-                    del holder[key]
+                    del mapping[key]
             else:
-                holder["data"] = written_out(name, document.folder)
+                mapping["data"] = written_out(name, document.folder)
         except UsageError as error:
             raise type(error)(f"{document.where((*place, 'file'))}: {error.message}", in_yaml(error.hint)) from None
-        del holder["file"]
+        del mapping["file"]
     return files
 
 
@@ -172,17 +172,17 @@ def _check_files(document: Document, config: ScenarioConfig, files: Mapping[Plac
             raise type(error)(f"{where}: {error.message}", in_yaml(error.hint)) from None
 
 
-def _holders(value: Any, place: Place) -> list[tuple[Place, dict[str, Any]]]:
+def _file_mappings(value: Any, place: Place) -> list[tuple[Place, dict[str, Any]]]:
     """Return every mapping with a key `file`, with its place."""
     found: list[tuple[Place, dict[str, Any]]] = []
     if isinstance(value, dict):
         if "file" in value:
             found.append((place, value))
         for key, each in value.items():
-            found += _holders(each, (*place, key))
+            found += _file_mappings(each, (*place, key))
     elif isinstance(value, list):
         for index, each in enumerate(value):
-            found += _holders(each, (*place, index))
+            found += _file_mappings(each, (*place, index))
     return found
 
 

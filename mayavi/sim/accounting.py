@@ -122,7 +122,7 @@ class Books(Hook):
         self.world, fork = world, world.fork
         self.tokens = {fork.address_of(name): Erc20(fork, name) for name in self.names}
         self.start = fork.copy()
-        self.stop = fork.watch(self._sent, self._undone)
+        self.stop = fork.watch(self._sent, self._on_revert)
 
     # -- to the smallest unit -----------------------------------------------------------------------------------------
 
@@ -231,8 +231,8 @@ class Books(Hook):
     def _holders(self) -> list[bytes]:
         fork = self.world.fork
         named = {fork.address_of(label) for label in fork.labels}
-        everybody = named | set(self.world.accounts) | self._partners | {fork.block["coinbase"], ZERO_ADDRESS}
-        return sorted(everybody)
+        all_holders = named | set(self.world.accounts) | self._partners | {fork.block["coinbase"], ZERO_ADDRESS}
+        return sorted(all_holders)
 
     def _name(self, holder: bytes) -> str:
         return self.world.accounts.get(holder) or self.world.fork.name(holder)
@@ -248,7 +248,7 @@ class Books(Hook):
                     self._flows.append(flow)
                     self._partners |= {flow.source, flow.target}
 
-    def _undone(self, marker: int) -> None:
+    def _on_revert(self, marker: int) -> None:
         while self._flows and self._flows[-1].marker > marker:
             self._flows.pop()
 

@@ -107,7 +107,7 @@ def test_a_training_is_evaluated_bundled_and_verified(run_mayavi, training: tupl
     assert bundle == f"aave-ppo-{run_id}.zip"
     verified = run_mayavi("artifact", "verify", bundle, cwd=place)
     assert verified.returncode == 0, verified.stderr
-    assert "verified: its evaluations came out the same again" in verified.stdout
+    assert "verified: the evaluations gave the same results again" in verified.stdout
     document["ppo"]["mean_reward"] += 0.5
     file.write_text(json.dumps(document))
     forged = run_mayavi("artifact", run_id, "--output", "forged.zip", cwd=place)

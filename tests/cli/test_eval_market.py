@@ -68,7 +68,7 @@ def test_a_market_is_evaluated_role_by_role_bundled_and_verified(run_mayavi, tra
     assert bundle == f"market-ppo-{run_id}.zip"
     verified = run_mayavi("artifact", "verify", bundle, "--threads", "1", cwd=place)
     assert verified.returncode == 0, verified.stdout + verified.stderr
-    assert "verified: its evaluations came out the same again" in verified.stdout
+    assert "verified: the evaluations gave the same results again" in verified.stdout
 
     document["liquidator"]["ppo"]["mean_reward"] += 0.5
     file.write_text(json.dumps(document))

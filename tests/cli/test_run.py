@@ -200,7 +200,7 @@ def test_without_a_node_it_says_how_to_name_one(run_mayavi, tmp_path: Path) -> N
 
 
 def test_a_replica_that_is_not_built_yet_is_built_before_everybodys_eyes(capsys: pytest.CaptureFixture[str]) -> None:
-    from mayavi.cli.run import open_shown
+    from mayavi.cli.run import open_with_progress
     from mayavi.worlds.source import WorldSource
 
     class Unbuilt(WorldSource):
@@ -208,5 +208,5 @@ def test_a_replica_that_is_not_built_yet_is_built_before_everybodys_eyes(capsys:
             for done in range(3):
                 progress("contracts", done, 3)
 
-    open_shown(Unbuilt(chain="base"))
+    open_with_progress(Unbuilt(chain="base"))
     assert capsys.readouterr().err == "building the replica of base, 3 steps; it is kept for the next time …\n"

@@ -48,7 +48,7 @@ def test_a_portfolio_waits_for_no_chain(monkeypatch: pytest.MonkeyPatch) -> None
     from mayavi.rl.config import TrainConfig
 
     opened: list[str] = []
-    monkeypatch.setattr(run, "open_shown", lambda world: opened.append(world.chain))
+    monkeypatch.setattr(run, "open_with_progress", lambda world: opened.append(world.chain))
     for env in ("rwa", "aave", "market"):
         _prepare(TrainConfig(env=env))
     assert opened == ["ethereum", "ethereum"]

@@ -1,4 +1,4 @@
-"""A fork that is watched: every transaction told, what is undone told too, gas paid for, time measured."""
+"""Watchers, reverts, gas payments, dry runs and time measurement of a fork."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def fork() -> Fork:
 
 
 def test_every_transaction_is_told_failed_ones_included_until_it_is_stopped(fork: Fork) -> None:
-    told: list[Sent] = []
-    stop = fork.watch(told.append)
+    seen: list[Sent] = []
+    stop = fork.watch(seen.append)
     kept = fork.send(PLACE, b"\1", sender=ALICE)
     with pytest.raises(CallReverted):
         fork.send(OTHER, b"\1", sender=ALICE)
@@ -34,26 +34,26 @@ def test_every_transaction_is_told_failed_ones_included_until_it_is_stopped(fork
     fork.call(PLACE, b"\1")
     stop()
     fork.send(PLACE, b"\1", sender=ALICE)
-    assert [(each.to, each.sender, each.receipt.success, each.fee_wei) for each in told] == [
+    assert [(each.to, each.sender, each.receipt.success, each.fee_wei) for each in seen] == [
         (PLACE, ALICE, True, 0),
         (OTHER, ALICE, False, 0),
         (None, BOB, True, 0),
     ]
-    assert told[0].receipt is kept
-    assert told[2].receipt.created == created
-    assert [each.marker for each in told] == sorted(each.marker for each in told)
+    assert seen[0].receipt is kept
+    assert seen[2].receipt.created == created
+    assert [each.marker for each in seen] == sorted(each.marker for each in seen)
 
 
 def test_what_a_snapshot_undoes_is_told_by_its_marker(fork: Fork) -> None:
-    told: list[Sent] = []
+    seen: list[Sent] = []
     back: list[int] = []
-    fork.watch(told.append, back.append)
+    fork.watch(seen.append, back.append)
     fork.send(PLACE, b"\1")
     before = fork.marker
     with fork.snapshot():
         fork.send(PLACE, b"\1")
     assert back == [before]
-    assert [each.marker > before for each in told] == [False, True]
+    assert [each.marker > before for each in seen] == [False, True]
 
 
 def test_the_marker_changes_with_every_write_and_comes_back_with_a_snapshot(fork: Fork) -> None:
@@ -90,8 +90,8 @@ def test_the_marker_changes_with_every_write_and_comes_back_with_a_snapshot(fork
 
 
 def test_inside_paying_senders_pay_for_their_gas(fork: Fork) -> None:
-    told: list[Sent] = []
-    fork.watch(told.append)
+    seen: list[Sent] = []
+    fork.watch(seen.append)
     producer = fork.block["coinbase"]
     with fork.paying(gwei(10), gwei(1)):
         used = fork.send(PLACE, b"\1", sender=ALICE).gas_used
@@ -100,9 +100,9 @@ def test_inside_paying_senders_pay_for_their_gas(fork: Fork) -> None:
             fork.send(PLACE, b"\1", sender=BOB)
     assert fork.balance(ALICE) == ether(10) - used * gwei(11)
     assert fork.balance(producer) == used * gwei(1)
-    assert [each.fee_wei for each in told] == [used * gwei(11)]
+    assert [each.fee_wei for each in seen] == [used * gwei(11)]
     fork.send(PLACE, b"\1", sender=BOB)  # free again
-    assert told[-1].fee_wei == 0
+    assert seen[-1].fee_wei == 0
 
 
 def test_where_payers_are_named_nobody_else_pays(fork: Fork) -> None:
@@ -126,15 +126,15 @@ def test_a_price_that_is_none_is_refused(fork: Fork) -> None:
         pass
 
 
-def test_a_rehearsal_leaves_no_trace_and_tells_nobody(fork: Fork) -> None:
-    told: list[Sent] = []
-    fork.watch(told.append)
+def test_a_dry_run_changes_nothing_and_calls_no_watcher(fork: Fork) -> None:
+    seen: list[Sent] = []
+    fork.watch(seen.append)
     before = fork.marker, fork.digest()
-    with fork.paying(0, gwei(1)), fork.rehearsal():
+    with fork.paying(0, gwei(1)), fork.dry_run():
         fork.send(PLACE, b"\1", sender=BOB)
         assert fork.storage(PLACE, 0) == fork.block_number
     assert (fork.marker, fork.digest()) == before
-    assert told == []
+    assert seen == []
 
 
 def test_the_kernel_counts_its_own_seconds(fork: Fork) -> None:

@@ -37,10 +37,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except SystemExit as end:  # how the command framework reports a closed pipe
-        hush_stdout()
+        silence_stdout()
         return end.code if isinstance(end.code, int) else FAILURE
     except BrokenPipeError:
-        hush_stdout()
+        silence_stdout()
         return FAILURE
     except Exception as error:
         if os.environ.get("MAYAVI_DEBUG", "").strip().lower() not in OFF:
@@ -57,7 +57,7 @@ def explain(error: Exception, *, as_json: bool = False) -> int:
             print_json({"error": failure.message, "hint": failure.hint, "exit_code": failure.exit_code})
             sys.stdout.flush()
     except OSError:  # standard output itself failed: a full disk, a closed pipe
-        hush_stdout()
+        silence_stdout()
     if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help text, not an error
         sys.stderr.write(f"{failure.message}\n")
     else:
@@ -108,6 +108,6 @@ def split_suggestion(error: typer.TyperException) -> tuple[str, str]:
     return head, f"did you mean {names}" if names else ""
 
 
-def hush_stdout() -> None:
+def silence_stdout() -> None:
     """Redirect standard output to /dev/null, so that the interpreter does not complain at shutdown."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

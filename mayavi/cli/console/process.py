@@ -1,4 +1,4 @@
-"""Settings of a process that runs one command and ends: imports dominate, so make them cheap."""
+"""Settings of a short-lived command process, whose time is mostly spent in imports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 
 def prepare_process() -> None:
-    """Set up this process, and those it starts, for a fast start. For the `mayavi` command alone, not for a library."""
+    """Set up this process and its children for a fast start. Only for the `mayavi` command, not for library use."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     atexit.register(gc.freeze)  # the interpreter's last collection then has nothing to visit
     # Pydantic reads the metadata of every installed package to find plugins; none concerns our settings.

@@ -1,4 +1,4 @@
-"""Progress messages on standard error; standard output gets none."""
+"""Progress messages on standard error, never on standard output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Advance(Protocol):
 
 
 PATIENCE_S = 0.4
-SPEAK_EVERY_S = 10.0
+REPORT_EVERY_S = 10.0
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def activity(message: str) -> Iterator[None]:
     """
     spinner: list[Status] = []
 
-    def speak() -> None:
+    def show_message() -> None:
         if not is_styled(sys.stderr):
             print(f"{message} …", file=sys.stderr, flush=True)
             return
@@ -44,7 +44,7 @@ def activity(message: str) -> Iterator[None]:
         spinner.append(Console(stderr=True).status(f"{message} …"))
         spinner[0].start()
 
-    timer = threading.Timer(PATIENCE_S, speak)
+    timer = threading.Timer(PATIENCE_S, show_message)
     timer.daemon = True
     timer.start()
     try:
@@ -61,23 +61,23 @@ def counted(message: str, unit: str, *, eta: bool = False, clock: list[float] | 
     """Yield `advance(done, total)`, which draws a bar on a terminal and is silent elsewhere.
 
     Under NO_COLOR a terminal gets one plain line instead. With `eta` the bar shows the remaining time, and without a
-    bar a line does so every `SPEAK_EVERY_S`; parts of one job share `clock`, the time of the last such line.
+    bar a line does so every `REPORT_EVERY_S`; parts of one job share `clock`, the time of the last such line.
     """
     if eta and not is_styled(sys.stderr):
         yield forecast(message, unit, clock)
         return
     began = time.monotonic()
     bar: list[Progress] = []
-    said = False
+    printed = False
 
     def advance(done: int, total: int, note: str = "") -> None:
-        nonlocal said
+        nonlocal printed
         if not is_terminal(sys.stderr) or (not bar and time.monotonic() - began < PATIENCE_S):
             return
         if not is_styled(sys.stderr):
-            if not said:
+            if not printed:
                 print(f"{message}, {total:,} {unit} …", file=sys.stderr, flush=True)
-                said = True
+                printed = True
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -113,12 +113,12 @@ def in_parts() -> Iterator[Callable[[str], Advance]]:
 
 
 def forecast(message: str, unit: str, clock: list[float] | None = None) -> Advance:
-    """Return `advance` that prints `message: 312 of 1,000 runs, about 2 min left`, at most every `SPEAK_EVERY_S`.
+    """Return `advance` that prints `message: 312 of 1,000 runs, about 2 min left`, at most every `REPORT_EVERY_S`.
 
     The first call sets the starting count; work done before it is not used for the estimate.
     """
     began = time.monotonic()
-    spoken = clock if clock is not None else [began]
+    last_report = clock if clock is not None else [began]
     first: int | None = None
 
     def advance(done: int, total: int, note: str = "") -> None:
@@ -126,9 +126,9 @@ def forecast(message: str, unit: str, clock: list[float] | None = None) -> Advan
         now = time.monotonic()
         if first is None:
             first, began = done, now
-        if now - spoken[0] < SPEAK_EVERY_S or done <= first:
+        if now - last_report[0] < REPORT_EVERY_S or done <= first:
             return
-        spoken[0] = now
+        last_report[0] = now
         left = duration((total - done) * (now - began) / (done - first))
         how = f", {note}" if note else ""
         print(f"{message}: {done:,} of {total:,} {unit}{how}, about {left} left", file=sys.stderr, flush=True)

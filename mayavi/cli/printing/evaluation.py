@@ -22,15 +22,15 @@ def print_evaluation(document: dict[str, Any]) -> None:
     facts = [env["name"], f"{config['split']} split", f"{config['start']} start"]
     facts += [f"reward {config['reward']}"] if "reward" in config else []
     print(" · ".join([*facts, f"{settings['episodes']:,} episodes", how, *([subject] if subject else [])]))
-    _print_seen(document)
-    _print_differing(document)
+    _print_contamination(document)
+    _print_differing_settings(document)
     parts = parts_of(document)
     for role, part in parts.items():
         if role:
             _print_role(env["name"], role, part)
     _print_strategies(parts, f"{settings['confidence'] * 100:g} %")
     for role, part in parts.items():
-        _print_proof(f"{role}: " if role else "", part, settings["episodes"])
+        _print_comparisons(f"{role}: " if role else "", part, settings["episodes"])
 
 
 def _print_role(env: str, role: str, part: Mapping[str, Any]) -> None:
@@ -41,7 +41,7 @@ def _print_role(env: str, role: str, part: Mapping[str, Any]) -> None:
     print_note(f"  {role}: {many}, while the {others} play {part['others']}")
 
 
-def _print_seen(document: dict[str, Any]) -> None:
+def _print_contamination(document: dict[str, Any]) -> None:
     """Warn about contamination, once per kind."""
     known: dict[str, list[str]] = {}
     for each in document["models"]:
@@ -57,7 +57,7 @@ def _print_seen(document: dict[str, Any]) -> None:
             print_note("  play later ones: --set begin=… and boundaries")
 
 
-def _print_differing(document: dict[str, Any]) -> None:
+def _print_differing_settings(document: dict[str, Any]) -> None:
     for setting, values in document.get("differing_settings", {}).items():
         each = ", ".join(f"{name} {value}" for name, value in values.items())
         print(f"warning: the trainings differ in more than their seed: {setting} is {each}")
@@ -86,7 +86,7 @@ def _print_strategies(parts: Mapping[str, Mapping[str, Any]], share: str) -> Non
     print_table([Column("", right=False), *(Column(title) for title in titles)], rows)
 
 
-def _print_proof(role: str, part: Mapping[str, Any], episodes: int) -> None:
+def _print_comparisons(role: str, part: Mapping[str, Any], episodes: int) -> None:
     for each in (*part["comparisons"], *part["pooled"]):
         together = f" (all {each['trainings']} trainings)" if each["trainings"] > 1 else ""
         print(f"{role}{each['strategy']}{together} against {each['against']}: {each['verdict']}")

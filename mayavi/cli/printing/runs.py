@@ -134,7 +134,7 @@ def print_explanation(found: Explanation) -> None:
     last_health = ""
     for step in found.steps:
         factor = step.health_factor_wad
-        health = shown_wad(factor) if factor is not None else "no debt" if step.owes_nothing else ""
+        health = shown_wad(factor) if factor is not None else "no debt" if step.is_debt_free else ""
         if not step.events and health == last_health:
             continue  # nothing new
         last_health = "" if step.events else health

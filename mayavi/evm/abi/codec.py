@@ -1,14 +1,14 @@
-"""ABI codecs, compiled once for a list of types and kept.
+"""ABI codecs, compiled once per list of types and cached.
 
     >>> codec = Codec.of("address to, uint256 amount")
     >>> codec.decode(codec.encode((bytes(20), 7))).amount
     7
 
-Values: integers are `int`, addresses 20 `bytes` (text is taken too), `bytes` and `bytesN` are `bytes` (hex text is
-taken too), arrays decode to lists, tuples to tuples that know their field names. Nothing is rounded, truncated, padded
-or guessed: what does not fit is a `BadInteger`, `BadAddress` or `BadArgument` naming the argument, its type and range.
+Values: integers are `int`, addresses 20 `bytes` (or text), `bytes` and `bytesN` are `bytes` (or hex text), arrays
+decode to lists, tuples to named tuples. Nothing is rounded, truncated, padded or guessed: a value that does not fit
+raises `BadInteger`, `BadAddress` or `BadArgument`, naming the argument, its type and range.
 
-Decoding is strict: it takes exactly what `encode` gives, and `BadCalldata` says where the data differs: too short,
+Decoding is strict: it accepts exactly the output of `encode`, and `BadCalldata` locates any difference: too short,
 bytes left over, an offset or length that points elsewhere, padding that is not zero, a number outside its range, a bool
 that is not 0 or 1, text that is not UTF-8. With `strict=False` the layout is as free as Solidity allows (bytes left
 over, gaps, values in any order, bytes without clean padding); the values themselves are checked all the same.
@@ -28,7 +28,7 @@ from mayavi.evm.abi.wire import Fault, Source
 
 
 class Codec:
-    """Encodes and decodes one list of types. `Codec.of` keeps one for each list, so that its code is made once."""
+    """Encoder and decoder of one list of types. `Codec.of` caches one per list, so that its code is generated once."""
 
     __slots__ = ("_decode", "_encode", "root")
 
@@ -40,18 +40,18 @@ class Codec:
     @staticmethod
     @cache
     def of(types: str) -> Codec:
-        """The codec of comma-separated types, with or without names: `"address to, uint8[2] flags"`, `"bytes"`."""
+        """Return the codec of comma-separated types, names optional: `"address to, uint8[2] flags"`, `"bytes"`."""
         return shared_codec(as_tuple(parse_parameters(types)))
 
     def encode(self, values: Any) -> bytes:
-        """The encoding of `values`, one for each type (or a mapping, where all have names)."""
+        """Encode `values`, one for each type (or a mapping, if all have names)."""
         encode = self._encode
         if encode is None:
             encode = self._encode = self.encoder()
         return encode(values)
 
     def decode(self, data: bytes, *, strict: bool = True) -> tuple[Any, ...]:
-        """The values encoded in `data`, which must hold them and nothing else unless `strict` is false."""
+        """Decode the values in `data`, which must hold nothing else unless `strict` is false."""
         if not strict:
             return self.decode_checked(data, strict=False)
         decode = self._decode
@@ -60,7 +60,7 @@ class Codec:
         return decode(data)
 
     def encoder(self, prefix: bytes = b"", *, spread: bool = False, subject: str = "") -> Callable[..., bytes]:
-        """A function that encodes behind `prefix`, for hot loops; `spread` makes it take the values as arguments."""
+        """Return an encoder that prepends `prefix`, for hot loops; with `spread` it takes the values as arguments."""
 
         def checked(values: Any) -> bytes:
             return prefix + self.encode_checked(values, subject)
@@ -70,7 +70,7 @@ class Codec:
         return (lambda *values: checked(values)) if spread else checked
 
     def decoder(self, *, unwrap: bool = False, subject: str = "") -> Callable[[bytes], Any]:
-        """A function that decodes, for hot loops; `unwrap` makes it give the only value instead of a tuple of one."""
+        """Return a decoder for hot loops; with `unwrap` it returns the only value instead of a tuple of one."""
 
         def checked(data: bytes) -> Any:
             values = self.decode_checked(data, subject=subject)
@@ -109,7 +109,7 @@ class Codec:
             )
         return values
 
-    def __reduce__(self) -> tuple[Any, ...]:  # generated code is made anew on the other side
+    def __reduce__(self) -> tuple[Any, ...]:  # code is generated again after unpickling
         return shared_codec, (self.root,)
 
     def __repr__(self) -> str:
@@ -118,7 +118,7 @@ class Codec:
 
 @cache
 def shared_codec(root: Tuple) -> Codec:
-    """The one codec of these types and names."""
+    """Return the cached codec of these types and names."""
     return Codec(root)
 
 

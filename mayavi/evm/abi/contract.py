@@ -24,24 +24,24 @@ class Chain(Protocol):
 
     @property
     def call(self) -> Callable[..., bytes]:
-        """`call(to, data, **options)`: the output of a call that leaves no trace; `CallReverted` when it reverts."""
+        """`call(to, data, **options)`: output of a call without effects; raises `CallReverted`."""
 
     @property
     def send(self) -> Callable[..., Any]:
-        """`send(to, data, **options)`: the receipt of a transaction; `CallReverted` when it reverts."""
+        """`send(to, data, **options)`: receipt of a transaction; raises `CallReverted`."""
 
     def name(self, address: bytes, /) -> str:
         """Readable name of `address`."""
 
 
 class Contract:
-    """A contract at an address.
+    """Contract at an address.
 
-    A function is an attribute: `token.balanceOf(alice)` calls a `view` or `pure` function and gives what it returns;
-    any other is sent as a transaction, and `token.transfer(bob, 5, sender=alice)` gives its receipt. Options (`sender`,
-    `value`, …) go to the fork as they are. `token.transfer.call(…)` and `.send(…)` choose the way explicitly. Overloads
-    are chosen by the number of arguments or by full signature: `token["mint(address,uint256)"](alice, 5)`; square
-    brackets also reach a function whose name is taken by an attribute of this class.
+    Functions are attributes: `token.balanceOf(alice)` calls a `view` or `pure` function and returns its result; any
+    other function is sent as a transaction, and `token.transfer(bob, 5, sender=alice)` returns the receipt. Options
+    (`sender`, `value`, …) are passed to the fork. `token.transfer.call(…)` and `.send(…)` choose explicitly. Overloads
+    are chosen by the number of arguments or by full signature: `token["mint(address,uint256)"](alice, 5)`. Square
+    brackets also reach a function whose name is an attribute of this class.
     """
 
     def __init__(self, address: AddressLike, abi: Any, fork: Chain | None = None, *, name: str = "") -> None:
@@ -51,7 +51,7 @@ class Contract:
         self.name = name or self.interface.name
 
     def __getattr__(self, name: str) -> BoundFunction:
-        if name.startswith("__") or "interface" not in self.__dict__:  # half made, as while unpickling
+        if name.startswith("__") or "interface" not in self.__dict__:  # not initialised yet, as while unpickling
             raise AttributeError(name)
         try:
             bound = self[name]
@@ -66,7 +66,7 @@ class Contract:
         return BoundFunction(self, self.interface.overloads(name))
 
     def events(self, receipt: Any, name: str | None = None) -> list[EventLog]:
-        """What this contract emitted in `receipt`, decoded and in order; with `name`, that event only."""
+        """Decode the events that this contract emitted in `receipt`, in order; with `name`, only that event."""
         wanted = None if name is None else self.interface.event(name)
         decoded = (self.interface.decode_log(log) for log in _logs_of(receipt) if log.address == self.address)
         return [log for log in decoded if log is not None and (wanted is None or log.event is wanted)]
@@ -79,7 +79,7 @@ class Contract:
 
 
 class BoundFunction:
-    """A function of a contract, ready to be called."""
+    """Callable function of a contract."""
 
     __slots__ = ("_only", "contract", "overloads")
 
@@ -99,20 +99,20 @@ class BoundFunction:
         return self._call(function, args, options) if function.reads else self._send(function, args, options)
 
     def call(self, *args: Any, **options: Any) -> Any:
-        """What the function returns, with no effect on the fork."""
+        """Call the function without effects and return its result."""
         return self._call(self._only or self._select(args), args, options)
 
     def send(self, *args: Any, **options: Any) -> Any:
-        """Send the function as a transaction; its receipt."""
+        """Send the function as a transaction and return the receipt."""
         return self._send(self._only or self._select(args), args, options)
 
     def encode(self, *args: Any) -> bytes:
-        """The calldata alone."""
+        """Return the calldata."""
         return (self._only or self._select(args)).encode(*args)
 
     @property
     def function(self) -> Function:
-        """The function itself; `AmbiguousName` where the name is overloaded."""
+        """The `Function`; raises `AmbiguousName` if the name is overloaded."""
         return self._only or self.contract.interface.function(self.overloads[0].name)
 
     def _call(self, function: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

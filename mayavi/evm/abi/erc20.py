@@ -1,7 +1,7 @@
 """Selectors of the two ERC-20 views that `Fork.deal` reads.
 
 Contract knowledge belongs to `mayavi.protocols` and `mayavi.worlds`. ERC-20 is the exception: it is a standard of the
-EVM itself, not of one protocol, and a fork gives tokens away without knowing whose they are.
+EVM itself, not of one protocol, and `Fork.deal` works for any token.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Generated encoders and decoders for types without dynamic parts: the hot path.
 
-A tuple of static types is a fixed row of words, so one `struct` format packs or unpacks all of it and a line of
-Python per word does the rest. Generated code accepts the common spelling of a value only (`int`, 20 `bytes`, …) and
-gives up on anything else: the checked path then either takes the value or says what is wrong with it. Source text is
-made of canonical types and counters alone, nothing a caller wrote.
+A tuple of static types is a fixed row of words, so one `struct` format packs or unpacks all of it and one line of
+Python per word does the rest. Generated code accepts only the common form of a value (`int`, 20 `bytes`, …); anything
+else goes to the checked path, which accepts the value or reports the fault. The source text consists of canonical
+types and counters only, never of a caller's text.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, Final
 from mayavi.evm.abi.types import AbiType, Address, Array, Bool, FixedBytes, Integer, Tuple
 from mayavi.evm.abi.wire import WORD
 
-_MOST_WORDS: Final = 128  # beyond, the time goes into the values themselves and generated code only grows
+_MOST_WORDS: Final = 128  # above this, generated code is larger but not faster
 _STRUCT_CODES: Final = {8: "B", 16: "H", 32: "I", 64: "Q"}
 
 
 def words_of(root: AbiType) -> int | None:
-    """How many words `root` takes, or None when it is not for this module."""
+    """Number of words of `root`; None if this module does not support it."""
     if root.dynamic or root.size > _MOST_WORDS * WORD:
         return None
     return root.size // WORD
@@ -29,7 +29,7 @@ def words_of(root: AbiType) -> int | None:
 def make_encoder(
     root: Tuple, prefix: bytes, checked: Callable[[tuple[Any, ...]], bytes], *, spread: bool
 ) -> Callable[..., bytes]:
-    """An encoder of `root` led by `prefix`. It takes the values as one sequence, or `spread` as arguments."""
+    """Generate an encoder of `root` that prepends `prefix`. It takes one sequence, or with `spread` arguments."""
     plan = _EncoderPlan()
     plan.open(root, "values", trusted=spread)
     operands = ["prefix", *plan.operands] if prefix else plan.operands
@@ -50,7 +50,7 @@ def make_encoder(
 
 
 def make_decoder(root: Tuple, checked: Callable[[bytes], Any], *, unwrap: bool) -> Callable[[bytes], Any]:
-    """A decoder of `root`; `unwrap` makes it return the only value instead of a tuple of one."""
+    """Generate a decoder of `root`; with `unwrap` it returns the only value instead of a tuple of one."""
     plan = _DecoderPlan()
     value = plan.value_of(root.parts[0] if unwrap else root)
     condition = " and ".join(plan.conditions)
@@ -86,7 +86,7 @@ def _build(source: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
 
 
 class _EncoderPlan:
-    """What an encoder has to do: unpack nested values, test them, pack them."""
+    """Source of an encoder: unpack nested values, test them, pack them."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -96,7 +96,7 @@ class _EncoderPlan:
         self._count = 0
 
     def open(self, node: Tuple | Array, variable: str, *, trusted: bool = False) -> None:
-        """Unpack `variable` into its parts, and those in turn, then test the leaves in one condition."""
+        """Unpack `variable` recursively, then test the leaves in one condition."""
         leaves: list[tuple[AbiType, str]] = []
         self._open(node, variable, leaves, trusted)
         tests = [test for leaf, name in leaves if (test := self._leaf(leaf, name))]
@@ -149,7 +149,7 @@ class _EncoderPlan:
 
 
 class _DecoderPlan:
-    """What a decoder has to do: unpack words, test their padding, build the values."""
+    """Source of a decoder: unpack words, test their padding, build the values."""
 
     def __init__(self) -> None:
         self.formats: list[str] = []
@@ -159,7 +159,7 @@ class _DecoderPlan:
         self.names: dict[str, Any] = {}
 
     def value_of(self, node: AbiType) -> str:
-        """The expression of `node`'s value, its words being the next to unpack."""
+        """Expression of `node`'s value, whose words are the next to unpack."""
         match node:
             case Tuple():
                 values = "".join(f"{self.value_of(part)}, " for part in node.parts)

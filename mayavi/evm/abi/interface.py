@@ -1,4 +1,4 @@
-"""What a contract offers: its functions, events and errors, from ABI JSON or from signatures."""
+"""Interface of a contract: functions, events and errors, from ABI JSON or from signatures."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mayavi.evm.abi.types import Array, Bytes, Tuple
 from mayavi.evm.address import shorten
 from mayavi.evm.hashing import keccak_text
 
-NOT_IN_A_TOPIC = (Array, Bytes, Tuple)
-"""Types of which an indexed event field keeps the hash only."""
+HASHED_IN_TOPICS = (Array, Bytes, Tuple)
+"""Types whose indexed event fields are stored as hashes."""
 
 
 class Log(Protocol):
@@ -25,21 +25,21 @@ class Log(Protocol):
 
     @property
     def address(self) -> bytes:
-        """The contract that emitted it."""
+        """Address of the contract that emitted the log."""
 
     @property
     def topics(self) -> Sequence[bytes]:
-        """Its topics, 32 bytes each."""
+        """Topics, 32 bytes each."""
 
     @property
     def data(self) -> bytes:
-        """Its fields that are not indexed, encoded."""
+        """Encoded fields that are not indexed."""
 
 
 class Function:
-    """One function. `encode(*args)` gives calldata and `decode(output)` the values returned.
+    """One function. `encode(*args)` returns calldata, `decode(output)` the returned values.
 
-    Both are compiled at their first use and then replaced by the generated code, so a hot loop needs nothing else:
+    Both are replaced by generated code on first use, so they are fast in hot loops:
 
         >>> balance_of = Function.parse("balanceOf(address owner) view returns (uint256)")
         >>> balance_of.encode(bytes(20)).hex()[:8]
@@ -68,7 +68,7 @@ class Function:
 
     @cached_property
     def outputs(self) -> Codec:
-        """The codec of the values returned."""
+        """The codec of the returned values."""
         return shared_codec(self.signature.output_tuple)
 
     def encode(self, *args: Any) -> bytes:
@@ -86,7 +86,7 @@ class Function:
         return compiled(output)
 
     def decode_input(self, calldata: bytes) -> tuple[Any, ...]:
-        """The arguments in `calldata`, which must start with this function's selector."""
+        """Decode the arguments in `calldata`, which must start with this function's selector."""
         if calldata[: len(self.selector)] != self.selector:
             raise BadCalldata(
                 f"calldata starts with 0x{calldata[:4].hex()}, but {self.text} is 0x{self.selector.hex()}"
@@ -105,7 +105,7 @@ class Function:
 
 
 class Error:
-    """One custom error: `decode(output)` gives its arguments from revert data, however loosely laid out."""
+    """One custom error. `decode(output)` returns its arguments from revert data, in any layout Solidity allows."""
 
     def __init__(self, signature: Signature) -> None:
         self.signature = signature
@@ -124,7 +124,7 @@ class Error:
         return shared_codec(self.signature.input_tuple)
 
     def decode(self, output: bytes) -> tuple[Any, ...]:
-        """The arguments in revert data, which must start with this error's selector."""
+        """Decode the arguments in revert data, which must start with this error's selector."""
         if output[:4] != self.selector:
             raise BadCalldata(f"revert data starts with 0x{output[:4].hex()}, but {self.text} is not that")
         return self.inputs.decode_checked(output[4:], strict=False, subject=self.text)
@@ -138,7 +138,7 @@ class Error:
 
 @dataclass(frozen=True, slots=True)
 class EventLog:
-    """A log decoded: `log.args.amount`, `log.name`, the `address` that emitted it."""
+    """Decoded log: `log.args.amount`, `log.name`, and the `address` that emitted it."""
 
     event: Event
     address: bytes
@@ -154,9 +154,9 @@ class EventLog:
 
 
 class Event:
-    """One event. `decode(log)` gives its fields; an indexed field of dynamic type is there as its hash only.
+    """One event. `decode(log)` returns its fields; indexed fields of dynamic type are hashes.
 
-    Old compilers logged data with unclean padding, so its layout is read as freely as Solidity allows.
+    Decoding is not strict, because old compilers logged data with non-zero padding.
     """
 
     def __init__(self, signature: Signature) -> None:
@@ -174,11 +174,11 @@ class Event:
 
     @cached_property
     def shape(self) -> Tuple:
-        """The fields as decoded: a value type as it is, any other indexed one as the `bytes32` of its hash."""
+        """Type of the decoded fields, in which indexed dynamic fields are `bytes32` hashes."""
         hashed = elementary("bytes32")
         return as_tuple(
             [
-                Parameter(hashed if each.indexed and isinstance(each.type, NOT_IN_A_TOPIC) else each.type, each.name)
+                Parameter(hashed if each.indexed and isinstance(each.type, HASHED_IN_TOPICS) else each.type, each.name)
                 for each in self.signature.inputs
             ]
         )
@@ -195,7 +195,7 @@ class Event:
         return len(topics) == self.topic_count and (self.topic is None or topics[0] == self.topic)
 
     def decode(self, log: Log) -> EventLog:
-        """The fields of `log` in the order declared."""
+        """Decode the fields of `log`, in declared order."""
         if not self.matches(log):
             raise BadCalldata(f"log of {shorten(log.address)} with {len(log.topics)} topics is no {self.text}")
         topic_codec, data_codec = self._codecs
@@ -255,7 +255,7 @@ class Interface:
         return cls(filter(None, map(_entry, abi)), name)
 
     def function(self, name: str) -> Function:
-        """The function of this name, or of this full signature where the name is overloaded."""
+        """Return the function with this name, or with this full signature if the name is overloaded."""
         if "(" in name:
             exact = self.functions.get(name) or self.functions.get(parse_signature(name).canonical)
             if exact is None:
@@ -287,7 +287,7 @@ class Interface:
         return found[0]
 
     def decode_log(self, log: Log) -> EventLog | None:
-        """`log` decoded by the event it is of, or None when it is none of these."""
+        """Decode `log` with the matching event; None if no event matches."""
         for event in self.events.values():
             if event.matches(log):
                 return event.decode(log)
@@ -300,7 +300,7 @@ class Interface:
 
 @lru_cache(maxsize=512)
 def _of_signatures(texts: tuple[str, ...], name: str) -> Interface:
-    """Interface of signatures, parsed and compiled once: adapters repeat theirs for every contract."""
+    """Interface of signatures, cached because adapters use the same ones for every contract."""
     return Interface(map(parse_signature, texts), name)
 
 

@@ -1,4 +1,4 @@
-"""Tuples whose fields have names: what structs and multiple return values decode to."""
+"""Tuples with named fields, the decoded form of structs and multiple return values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from mayavi.errors import did_you_mean
 
 
 class Record(tuple[Any, ...]):
-    """A tuple that also answers to the names in `_fields`.
+    """Tuple whose fields are also attributes, named in `_fields`.
 
-    It compares, hashes and unpacks like the plain tuple, and pickles. A field whose name is a Python keyword is read
+    Compares, hashes and unpacks like a plain tuple, and can be pickled. A field whose name is a Python keyword is read
     with `getattr(record, "from")`.
     """
 
@@ -39,7 +39,7 @@ class Record(tuple[Any, ...]):
 
 @cache
 def record_type(fields: tuple[str, ...]) -> type[Record]:
-    """The record class of these fields; nameless ones are called `_0`, `_1`, … after their place."""
+    """Return the record class of these fields; unnamed ones become `_0`, `_1`, … by position."""
     names = tuple(name or f"_{place}" for place, name in enumerate(fields))
     members: dict[str, Any] = {name: property(itemgetter(place)) for place, name in enumerate(names)}
     return type("Record", (Record,), {**members, "__slots__": (), "_fields": names})

@@ -1,4 +1,4 @@
-"""Why a call reverted, in words.
+"""Decode revert data to a readable reason.
 
 `decode_revert` never raises, whatever the bytes: a contract may revert with anything.
 """
@@ -22,12 +22,12 @@ _LONGEST_TEXT: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A revert explained.
+    """Decoded revert reason.
 
-    `message` is one printable line and what `str()` gives: the error, and a sentence on what it means where that is
-    known. `hint` says what to do, or what a terse text means. `name` is the error's own: `Error`, `Panic`,
-    `COLLATERAL_CANNOT_COVER_NEW_BORROW` or a custom error's, and empty when there is none. `args` are its arguments
-    decoded.
+    `message`, also returned by `str()`, is one printable line: the error, and its meaning if known. `hint` is what to
+    do next, or the meaning of a terse text. `name` is the name of the error: `Error`, `Panic`,
+    `COLLATERAL_CANNOT_COVER_NEW_BORROW` or that of a custom error; empty if it has none. `args` are its decoded
+    arguments.
     """
 
     kind: Kind
@@ -41,7 +41,7 @@ class Reason:
 
 
 def decode_revert(output: bytes, abis: Iterable[Any] = ()) -> Reason:
-    """The reason in revert data `output`; `abis` (interfaces, or anything `Interface.of` reads) name custom errors."""
+    """Decode the revert data `output`; `abis` (interfaces, or anything `Interface.of` reads) name custom errors."""
     data = bytes(output)
     if not data:
         return Reason(
@@ -68,7 +68,7 @@ def _text(data: bytes) -> Reason:
     start = int.from_bytes(body[:32]) + 32
     length = int.from_bytes(body[start - 32 : start]) if start <= len(body) else 0
     raw = body[start : start + length]
-    if len(body) < 64 or start > len(body) or len(raw) < length:  # hand-written reverts may lack the padding, not more
+    if len(body) < 64 or start > len(body) or len(raw) < length:  # hand-written reverts may lack the padding
         return Reason("unknown", "Error", f"Error(string) with damaged text 0x{_cut(data.hex())}", (data,))
     text = raw.decode(errors="backslashreplace")
     shown = _printable(text)
@@ -118,7 +118,7 @@ def _known() -> dict[bytes, tuple[Error, str]]:
 
 
 def _printable(text: str) -> str:
-    """`text` on one line, harmless to a terminal."""
+    """`text` on one line, without control characters."""
     return _cut("".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text))
 
 

@@ -1,4 +1,4 @@
-"""Reading types, parameters and signatures: the text forms and the ABI JSON forms."""
+"""Parse types, parameters and signatures from text and from ABI JSON."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Signature:
 
     @property
     def canonical(self) -> str:
-        """The text whose hash is the selector or topic: `transfer(address,uint256)`."""
+        """Canonical text, whose hash is the selector or topic: `transfer(address,uint256)`."""
         return f"{self.name}({','.join(parameter.type.canonical for parameter in self.inputs)})"
 
     @property
@@ -62,7 +62,7 @@ def as_tuple(parameters: Sequence[Parameter]) -> Tuple:
 
 
 def parse_parameters(text: str) -> tuple[Parameter, ...]:
-    """`"address to, uint256"` or `"(address to, uint256)"`, with or without names."""
+    """Parse `"address to, uint256"` or `"(address to, uint256)"`, with or without names."""
     reader = _Reader(text)
     if not reader.tokens:
         return ()
@@ -74,10 +74,10 @@ def parse_parameters(text: str) -> tuple[Parameter, ...]:
 
 
 def parse_signature(text: str, kind: Kind = "function") -> Signature:
-    """`transfer(address to, uint256 amount)`, optionally led by `function`, `event`, `error` or `constructor`.
+    """Parse `transfer(address to, uint256 amount)`, optionally after `function`, `event`, `error` or `constructor`.
 
     Return types follow after `returns`, after `->`, or directly: `balanceOf(address) view returns (uint256)`,
-    `transfer(address,uint256)(bool)`. Without a word on mutability a function is `nonpayable`.
+    `transfer(address,uint256)(bool)`. The default mutability of a function is `nonpayable`.
     """
     reader = _Reader(text)
     if reader.peek(1) != "(" and reader.peek() in ("function", "event", "error"):
@@ -106,7 +106,7 @@ def parse_signature(text: str, kind: Kind = "function") -> Signature:
 
 
 def signature_from_json(entry: Mapping[str, Any]) -> Signature | None:
-    """A signature from one entry of an ABI, or None for `fallback` and `receive`, which have none."""
+    """Parse one entry of an ABI; None for `fallback` and `receive`, which have no signature."""
     kind = entry.get("type", "function")
     if kind in ("fallback", "receive"):
         return None
@@ -127,7 +127,7 @@ def signature_from_json(entry: Mapping[str, Any]) -> Signature | None:
 
 @cache
 def elementary(name: str) -> AbiType:
-    """The type of one word: `uint256`, `address`, `bytes4`, `string` …"""
+    """Return the type named by one word: `uint256`, `address`, `bytes4`, `string` …"""
     full = _ALIASES.get(name, name)
     match full:
         case "address":
@@ -164,7 +164,7 @@ def _parameter_from_json(entry: Mapping[str, Any]) -> Parameter:
 
 
 class _Reader:
-    """A text cut into words and brackets, read from the left."""
+    """Tokens of a text, words and brackets, read from the left."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0

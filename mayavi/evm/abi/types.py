@@ -1,10 +1,10 @@
-"""The types of Solidity's ABI: what a value of each must be, how it is written, how it is read back.
+"""Types of Solidity's ABI: validation, encoding and decoding of their values.
 
-This is the checked path: it finds and names every fault. `generated_codec` has a faster path for types without dynamic
-parts, which falls back to this one.
+This is the checked path: it detects every fault and reports its place. `generated_codec` has a faster path for types
+without dynamic parts, which falls back to this one.
 """
 
-# ruff: noqa: D102  (AbiType says once what encode, decode, show and spelling promise)
+# ruff: noqa: D102  (AbiType documents encode, decode, show and spelling)
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class AbiType:
         self.canonical, self.dynamic, self.size = canonical, dynamic, size
 
     def encode(self, value: Any) -> bytes:
-        """The encoding of `value`, without the offset in its place when dynamic."""
+        """Encode `value`; without the offset in the head, if dynamic."""
         raise NotImplementedError
 
     def decode(self, source: Source, at: int) -> Any:
-        """The value whose encoding starts at byte `at`."""
+        """Decode the value that starts at byte `at`."""
         raise NotImplementedError
 
     def show(self, value: Any) -> str:
-        """A decoded `value` as people read it: addresses checksummed, bytes in hex, fields named."""
+        """Format a decoded `value`: addresses checksummed, bytes in hex, fields named."""
         return f"0x{value.hex()}" if isinstance(value, bytes) else repr(value)
 
     def __eq__(self, other: object) -> bool:
@@ -67,7 +67,7 @@ class Integer(AbiType):
 
     @property
     def range_text(self) -> str:
-        """The range in words, with big bounds as powers of two."""
+        """Range as text, with large bounds as powers of two."""
         if self.bits <= 32:
             return f"{self.low} to {self.high}"
         return f"-2**{self.bits - 1} to 2**{self.bits - 1} - 1" if self.signed else f"0 to 2**{self.bits} - 1"
@@ -91,7 +91,7 @@ class Integer(AbiType):
 
 
 class Address(AbiType):
-    """`address`: 20 bytes on the Python side, text is taken too."""
+    """`address`: 20 bytes in Python; text is accepted too."""
 
     __slots__ = ()
 
@@ -115,7 +115,7 @@ class Address(AbiType):
 
 
 class Bool(AbiType):
-    """`bool`: True or False, nothing that merely looks like one."""
+    """`bool`: True or False; other truthy or falsy values are refused."""
 
     __slots__ = ()
 
@@ -146,7 +146,7 @@ class FixedBytes(AbiType):
         self.length = length
 
     def encode(self, value: bytes | str) -> bytes:
-        raw = _octets(value, self)
+        raw = _to_bytes(value, self)
         if len(raw) != self.length:
             raise Fault(BadArgument, self.canonical, f"has {len(raw)} bytes, not {self.length}: {quoted(value)}")
         return raw.ljust(WORD, b"\0")
@@ -159,7 +159,7 @@ class FixedBytes(AbiType):
 
 
 class Bytes(AbiType):
-    """`bytes`: any number of them."""
+    """`bytes` of any length."""
 
     __slots__ = ()
 
@@ -167,7 +167,7 @@ class Bytes(AbiType):
         super().__init__(canonical, dynamic=True)
 
     def encode(self, value: Any) -> bytes:
-        raw = _octets(value, self)
+        raw = _to_bytes(value, self)
         return len(raw).to_bytes(WORD) + raw + bytes(-len(raw) % WORD)
 
     def decode(self, source: Source, at: int) -> Any:
@@ -180,7 +180,7 @@ class Bytes(AbiType):
 
 
 class String(Bytes):
-    """`string`: text, in UTF-8 on the chain."""
+    """`string`: text, encoded as UTF-8."""
 
     __slots__ = ()
 
@@ -219,7 +219,7 @@ class Tuple(AbiType):
 
     @property
     def head_size(self) -> int:
-        """The bytes before the first dynamic part's data."""
+        """Size of the head in bytes, before the data of dynamic parts."""
         return sum(part.size for part in self.parts)
 
     @property
@@ -238,7 +238,7 @@ class Tuple(AbiType):
         named = (f"{name}={text}" if name else text for name, text in zip(self.fields, shown, strict=True))
         return f"({', '.join(named)})"
 
-    def __reduce__(self) -> tuple[Any, ...]:  # the class of its records is made, not imported
+    def __reduce__(self) -> tuple[Any, ...]:  # the record class is generated and cannot be imported
         return Tuple, (self.parts, self.fields)
 
     def _in_order(self, value: Any) -> Sequence[Any]:
@@ -342,7 +342,7 @@ def _elements(value: Any, abi_type: AbiType, count: int | None) -> Sequence[Any]
     return cast(Sequence[Any], value)
 
 
-def _octets(value: Any, abi_type: AbiType) -> bytes:
+def _to_bytes(value: Any, abi_type: AbiType) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     if isinstance(value, str) and value[:2] == "0x":

@@ -1,6 +1,6 @@
 """Checked reading of encoded bytes, and faults that name the wrong value.
 
-What stands here is shared by all types of `mayavi.evm.abi.types` and knows none of them.
+Shared by all types of `mayavi.evm.abi.types`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Final
 from mayavi.errors import BadCalldata, UsageError
 
 WORD: Final = 32
-"""The bytes of a word; everything in the ABI takes a multiple of it."""
+"""Bytes per word; every ABI encoding is a multiple of it."""
 
 
 class Fault(Exception):  # noqa: N818 (it is never raised to a caller)
-    """What is wrong with a value, and the path to it, filled in from the inside out."""
+    """Fault of a value, with the path to it, which is filled in from the inside out."""
 
     def __init__(self, kind: type[UsageError], abi_type: str, text: str, hint: str | None = None) -> None:
         super().__init__(text)
@@ -29,10 +29,10 @@ class Fault(Exception):  # noqa: N818 (it is never raised to a caller)
 
 
 class Source:
-    """Bytes being decoded. No more is read than there is, so that hostile offsets cannot multiply the work.
+    """Bytes being decoded. Total reads are bounded by the data, so that hostile offsets cannot multiply the work.
 
-    A `strict` source also wants every value where an encoder would have put it: `reached` is the byte behind all that
-    has been read or is still to be read of open heads.
+    A `strict` source also requires every value at the place where an encoder puts it: `reached` is the end of all bytes
+    that are read or reserved for open heads.
     """
 
     __slots__ = ("data", "left", "reached", "strict")
@@ -44,7 +44,7 @@ class Source:
         self.reached = 0
 
     def take(self, at: int, size: int, abi_type: str) -> bytes:
-        """The `size` bytes at `at`."""
+        """Read `size` bytes at `at`."""
         end = at + size
         if end > len(self.data):
             raise Fault(
@@ -60,11 +60,11 @@ class Source:
         return self.data[at:end]
 
     def number(self, at: int, abi_type: str) -> int:
-        """The word at `at`, an offset or a length."""
+        """Read the word at `at`, an offset or a length."""
         return int.from_bytes(self.take(at, WORD, abi_type))
 
     def follow(self, at: int, frame: int, head_size: int, abi_type: str) -> int:
-        """Where the offset at `at` points to, in a frame that starts at `frame` with a head of `head_size`."""
+        """Resolve the offset at `at`, in a frame that starts at `frame` with a head of `head_size`."""
         offset = self.number(at, abi_type)
         target = frame + offset
         if offset < head_size:
@@ -79,6 +79,6 @@ class Source:
 
 
 def quoted(value: object) -> str:
-    """`value` as messages quote it: bytes in hex, nothing long."""
+    """Format `value` for messages: bytes in hex, long values shortened."""
     text = repr(value) if not isinstance(value, bytes) else f"0x{value.hex()}"
     return text if len(text) <= 80 else text[:77] + "…"

@@ -15,7 +15,7 @@ _UNSUPPORTED_CODES = {-32600, -32601, -32602, -32004}
 
 
 class AccessLists:
-    """Asks with `eth_createAccessList`, else with `debug_traceCall`, and remembers what the node lacks."""
+    """Client of `eth_createAccessList` and `debug_traceCall`; skips methods that the node lacks."""
 
     def __init__(self, client: RpcClient, block: str) -> None:
         self._client = client
@@ -23,7 +23,7 @@ class AccessLists:
         self._lacking: set[str] = set()
 
     def of(self, sender: bytes, to: bytes | None, calldata: bytes, value: int) -> AccessList | None:
-        """Addresses and slots, the two parties of the call among them; None if the node does not report them."""
+        """Addresses and slots of a call, sender and target included; None if the node does not report them."""
         question = {"from": "0x" + sender.hex(), "data": "0x" + calldata.hex(), "value": hex(value)}
         if to is not None:
             question["to"] = "0x" + to.hex()
@@ -34,7 +34,7 @@ class AccessLists:
             if method in self._lacking:
                 continue
             try:
-                answer = self._client.attempt([Call(method, params, _or_none(read), patient=False)])[0]
+                answer = self._client.attempt([Call(method, params, _none_if_malformed(read), patient=False)])[0]
             except RpcHttpError:
                 answer = None
             if answer is None or isinstance(answer, NodeRefused):
@@ -49,8 +49,10 @@ class AccessLists:
         return None
 
 
-def _or_none(read: Callable[[object], dict[bytes, list[int]]]) -> Callable[[object], dict[bytes, list[int]] | None]:
-    """A malformed list is not worth asking for again: the fork finds its misses without one."""
+def _none_if_malformed(
+    read: Callable[[object], dict[bytes, list[int]]],
+) -> Callable[[object], dict[bytes, list[int]] | None]:
+    """Return a reader that gives None for a malformed list: the fork works without one."""
 
     def reader(answer: object) -> dict[bytes, list[int]] | None:
         try:

@@ -1,4 +1,4 @@
-"""Strict reading of what a node sends: each function gives the exact value or raises `BadValue`, never a guess."""
+"""Strict parsing of a node's answers: each function returns the exact value or raises `BadValue`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MAX_CODE_BYTES = 1 << 20  # far above every chain's limit (24,576 on Ethereum)
 
 
 class BadValue(ValueError):  # noqa: N818  (a name says what happened)
-    """A value of an answer that is not what the method promises. The client asks again, then raises RpcBadAnswer."""
+    """Malformed value in an answer. The client retries, then raises `RpcBadAnswer`."""
 
 
 def quantity(value: object, bits: int = 256) -> int:
-    """A hex number such as "0x1f", at most `bits` wide. Leading zeros are accepted, since some nodes pad."""
+    """Parse a hex number such as "0x1f", at most `bits` wide. Leading zeros are accepted, since some nodes pad."""
     if not isinstance(value, str) or not _HEX_NUMBER.fullmatch(value):
         raise BadValue(f"{_shown(value)} is no hex number of at most 32 bytes")
     number = int(value, 16)
@@ -25,12 +25,12 @@ def quantity(value: object, bits: int = 256) -> int:
 
 
 def quantity64(value: object) -> int:
-    """A hex number of at most 64 bits: nonces, block numbers, timestamps, gas."""
+    """Parse a hex number of at most 64 bits: nonces, block numbers, timestamps, gas."""
     return quantity(value, 64)
 
 
 def data(value: object, length: int | None = None, max_length: int = MAX_CODE_BYTES) -> bytes:
-    """Bytes such as "0x60fe"; of exactly `length` where it is given."""
+    """Parse bytes such as "0x60fe", exactly `length` of them if given."""
     if not isinstance(value, str) or not _HEX_BYTES.fullmatch(value):
         raise BadValue(f"{_shown(value)} is no hex text of whole bytes")
     raw = bytes.fromhex(value[2:])
@@ -42,12 +42,12 @@ def data(value: object, length: int | None = None, max_length: int = MAX_CODE_BY
 
 
 def hash32(value: object) -> bytes:
-    """A 32-byte hash."""
+    """Parse a 32-byte hash."""
     return data(value, 32)
 
 
 def fields(value: object) -> dict[str, object]:
-    """A JSON object."""
+    """Return `value` if it is a JSON object."""
     if not isinstance(value, dict):
         raise BadValue(f"{_shown(value)} is no JSON object")
     return value

@@ -1,4 +1,4 @@
-"""The cached state of one block: accounts, slots and the hashes of its ancestors."""
+"""Cached state of one block: accounts, slots and the hashes of its ancestors."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class BlockCache:
         self._row_id: int | None = None
 
     def accounts(self, addresses: Iterable[bytes]) -> dict[bytes, Account]:
-        """Those of `addresses` that are kept and sound."""
+        """Return the cached accounts of `addresses` whose checksums match."""
         query = "SELECT address, state FROM accounts WHERE block = ? AND address = ?"
         found = self._rows(query, ((address,) for address in addresses))
         return self._accounts(found)
 
     def slots(self, keys: Iterable[tuple[bytes, int]]) -> dict[tuple[bytes, int], int]:
-        """Those of the (address, slot) `keys` that are kept and sound."""
+        """Return the cached slots of the (address, slot) `keys` whose checksums match."""
         query = "SELECT address, slot, value FROM slots WHERE block = ? AND address = ? AND slot = ?"
         return self._slots(self._rows(query, ((address, slot.to_bytes(32, "big")) for address, slot in keys)))
 
     def block_hashes(self, numbers: Iterable[int]) -> dict[int, bytes]:
-        """Those of the ancestors' hashes that are kept and sound."""
+        """Return the cached ancestor hashes whose checksums match."""
         query = "SELECT number, hash FROM ancestors WHERE block = ? AND number = ?"
         return self._ancestors(self._rows(query, ((number,) for number in numbers)))
 
     def everything(self) -> tuple[dict[bytes, Account], dict[tuple[bytes, int], int], dict[int, bytes]]:
-        """All that is kept and sound for this block."""
+        """Return all cached values of this block whose checksums match."""
         return (
             self._accounts(self._rows("SELECT address, state FROM accounts WHERE block = ?", ((),))),
             self._slots(self._rows("SELECT address, slot, value FROM slots WHERE block = ?", ((),))),
@@ -52,7 +52,7 @@ class BlockCache:
         slots: Mapping[tuple[bytes, int], int],
         block_hashes: Mapping[int, bytes],
     ) -> None:
-        """Keep facts of this block, all or none of them. Its header must have been kept before."""
+        """Store values of this block in one transaction. Its header must be stored already."""
         codes: dict[bytes, bytes] = {}
         account_rows: list[tuple[object, ...]] = []
         for address, (balance, nonce, code) in accounts.items():

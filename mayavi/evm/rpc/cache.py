@@ -1,13 +1,13 @@
 """Cache of node answers on disk: one SQLite file that any number of processes may share.
 
-State is keyed by chain id and *block hash*, so that nothing kept can belong to a block other than the one it is asked
-for. Rows are checked when they are read: code against its keccak, everything else against a checksum that covers the
-key. A row that fails counts as absent and is fetched again. Writes are short transactions in WAL mode; a process
-killed in the middle of one leaves the file as it was before.
+State is keyed by chain id and *block hash*, so that a value never belongs to another block than the requested one. Rows
+are checked when they are read: code against its keccak, everything else against a checksum that covers the key. A row
+that fails counts as absent and is fetched again. Writes are short transactions in WAL mode, so a killed process leaves
+the file intact.
 
-A cache never makes a fork fail that would work without it: what cannot be written (disk full, locked for too long) is
-logged and dropped, and `CacheUnusable` lets the caller go on where no file can be made at all. A file that cannot be
-*read* is an error that names it, since silently starting anew could hide that a disk is dying.
+A failing cache never makes a fork fail: writes that fail (disk full, locked for too long) are logged and dropped, and
+`CacheUnusable` lets the caller continue if no file can be created. A file that cannot be *read* is an error that names
+it, since silently starting a new one could hide a failing disk.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SCHEMA_VERSION = 1
 FILE_NAME = "rpc.sqlite3"
 _APPLICATION_ID = 0x6D617961  # "maya"
 _BUSY_MS = 10_000
-_NO_ROOM = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL)
+_NOT_WRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL)
 _ELSEWHERE = "set MAYAVI_CACHE_DIR to a directory that can be written"
 _SCHEMA = (
     "CREATE TABLE nodes (url_hash BLOB PRIMARY KEY, chain_id INTEGER NOT NULL, seen_at REAL NOT NULL) WITHOUT ROWID",
@@ -52,15 +52,15 @@ _SCHEMA = (
 
 
 class CacheError(StateError):
-    """The cache file cannot be used; the message names it and the hint says what to do."""
+    """Unusable cache file."""
 
 
 class CacheUnusable(CacheError):  # noqa: N818  (a name says what happened)
-    """No cache can be kept in this place; nothing that was kept is at stake."""
+    """Folder in which no cache file can be created; no cached data is lost."""
 
 
 class Cache:
-    """The shared file. Open it with `Cache.open`; threads may share one object."""
+    """Cache file. Open it with `Cache.open`; threads may share one object."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
         self.path = path
@@ -71,10 +71,10 @@ class Cache:
 
     @classmethod
     def open(cls, directory: Path | str | None = None) -> Cache:
-        """Open the cache in `directory` (default: `default_cache_dir()`), making both if need be.
+        """Open the cache in `directory` (default: `default_cache_dir()`), created if missing.
 
-        `CacheUnusable` when no file can be made there, another `CacheError` when the file is damaged, no cache of
-        ours, or written by a newer version.
+        Raises `CacheUnusable` if no file can be created there, another `CacheError` if the file is damaged, not a
+        Mayavi cache, or written by a newer version.
         """
         folder = default_cache_dir() if directory is None else Path(directory)
         path = folder / FILE_NAME
@@ -95,7 +95,7 @@ class Cache:
 
     @classmethod
     def in_memory(cls) -> Cache:
-        """A cache that lasts as long as the object."""
+        """Create a cache in memory."""
         cache = cls(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False), None)
         cache._prepare()
         return cache
@@ -114,7 +114,7 @@ class Cache:
     # Chains, blocks and headers.
 
     def chain_of(self, url_hash: bytes) -> tuple[int, float] | None:
-        """The chain id that the node with this address served, and when it said so (seconds since 1970)."""
+        """Cached chain id of the node with this address, and the time it was read (seconds since 1970)."""
         row = self.one("SELECT chain_id, seen_at FROM nodes WHERE url_hash = ?", url_hash)
         match row:
             case (int(chain_id), float(seen_at)):
@@ -122,12 +122,12 @@ class Cache:
         return None
 
     def remember_chain(self, url_hash: bytes, chain_id: int, seen_at: float) -> None:
-        """Keep that the node with this address serves `chain_id`."""
+        """Store the chain id of the node with this address."""
         row = (url_hash, chain_id, seen_at)
         self.write(lambda connection: connection.execute("INSERT OR REPLACE INTO nodes VALUES (?, ?, ?)", row))
 
     def canonical(self, chain_id: int, number: int) -> tuple[bytes, float] | None:
-        """The hash of block `number` and when a node said so, if it was kept. `chain_id` may be `opening.numbering`."""
+        """Cached hash of block `number` and when it was read, or None. `chain_id` may be `opening.numbering`."""
         row = self.one("SELECT hash, seen_at FROM canonical WHERE chain_id = ? AND number = ?", chain_id, number)
         match row:
             case (bytes(sealed), float(seen_at)):
@@ -136,17 +136,17 @@ class Cache:
         return None
 
     def remember_canonical(self, chain_id: int, number: int, block_hash: bytes, seen_at: float) -> None:
-        """Keep the hash of block `number`. Only for blocks that will not be reorganised away."""
+        """Store the hash of block `number`. Only for final blocks."""
         row = (chain_id, number, seal(b"%d/%d" % (chain_id, number), block_hash), seen_at)
         self.write(lambda connection: connection.execute("INSERT OR REPLACE INTO canonical VALUES (?, ?, ?, ?)", row))
 
     def forget_canonical(self, chain_id: int, number: int) -> None:
-        """Drop the hash kept for block `number`, so that the node is asked for it the next time."""
+        """Delete the cached hash of block `number`, so that the next opening asks the node."""
         statement = "DELETE FROM canonical WHERE chain_id = ? AND number = ?"
         self.write(lambda connection: connection.execute(statement, (chain_id, number)))
 
     def header(self, chain_id: int, block_hash: bytes) -> dict[str, object] | None:
-        """The header fields kept for a block, as the node sent them. The caller checks them against the hash."""
+        """Cached header fields of a block, as the node sent them. The caller checks them against the hash."""
         row = self.one("SELECT header FROM blocks WHERE chain_id = ? AND hash = ?", chain_id, block_hash)
         try:
             content = json.loads(row[0]) if row and isinstance(row[0], str) else None
@@ -155,7 +155,7 @@ class Cache:
         return content if isinstance(content, dict) else None
 
     def remember_header(self, chain_id: int, block_hash: bytes, header: Mapping[str, object]) -> None:
-        """Keep a block's header fields."""
+        """Store a block's header fields."""
         row = (chain_id, block_hash, json.dumps(header, sort_keys=True, separators=(",", ":")))
         statement = (
             "INSERT INTO blocks (chain_id, hash, header) VALUES (?, ?, ?)"
@@ -167,7 +167,7 @@ class Cache:
 
     def _prepare(self) -> None:
         with self.reading() as connection:
-            version = self._version(connection)  # before anything is changed: the file may not be ours
+            version = self._version(connection)  # before any change: the file may not be a Mayavi cache
             self._use_wal(connection)
             if version == SCHEMA_VERSION:
                 return
@@ -184,7 +184,7 @@ class Cache:
                 raise
 
     def _use_wal(self, connection: sqlite3.Connection) -> None:
-        # the busy timeout does not cover every lock that the change to WAL takes: ask a few times
+        # the busy timeout does not cover every lock that the change to WAL takes: retry
         for attempt in range(50):
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -196,7 +196,7 @@ class Cache:
         connection.execute("PRAGMA synchronous = NORMAL")
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        # one statement, one moment: between two of them another process may make the file a cache
+        # a single statement: between two of them another process may create the cache
         version: int
         tables, application_id, version = connection.execute(
             "SELECT (SELECT count(*) FROM sqlite_master), (SELECT application_id FROM pragma_application_id),"
@@ -221,7 +221,7 @@ class Cache:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for reading. Damage is raised as `CacheError`."""
+        """Yield the connection, for reading. Damage raises `CacheError`."""
         with self._lock:
             try:
                 yield self._connection
@@ -229,7 +229,7 @@ class Cache:
                 raise self._explained(error) from None
 
     def write(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        """Do `work` in one transaction. What the disk or another process prevents is logged and dropped."""
+        """Run `work` in one transaction. Failures caused by the disk or another process are logged and dropped."""
         with self._lock:
             connection = self._connection
             try:
@@ -254,7 +254,7 @@ class Cache:
                 f"the cache '{self.path}' is locked by another process",
                 "end the process that holds it, or set MAYAVI_CACHE_DIR to another directory",
             )
-        if (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _NO_ROOM:
+        if (getattr(error, "sqlite_errorcode", 0) & 0xFF) in _NOT_WRITABLE:
             return CacheUnusable(f"the cache '{self.path}' cannot be used: {error}", _ELSEWHERE)
         return CacheError(
             f"the cache '{self.path}' is damaged: {error}",
@@ -263,12 +263,12 @@ class Cache:
 
 
 def seal(key: bytes, value: bytes) -> bytes:
-    """`value` with a checksum over itself and `key` behind it."""
+    """Append a checksum over `key` and `value` to `value`."""
     return value + crc32(value, crc32(key)).to_bytes(4, "big")
 
 
 def unseal(key: bytes, sealed: object, length: int) -> bytes | None:
-    """The value inside `sealed`, or None when its length or its checksum is wrong."""
+    """Return the value in `sealed`; None if its length or checksum is wrong."""
     if not isinstance(sealed, bytes) or len(sealed) != length + 4:
         return None
     value = sealed[:length]

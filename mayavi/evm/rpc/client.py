@@ -1,10 +1,10 @@
-"""JSON-RPC over HTTP, for reading: batches, bounded concurrency, patience with a busy node, none with a wrong answer.
+"""Read-only JSON-RPC client over HTTP: batches, bounded concurrency, retries, strict checks of answers.
 
-`RpcClient.batch` gives a value for every call or raises. An answer that is truncated, mixes up ids, leaves calls out,
-answers one twice or holds a malformed value is asked for again and then becomes `RpcBadAnswer`; it never becomes a
-value. Rate limits (HTTP 429 and the JSON-RPC codes for it), HTTP 5xx, timeouts and broken connections are retried with
-exponential backoff and jitter; `Retry-After` is honoured, every retry is logged, and both their number and the time
-they take are bounded. A node that refuses a batch gets smaller ones from then on.
+`RpcClient.batch` returns a value for every call or raises. An answer that is truncated, has wrong ids, omits calls,
+answers one twice or holds a malformed value is requested again and then raises `RpcBadAnswer`; it is never used. Rate
+limits (HTTP 429 and the JSON-RPC codes for it), HTTP 5xx, timeouts and broken connections are retried with exponential
+backoff and jitter; `Retry-After` is honoured, every retry is logged, and both their number and the time they take are
+bounded. A node that refuses a batch gets smaller ones from then on.
 
 Messages and log lines show scheme and host of the node, never the rest of its address.
 """
@@ -36,7 +36,7 @@ _log = logging.getLogger("mayavi.evm.rpc.client")
 
 _BACKOFF_BASE_S = 0.25
 _BACKOFF_CAP_S = 20.0
-_NO_WAY = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL}
+_UNROUTABLE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL}
 _ACCESS_HINTS = {
     401: "the key is missing or wrong",
     403: "the key is wrong, or its plan does not include this",
@@ -46,7 +46,7 @@ _ACCESS_HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Time as the client sees it, so that tests need not wait. `jitter` gives numbers in [0, 1)."""
+    """Replaceable clock, so that tests need not wait. `jitter` returns numbers in [0, 1)."""
 
     wall: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
@@ -55,9 +55,9 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One question: `read` turns the raw result into a value or raises `BadValue`.
+    """One call. `read` parses the raw result or raises `BadValue`.
 
-    `patient=False` takes the node's first refusal as final; use it to find out what a node can do.
+    `patient=False` takes the node's first refusal as final; use it to probe what a node supports.
     """
 
     method: str
@@ -68,24 +68,24 @@ class Call:
 
 @dataclass(slots=True)
 class _Exchange:
-    """What one HTTP exchange brought: values by index, and what to ask again, why, and how."""
+    """Result of one HTTP exchange: values by index, and the calls to retry with the reason."""
 
     values: dict[int, Any] = field(default_factory=dict)
     again: list[int] = field(default_factory=list)
     fault: RpcError | None = None
     wait_s: float | None = None
     rate_limited: bool = False
-    batch_limit: int | None = None  # the node wants batches no larger than this
+    batch_limit: int | None = None  # largest batch that the node accepts
     counts: bool = True  # whether the failure counts as an attempt
 
 
 class RpcClient:
     """A JSON-RPC client for one node.
 
-    `timeout_s` bounds one exchange. A failed one is tried again, up to `max_attempts` in all and only while the node
-    has been without a usable answer for less than `patience_s`, pauses included. `budget` bounds the number of HTTP
-    requests over the client's life, retries included; `requests` says how many were made and `calls` how many questions
-    they held. Use it as a context manager or `close` it.
+    `timeout_s` bounds one exchange. A failed one is retried, up to `max_attempts` in total and until the node has given
+    no usable answer for `patience_s`, pauses included. `budget` bounds the number of HTTP requests over the client's
+    life, retries included; `requests` counts them and `calls` counts the calls in them. Use the client as a context
+    manager or `close` it.
     """
 
     def __init__(
@@ -128,26 +128,26 @@ class RpcClient:
         self._transport.close()
 
     def call(self, method: str, params: Sequence[object], read: Callable[[object], Any]) -> Any:
-        """The value of one call. Raises as `batch` does."""
+        """Return the value of one call. Raises as `batch` does."""
         return self.batch([Call(method, params, read)])[0]
 
-    def batch(self, calls: Sequence[Call], *, knock_once: bool = False) -> list[Any]:
-        """The value of every call, in order; raises `NodeRefused` for the first call the node refused.
+    def batch(self, calls: Sequence[Call], *, fail_fast: bool = False) -> list[Any]:
+        """Return the value of every call, in order; raise `NodeRefused` for the first call the node refused.
 
-        With `knock_once` a node that cannot be reached is `NodeUnreachable` at once, without a second attempt.
+        With `fail_fast`, an unreachable node raises `NodeUnreachable` without a retry.
         """
-        values = self.attempt(calls, knock_once=knock_once)
+        values = self.attempt(calls, fail_fast=fail_fast)
         for value in values:
             if isinstance(value, NodeRefused):
                 raise value
         return values
 
-    def attempt(self, calls: Sequence[Call], *, knock_once: bool = False) -> list[Any]:
-        """Like `batch`, with a `NodeRefused` in the place of each call that the node refused for good."""
+    def attempt(self, calls: Sequence[Call], *, fail_fast: bool = False) -> list[Any]:
+        """Like `batch`, but return a `NodeRefused` in place of each call that the node finally refused."""
         values: list[Any] = [None] * len(calls)
         tries = [0] * len(calls)
         pending = list(range(len(calls)))
-        barren_rounds = 0
+        failed_rounds = 0
         waited_s = 0.0  # since the last usable answer
         while pending:
             started = time.monotonic()
@@ -173,12 +173,12 @@ class RpcClient:
             pending.sort()
             if fault is None:
                 continue
-            barren = not any(exchange.values for exchange in exchanges)
-            barren_rounds = barren_rounds + 1 if barren else 0
-            waited_s = waited_s + time.monotonic() - started if barren else 0.0
-            attempts = max(barren_rounds, max((tries[index] for index in pending), default=0))
-            knocked = knock_once and isinstance(fault, NodeUnreachable)
-            if attempts >= self.max_attempts or waited_s + wait_s > self.patience_s or knocked:
+            no_values = not any(exchange.values for exchange in exchanges)
+            failed_rounds = failed_rounds + 1 if no_values else 0
+            waited_s = waited_s + time.monotonic() - started if no_values else 0.0
+            attempts = max(failed_rounds, max((tries[index] for index in pending), default=0))
+            gives_up = fail_fast and isinstance(fault, NodeUnreachable)
+            if attempts >= self.max_attempts or waited_s + wait_s > self.patience_s or gives_up:
                 times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
                 fault.message = f"{fault.message} ({times} in {waited_s:.1f} s)"
                 fault.args = (fault.message,)
@@ -227,7 +227,7 @@ class RpcClient:
         return exchanges
 
     def _exchange(self, calls: Sequence[Call], chunk: list[int]) -> _Exchange:
-        """Ask the calls of `chunk` in one HTTP request. Raises only what asking again cannot mend."""
+        """Send the calls of `chunk` in one HTTP request. Raises only errors that a retry cannot fix."""
         by_id = {next(self._ids): index for index in chunk}
         questions = [
             {"jsonrpc": "2.0", "id": key, "method": calls[index].method, "params": list(calls[index].params)}
@@ -235,7 +235,7 @@ class RpcClient:
         ]
         body = json.dumps(questions if len(questions) > 1 else questions[0], separators=(",", ":")).encode()
         node = f"the node at {self.endpoint}"
-        smaller = _gently_smaller(chunk)
+        smaller = _halved_batch_limit(chunk)
         try:
             answer = self._post(body, len(chunk))
         except TimeoutError:
@@ -254,10 +254,10 @@ class RpcClient:
             return _Exchange(again=chunk, fault=fault, batch_limit=smaller)
         except (OSError, http.client.HTTPException) as error:
             reason = self.endpoint.redact(str(error) or type(error).__name__)
-            kind = NodeUnreachable if _nobody_there(error) else RpcError
+            kind = NodeUnreachable if _is_unreachable(error) else RpcError
             fault = kind(f"{node} cannot be reached: {reason}", "check that it runs and that the address is right")
             return _Exchange(again=chunk, fault=fault)
-        return self._judge(answer, calls, chunk, by_id)
+        return self._classify(answer, calls, chunk, by_id)
 
     def _post(self, body: bytes, calls: int) -> HttpAnswer:
         with self._lock:
@@ -271,14 +271,16 @@ class RpcClient:
             self.calls += calls
         return self._transport.post(body)
 
-    def _judge(self, answer: HttpAnswer, calls: Sequence[Call], chunk: list[int], by_id: dict[int, int]) -> _Exchange:
-        """Sort an HTTP answer into values, things to ask again, and errors."""
+    def _classify(
+        self, answer: HttpAnswer, calls: Sequence[Call], chunk: list[int], by_id: dict[int, int]
+    ) -> _Exchange:
+        """Classify an HTTP answer: values, calls to retry, or an error."""
         node = f"the node at {self.endpoint}"
         status = answer.status
         if status == 429 or status == 408 or status >= 500:
-            return self._patience(answer, chunk)
+            return self._retry_later(answer, chunk)
         if 300 <= status < 400:
-            raise RpcHttpError(f"{node} answers HTTP {status} and sends us elsewhere{_elsewhere(answer.location)}")
+            raise RpcHttpError(f"{node} answers HTTP {status} and redirects{_redirect_target(answer.location)}")
         fault: RpcError
         if 400 <= status < 500 and status not in _ACCESS_HINTS and len(chunk) > 1:
             fault = RpcHttpError(f"{node} refuses a batch of {len(chunk)} calls with HTTP {status}")
@@ -289,7 +291,7 @@ class RpcClient:
             if status != 200:
                 raise RpcHttpError(f"{node} answers HTTP {status}", _ACCESS_HINTS.get(status)) from None
             fault = RpcBadAnswer(f"{node} sent {len(answer.body)} bytes that are no complete JSON")
-            return _Exchange(again=chunk, fault=fault, batch_limit=_gently_smaller(chunk))
+            return _Exchange(again=chunk, fault=fault, batch_limit=_halved_batch_limit(chunk))
         if status in _ACCESS_HINTS:
             raise RpcHttpError(f"{node} answers HTTP {status}", _ACCESS_HINTS[status])
         if isinstance(content, dict) and content.get("error") is not None and len(chunk) > 1:
@@ -306,7 +308,7 @@ class RpcClient:
             return _Exchange(again=chunk, fault=RpcBadAnswer(f"{node} sent no valid answer: {error}"))
         return self._read_items(items, calls, chunk)
 
-    def _patience(self, answer: HttpAnswer, chunk: list[int]) -> _Exchange:
+    def _retry_later(self, answer: HttpAnswer, chunk: list[int]) -> _Exchange:
         """Wait as long as the node asks, or raise if that is too long."""
         node = f"the node at {self.endpoint}"
         wait_s = retry_after_s(answer.retry_after, self.clock.wall())
@@ -317,11 +319,11 @@ class RpcClient:
             )
         hint = "the node limits the rate; lower the load or use another plan" if answer.status == 429 else None
         fault = RpcHttpError(f"{node} answers HTTP {answer.status}", hint)
-        limit = _gently_smaller(chunk) if answer.status in (502, 504) else None
+        limit = _halved_batch_limit(chunk) if answer.status in (502, 504) else None
         return _Exchange(again=chunk, fault=fault, wait_s=wait_s, rate_limited=answer.status == 429, batch_limit=limit)
 
     def _refused_batch(self, refusal: Refusal, chunk: list[int]) -> _Exchange:
-        """One error for a whole batch: wait if it is about the rate, otherwise ask in smaller batches."""
+        """Handle one error for a whole batch: wait if it is a rate limit, otherwise retry in smaller batches."""
         text = f"the node at {self.endpoint} refuses a batch of {len(chunk)} calls: "
         fault = RpcError(self.endpoint.redact(text + str(refusal)))
         if refusal.rate_limited:
@@ -359,19 +361,19 @@ class RpcClient:
         return exchange
 
 
-def _nobody_there(error: Exception) -> bool:
+def _is_unreachable(error: Exception) -> bool:
     if isinstance(error, ConnectionRefusedError | socket.gaierror):
         return True
-    return isinstance(error, OSError) and error.errno in _NO_WAY
+    return isinstance(error, OSError) and error.errno in _UNROUTABLE
 
 
-def _gently_smaller(chunk: list[int]) -> int | None:
-    """The batch limit after a failure that a large batch may have caused; small batches are not to blame."""
+def _halved_batch_limit(chunk: list[int]) -> int | None:
+    """Half of the batch size, after a failure that its size may have caused; None for small batches."""
     return len(chunk) // 2 if len(chunk) > 8 else None
 
 
 def _matched(content: object, by_id: dict[int, int]) -> dict[int, dict[str, Any]]:
-    """Answers by call index. Every call answered exactly once, under its own id, or `BadValue`."""
+    """Return answers by call index; raise `BadValue` unless every call is answered exactly once, under its id."""
     answers = content if isinstance(content, list) and len(by_id) > 1 else [content]
     items: dict[int, dict[str, Any]] = {}
     for item in answers:
@@ -379,7 +381,7 @@ def _matched(content: object, by_id: dict[int, int]) -> dict[int, dict[str, Any]
             raise BadValue("an answer is no JSON object")
         key = item.get("id")
         if key is None and item.get("error") is not None and len(by_id) == 1:
-            key = next(iter(by_id))  # a node that fails before it has read the id says null
+            key = next(iter(by_id))  # null from a node that failed before it read the id
         if type(key) is not int or key not in by_id:
             raise BadValue("an answer has an id that was not asked")
         if item.get("jsonrpc", "2.0") != "2.0":
@@ -401,8 +403,8 @@ def _refusals(content: object) -> list[Refusal]:
     return [Refusal.of(item["error"]) for item in answers if isinstance(item, dict) and item.get("error") is not None]
 
 
-def _elsewhere(location: str | None) -> str:
+def _redirect_target(location: str | None) -> str:
     try:
-        return f": {Endpoint.parse(location or '')}"
+        return f" to {Endpoint.parse(location or '')}"
     except Exception:
         return ""

@@ -1,7 +1,7 @@
-"""Where a node is: its address, and the part of that address that may be shown.
+"""Address of a node, and the part of it that may be shown.
 
 Providers put the key into the path, the query or the user part of the URL. An `Endpoint` therefore shows scheme and
-host only, in `str`, `repr` and every message, and `redact` takes the secret parts out of text a node sends back.
+host only, in `str`, `repr` and every message, and `redact` removes the secret parts from text a node sends back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHORTEST_SECRET = 6  # shorter path parts ("v2", "rpc", "main") are names, not 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A checked JSON-RPC address. `shown` is safe to print; the other parts are not and stay out of `repr`."""
+    """Validated JSON-RPC address. `shown` is safe to print; the other parts are secret and not in `repr`."""
 
     shown: str
     secure: bool
@@ -35,7 +35,7 @@ class Endpoint:
 
     @classmethod
     def parse(cls, url: str) -> Endpoint:
-        """Check `url` and take it apart. `UsageError` for anything but http and https; it never repeats the URL."""
+        """Parse `url`; raise `UsageError`, without the URL in its text, for anything but http and https."""
         text = url.strip()
         if not _VISIBLE.fullmatch(text):
             raise UsageError("the RPC address is empty or has spaces in it", hint="give it as https://host/path")
@@ -49,11 +49,11 @@ class Endpoint:
         scheme = parts.scheme.lower()
         if scheme in ("ws", "wss"):
             raise UsageError(
-                f"the RPC address has scheme '{scheme}', only http and https are spoken here",
+                f"the RPC address has scheme '{scheme}', only http and https are supported",
                 hint="providers serve the same node under https://; use that address",
             )
         if scheme not in ("http", "https") or not host:
-            # the part before "://" is shown only when it is a plain word: in "host:KEY" it would not be a scheme
+            # the part before "://" is shown only if it is a plain word: "host:KEY" has no scheme
             shown_scheme = f" has scheme '{scheme}', it" if "://" in text and scheme.isalnum() else ""
             raise UsageError(f"the RPC address{shown_scheme} must start with http:// or https:// and name a host")
         secure = scheme == "https"
@@ -76,7 +76,7 @@ class Endpoint:
         )
 
     def redact(self, text: str) -> str:
-        """Give `text` with every secret part of this address replaced by '…'."""
+        """Replace every secret part of this address in `text` by '…'."""
         for secret in self._secrets:
             text = text.replace(secret, "…")
         return text
@@ -86,7 +86,7 @@ class Endpoint:
 
 
 def _secret_parts(target: str, *more: str | None) -> tuple[str, ...]:
-    """What must not be shown, longest first so that a part is not replaced inside a longer one."""
+    """Secret parts, longest first so that a part is not replaced inside a longer one."""
     pieces = {target, *re.split(r"[/?&=;,]", target)}
     pieces.update(part for part in more if part)
     pieces.update(unquote(piece) for piece in tuple(pieces))
@@ -94,10 +94,10 @@ def _secret_parts(target: str, *more: str | None) -> tuple[str, ...]:
 
 
 def url_from_environment(chain: str | None = None) -> str:
-    """The RPC address the environment names: `MAYAVI_RPC_URL_<CHAIN>`, else `MAYAVI_RPC_URL`, else `ALCHEMY_RPC_URL`.
+    """Return the RPC address from `MAYAVI_RPC_URL_<CHAIN>`, else `MAYAVI_RPC_URL`, else `ALCHEMY_RPC_URL`.
 
     `chain` is a name such as "ethereum" (`MAYAVI_RPC_URL_ETHEREUM`); None skips the first of the three. An empty
-    variable counts as unset. `UsageError` when none is set or the one that is set is no http(s) address.
+    variable counts as unset. Raises `UsageError` if none is set or its value is not an http(s) address.
     """
     names = ["MAYAVI_RPC_URL", "ALCHEMY_RPC_URL"]
     if chain is not None:

@@ -73,7 +73,7 @@ HEADER_FIELDS = frozenset(name for name, _ in _BASE_FIELDS + _APPENDED_FIELDS) |
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Header of the block a fork stands on. Fields of later hard forks are None."""
+    """Header of the forked block. Fields of later hard forks are None."""
 
     number: int
     hash: bytes
@@ -153,7 +153,7 @@ def header_fields(answer: Mapping[str, object]) -> dict[str, object]:
 
 
 def _field(answer: Mapping[str, object], name: str, length: int | None) -> str:
-    """The value of a field in hex, without padding where it is a number."""
+    """Value of a field in hex, without padding if it is a number."""
     value = answer.get(name)
     if value is None:
         raise BadValue(f"the block has no field '{name}'")

@@ -1,4 +1,4 @@
-"""Missing state: fetched from the node if there is one, otherwise an error that names it."""
+"""Fetch missing state from the node; without a node, raise an error that names it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Transaction = tuple[bytes, bytes, bytes, int]
-"""To, data, sender, value: the input of an access list."""
+"""Target, data, sender and value of a call, the input of an access list."""
 
 
-class Learner:
-    """Runs actions on an EVM and fetches the state they miss until they succeed."""
+class StateFetcher:
+    """Runner of EVM actions that fetches missing state until they succeed."""
 
     __slots__ = ("_evm", "_source", "remote")
 
@@ -30,7 +30,7 @@ class Learner:
         self.remote = remote
 
     def run(self, action: Callable[[], T], transaction: Transaction | None = None) -> T:
-        """Run `action`, again after each miss with the missing state fetched; explains its failures."""
+        """Run `action`, and repeat it after each miss with the missing state fetched. Failures raise decoded errors."""
         missed: list[Missing] = []
         while True:
             try:
@@ -39,7 +39,7 @@ class Learner:
                 if error.args[1] == missed:
                     raise RpcBadAnswer(f"the node was asked and still {error.args[0]}") from None
                 missed = error.args[1]
-                self._learn(missed, transaction)
+                self._fetch(missed, transaction)
                 transaction = None
             except (_kernel.Reverted, _kernel.Halted) as error:
                 raise failures.explained(error) from None
@@ -52,8 +52,8 @@ class Learner:
             except _kernel.InvalidTransaction as error:
                 raise TransactionInvalid(f"invalid transaction: {error.args[0]}") from None
 
-    def _learn(self, missing: list[Missing], transaction: Transaction | None) -> None:
-        wanted = {item for item in missing if not self._make_up_hash(item)}
+    def _fetch(self, missing: list[Missing], transaction: Transaction | None) -> None:
+        wanted = {item for item in missing if not self._invent_block_hash(item)}
         if not wanted:
             return
         if self.remote is None:
@@ -66,7 +66,7 @@ class Learner:
                 wanted.update(("slot", address, slot) for slot in slots)
         # The kernel keeps slots of known accounts only, so a slot is fetched with its account.
         touched = {address for kind, address, _ in wanted if kind == "slot"}
-        wanted |= {("account", address, 0) for address in touched if not self._knows(address)}
+        wanted |= {("account", address, 0) for address in touched if not self._has_account(address)}
         facts = self.remote.fetch(sorted(wanted))
         for address, (balance, nonce, code) in facts.accounts.items():
             self._evm.learn_account(address, balance, nonce, code)
@@ -75,15 +75,15 @@ class Learner:
         for number, block_hash in facts.block_hashes.items():
             self._evm.learn_block_hash(number, block_hash)
 
-    def _knows(self, address: bytes) -> bool:
+    def _has_account(self, address: bytes) -> bool:
         try:
             self._evm.nonce(address)
         except _kernel.MissingState:
             return False
         return True
 
-    def _make_up_hash(self, item: Missing) -> bool:
-        """Invent the hash of a block mined here, which no chain has; the same in every run."""
+    def _invent_block_hash(self, item: Missing) -> bool:
+        """Set a deterministic hash for a block that was mined on the fork and exists on no chain."""
         kind, _, number = item
         if kind != "block_hash" or number <= int(self._source.get("block", -1)):
             return False

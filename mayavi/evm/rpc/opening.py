@@ -19,7 +19,7 @@ _TAGS = ("latest", "safe", "finalized", "earliest")
 
 @dataclass(frozen=True, slots=True)
 class BlockWanted:
-    """A block as the caller names it: exactly one of the three is set."""
+    """Requested block: exactly one of the three fields is set."""
 
     number: int | None = None
     hash: bytes | None = None
@@ -27,7 +27,7 @@ class BlockWanted:
 
     @classmethod
     def parse(cls, block: SupportsIndex | str | bytes) -> BlockWanted:
-        """Read a number (of any integer type), a block hash or a tag; `UsageError` for anything else."""
+        """Parse a number (of any integer type), a block hash or a tag; `UsageError` for anything else."""
         number = _integer(block)
         if number is not None and 0 <= number < 1 << 63:
             return cls(number=number)
@@ -53,7 +53,7 @@ class BlockWanted:
         return self.tag if self.tag is not None else str(self.number)
 
     def call(self, read: Any) -> Call:
-        """The question for this block."""
+        """Return the RPC call for this block."""
         if self.hash is not None:
             return Call("eth_getBlockByHash", ["0x" + self.hash.hex(), False], read)
         return Call("eth_getBlockByNumber", [hex(self.number) if self.number is not None else self.tag, False], read)
@@ -61,7 +61,7 @@ class BlockWanted:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Resolves a requested block to a chain id and a checked header."""
+    """Resolver of a requested block to a chain id and a checked header."""
 
     client: RpcClient
     cache: Cache
@@ -70,7 +70,7 @@ class Opening:
     check_header: bool
 
     def from_cache(self) -> tuple[int, Header] | None:
-        """Without a request, if what is kept is enough and may be trusted (see the docstring of `remote`)."""
+        """Resolve from the cache alone; None if it lacks something or may not be trusted (see `remote`)."""
         kept = self.cache.chain_of(self.client.endpoint.identity)
         if kept is None or self.wanted.tag is not None:
             return None
@@ -93,7 +93,7 @@ class Opening:
         return (chain_id, header) if header.hash == block_hash else None
 
     def from_node(self) -> tuple[int, Header]:
-        """With one request (more only where the node makes it retry)."""
+        """Resolve with one request to the node (more only after failures)."""
         node = self.client.endpoint
         questions = [
             Call("eth_chainId", [], read_chain_id),
@@ -117,7 +117,7 @@ class Opening:
         try:
             block, header = read(content)
         except BadValue:
-            # ask again with the check in the reader, so that the client's patience applies
+            # ask with the check in the reader, so that the client retries on failure
             block, header = self.client.batch([self.wanted.call(read)])[0]
         if self.wanted.hash not in (None, header.hash):
             raise BlockHashMismatch(f"the node at {node} gave block 0x{header.hash.hex()} when asked for {self.wanted}")
@@ -130,12 +130,12 @@ class Opening:
 
 
 def numbering(client: RpcClient, chain_id: int) -> int:
-    """Whose block numbers the cache keeps: the chain's, or the node's own where every node has a chain of its own."""
+    """Key of block numbers in the cache: the chain id, or one per node for development chains."""
     return -int.from_bytes(client.endpoint.identity[:7], "big") if chain_id in DEV_CHAINS else chain_id
 
 
 def checked_header(answer: object, number: int | None, chain_id: int, check: bool, source: str) -> Header:
-    """The header in `answer`: of block `number`, if given, and with the hash its fields give, if that is checked."""
+    """Parse the header in `answer`; check its number, if given, and with `check` its hash."""
     header = Header.parse(answer)
     if number is not None and header.number != number:
         raise BadValue(f"asked for block {number}, got block {header.number}")
@@ -152,7 +152,7 @@ def checked_header(answer: object, number: int | None, chain_id: int, check: boo
 
 
 def _integer(value: object) -> int | None:
-    """`value` as an int where its type is one of integers, numpy's among them; True and False are none."""
+    """Return `value` as an int if it is of an integer type, NumPy's included; None for others and for bools."""
     try:
         return None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -160,12 +160,12 @@ def _integer(value: object) -> int | None:
 
 
 def read_chain_id(answer: object) -> int:
-    """A chain id; more than 63 bits are no chain's."""
+    """Parse a chain id of at most 63 bits."""
     return quantity(answer, 63)
 
 
 def wrong_chain(client: RpcClient, actual: int, expected: int | None, hint: str = "") -> WrongChain:
-    """The error that names both chains."""
+    """Error for a node of another chain."""
     return WrongChain(
         f"the node at {client.endpoint} serves chain {actual}, not chain {expected}",
         hint or "give the address of a node of the right chain",

@@ -43,19 +43,19 @@ class NodeRefused(RpcError):  # noqa: N818  (a name says what happened)
 
 
 class NodeUnreachable(RpcError):  # noqa: N818
-    """Nobody answers at the address: the connection is refused, or there is no way to the host."""
+    """Unreachable node: the connection is refused, or the host cannot be resolved or routed to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A JSON-RPC error object, understood as far as it can be."""
+    """Parsed JSON-RPC error object."""
 
     code: int
     message: str
 
     @classmethod
     def of(cls, error: object) -> Refusal:
-        """Read an `error` member, however malformed."""
+        """Parse an `error` member; malformed ones are accepted."""
         if not isinstance(error, dict):
             return cls(0, str(error)[:300])
         code, message = error.get("code"), error.get("message")
@@ -66,29 +66,29 @@ class Refusal:
 
     @property
     def rate_limited(self) -> bool:
-        """The node wants us to be slower."""
+        """Whether it is a rate limit."""
         return self.code in _RATE_CODES or bool(_RATE_WORDS.search(self.message))
 
     @property
     def too_large(self) -> bool:
-        """The batch or its answer is too much for one request."""
+        """Whether the batch or its answer is too large for one request."""
         return not self.rate_limited and bool(_LARGE_WORDS.search(self.message))
 
     @property
     def unsupported(self) -> bool:
-        """The node lacks the method, or does not know this form of its parameters."""
+        """Whether the node lacks the method or this form of its parameters."""
         return self.code in _UNSUPPORTED_CODES or bool(_UNSUPPORTED_WORDS.search(self.message))
 
     @property
     def transient(self) -> bool:
-        """Worth asking again: an internal error, or a backend that lags behind the one asked before."""
+        """Whether a retry may help: an internal error, or a backend that lags behind another."""
         if self.unsupported or _PRUNED_WORDS.search(self.message):
             return False
         return self.code == -32603 or bool(_TRANSIENT_WORDS.search(self.message))
 
     @property
     def hint(self) -> str | None:
-        """The next step, where the wording gives one away."""
+        """Next step, if the wording implies one."""
         if _PRUNED_WORDS.search(self.message):
             return "the node has dropped the state of this block; use an archive node or a newer block"
         return None

@@ -1,23 +1,23 @@
-"""The state of a chain at one block, read from a node and kept in the cache.
+"""State of a chain at one block, read from a node and cached.
 
-A `RemoteState` is pinned to a *block hash*. Opening resolves the block asked for to a header, checks that the header's
-fields hash to the hash the node claims (chains with another header encoding: `header.UNCHECKED_CHAINS`), and checks
-the chain id. State is then asked for by block hash (EIP-1898). A node that does not know that form, or ignores it
-(found out by asking for a block that cannot exist), is asked by number, and the hash at that number is checked again
-after every batch, before a value of the batch is used.
+A `RemoteState` is pinned to a *block hash*. Opening resolves the requested block to a header, checks that the header's
+fields hash to the hash the node states (except on `header.UNCHECKED_CHAINS`), and checks the chain id. State is then
+requested by block hash (EIP-1898). A node that does not support that form, or ignores it (detected by a request for a
+block that cannot exist), is asked by number, and the hash at that number is checked again after every batch, before a
+value of the batch is used.
 
-What is trusted from the cache, so that opening it warm makes no request:
+Trusted from the cache, so that opening a cached block makes no request:
 
 - which chain an address serves, and the hash of a block number, if the block was at least 64 blocks behind the head
   when it was kept. `verify=True` asks the node all the same.
 - headers and state by block hash, without limit of time: they cannot change.
-- On development chains (ids 31337 and 1337) a number is trusted at any depth, but per node and for opening alone: such
+- On development chains (ids 31337 and 1337) a number is trusted at any depth, but per node and only for opening: such
   nodes are restarted and reverted. One request verifies chain id and block hash before the first cached value is used.
-  If they differ, the number is forgotten and `BlockHashMismatch` says to open the fork again. If nobody answers at the
-  address, the session goes on from the cache, with a warning in the log.
+  If they differ, the number is forgotten and `BlockHashMismatch` says to open the fork again. If the node is
+  unreachable, the fork continues from the cache, with a warning in the log.
 
-When something has to be fetched after a warm opening, chain id and block hash are asked for in the same first batch
-and compared before any fetched value is used. So a warm cache saves requests, never checks.
+The first batch after an opening from the cache also requests chain id and block hash, which are compared before any
+fetched value is used. So a warm cache saves requests but no checks.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from mayavi.evm.rpc.refusals import NodeRefused, NodeUnreachable
 
 _log = logging.getLogger("mayavi.evm.rpc.remote")
 
-_SLAB_CALLS = 1000  # what is fetched, checked and kept at a time
+_BATCH_CALLS = 1000  # fetched, checked and stored together
 _NO_BLOCK = {"blockHash": "0x" + "11" * 32}
 _NO_ADDRESS = "0x" + "00" * 20
 
@@ -71,7 +71,7 @@ class Facts:
 
 
 class RemoteState:
-    """Reads of one block of one chain. Open it with `RemoteState.open`; close it, or use it as a context manager."""
+    """State of one block of one chain. Open it with `RemoteState.open`; close it, or use it as a context manager."""
 
     def __init__(
         self, client: RpcClient, cache: Cache, chain_id: int, header: Header, *, check_header: bool, verified: bool
@@ -83,9 +83,9 @@ class RemoteState:
         self._block_cache = BlockCache(cache, chain_id, header.hash)
         self._check_header = check_header
         self._verified = verified
-        self._cache_alone = not verified  # nothing had to be fetched so far
+        self._cache_alone = not verified  # nothing fetched yet
         self._cache_checked = verified or chain_id not in DEV_CHAINS
-        self._by_hash: bool | None = None  # None: not yet known whether the node takes block hashes
+        self._by_hash: bool | None = None  # None: not known yet whether the node accepts block hashes
         self._access_lists = AccessLists(client, hex(header.number))
         self.asked = 0
         """Number of accounts, slots and block hashes fetched, from the cache or the node."""
@@ -111,9 +111,9 @@ class RemoteState:
 
         `chain_id` is the chain expected (`WrongChain` if the node serves another). `cached=False` keeps nothing on
         disk; neither does a folder in which no file can be made, after a warning in the log. `check_header=False`
-        takes the node's word for the block hash, for chains whose headers are not Ethereum's. `budget` bounds the HTTP
+        trusts the block hash of the node, for chains whose headers are not Ethereum's. `budget` bounds the HTTP
         requests, `timeout_s` the time of one, `patience_s` the time without a usable answer after which nothing is
-        tried again. `client` replaces the one made from `url` and the options.
+        tried again. `client` replaces the one created from `url` and the options.
         """
         wanted = BlockWanted.parse(block)
         own = client is None
@@ -153,7 +153,7 @@ class RemoteState:
         return f"RemoteState({self.client.endpoint.shown!r}, chain {self.chain_id}, {block})"
 
     def known(self) -> Facts:
-        """Everything the cache holds for this block. Makes no request."""
+        """Return everything cached for this block. Makes no request."""
         accounts, slots, block_hashes = self._block_cache.everything()
         facts = Facts(accounts, {}, block_hashes)
         facts.add_slots(slots.items())
@@ -164,10 +164,10 @@ class RemoteState:
         self._check_guards(self.client.batch(self._guards()))
 
     def fetch(self, missing: Sequence[Missing]) -> Facts:
-        """Fetch facts from the cache and, in as few batches as possible, from the node.
+        """Fetch values from the cache and, in as few batches as possible, from the node.
 
-        The cache of a development node is checked once before it is used. Each fact is exact and belongs to the pinned
-        block, or an error is raised. What arrived before an error is kept.
+        The cache of a development node is checked once before it is used. Each value is exact and belongs to the pinned
+        block, or an error is raised. Values that arrived before an error stay cached.
         """
         if missing and not self._cache_checked:
             self._check_cache()
@@ -181,17 +181,17 @@ class RemoteState:
         wanted: list[Missing] = [("account", address, 0) for address in accounts if address not in facts.accounts]
         wanted += [("slot", address, key) for address, key in slots if key not in facts.slots.get(address, {})]
         wanted += [("block_hash", b"", number) for number in numbers if number not in facts.block_hashes]
-        for slab in _slabs(wanted):
-            self._fetch_slab(slab, facts)
+        for batch in _batches(wanted):
+            self._fetch_batch(batch, facts)
         return facts
 
     def access_list(
         self, sender: bytes, to: bytes | None, data: bytes, value: int = 0
     ) -> list[tuple[bytes, list[int]]] | None:
-        """The accounts and slots that the node expects a call to touch, or None if it does not report them.
+        """Accounts and slots that a call touches on the node; None if the node does not report them.
 
-        Good for prefetching only: it speaks of the node's state, not of what a fork has changed. After a warm opening
-        it is None until something had to be fetched, so that work which the cache covers makes no request.
+        For prefetching only: it describes the node's state without the changes of a fork. After an opening from the
+        cache it is None until the first fetch, so that cached work makes no request.
         """
         if self._cache_alone:
             return None
@@ -200,13 +200,13 @@ class RemoteState:
     def _check_cache(self) -> None:
         """Check that a development node is still the cached one; continue without it if it is off."""
         try:
-            self._check_guards(self.client.batch(self._guards(), knock_once=True))
+            self._check_guards(self.client.batch(self._guards(), fail_fast=True))
         except NodeUnreachable as error:
             _log.warning("%s; going on from the cache, unverified", error.message)
         self._cache_checked = True
 
     def _near_hashes(self, numbers: Iterable[int]) -> dict[int, bytes]:
-        """Hashes that the pinned header itself gives: its own and its parent's."""
+        """Hashes known from the pinned header: its own and its parent's."""
         near: dict[int, bytes] = {}
         for number in numbers:
             if number > self.header.number or number < 0:
@@ -220,37 +220,37 @@ class RemoteState:
                 near[number] = self.header.parent_hash
         return near
 
-    def _fetch_slab(self, slab: list[Missing], facts: Facts) -> None:
+    def _fetch_batch(self, batch: list[Missing], facts: Facts) -> None:
         self._cache_alone = False
         guards = [] if self._verified else self._guards()
         if self._by_hash is None:
             probe = Call("eth_getBalance", [_NO_ADDRESS, _NO_BLOCK], lambda answer: answer, patient=False)
-            answers = self.client.attempt([*guards, probe, *self._calls(slab, by_hash=True)])
+            answers = self.client.attempt([*guards, probe, *self._calls(batch, by_hash=True)])
             self._check_guards(answers[: len(guards)])
             probed, values = answers[len(guards)], answers[len(guards) + 1 :]
-            state_refused = [isinstance(value, NodeRefused) for value in values[: self._state_calls(slab)]]
+            state_refused = [isinstance(value, NodeRefused) for value in values[: self._state_calls(batch)]]
             ignored = not isinstance(probed, NodeRefused) and probed is not None
             if state_refused:
                 self._by_hash = not ignored and not all(state_refused)
             if self._by_hash is False:
-                values = self.client.attempt(self._calls(slab, by_hash=False))
+                values = self.client.attempt(self._calls(batch, by_hash=False))
         else:
-            answers = self.client.attempt([*guards, *self._calls(slab, by_hash=self._by_hash)])
+            answers = self.client.attempt([*guards, *self._calls(batch, by_hash=self._by_hash)])
             self._check_guards(answers[: len(guards)])
             values = answers[len(guards) :]
         for value in values:
             if isinstance(value, NodeRefused):
-                self.verify()  # a node that was restarted or reorganised refuses too: say that instead
+                self.verify()  # a node that was restarted or reorganised refuses too: report that instead
                 raise value
-        if self._by_hash is False or any(kind == "block_hash" for kind, _, _ in slab):
+        if self._by_hash is False or any(kind == "block_hash" for kind, _, _ in batch):
             self.verify()
-        self._learn(slab, values, facts)
+        self._collect(batch, values, facts)
 
-    def _calls(self, slab: list[Missing], *, by_hash: bool) -> list[Call]:
-        """The calls for `slab`: state first, then block hashes."""
+    def _calls(self, batch: list[Missing], *, by_hash: bool) -> list[Call]:
+        """The calls for `batch`: state first, then block hashes."""
         at: object = {"blockHash": "0x" + self.header.hash.hex()} if by_hash else hex(self.header.number)
         calls: list[Call] = []
-        for kind, address, key in slab:
+        for kind, address, key in batch:
             who = "0x" + address.hex()
             if kind == "account":
                 calls.append(Call("eth_getBalance", [who, at], quantity))
@@ -263,15 +263,15 @@ class RemoteState:
         return calls
 
     @staticmethod
-    def _state_calls(slab: list[Missing]) -> int:
-        return sum(_CALLS[kind] for kind, _, _ in slab if kind != "block_hash")
+    def _state_calls(batch: list[Missing]) -> int:
+        return sum(_CALLS[kind] for kind, _, _ in batch if kind != "block_hash")
 
-    def _learn(self, slab: list[Missing], values: list[Any], facts: Facts) -> None:
+    def _collect(self, batch: list[Missing], values: list[Any], facts: Facts) -> None:
         accounts: dict[bytes, Account] = {}
         slots: dict[tuple[bytes, int], int] = {}
         block_hashes: dict[int, bytes] = {}
         taken = iter(values)
-        for kind, address, key in slab:
+        for kind, address, key in batch:
             if kind == "account":
                 accounts[address] = (next(taken), next(taken), next(taken))
             elif kind == "slot":
@@ -335,14 +335,14 @@ def _open_cache(directory: Path | str | None) -> Cache:
 _CALLS = {"account": 3, "slot": 1, "block_hash": 1}
 
 
-def _slabs(missing: list[Missing]) -> Iterable[list[Missing]]:
-    slab: list[Missing] = []
+def _batches(missing: list[Missing]) -> Iterable[list[Missing]]:
+    batch: list[Missing] = []
     calls = 0
     for item in missing:
-        slab.append(item)
+        batch.append(item)
         calls += _CALLS[item[0]]
-        if calls >= _SLAB_CALLS:
-            yield slab
-            slab, calls = [], 0
-    if slab:
-        yield slab
+        if calls >= _BATCH_CALLS:
+            yield batch
+            batch, calls = [], 0
+    if batch:
+        yield batch

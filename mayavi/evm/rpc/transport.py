@@ -1,8 +1,8 @@
-"""One HTTP POST at a time over connections that are kept: the standard library's client with a deadline and a size cap.
+"""HTTP POST over persistent connections, with a deadline and a size limit, on the standard library.
 
 Why not httpx: nothing of it is needed here (no HTTP/2, no async, no redirects: a redirect would carry the key to
-another host), importing it takes several times as long, and its timeouts are per read, so that a node which drips
-bytes holds a caller for ever. Here one deadline covers the whole exchange.
+another host), importing it takes several times as long, and its timeouts are per read, so that a node that
+sends slowly blocks a caller for ever. Here one deadline covers the whole exchange.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from urllib.parse import unquote, urlsplit
 
 from mayavi.evm.rpc.endpoint import Endpoint
 
-_IDLE_S = 4.0  # nodes close idle connections, the quickest (Node.js) after 5 s: do not write into one of those
+_IDLE_S = 4.0  # nodes close idle connections, the fastest (Node.js) after 5 s: do not write to a closed one
 _READ_BYTES = 1 << 16
 
 
 class AnswerTooLarge(Exception):  # noqa: N818  (a name says what happened)
-    """The body is longer than the cap."""
+    """Answer longer than the size limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class HttpAnswer:
 
 
 class Transport:
-    """Posts JSON to one endpoint. Threads may share it: each exchange has a connection of its own while it lasts."""
+    """HTTP client of one endpoint. Threads may share it: each exchange has its own connection while it lasts."""
 
     def __init__(self, endpoint: Endpoint, *, timeout_s: float, max_answer_bytes: int) -> None:
         self.endpoint = endpoint
@@ -63,9 +63,9 @@ class Transport:
         self._finalizer = weakref.finalize(self, _close_all, self._idle)
 
     def post(self, body: bytes) -> HttpAnswer:
-        """Send `body` and give the whole answer, whatever its status.
+        """Send `body` and return the whole answer, whatever its status.
 
-        Raises TimeoutError when the exchange is not over in time, `AnswerTooLarge`, and whatever OSError or
+        Raises TimeoutError if the exchange exceeds the deadline, `AnswerTooLarge`, and whatever OSError or
         http.client.HTTPException the connection ends with (a body shorter than announced is an IncompleteRead).
         """
         deadline = time.monotonic() + self.timeout_s
@@ -146,7 +146,7 @@ class _Proxy:
 
 
 def _proxy_for(endpoint: Endpoint) -> _Proxy | None:
-    """The proxy the environment names for this endpoint (`https_proxy`, `no_proxy` …); loopback never has one."""
+    """Proxy of this endpoint from the environment (`https_proxy`, `no_proxy` …); loopback never has one."""
     from urllib.request import getproxies, proxy_bypass
 
     if endpoint.host in ("localhost", "::1") or endpoint.host.startswith("127."):

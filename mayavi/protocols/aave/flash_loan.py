@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mayavi.errors import BadArgument, CallReverted, NoCode
 from mayavi.evm.abi.contract import Contract
 from mayavi.evm.address import AddressLike, checksum
-from mayavi.evm.arguments import octets
+from mayavi.evm.arguments import to_bytes
 from mayavi.evm.hashing import keccak_text
 from mayavi.protocols.aave.reverts import explain, insufficient_liquidity, simulate_funded, with_reason
 from mayavi.protocols.arguments import require_positive
@@ -89,7 +89,7 @@ def _calls(fork: Fork, calls: Any) -> list[tuple[bytes, bytes]]:
     for number, call in enumerate(calls, 1):
         if not isinstance(call, Sequence) or isinstance(call, str | bytes) or len(call) != 2:
             raise BadArgument(f"call {number} of the flash loan is {call!r}, not target and calldata", _FORM)
-        target, data = fork.address_of(call[0]), octets(call[1], f"calldata of call {number}")
+        target, data = fork.address_of(call[0]), to_bytes(call[1], f"calldata of call {number}")
         if not fork.code(target) and any(target[:18]):  # precompiles live at the lowest addresses and have no code
             raise NoCode(
                 f"call {number} of the flash loan goes to {checksum(target)}, where no contract stands",

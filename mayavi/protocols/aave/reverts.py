@@ -82,7 +82,7 @@ def simulate_funded(
     impossible or the amount exceeds every balance.
     """
     try:
-        with asset.fork.rehearsal():
+        with asset.fork.dry_run():
             asset.fork.deal(asset.address, payer, amount)
             with spending(asset.fork, asset.address, spender, amount, payer):
                 return act()

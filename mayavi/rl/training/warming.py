@@ -102,9 +102,9 @@ def warm(
     envs = _make_envs(fork, name, config, rows)
     names: tuple[str, ...] = ()
     for passed in range(1, MOST_PASSES + 1):
-        before = fork.facts_read
+        before = fork.items_fetched
         names = _play_all(envs, passed, rollouts, f"pass {passed}", progress)
-        found = fork.facts_read - before
+        found = fork.items_fetched - before
         if not found:
             break
     else:
@@ -123,7 +123,7 @@ def warm(
         strategies=names,
         rollouts=rollouts,
         passes=passed,
-        facts=fork.facts_read,
+        facts=fork.items_fetched,
         requests=fork.requests,
         file_bytes=written.stat().st_size,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mayavi.scenarios.run.figures import percent
 
-FAR_APART = 0.05
+LARGE_GAP = 0.05
 """Relative distance from the oracle's price above which pools and sales get a note."""
 NOTED = ("accounts_at_limit", "health_factor_limit", "accounts", "never_opened", "opening_gap", "pool_gap")
 """Kinds of KPIs that notes cover."""
@@ -41,21 +41,21 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
             )
         elif kind == "never_opened" and number:
             yield name, f"{of} never opened its loan; `mayavi runs explain` shows why"
-        elif kind == "opening_gap" and abs(number) > FAR_APART:
+        elif kind == "opening_gap" and abs(number) > LARGE_GAP:
             yield (
                 name,
                 f"the price of {of} begins {percent(number, sign=True)} from the oracle's, so that the first step is "
                 "a shock by itself; `anchored: true` for a file, or no `start`, begins where the market stands",
             )
-        elif kind == "liquidation_sale_gap" and abs(number) > FAR_APART:
-            yield name, _far_sales(number)
+        elif kind == "liquidation_sale_gap" and abs(number) > LARGE_GAP:
+            yield name, _sales_far_from_oracle(number)
         elif kind == "sold" and not number:
             who, _, token = of.partition(".")
             yield (
                 name,
                 f"{who} sold no {token}: none was released in time, or it was never worth the price asked for",
             )
-        elif kind == "pool_gap" and abs(number) > FAR_APART:
+        elif kind == "pool_gap" and abs(number) > LARGE_GAP:
             yield (
                 name,
                 f"{of} ends {percent(number, sign=True)} from the oracle's price: what is sold there is not sold at "
@@ -63,7 +63,7 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
             )
 
 
-def _far_sales(gap: float) -> str:
+def _sales_far_from_oracle(gap: float) -> str:
     text = f"liquidators sold what they seized at {percent(gap, sign=True)} from the oracle's price on average: "
     if gap < 0:
         return text + "that far their own sales, or earlier ones, moved the pools"

@@ -1,4 +1,4 @@
-"""Whether a scenario draws random numbers, so that another seed must give another run."""
+"""Detect whether a scenario draws random numbers, so that another seed must give other rows."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from mayavi.scenarios.models.prices import (
 
 
 def draws(config: ScenarioConfig) -> bool:
-    """Whether prices, populations or trades are random for certain. The order of equal intents always may be."""
-    return any(map(_moves_at_random, config.prices.values())) or any(map(_is_drawn, config.agents.values()))
+    """Whether prices, populations or trades are random. The order of equal intents may be random in any scenario."""
+    return any(map(_is_random_price, config.prices.values())) or any(map(_is_random_agent, config.agents.values()))
 
 
-def _moves_at_random(price: Price | None) -> bool:
+def _is_random_price(price: Price | None) -> bool:
     if isinstance(price, StepPrice | RampPrice):
-        return _moves_at_random(price.before) or _moves_at_random(price.then)
+        return _is_random_price(price.before) or _is_random_price(price.then)
     return isinstance(price, GbmPrice | OrnsteinUhlenbeckPrice | JumpDiffusionPrice) and price.volatility > 0
 
 
-def _is_drawn(agent: AgentModel) -> bool:
+def _is_random_agent(agent: AgentModel) -> bool:
     if isinstance(agent, Traders):
         return agent.trades_a_step > 0
     if isinstance(agent, CurveHolders):

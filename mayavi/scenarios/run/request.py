@@ -1,4 +1,4 @@
-"""`RunRequest`: everything a run is determined by, and `RunListener`: callbacks while it goes on."""
+"""`RunRequest`: the inputs of a run, and `RunListener`: callbacks during it."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Event:
 
 
 @dataclass(slots=True)
-class StepStory:
+class ExplainedStep:
     """One step: its events, and the account at its end as far as recorded."""
 
     step: int
@@ -57,7 +57,7 @@ class StepStory:
     """By metric: exact value, number and unit after the step."""
 
     @property
-    def owes_nothing(self) -> bool:
+    def is_debt_free(self) -> bool:
         """Whether the account is recorded to have no debt after the step."""
         return "debt" in self.figures and int(self.figures["debt"][0]) == 0
 
@@ -66,7 +66,7 @@ class StepStory:
         """Health factor after the step; if not recorded, the last one in the step's events."""
         if "health_factor" in self.figures:
             return int(self.figures["health_factor"][0])
-        if self.owes_nothing and not self.events:
+        if self.is_debt_free and not self.events:
             return None
         known = [each for event in self.events for each in (event.health_factor_before, event.health_factor_after)]
         return next((each for each in reversed(known) if each is not None), None)
@@ -79,7 +79,7 @@ class Explanation:
     run: RunRecord
     agent: str
     account: str
-    steps: list[StepStory]
+    steps: list[ExplainedStep]
     prices: dict[str, list[tuple[int, float]]]
     """By seized collateral: step and the market's price after it."""
     decimals: dict[str, int] = field(default_factory=dict)
@@ -178,7 +178,7 @@ def explain(store: Store, run_id: str, agent: str) -> Explanation:
     run = store.run(run_id)
     here = f"run_id = {literal(run.run_id)}"
     owner, account = _account_of(store, here, agent)
-    story: dict[int, StepStory] = {}
+    by_step: dict[int, ExplainedStep] = {}
     named = literal(json.dumps(account, ensure_ascii=False))
     mentions = f"(account = {literal(account)} OR (agent = {literal(account)}) OR contains(details, {named}))"
     from mayavi.sim.store.relation import Rows
@@ -187,14 +187,14 @@ def explain(store: Store, run_id: str, agent: str) -> Explanation:
     for row in Rows(store.path, f"SELECT * FROM actions WHERE {here} AND {mentions} ORDER BY seq", action_row):
         event = _event(row, account)
         if event is not None:
-            story.setdefault(row.step, StepStory(row.step)).events.append(event)
+            by_step.setdefault(row.step, ExplainedStep(row.step)).events.append(event)
     figures = store.sql(
         f"SELECT step, metric, value, number, unit FROM market_snapshots WHERE {here}"
         f" AND subject = {literal(account)} ORDER BY seq"
     ).fetchall()
     for step, metric, value, number, unit in figures:
-        story.setdefault(step, StepStory(step)).figures[metric] = (value, number, unit)
-    steps = [story[step] for step in sorted(story)]
+        by_step.setdefault(step, ExplainedStep(step)).figures[metric] = (value, number, unit)
+    steps = [by_step[step] for step in sorted(by_step)]
     seized = {e.details.get("collateral") for step in steps for e in step.events if e.liquidates}
     prices = _prices(store, here, sorted(map(str, seized - {None})))
     return Explanation(run, owner, account, steps, prices, decimals_of(store, run.run_id))

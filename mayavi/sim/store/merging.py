@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import StoreError
-from mayavi.sim.store.opening import Held, note_state, open_to_write
+from mayavi.sim.store.opening import DatabaseInUse, note_state, open_to_write
 from mayavi.sim.store.schema import COUNTS, TABLES, listed, literal
 from mayavi.sim.store.segments import LiveRun, Segment, SegmentFolder
 from mayavi.sim.store.views import (
@@ -52,14 +52,14 @@ def merge(path: Path, *, patience_s: float = 0.0) -> Merged:
     deadline = time.monotonic() + patience_s
     if not _work_to_do(folder):
         return Merged()
-    with folder.alone(patience_s) as alone:
-        if not alone:
+    with folder.exclusive(patience_s) as locked:
+        if not locked:
             return Merged(waiting=len(folder.segments()), why="others are reading")
         while True:
             try:
                 connection = open_to_write(path)
                 break
-            except Held:
+            except DatabaseInUse:
                 if time.monotonic() >= deadline:
                     return Merged(waiting=len(folder.segments()), why="another process has the database open")
                 time.sleep(_PAUSE_S)
@@ -110,7 +110,7 @@ def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged
     folder.forget_removed(removed)
     for run in ended:
         folder.close_live(run.run_id)
-    folder.sweep_up()
+    folder.delete_leftovers()
     return Merged(len(todo), len(left), "damaged, no space left, or for the next merge" if left else "")
 
 

@@ -39,11 +39,11 @@ def refuse_unusable(path: Path) -> None:
 
     A database unchanged since a merge of this version is not opened again.
     """
-    if not looks_like_a_database(path) or _note(path) == _noted(path):
+    if not is_database(path) or _note(path) == _noted(path):
         return
     try:
         connection = _connect(path, read_only=True)
-    except Held:
+    except DatabaseInUse:
         return
     try:
         version_of(connection, path)
@@ -74,7 +74,7 @@ def _note_file(path: Path) -> Path:
     return path.with_name(path.name + ".segments") / "state"
 
 
-def looks_like_a_database(path: Path) -> bool:
+def is_database(path: Path) -> bool:
     """Whether a database is at `path`; raise `StoreUnreadable` if something else is there."""
     try:
         with open(path, "rb") as file:
@@ -97,13 +97,13 @@ def looks_like_a_database(path: Path) -> bool:
     return True
 
 
-class Held(Exception):  # noqa: N818
+class DatabaseInUse(Exception):  # noqa: N818
     """Another process holds the database."""
 
 
 def open_to_write(path: Path) -> DuckDBPyConnection:
-    """Open the database at `path` for writing, created or migrated to this version; raise `Held` if it is in use."""
-    looks_like_a_database(path)
+    """Open the database at `path` for writing, created or migrated to this version; raise `DatabaseInUse`."""
+    is_database(path)
     connection = _connect(path, read_only=False)
     try:
         bring_up_to_date(connection, path)
@@ -118,7 +118,7 @@ def open_to_read(path: Path) -> DuckDBPyConnection:
 
     Call it while no merge can happen. Nothing at `path` is changed.
     """
-    if not looks_like_a_database(path):
+    if not is_database(path):
         import duckdb
 
         connection = duckdb.connect()
@@ -126,7 +126,7 @@ def open_to_read(path: Path) -> DuckDBPyConnection:
         return connection
     try:
         connection = _connect(path, read_only=True)
-    except Held:
+    except DatabaseInUse:
         return _open_copy(path)
     try:
         if version_of(connection, path) == VERSION:
@@ -147,10 +147,10 @@ def _connect(path: Path, *, read_only: bool) -> DuckDBPyConnection:
         # This process has it open in the other mode: a connection that may write can read as well.
         if read_only:
             return duckdb.connect(str(path))
-        raise Held from error
+        raise DatabaseInUse from error
     except duckdb.Error as error:
         if "Could not set lock" in str(error):
-            raise Held from error
+            raise DatabaseInUse from error
         raise unreadable(path, error) from error
 
 

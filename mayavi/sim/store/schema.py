@@ -140,8 +140,8 @@ COUNTS = {
 }
 """SQL counts for runs without their own: killed runs, and runs of version 1."""
 
-WHERE_ALL_ROWS_ARE: dict[int, dict[str, dict[str, str]]] = {2: {"runs": COUNTS}}
-"""As `ADDED`, for databases only: expressions over other tables, which a segment may hold in part."""
+ADDED_IN_DATABASES: dict[int, dict[str, dict[str, str]]] = {2: {"runs": COUNTS}}
+"""Like `ADDED`, for databases only: the expressions read other tables, of which a segment may hold only a part."""
 
 _BOOKKEEPING = (
     "CREATE TABLE mayavi_schema (version BIGINT NOT NULL)",
@@ -213,7 +213,7 @@ def migration_statements(version: int) -> list[str]:
     statements = []
     for target in range(version + 1, VERSION + 1):
         for table, columns in ADDED.get(target, {}).items():
-            known = WHERE_ALL_ROWS_ARE.get(target, {}).get(table, {})
+            known = ADDED_IN_DATABASES.get(target, {}).get(table, {})
             values = ", ".join(
                 f"CAST({known.get(name, value)} AS {SQL_TYPES[TABLES[table][name]]}) AS {name}"
                 for name, value in columns.items()

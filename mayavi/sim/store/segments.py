@@ -118,7 +118,7 @@ class SegmentFolder:
                 segment.folder.rename(gone)
                 shutil.rmtree(gone, ignore_errors=True)
 
-    def sweep_up(self) -> None:
+    def delete_leftovers(self) -> None:
         """Delete files that dead processes left half written or half deleted."""
         for folder in (self.rows, self.live):
             for name in _names(folder):
@@ -205,7 +205,7 @@ class SegmentFolder:
             yield
 
     @contextmanager
-    def alone(self, patience_s: float) -> Iterator[bool]:
+    def exclusive(self, patience_s: float) -> Iterator[bool]:
         """Yield whether the body may merge: no reader and no other merge is active."""
         with self._locked(fcntl.LOCK_EX, patience_s) as locked:
             yield locked
