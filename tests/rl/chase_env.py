@@ -46,10 +46,10 @@ class ChaseEnv(ChainRowsEnv[ChaseConfig]):
     def prepare(self, fork: Fork) -> None:
         pass
 
-    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
+    def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
         if self.config.start == "drawn":
-            self.columns["x"][rows] = [chance.uniform(-1, 1) for chance in chances]
-            self.columns["wind"][rows] = [chance.uniform(-0.1, 0.1) for chance in chances]
+            self.columns["x"][rows] = [rng.uniform(-1, 1) for rng in rngs]
+            self.columns["wind"][rows] = [rng.uniform(-0.1, 0.1) for rng in rngs]
         else:
             self.columns["x"][rows] = 0.5
 

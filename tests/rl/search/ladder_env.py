@@ -63,10 +63,10 @@ class LadderEnv(ChainRowsEnv[LadderConfig]):
     def as_actions(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
         return numbers if self.config.actions == "discrete" else (numbers - 1.0)[:, None].astype(np.float32)
 
-    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
+    def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
         fixed = self.config.start == "fixed"
-        self.columns["height"][rows] = [12 if fixed else int(rng.integers(5, 30)) for rng in chances]
-        self.columns["wind"][rows] = [2 if fixed else int(rng.integers(1, 6)) for rng in chances]
+        self.columns["height"][rows] = [12 if fixed else int(rng.integers(5, 30)) for rng in rngs]
+        self.columns["wind"][rows] = [2 if fixed else int(rng.integers(1, 6)) for rng in rngs]
 
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
         numbers = actions if self.config.actions == "discrete" else np.rint(actions[:, 0] + 1).astype(np.int64)
