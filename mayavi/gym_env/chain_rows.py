@@ -56,14 +56,14 @@ class ChainRowsEnv(RowsEnv[C]):
     def _renew_under(self, rows: Rows) -> None:
         self.fleet.reset(rows)
 
-    def _copy_under(self, sources: Rows, targets: Rows) -> None:
+    def _copy_state(self, sources: Rows, targets: Rows) -> None:
         for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
             self.fleet.copy_row(source, target)
 
-    def _keep_under(self, rows: Rows) -> list[KeptRow]:
+    def _save_state(self, rows: Rows) -> list[KeptRow]:
         return [self.fleet.keep(row) for row in rows.tolist()]
 
-    def _put_under(self, kept: Sequence[KeptRow], rows: Rows) -> None:
+    def _restore_state(self, kept: Sequence[KeptRow], rows: Rows) -> None:
         for each, row in zip(kept, rows.tolist(), strict=True):
             self.fleet.put(row, each)
 

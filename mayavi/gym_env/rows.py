@@ -197,14 +197,14 @@ class RowsEnv(ABC, Generic[C]):
     def _renew_under(self, rows: Rows) -> None:
         """Reset the state under `rows` to where all episodes begin."""
 
-    def _copy_under(self, sources: Rows, targets: Rows) -> None:
+    def _copy_state(self, sources: Rows, targets: Rows) -> None:
         """Copy the state under each of `sources` to its one of `targets`."""
 
-    def _keep_under(self, rows: Rows) -> list[Any]:
+    def _save_state(self, rows: Rows) -> list[Any]:
         """Save the state under `rows`."""
         return [None] * len(rows)
 
-    def _put_under(self, kept: Sequence[Any], rows: Rows) -> None:
+    def _restore_state(self, kept: Sequence[Any], rows: Rows) -> None:
         """Restore each of `kept` under its one of `rows`."""
 
     # -- episodes and steps -------------------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ class RowsEnv(ABC, Generic[C]):
         origin, goal = np.asarray(sources, dtype=np.intp), np.asarray(targets, dtype=np.intp)
         if np.intersect1d(origin, goal).size:
             raise UsageError("a row is both a source and a target", "copy in two goes")
-        self._copy_under(origin, goal)
+        self._copy_state(origin, goal)
         self.episodes[goal] = self.episodes[origin]
         for column in self.columns.values():
             column[goal] = column[origin]
@@ -331,12 +331,12 @@ class RowsEnv(ABC, Generic[C]):
         """Save the state of `rows`, in the middle of an episode or not; `put` restores it."""
         places = np.asarray(rows, dtype=np.intp)
         columns = {name: column[places] for name, column in self.columns.items()}
-        return KeptRows(self._keep_under(places), self.episodes[places], columns)
+        return KeptRows(self._save_state(places), self.episodes[places], columns)
 
     def put(self, kept: KeptRows, which: Sequence[int] | Rows, rows: Sequence[int] | Rows) -> None:
         """Restore into each of `rows` the saved state whose position in `kept` is its one of `which`."""
         origin, goal = np.asarray(which, dtype=np.intp), np.asarray(rows, dtype=np.intp)
-        self._put_under([kept.chains[source] for source in origin.tolist()], goal)
+        self._restore_state([kept.chains[source] for source in origin.tolist()], goal)
         self.episodes[goal] = kept.episodes[origin]
         for name, column in self.columns.items():
             column[goal] = kept.columns[name][origin]

@@ -138,30 +138,30 @@ class PlainLiquidator(Agent):
         return {}
 
 
-def drawn_start(env: LendingRowsEnv[Any], chance: np.random.Generator) -> Start:
+def drawn_start(env: LendingRowsEnv[Any], rng: np.random.Generator) -> Start:
     """The start of an episode, by NumPy's own draws, one after the other."""
     config, kink = env.config, env.adapter.terms.kink
     if config.start == "fixed":
         return fixed_start(env.adapter.unit)
     low, high = config.utilisation
     if low < kink < high:
-        low, high = (kink, high) if chance.random() < BUSY_SHARE else (low, kink)
-    blocks, amounts = int(chance.integers(config.start_blocks + 1)), amounts_of(config, env.adapter.unit)
-    collateral = amounts[chance.integers(len(amounts))]
-    shares = [round(chance.uniform(*each) * 10**6) for each in (config.health_factor, (low, high), config.cash_yield)]
+        low, high = (kink, high) if rng.random() < BUSY_SHARE else (low, kink)
+    blocks, amounts = int(rng.integers(config.start_blocks + 1)), amounts_of(config, env.adapter.unit)
+    collateral = amounts[rng.integers(len(amounts))]
+    shares = [round(rng.uniform(*each) * 10**6) for each in (config.health_factor, (low, high), config.cash_yield)]
     return Start(blocks, collateral, *shares)
 
 
-def drawn_path(env: LendingRowsEnv[Any], start: float, chance: np.random.Generator) -> tuple[Floats, float]:
+def drawn_path(env: LendingRowsEnv[Any], start: float, rng: np.random.Generator) -> tuple[Floats, float]:
     """The prices of an episode, by the processes they are made of, and their volatility."""
     config, seconds = env.config, env.step_seconds
-    volatility = chance.uniform(*config.volatility)
-    path = GeometricBrownianMotion(volatility).path(start, config.horizon, seconds, chance)
-    shocked, size = chance.random() < config.shock_chance, chance.uniform(*config.shock_size)
-    length = min(int(chance.integers(config.shock_steps[0], config.shock_steps[1] + 1)), config.horizon)
-    begin = int(chance.integers(0, config.horizon - length + 1))
+    volatility = rng.uniform(*config.volatility)
+    path = GeometricBrownianMotion(volatility).path(start, config.horizon, seconds, rng)
+    shocked, size = rng.random() < config.shock_chance, rng.uniform(*config.shock_size)
+    length = min(int(rng.integers(config.shock_steps[0], config.shock_steps[1] + 1)), config.horizon)
+    begin = int(rng.integers(0, config.horizon - length + 1))
     shock = Ramp(begin, begin + length, size) if shocked else Constant()
-    return path * shock.path(1.0, config.horizon, seconds, chance), volatility
+    return path * shock.path(1.0, config.horizon, seconds, rng), volatility
 
 
 class PlayedBySimulation:
@@ -169,8 +169,8 @@ class PlayedBySimulation:
 
     def __init__(self, env: LendingRowsEnv[Any], episode: int) -> None:
         self.env, config = env, env.config
-        self.chance = episode_stream(env.name, config.split, episode)
-        start = drawn_start(env, self.chance)
+        self.rng = episode_stream(env.name, config.split, episode)
+        start = drawn_start(env, self.rng)
         self.yield_ppm, self.volatility = start.cash_yield_ppm, 0.0
         self.market = "CompoundV3.cUSDCv3" if env.name == "compound" else "AaveV3"
         pair = config.collateral, config.debt
@@ -183,7 +183,7 @@ class PlayedBySimulation:
         prices = None
         if config.prices == "shocks":
             price_usd = env.adapter.terms.price_e8 / 10**8
-            path, self.volatility = drawn_path(env, price_usd, self.chance)
+            path, self.volatility = drawn_path(env, price_usd, self.rng)
             path = np.rint(path * 1e8) / 1e8
             prices = PricePaths({"WETH": np.append(path[1:], path[-1])}, env.step_seconds)
             market.append(PricePathAgent("oracle", feeds={"WETH": "Chainlink.ETH/USD"}))
