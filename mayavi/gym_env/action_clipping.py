@@ -18,8 +18,8 @@ def clip_actions(
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Clip `actions` to `space`; returns the clipped actions and which of them were out of range.
 
-    `actions` and `alive` have equal lengths. Where `alive` is False, the result is the zero action. Results are int64 for
-    a discrete space and float64 for a box. Raises `BadArgument` for a wrong shape, values that are no numbers, NaN, or
+    `actions` and `alive` have equal lengths. Where `alive` is False, the result is the zero action. Results are int64
+    for a discrete space, float64 for a box. Raises `BadArgument` for a wrong shape, values that are no numbers, NaN, or
     fractions in a discrete space.
     """
     from gymnasium import spaces

@@ -1,6 +1,6 @@
-"""An environment that costs next to nothing: a number walks, and the agent steers it towards zero.
+"""Cheap environment for tests of trainers: a number drifts, and the agent steers it towards zero.
 
-What a trainer does with rows can be seen on it in seconds. It has the spaces, splits and episodes of a real one.
+A training takes seconds. The environment has the spaces, splits and episodes of a real one.
 """
 
 from __future__ import annotations

@@ -26,10 +26,11 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
     """N episodes, stepped by one kernel call.
 
     Row i of a batch seeded with s plays the episodes of a single environment seeded with s + i. `autoreset_mode` says
-    when a finished row starts its next episode: `next_step` (the default; the next action of that row is ignored), `same_step` (the last observation and info are in `infos["final_obs"]` and
-    `infos["final_info"]`) or `disabled` (`reset(options={"reset_mask": mask})`). `reset(options={"episode": numbers})`
-    plays chosen episodes. With `exact_info` the infos hold the exact integers of every step. With `resumable` the state
-    of all rows can be saved: `play.state()`.
+    when a finished row starts its next episode: `next_step` (the default; the next action of that row is ignored),
+    `same_step` (the last observation and info are in `infos["final_obs"]` and `infos["final_info"]`) or `disabled`
+    (`reset(options={"reset_mask": mask})`). `reset(options={"episode": numbers})` plays chosen episodes. With
+    `exact_info` the infos hold the exact integers of every step. With `resumable` the state of all rows can be saved:
+    `play.state()`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (gymnasium's own name; each batch has a copy with its mode)

@@ -1,4 +1,4 @@
-"""A small environment with a known optimum: a climber on a ladder, whose height stands in a slot of an empty chain."""
+"""Small environment with a known optimum: a climber on a ladder, whose height is in a slot of an empty chain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOP = 40
 
 
 def empty_world() -> Fork:
-    """A chain with nothing on it."""
+    """Empty chain."""
     fork = Fork.empty()
     fork.set_block(number=1_000, timestamp=50_000)
     return fork
@@ -102,7 +102,7 @@ def ladder(rows: int = 1, **settings: object) -> LadderEnv:
 
 
 def best_by_hand(env: LadderEnv, episode: int) -> tuple[float, tuple[int, ...]]:
-    """The optimum of an episode, by trying every sequence in plain Python."""
+    """Optimum of an episode, by trying every action sequence in plain Python."""
     env.begin([0], [episode])
     height, wind = int(env.columns["height"][0]), int(env.columns["wind"][0])
 
