@@ -50,10 +50,10 @@ class FreeEnv(RowsEnv[FreeConfig]):
             "earned": np.zeros(rows),
         }
 
-    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
+    def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
         """Draw the numbers of the episodes."""
-        for row, chance in zip(rows, chances, strict=True):
-            self.columns["seen"][row] = chance.uniform(-1, 1, self.config.observations)
+        for row, rng in zip(rows, rngs, strict=True):
+            self.columns["seen"][row] = rng.uniform(-1, 1, self.config.observations)
         if self.config.start == "fixed":
             self.columns["seen"][rows] = np.linspace(-1, 1, self.config.observations)
 

@@ -54,9 +54,9 @@ def market(section: Section, effort: Effort) -> None:
     model = RWAModel()
 
     def draw() -> float:
-        chances = [stream(path, "benchmark") for path in range(paths)]
+        rngs = [stream(path, "benchmark") for path in range(paths)]
         began = time.perf_counter()
-        model.draw(chances, hours)
+        model.draw(rngs, hours)
         return (time.perf_counter() - began) / (paths * hours)
 
     timing = in_turns({"draw": draw}, effort.rounds(ROUNDS))["draw"]

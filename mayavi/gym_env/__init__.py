@@ -1,4 +1,4 @@
-"""Gymnasium environments on real contracts, and one of a portfolio. Importing this package registers them.
+"""Gymnasium environments on real contracts, and a portfolio environment. Importing this package registers them.
 
 import gymnasium, mayavi.gym_env
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def clip_actions(
     space: spaces.Space[Any], actions: Any, alive: NDArray[np.bool_]
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The nearest actions in `space`, and which of them were out of range.
+    """Clip `actions` to `space`; returns the clipped actions and which of them were out of range.
 
-    `actions` has one entry for each of `alive`. Entries that are not alive become the zero action. The result is int64
-    for a discrete space and float64 for a box. Raises `BadArgument` for a wrong shape, no numbers, NaN, or fractions
-    where the space is discrete.
+    `actions` and `alive` have equal lengths. Where `alive` is False, the result is the zero action. Results are int64
+    for a discrete space, float64 for a box. Raises `BadArgument` for a wrong shape, values that are no numbers, NaN, or
+    fractions in a discrete space.
     """
     from gymnasium import spaces
 
@@ -49,7 +49,7 @@ def clip_actions(
         wanted = np.where(alive.reshape(-1, *(1,) * (given.ndim - 1)), given, 0.0).astype(np.float64)
         fitting = np.clip(wanted, space.low, space.high)
     else:
-        raise BadArgument(f"actions of a {type(space).__name__} are not known here", "use Discrete or Box")
+        raise BadArgument(f"action spaces of type {type(space).__name__} are not supported", "use Discrete or Box")
     return fitting, (fitting != wanted).reshape(rows, -1).any(axis=1) & alive
 
 

@@ -22,15 +22,15 @@ C = TypeVar("C", bound=ChainConfig)
 class ChainRowsEnv(RowsEnv[C]):
     """N episodes of one environment on real contracts.
 
-    Beyond what `RowsEnv` asks for, a subclass provides `prepare(fork)`, which puts on the chain what all episodes
-    share, once, before the chain is frozen under the fleet. `start` leads rows from there to the start of their
-    episodes by real transactions.
+    In addition to the methods of `RowsEnv`, a subclass provides `prepare(fork)`. It sets up the state that all episodes
+    share, once, before the fleet is made of the chain. `start` takes rows from there to the start of their episodes by
+    real transactions.
     """
 
     def __init__(
         self, config: C, rows: int = 1, *, world: WorldSource | Fork | None = None, threads: int | None = None
     ) -> None:
-        """Open `world`, by default the replica. A fork is copied; state fetched from a node is shared with it."""
+        """Open `world`, by default the replica. A fork is copied; both share the state fetched from a node."""
         super().__init__(config, rows, threads=threads)
         if world is None or isinstance(world, WorldSource):
             fork = (world or WorldSource()).on(config.chain).open()
@@ -47,23 +47,23 @@ class ChainRowsEnv(RowsEnv[C]):
 
     @abstractmethod
     def prepare(self, fork: Fork) -> None:
-        """Put on the chain what all episodes share: funded accounts, approvals, pools. Called once."""
+        """Set up the state that all episodes share: funded accounts, approvals, pools. Called once."""
 
     def identities(self, rows: Rows) -> list[bytes]:
         """Hash of each chain's whole state."""
         return self.fleet.identities(rows.tolist())
 
-    def _renew_under(self, rows: Rows) -> None:
+    def _reset_state(self, rows: Rows) -> None:
         self.fleet.reset(rows)
 
-    def _copy_under(self, sources: Rows, targets: Rows) -> None:
+    def _copy_state(self, sources: Rows, targets: Rows) -> None:
         for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
             self.fleet.copy_row(source, target)
 
-    def _keep_under(self, rows: Rows) -> list[KeptRow]:
+    def _save_state(self, rows: Rows) -> list[KeptRow]:
         return [self.fleet.keep(row) for row in rows.tolist()]
 
-    def _put_under(self, kept: Sequence[KeptRow], rows: Rows) -> None:
+    def _restore_state(self, kept: Sequence[KeptRow], rows: Rows) -> None:
         for each, row in zip(kept, rows.tolist(), strict=True):
             self.fleet.put(row, each)
 

@@ -37,7 +37,7 @@ class EnvConfig(Model):
         return []
 
     def with_data_files(self, places: Mapping[str, str]) -> dict[str, object]:
-        """Settings to change if each file of `data_files` is read from `places[file]` instead."""
+        """Settings that read each file of `data_files` from `places[file]` instead."""
         return {}
 
 

@@ -1,7 +1,6 @@
-"""Episodes by number: the start of an episode follows from the environment, the split and the number alone.
+"""Numbered episodes: environment, split and number determine the start of an episode.
 
-So two strategies, frameworks or machines that play episode 17 of the test split play the same episode, and the episodes
-of two splits differ.
+All strategies, frameworks and machines play the same episode 17 of the test split. The episodes of two splits differ.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ if TYPE_CHECKING:
     from mayavi.gym_env.configuration import Split
 
 EPISODES = 2**31
-"""Episodes of a split are numbered from 0 up to, not including, this."""
+"""Number of episodes of a split; they are numbered from 0."""
 
 
 def episode_stream(env: str, split: Split, episode: int) -> np.random.Generator:
-    """The RNG of an episode."""
+    """RNG of an episode."""
     return stream(checked_episode(episode), "episode", env, split)
 
 
 def episode_streams(env: str, split: Split, episodes: Sequence[int]) -> list[np.random.Generator]:
-    """The RNG of each of `episodes`, whose numbers are checked already."""
+    """RNG of each of `episodes`, which are valid numbers."""
     return streams(episodes, "episode", env, split)
 
 
@@ -38,7 +37,7 @@ def next_episode(rng: np.random.Generator) -> int:
 
 
 def checked_episode(episode: object) -> int:
-    """`episode` as an integer; raises `BadInteger` where it is none or out of range."""
+    """Return `episode` as an integer; `BadInteger` if it is none or out of range."""
     try:
         number = operator.index(episode)  # type: ignore[arg-type]  # refused below
     except TypeError:

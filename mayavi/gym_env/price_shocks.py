@@ -18,12 +18,12 @@ from mayavi.numerics.vector_draws import below, halves, put_back, raw_words, red
 def drawn_paths(
     config: LendingConfig, start: float, step_seconds: int, rngs: Sequence[np.random.Generator], odd: Rows
 ) -> tuple[Floats, Floats]:
-    """For each of `rngs` the price at the start and after each step, and the volatility it was drawn with.
+    """Draw a price path and its volatility from each of `rngs`; a path is the price at the start and after each step.
 
-    A path is that of `markets.GeometricBrownianMotion` with a drawn volatility, bit for bit, and in a share of the
-    episodes times one `markets.Ramp`, whose first step, length and size are drawn; it ends within the episode. `odd`
-    are the RNGs that `drawn_starts` found to hold half a word. All paths are computed at once: one path at a time would
-    take longer than the steps of an episode.
+    Paths equal those of `markets.GeometricBrownianMotion` with a drawn volatility, bit for bit. A share of the episodes
+    has one shock: the path is multiplied by a `markets.Ramp` with drawn first step, length and size, which ends within
+    the episode. `odd` are the RNGs that hold half a word according to `drawn_starts`. All paths are computed at once,
+    because one path at a time would take longer than the steps of an episode.
     """
     steps, count = config.horizon, len(rngs)
     volatility = between(config.volatility, uniform(raw_words(rngs, 1)[0]))
@@ -42,7 +42,7 @@ def drawn_paths(
 def _shock_times(
     config: LendingConfig, rngs: Sequence[np.random.Generator], odd: Rows
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Length of each shock in steps, and its first step; the RNGs of `odd` still hold half a word."""
+    """Draw the length of each shock in steps, and its first step; the RNGs of `odd` still hold half a word."""
     steps, (least, most) = config.horizon, config.shock_steps
     even = np.delete(np.arange(len(rngs)), odd)
     length, begin = np.empty(len(rngs), dtype=np.int64), np.empty(len(rngs), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The environments by name, for the command line, gymnasium and both trainers."""
+"""Registry of environments by name, for the command line, gymnasium and both trainers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ MULTI_AGENT: dict[str, Entry] = {
 
 
 def entry(name: str) -> Entry:
-    """The environment of that name or gymnasium id; `UnknownName` with the nearest where there is none."""
+    """Find an environment by name or gymnasium id; `UnknownName` with the nearest name if there is none."""
     known = ENVS | MULTI_AGENT
     for each in known.values():
         if name and name in {each.name, each.id}:
@@ -81,7 +81,7 @@ def make_rows(
     threads: int | None = None,
     **settings: object,
 ) -> RowsEnv[Any]:
-    """Make `rows` episodes of an environment side by side; `settings` change single values of `config`.
+    """Make an environment with a batch of `rows` episodes; `settings` change single values of `config`.
 
     The world is `world`, or the one that `source` names: `replica` (the default), `snapshot:PATH` or `rpc`.
     """
@@ -100,7 +100,7 @@ def make_rows(
 
 
 def check_single_agent(name: str) -> None:
-    """`UsageError` where an environment has several agents, and what asks knows one only."""
+    """Raise `UsageError` if an environment has several agents."""
     found = entry(name)
     if len(found.load().role_names) > 1:
         raise UsageError(
@@ -110,7 +110,7 @@ def check_single_agent(name: str) -> None:
 
 
 def chosen_world(world: WorldSource | Fork | None, source: str | None) -> WorldSource | Fork | None:
-    """`world`, or the one that `source` names."""
+    """Return `world`, or the world that `source` names."""
     from mayavi.worlds.source import WorldSource
 
     if source is None:

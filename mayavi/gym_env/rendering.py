@@ -18,7 +18,7 @@ _WIDTH_INCH, _PANEL_INCH, _DOTS = 7.2, 1.8, 100
 
 
 def checked_mode(env: RowsEnv[Any], mode: str | None) -> str | None:
-    """`mode`; raises `UsageError` where `env` does not have it. For pictures, `env` starts to record its curves."""
+    """Return `mode`; `UsageError` if `env` does not support it. For `rgb_array`, `env` starts to record its curves."""
     known = env.render_modes
     if mode is not None and mode not in known:
         hint = did_you_mean(mode, known) or f"take {' or '.join(known)}"
@@ -38,7 +38,7 @@ def rendered(env: RowsEnv[Any], row: int, mode: str | None) -> str | NDArray[np.
     if env.episodes[row] < 0:
         raise UsageError("there is nothing to show yet", "call reset() first")
     if mode == "human":
-        print(env.line(row))  # noqa: T201  (what gymnasium's `human` is)
+        print(env.line(row))  # noqa: T201  (gymnasium's `human` mode prints)
         return None
     return table(env, row) if mode == "ansi" else picture(env, row)
 
@@ -50,14 +50,14 @@ def title(env: RowsEnv[Any], row: int) -> str:
 
 
 def table(env: RowsEnv[Any], row: int) -> str:
-    """The exact figures, one on each line."""
+    """Exact figures of a row, one per line."""
     pairs = env.describe_row(row)
     width = max((len(name) for name, _ in pairs), default=0)
     return "\n".join([title(env, row), *(f"  {name:<{width}}  {value}" for name, value in pairs)])
 
 
 def picture(env: RowsEnv[Any], row: int) -> NDArray[np.uint8]:
-    """A panel for each of the environment's curves and one for the rewards, up to the present step."""
+    """Plot the curves of the environment and the rewards, up to the present step."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -68,7 +68,8 @@ def picture(env: RowsEnv[Any], row: int) -> NDArray[np.uint8]:
     kept = env.columns.get("remembered")
     if kept is None:
         raise UsageError(
-            "this environment keeps nothing to draw", 'make it with render_mode="rgb_array", or call remember() first'
+            "this environment records no curves to draw",
+            'make it with render_mode="rgb_array", or call remember() first',
         )
     curves = env.curves()
     last = int(env.steps[row])

@@ -1,4 +1,4 @@
-"""Roles of an environment: who acts, what each role sees and does, and what a step gives.
+"""Roles of an environment, with their spaces and strategies, and the outcome of a step.
 
 A single-agent environment has one role with one agent. A market has several roles, each with a number of agents in
 every row. Agents are ordered role by role: the borrowers first, then the liquidators.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Observations = NDArray[np.float32]
 Script = Callable[[Any], NDArray[Any]]
-"""A scripted strategy: given the environment, the actions of all agents of a role, in its action space."""
+"""Scripted strategy: takes the environment and returns the actions of all agents of a role."""
 
 AGENT = "agent"
 """The role of a single-agent environment."""
@@ -39,7 +39,7 @@ class Role:
     action_space: spaces.Space[Any]
     strategies: Mapping[str, Script]
     reference: str = "noop"
-    """The strategy that plays this role while strategies of another role are compared."""
+    """Strategy of this role while strategies of another role are compared."""
 
     @property
     def agent_names(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class Stepped:
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
     actions: Any = None
-    """The actions as they were played: clipped to the action space."""
+    """Played actions, clipped to the action space."""
 
     @property
     def done(self) -> NDArray[np.bool_]:
@@ -69,5 +69,5 @@ class Stepped:
 
 
 def clip_observations(space: spaces.Box, seen: Floats) -> Observations:
-    """`seen` clipped to the bounds of `space`, as float32."""
+    """Clip `seen` to the bounds of `space`, as float32."""
     return np.clip(seen, space.low, space.high).astype(np.float32, copy=False)

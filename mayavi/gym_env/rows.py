@@ -1,4 +1,4 @@
-"""`RowsEnv`: N episodes of one environment side by side, stepped by one call.
+"""`RowsEnv`: a batch of N episodes of one environment, stepped by one call.
 
 `gymnasium.make` wraps a batch of one, `gymnasium.make_vec` a batch of N. Training, evaluation and the search for an
 optimum work on the rows themselves. `ChainRowsEnv` adds a chain under every row.
@@ -33,7 +33,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class KeptRows:
-    """A saved state of rows: their columns, episode numbers and, where there is one, their chains."""
+    """Saved state of rows: columns, episode numbers and, on a chain, the state of their chains."""
 
     chains: list[Any]
     episodes: NDArray[np.int64]
@@ -45,20 +45,20 @@ class RowsEnv(ABC, Generic[C]):
 
     A subclass sets
 
-    - `name`, as the command line has it, and `config_type`;
+    - `name`, its name on the command line, and `config_type`;
     - `observation_space` and `action_space` of one row, both finite;
-    - `world_digest`, the identity of what all its episodes have in common;
+    - `world_digest`, the identity of the state that all its episodes share;
 
     and provides
 
     - `start(rows, rngs)`: put `rows` where their episodes start;
-    - `apply(actions, live)`: one call for all rows; those that are not `live` stay as they are;
+    - `apply(actions, live)`: step all `live` rows in one call, and leave the others unchanged;
     - `observe()`, `rewards()` and `exact()`: outcome of the last call, for all rows.
 
     An environment of several agents sets `role_names` and provides `roles` and `acting()` instead of the two spaces.
-    Its actions and observations are mappings by role, its rewards and ends are (rows, agents); see `roles.py`.
+    Its actions and observations are mappings by role. Its rewards and ends are (rows, agents); see `roles.py`.
 
-    Whatever Python remembers of a row is an array in `columns`, its first axis the rows: then rows can be copied.
+    All Python state of rows is in the arrays of `columns`, whose first axis is the row, so that rows can be copied.
     """
 
     name: ClassVar[str]
@@ -72,7 +72,7 @@ class RowsEnv(ABC, Generic[C]):
     independent_episodes: int | None = None
     """Number of non-overlapping episodes, or None if all are independent."""
 
-    _remembers = False
+    _records_curves = False
     observation_space: spaces.Box
     action_space: spaces.Space[Any]
 
@@ -94,9 +94,9 @@ class RowsEnv(ABC, Generic[C]):
             self.columns["clipped_by"] = np.zeros((rows, len(self.agents)), dtype=np.int64)
 
     def training_overlap(self, trained: C) -> str | None:
-        """How training with the settings `trained` met episodes of this environment; "" if it met none.
+        """Describe how training with the settings `trained` used episodes of this environment; "" if it did not.
 
-        None where the names of the splits decide, which is the default.
+        None, the default, leaves the decision to the names of the splits.
         """
         return None
 
@@ -109,11 +109,11 @@ class RowsEnv(ABC, Generic[C]):
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """The roles in the order of `role_names`; by default the one of a single agent."""
+        """Roles in the order of `role_names`; by default one role with a single agent."""
         return (Role(AGENT, 1, self.observation_space, self.action_space, self.strategies),)
 
     def role(self, name: str | None = None) -> Role:
-        """The role of that name; without a name the only one. `UsageError` where there is none or several."""
+        """Role `name`, by default the only one; `UsageError` if there is none or the choice is ambiguous."""
         if name is None and self.multi_agent:
             raise UsageError(f"'{self.name}' has several roles", f"name one of {', '.join(self.role_names)}")
         for each in self.roles:
@@ -136,20 +136,20 @@ class RowsEnv(ABC, Generic[C]):
         return found
 
     def acting(self) -> NDArray[np.bool_]:
-        """Which agents still take part in their row's episode: (rows, agents)."""
+        """Which agents still act in the episode of their row: (rows, agents)."""
         return np.ones((self.rows, len(self.agents)), dtype=np.bool_)
 
     # -- to be provided by a subclass ---------------------------------------------------------------------------------
 
     @abstractmethod
     def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
-        """Put `rows`, in ascending order, where their episodes start, each drawn from its own one of `rngs`."""
+        """Put `rows`, in ascending order, at the start of their episodes; `rngs` holds one RNG for each of them."""
 
     @abstractmethod
     def apply(self, actions: Any, live: NDArray[np.bool_]) -> None:
-        """Act, let time pass and read the outcome, in one call. Rows that are not `live` stay exactly as they are.
+        """Execute the actions, advance time and read the outcome, in one call.
 
-        `actions` are in range; those of agents that no longer act are the zero action.
+        Rows that are not `live` must not change. `actions` are in range. Agents that no longer act get the zero action.
         """
 
     @abstractmethod
@@ -160,12 +160,12 @@ class RowsEnv(ABC, Generic[C]):
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
         """Rewards of the last step, and whether it terminated the episode, for all rows.
 
-        Called once a step, after `apply`, when `columns["steps"]` has counted it.
+        Called once per step, after `apply` and after `columns["steps"]` is incremented.
         """
 
     @abstractmethod
     def exact(self) -> dict[str, list[Any]]:
-        """The exact integers behind the observations: by name one value for each row."""
+        """Exact integers behind the observations: by name, one value for each row."""
 
     def describe_row(self, row: int) -> list[tuple[str, str]]:
         """Label and value of every figure of a row, for `render`."""
@@ -181,53 +181,53 @@ class RowsEnv(ABC, Generic[C]):
         return f"{value:,}" if isinstance(value, int) else str(value)
 
     def line(self, row: int) -> str:
-        """The row in one line, for the render mode `human`."""
+        """Describe a row in one line, for the render mode `human`."""
         raise NotImplementedError
 
     def curves(self) -> dict[str, dict[str, Floats]]:
-        """Values that pictures plot over the steps: by panel title and line label one number for each row."""
+        """Values to plot over the steps: by panel title and line label, one number for each row."""
         return {"observations": {str(at): values.astype(np.float64) for at, values in enumerate(self.observe().T)}}
 
-    # -- state under the rows, none here ------------------------------------------------------------------------------
+    # -- row state outside `columns`, by default none -----------------------------------------------------------------
 
     def identities(self, rows: Rows) -> list[bytes]:
-        """Identity of the state under each of `rows`, beyond `columns`."""
+        """Identity of the state of each of `rows` outside `columns`."""
         return [b""] * len(rows)
 
-    def _renew_under(self, rows: Rows) -> None:
-        """Reset the state under `rows` to where all episodes begin."""
+    def _reset_state(self, rows: Rows) -> None:
+        """Reset `rows` to the state that all episodes share."""
 
-    def _copy_under(self, sources: Rows, targets: Rows) -> None:
-        """Copy the state under each of `sources` to its one of `targets`."""
+    def _copy_state(self, sources: Rows, targets: Rows) -> None:
+        """Copy the state of `sources[i]` to `targets[i]`."""
 
-    def _keep_under(self, rows: Rows) -> list[Any]:
-        """Save the state under `rows`."""
+    def _save_state(self, rows: Rows) -> list[Any]:
+        """Save the state of `rows`."""
         return [None] * len(rows)
 
-    def _put_under(self, kept: Sequence[Any], rows: Rows) -> None:
-        """Restore each of `kept` under its one of `rows`."""
+    def _restore_state(self, kept: Sequence[Any], rows: Rows) -> None:
+        """Restore `kept[i]` into `rows[i]`."""
 
     # -- episodes and steps -------------------------------------------------------------------------------------------
 
     @property
     def steps(self) -> NDArray[np.int64]:
-        """Steps done in each row's episode."""
+        """Number of steps taken in the episode of each row."""
         steps: NDArray[np.int64] = self.columns["steps"]
         return steps
 
     @property
     def clipped(self) -> NDArray[np.int64]:
-        """Steps of each row's episode in which an action was out of range and was clipped."""
+        """Number of steps with a clipped action in the episode of each row."""
         clipped: NDArray[np.int64] = self.columns["clipped"]
         return clipped
 
     @property
     def clipped_by_agent(self) -> NDArray[np.int64]:
-        """Clipped actions of each agent in its row's episode: (rows, agents)."""
+        """Number of clipped actions of each agent in the episode: (rows, agents)."""
         return self.columns["clipped_by"] if self.multi_agent else self.clipped[:, None]
 
     def begin(self, rows: Sequence[int] | Rows, episodes: Sequence[int]) -> None:
-        """Put `rows` at the start of `episodes`, whatever they did before."""
+        """Start `episodes` in `rows`, even if their last episode is not over."""
         numbers = [checked_episode(each) for each in episodes]
         if len(rows) != len(numbers):
             raise UsageError(f"{len(rows)} rows cannot start {len(numbers)} episodes", "give each row one")
@@ -236,18 +236,18 @@ class RowsEnv(ABC, Generic[C]):
             return
         order = np.argsort(places)
         places, numbers = places[order], [numbers[at] for at in order.tolist()]
-        self._renew_under(places)
+        self._reset_state(places)
         for column in self.columns.values():
             column[places] = 0
         self.episodes[places] = numbers
         self.start(places, episode_streams(self.name, self.config.split, numbers))
-        if self._remembers:
-            self._recall(places)
+        if self._records_curves:
+            self._record_curves(places)
 
     def step(self, actions: Any, live: NDArray[np.bool_] | None = None) -> Stepped:
-        """Play `actions`, one for each agent. Rows that are not `live` stay; their part of the result is undefined.
+        """Play `actions`, one for each agent. Rows that are not `live` do not change, and their results are undefined.
 
-        A single-agent environment takes an array (rows, …), one of several roles a mapping from a role's name to an
+        A single-agent environment takes an array (rows, …), a multi-agent one a mapping from the name of a role to an
         array (rows, agents, …).
         """
         alive = np.ones(self.rows, dtype=np.bool_) if live is None else live
@@ -271,14 +271,14 @@ class RowsEnv(ABC, Generic[C]):
         self.columns["steps"] += alive
         rewards, terminated = self.rewards()
         truncated = (self.steps >= self.config.horizon) & ~terminated
-        if self._remembers:
-            self._recall(np.flatnonzero(alive), rewards)
+        if self._records_curves:
+            self._record_curves(np.flatnonzero(alive), rewards)
         return rewards, terminated, truncated, played
 
     def _advance_agents(
         self, actions: Any, alive: NDArray[np.bool_]
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_], dict[str, NDArray[Any]]]:
-        """As `_advance`, for several roles: agents that no longer act earn nothing and end nothing."""
+        """`_advance` for several roles: agents that no longer act get no reward and no end."""
         acting = self.acting() & alive[:, None]
         played = self._clip_by_role(actions, acting)
         self.apply(played, alive)
@@ -304,11 +304,11 @@ class RowsEnv(ABC, Generic[C]):
         return played
 
     def remember(self) -> None:
-        """Record `curves` at every step of the episodes that begin from now on: pictures are drawn from them."""
-        self._remembers = True
+        """Record `curves` at every step of the episodes that begin from now on, for pictures."""
+        self._records_curves = True
 
-    def _recall(self, places: Rows, rewards: Floats | None = None) -> None:
-        """Record the curves of `places` now; without rewards their episodes have just begun."""
+    def _record_curves(self, places: Rows, rewards: Floats | None = None) -> None:
+        """Record the present curves of the rows `places`; without rewards their episodes have just begun."""
         given = np.zeros(self.rows) if rewards is None else rewards
         lines = [given, *(values for panel in self.curves().values() for values in panel.values())]
         shape = (self.rows, self.config.horizon + 1, len(lines))
@@ -318,31 +318,31 @@ class RowsEnv(ABC, Generic[C]):
         kept[places, self.steps[places]] = np.stack(lines, axis=1)[places]
 
     def copy_rows(self, sources: Sequence[int] | Rows, targets: Sequence[int] | Rows) -> None:
-        """Copy the state of each of `sources`, in the middle of an episode or not, to its one of `targets`."""
+        """Copy the state of `sources[i]` to `targets[i]`, at any point of an episode."""
         origin, goal = np.asarray(sources, dtype=np.intp), np.asarray(targets, dtype=np.intp)
         if np.intersect1d(origin, goal).size:
-            raise UsageError("a row is both a source and a target", "copy in two goes")
-        self._copy_under(origin, goal)
+            raise UsageError("a row is both a source and a target", "copy in two calls")
+        self._copy_state(origin, goal)
         self.episodes[goal] = self.episodes[origin]
         for column in self.columns.values():
             column[goal] = column[origin]
 
     def keep(self, rows: Sequence[int] | Rows) -> KeptRows:
-        """Save the state of `rows`, in the middle of an episode or not; `put` restores it."""
+        """Save the state of `rows` at any point of an episode; `put` restores it."""
         places = np.asarray(rows, dtype=np.intp)
         columns = {name: column[places] for name, column in self.columns.items()}
-        return KeptRows(self._keep_under(places), self.episodes[places], columns)
+        return KeptRows(self._save_state(places), self.episodes[places], columns)
 
     def put(self, kept: KeptRows, which: Sequence[int] | Rows, rows: Sequence[int] | Rows) -> None:
-        """Restore into each of `rows` the saved state whose position in `kept` is its one of `which`."""
+        """Restore the saved state number `which[i]` of `kept` into `rows[i]`."""
         origin, goal = np.asarray(which, dtype=np.intp), np.asarray(rows, dtype=np.intp)
-        self._put_under([kept.chains[source] for source in origin.tolist()], goal)
+        self._restore_state([kept.chains[source] for source in origin.tolist()], goal)
         self.episodes[goal] = kept.episodes[origin]
         for name, column in self.columns.items():
             column[goal] = kept.columns[name][origin]
 
     def within_bounds(self, seen: Floats) -> Observations:
-        """`seen` clipped to the bounds of the observation space, as float32."""
+        """Clip `seen` to the bounds of the observation space, as float32."""
         return clip_observations(self.observation_space, seen)
 
     def __repr__(self) -> str:

@@ -69,7 +69,7 @@ class Bootstrap:
     seed: int = 0
     resamples: int = RESAMPLES
     confidence: float = CONFIDENCE
-    apart: int | None = None
+    independent_episodes: int | None = None
     """Number of non-overlapping episodes, or None if all are independent. Resamples are no larger than this, because
     overlapping windows of one history add little evidence."""
 
@@ -148,7 +148,7 @@ class Bootstrap:
     def _draws(self, name: str, count: int) -> Iterator[NDArray[np.int64]]:
         """Yield resampled indices, (rows, size), in batches of bounded memory."""
         rng = stream(self.seed, "bootstrap", name)
-        size = count if self.apart is None else min(count, self.apart)
+        size = count if self.independent_episodes is None else min(count, self.independent_episodes)
         rows = max(1, _DRAWS_AT_ONCE // size)
         for start in range(0, self.resamples, rows):
             yield rng.integers(count, size=(min(rows, self.resamples - start), size))

@@ -51,7 +51,7 @@ def test_the_fixed_state_is_saturated_whatever_the_number_of_episodes(run_mayavi
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (("-", "--env", "aave", "--episodes", "0"), "0 episodes show nothing", "play one at least"),
+        (("-", "--env", "aave", "--episodes", "0"), "0 episodes show nothing", "play at least one"),
         (("-", "--env", "ave"), "unknown environment 'ave'", "did you mean 'aave'?"),
         (("-", "--env", "aave", "--against", "noop,repay_al"), "unknown strategy 'repay_al'", "mean 'repay_all'?"),
         (("-", "--env", "aave", "--split", "tst"), "unknown split 'tst'", "did you mean 'test'?"),

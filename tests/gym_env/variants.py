@@ -1,4 +1,4 @@
-"""All environments in all their variants, small enough that every test can have them."""
+"""Small variants of all environments, and helpers to play them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from mayavi.gym_env import ENVS, make_rows
 from mayavi.gym_env.rows import RowsEnv
 
 OURS = {name: each for name, each in ENVS.items() if each.home.startswith("mayavi.")}
-"""The environments of the package: other tests add some of their own to the registry."""
+"""Environments of the package, without those that other tests register."""
 
 SMALL: dict[str, dict[str, Any]] = {"liquidator": {"borrowers": 3, "horizon": 8}, "rwa": {"horizon": 12}}
-"""What makes an environment's episodes short in tests."""
+"""Settings that shorten episodes in tests."""
 KINDS = [(actions, start) for actions in ("discrete", "continuous") for start in ("drawn", "fixed")]
 VARIANTS = [
     pytest.param(name, {**SMALL.get(name, {}), "actions": actions, "start": start}, id=f"{name}-{actions}-{start}")
@@ -25,19 +25,19 @@ VARIANTS = [
 ]
 """Parameters `name` and `settings`."""
 NAMES = [pytest.param(name, SMALL.get(name, {}), id=name) for name in OURS]
-"""The same for the first variant of each."""
+"""Parameters `name` and `settings` of one variant per environment."""
 
 Chooser = Callable[[RowsEnv[Any]], NDArray[Any]]
 
 
 def choices(env: RowsEnv[Any], seed: int) -> list[NDArray[Any]]:
-    """Random actions for all rows, one batch for each step of an episode: row i draws from its own stream."""
+    """Random actions of all rows for each step of an episode; each row has its own RNG."""
     streams = [np.random.default_rng([seed, row]) for row in range(env.rows)]
     return [np.stack([drawn(env, stream) for stream in streams]) for _ in range(env.config.horizon)]
 
 
 def drawn(env: RowsEnv[Any], stream: np.random.Generator) -> NDArray[Any]:
-    """One action anywhere in the space."""
+    """Draw one action from the action space."""
     space = env.action_space
     if hasattr(space, "n"):
         return np.asarray(stream.integers(space.n))
@@ -45,7 +45,7 @@ def drawn(env: RowsEnv[Any], stream: np.random.Generator) -> NDArray[Any]:
 
 
 def episode(env: RowsEnv[Any], numbers: list[int], actions: list[NDArray[Any]]) -> list[dict[str, Any]]:
-    """Play `numbers` on all rows; for each moment all there is to see. Rows that are over stay, and tell no reward."""
+    """Play the episodes `numbers`; returns `moment` at the start and after each step. Finished rows get no reward."""
     env.begin(range(env.rows), numbers)
     live = np.ones(env.rows, dtype=np.bool_)
     nothing = np.zeros(env.rows)
@@ -61,13 +61,13 @@ def episode(env: RowsEnv[Any], numbers: list[int], actions: list[NDArray[Any]]) 
 
 
 def moment(env: RowsEnv[Any], rewards: Any, terminated: Any, truncated: Any) -> dict[str, Any]:
-    """A copy of all that is told of all rows."""
-    told = {"observations": env.observe(), "rewards": rewards, "terminated": terminated, "truncated": truncated}
-    return {name: np.array(values) for name, values in told.items()} | {"exact": env.exact()}
+    """Copy observations, rewards, ends and exact figures of all rows."""
+    values_of = {"observations": env.observe(), "rewards": rewards, "terminated": terminated, "truncated": truncated}
+    return {name: np.array(values) for name, values in values_of.items()} | {"exact": env.exact()}
 
 
 def of_row(moments: list[dict[str, Any]], row: int) -> list[dict[str, Any]]:
-    """What is told of one row, up to the moment it was over."""
+    """Values of one row, up to the end of its episode."""
     seen = []
     for each in moments:
         seen.append(
@@ -80,5 +80,5 @@ def of_row(moments: list[dict[str, Any]], row: int) -> list[dict[str, Any]]:
 
 
 def rows_of(name: str, settings: dict[str, Any], rows: int, **more: Any) -> RowsEnv[Any]:
-    """`rows` rows of a variant."""
+    """Make a variant with `rows` rows."""
     return make_rows(name, rows, **settings, **more)

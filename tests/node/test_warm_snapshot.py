@@ -17,7 +17,7 @@ from mayavi.gym_env.registry import ENVS
 from mayavi.protocols import AaveV3
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.evaluation.play import play
-from mayavi.rl.evaluation.strategies import Chance
+from mayavi.rl.evaluation.strategies import RandomPlay
 from mayavi.rl.training.train import train
 from mayavi.rl.training.warming import warm
 from mayavi.worlds.source import WorldSource
@@ -65,7 +65,7 @@ def test_rewards_on_the_snapshot_are_those_on_the_fork(
     live = make_rows(name, 3, world=WorldSource.of("rpc", rpc_url=node.url, block=report["block"]), split="test")
     offline = make_rows(name, 3, source=f"snapshot:{file}", split="test")
     replica = make_rows(name, 3, split="test")
-    played = [play(env, Chance(3), EPISODES) for env in (live, offline, replica)]
+    played = [play(env, RandomPlay(3), EPISODES) for env in (live, offline, replica)]
     assert np.array_equal(played[0].rewards, played[1].rewards)
     assert np.array_equal(played[0].rewards, played[2].rewards)
     assert played[0].rewards.any()
@@ -125,7 +125,7 @@ def test_prices_are_posted_where_the_feed_listens_to_its_own_oracles_alone(
         warm("aave-shock", WorldSource.of("rpc", rpc_url=node.url), file, rollouts=6)
         live = make_rows("aave-shock", 3, world=WorldSource.of("rpc", rpc_url=node.url, block=node.block_number))
         envs = (live, make_rows("aave-shock", 3, source=f"snapshot:{file}"), make_rows("aave-shock", 3))
-        rewards = [play(env, Chance(3), EPISODES).rewards.tolist() for env in envs]
+        rewards = [play(env, RandomPlay(3), EPISODES).rewards.tolist() for env in envs]
     finally:
         node.stop()
     assert rewards[0] == rewards[1] == rewards[2]

@@ -20,10 +20,10 @@ def test_words_become_what_numpy_draws() -> None:
     words = raw_words(streams(range(500), "a"), 4)
     low, high = halves(words[1])
     found = zip(uniform(words[0]), below(low, 4_097), below(high, 3), uniform(words[2]), words[3], strict=True)
-    for chance, each in zip(streams(range(500), "a"), found, strict=True):
-        alone = chance.random(), chance.integers(4_097), chance.integers(3), chance.random()
+    for rng, each in zip(streams(range(500), "a"), found, strict=True):
+        alone = rng.random(), rng.integers(4_097), rng.integers(3), rng.random()
         assert tuple(map(float, each[:4])) == tuple(map(float, alone))
-        assert int(each[4]) == chance.bit_generator.random_raw()
+        assert int(each[4]) == rng.bit_generator.random_raw()
 
 
 def test_each_has_a_bound_of_its_own() -> None:
@@ -52,11 +52,11 @@ def test_what_numpy_draws_again_is_drawn_again() -> None:
 def check_draws(name: str, settings: dict[str, Any], episodes: Sequence[int]) -> None:
     """Starts and prices of `episodes`, drawn at once, against those that NumPy draws for each by itself."""
     env = make_rows(name, **settings)
-    chances = episode_streams(name, "train", episodes)
-    starts, odd = env.drawn(chances)
-    paths, volatilities = drawn_paths(env.config, 2_000.0, env.step_seconds, chances, odd)
+    rngs = episode_streams(name, "train", episodes)
+    starts, odd = env.drawn(rngs)
+    paths, volatilities = drawn_paths(env.config, 2_000.0, env.step_seconds, rngs, odd)
     for row, number in enumerate(episodes):
-        chance = episode_stream(name, "train", number)
-        assert starts[row] == drawn_start(env, chance)
-        path, volatility = drawn_path(env, 2_000.0, chance)
+        rng = episode_stream(name, "train", number)
+        assert starts[row] == drawn_start(env, rng)
+        path, volatility = drawn_path(env, 2_000.0, rng)
         assert (paths[row].tolist(), volatilities[row]) == (path.tolist(), volatility)

@@ -1,6 +1,6 @@
-"""An environment that costs next to nothing: a number walks, and the agent steers it towards zero.
+"""Cheap environment for tests of trainers: a number drifts, and the agent steers it towards zero.
 
-What a trainer does with rows can be seen on it in seconds. It has the spaces, splits and episodes of a real one.
+A training takes seconds. The environment has the spaces, splits and episodes of a real one.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class ChaseEnv(ChainRowsEnv[ChaseConfig]):
     def prepare(self, fork: Fork) -> None:
         pass
 
-    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
+    def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
         if self.config.start == "drawn":
-            self.columns["x"][rows] = [chance.uniform(-1, 1) for chance in chances]
-            self.columns["wind"][rows] = [chance.uniform(-0.1, 0.1) for chance in chances]
+            self.columns["x"][rows] = [rng.uniform(-1, 1) for rng in rngs]
+            self.columns["wind"][rows] = [rng.uniform(-0.1, 0.1) for rng in rngs]
         else:
             self.columns["x"][rows] = 0.5
 

@@ -1,4 +1,4 @@
-"""Rows that play one episode after the other, as trainers want them, and can be resumed where they stopped."""
+"""Rows that start their next episode on their own, for trainers, and can be saved and resumed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Seeds = int | Sequence[int | None] | None
 
 
 class AutoresetRows:
-    """The rows of `env`, each with its own RNG that draws the numbers of its episodes.
+    """Rows of `env`, each with its own RNG that draws the numbers of its episodes.
 
-    Row i of rows seeded with s plays what a single row seeded with s + i plays. With `resumable` the actions of the
-    episodes under way are kept: `state()` gives them with the RNGs and the episode numbers as plain data, fit for JSON,
-    and `restore` plays them again, so that a training resumes in the middle of an episode.
+    Row i of a batch seeded with s plays the episodes of a single row seeded with s + i. With `resumable` the actions of
+    unfinished episodes are kept. `state()` returns them with the RNGs and the episode numbers as JSON data, and
+    `restore` replays them, so that a training resumes in the middle of an episode.
     """
 
     def __init__(self, env: RowsEnv[Any], *, resumable: bool = False) -> None:
@@ -34,10 +34,10 @@ class AutoresetRows:
         self._all = np.ones(env.rows, dtype=np.bool_)
         self._places = np.arange(env.rows)
         self._played = np.zeros((16, env.rows, *(env.action_space.shape or ()))) if resumable else None
-        """Actions of the episodes under way, by step and row; grows."""
+        """Actions of unfinished episodes, by step and row; grows as needed."""
 
     def seed(self, seed: Seeds) -> None:
-        """Seed the rows' RNGs: one number for all, or one each. None leaves what is seeded already."""
+        """Seed the RNGs of the rows, by one number for all or one each. None keeps an existing RNG."""
         rows = self.env.rows
         if seed is None:
             seeds: list[int | None] = [None] * rows
@@ -55,7 +55,7 @@ class AutoresetRows:
                 self._rngs[row] = seeding.np_random(each)[0]
 
     def begin(self, which: NDArray[np.bool_], episodes: Sequence[int | None] | None = None) -> None:
-        """Start the next episodes of the rows in `which`, or `episodes`: one for each of them, None for its next."""
+        """Start the next episodes of the rows in `which`; `episodes` may give a number for each, or None."""
         rows = np.flatnonzero(which)
         if not self._rngs:
             self.seed(None)
@@ -65,7 +65,7 @@ class AutoresetRows:
         self.over[rows], self.returns[rows] = False, 0.0
 
     def step(self, actions: Any, live: NDArray[np.bool_] | None = None) -> Stepped:
-        """Play `actions` in the `live` rows; the others earn nothing and end nothing."""
+        """Play `actions` in the `live` rows; the others get no reward and no end."""
         alive = self._all if live is None else live
         before = self.env.steps.copy() if self._played is not None else None
         stepped = self.env.step(actions, alive)
@@ -79,14 +79,14 @@ class AutoresetRows:
         return stepped
 
     def _log(self, steps: NDArray[np.int64], actions: Any) -> None:
-        """Keep `actions`, played in the step of number `steps` of each row."""
+        """Store `actions`, played in step `steps[row]` of each row."""
         assert self._played is not None
         if steps.max() >= len(self._played):
             self._played = np.concatenate([self._played, np.zeros_like(self._played)])
         self._played[steps, self._places] = actions  # a row that did not act overwrites this when it does
 
     def state(self) -> dict[str, Any]:
-        """RNGs, episodes under way and their actions, as plain data. Raises `UsageError` unless `resumable`."""
+        """RNGs, unfinished episodes and their actions, as JSON data. Raises `UsageError` unless `resumable`."""
         if self._played is None:
             raise UsageError("these rows keep no actions, so they cannot be resumed", "make them with resumable=True")
         steps = self.env.steps.tolist()
@@ -114,5 +114,5 @@ class AutoresetRows:
             self.step(actions, live)
         if self.over.tolist() != state["over"]:
             raise UsageError(
-                "the episodes under way did not come out as they were", "the environment or its world is another one"
+                "replaying the unfinished episodes gave another outcome", "the environment or its world has changed"
             )

@@ -1,4 +1,4 @@
-"""One row of an environment with several roles as RLlib's `MultiAgentEnv`."""
+"""RLlib `MultiAgentEnv` for one row of an environment with several roles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ except ModuleNotFoundError as error:
 
 
 def policy_of(agent_id: str, *_: Any, **__: Any) -> str:
-    """The role, and so the policy, of an agent; a `policy_mapping_fn`."""
+    """Role of an agent, which is also its policy; a `policy_mapping_fn`."""
     return agent_id.rpartition("_")[0]
 
 
@@ -63,21 +63,21 @@ class MayaviMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # RLlib has no 
     def step(
         self, action_dict: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]:
-        """Play the actions of all agents that still take part."""
+        """Play the actions of all agents that still act."""
         acting = self.rows.acting()[0].tolist()
         self.agents = [each for each, acts in zip(self.possible_agents, acting, strict=True) if acts]
         for name in action_dict:
             if name not in self.agents:
-                raise UnknownName.of("agent", name, self.agents, f"there act: {', '.join(self.agents)}")
+                raise UnknownName.of("agent", name, self.agents, f"acting agents: {', '.join(self.agents)}")
         missing = [name for name in self.agents if name not in action_dict]
         if missing:
-            raise UsageError(f"agent '{missing[0]}' has no action", "all agents that take part act at once")
+            raise UsageError(f"agent '{missing[0]}' has no action", "give an action for every acting agent")
         return self._outcome(
             self.rows.step({role.name: self._joined(action_dict, role.agent_names) for role in self.rows.roles})
         )
 
     def _joined(self, actions: Mapping[str, Any], names: tuple[str, ...]) -> NDArray[Any]:
-        """The actions of one role as (1, agents, …); zeros for agents that act no more."""
+        """Actions of one role as (1, agents, …); zeros for agents that no longer act."""
         none = np.zeros(self.action_spaces[names[0]].shape or ())
         return np.stack([np.asarray(actions.get(name, none)) for name in names])[None]
 
@@ -109,7 +109,7 @@ class MayaviMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # RLlib has no 
         return infos
 
     def render(self) -> str | None:
-        """One line for each figure of the row."""
+        """Text with one line for each figure of the row."""
         if self.render_mode is None:
             return None
         return "\n".join(f"{label}: {value}" for label, value in self.rows.describe_row(0))

@@ -1,4 +1,4 @@
-"""The environments for RLlib: native vector environments, and multi-agent ones.
+"""Environments for RLlib: native vector environments and multi-agent environments.
 
 from mayavi.gym_env.adapters.rllib import environment, multi_agent, vectorize_mode
 
@@ -35,7 +35,7 @@ def environment(name: str, **settings: Any) -> dict[str, Any]:
 def vectorize_mode(name: str) -> str:
     """The `gym_env_vectorize_mode` of `AlgorithmConfig.env_runners`.
 
-    RLlib makes one batch of rows of a single-agent environment, and N environments of one with several agents.
+    RLlib makes one batch of rows for a single-agent environment, and N environments for a multi-agent one.
     """
     return "sync" if has_several_agents(name) else "vector_entry_point"
 

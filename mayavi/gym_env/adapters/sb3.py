@@ -1,4 +1,4 @@
-"""A batch of rows as a `VecEnv` of stable-baselines3.
+"""stable-baselines3 `VecEnv` for a batch of rows.
 
 from mayavi.gym_env.adapters.sb3 import make_sb3
 
@@ -34,13 +34,13 @@ Indices = int | Iterable[int] | None
 def make_sb3(
     name: str, rows: int = 1, *, exact_info: bool = False, resumable: bool = False, **settings: Any
 ) -> RowsVecEnv:
-    """Make `rows` episodes of an environment side by side; `settings` are those of `make_rows`."""
+    """Make an environment with a batch of `rows` episodes; `settings` are those of `make_rows`."""
     check_single_agent(name)
     return RowsVecEnv(make_rows(name, rows, **settings), exact_info=exact_info, resumable=resumable)
 
 
 class RowsVecEnv(VecEnv):  # type: ignore[misc]
-    """The rows of `env` for stable-baselines3. All of them step in one kernel call.
+    """Rows of `env` for stable-baselines3. One kernel call steps all of them.
 
     A row whose episode ends starts its next one in the same step. Its info then holds `terminal_observation`,
     `TimeLimit.truncated` and, unrounded, the `episode` of `Monitor` with `r`, `l` and `t`. With `exact_info` every info
@@ -78,7 +78,7 @@ class RowsVecEnv(VecEnv):  # type: ignore[misc]
         return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Take the actions of the next `step_wait`."""
+        """Store the actions for the next `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Observations, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
@@ -116,11 +116,11 @@ class RowsVecEnv(VecEnv):  # type: ignore[misc]
     # -- resuming -----------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """State of all rows, RNGs included, as plain data fit for JSON; needs `resumable`."""
+        """State of all rows with their RNGs, as JSON data; needs `resumable`."""
         return self.play.state()
 
     def restore(self, state: Mapping[str, Any]) -> Observations:
-        """Resume from the `state` of other rows; returns the observations there."""
+        """Resume from a saved `state`; returns the observations."""
         self.play.restore(state)
         observations: Observations = self.env.observe()
         return observations
@@ -131,7 +131,7 @@ class RowsVecEnv(VecEnv):  # type: ignore[misc]
         """Nothing to release."""
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """An attribute of the environment, once for each row."""
+        """Attribute of the environment, repeated for each row."""
         value = self._shown if attr_name == "render_mode" else getattr(self.env, attr_name)
         return [value for _ in self._get_indices(indices)]
 

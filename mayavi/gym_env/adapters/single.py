@@ -1,4 +1,4 @@
-"""A batch of one as a `gymnasium.Env`."""
+"""`gymnasium.Env` for a batch of one row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mayavi.gym_env.rows import Observations, RowsEnv
 
 
 class MayaviEnv(gymnasium.Env[Observations, Any]):
-    """One episode at a time. `reset(options={"episode": 17})` plays a chosen one; `info` holds the exact integers.
+    """Single environment. `reset(options={"episode": 17})` plays a chosen episode; `info` holds the exact integers.
 
     An action out of range is clipped and counted in `info["clipped_actions"]`.
     """
@@ -59,7 +59,7 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
         return {name: _plain(values[0]) for name, values in row_infos(self.env).items()}
 
     def render(self) -> Any:
-        """Figures as text, or the course of the episode as a picture; with `human` the line is printed already."""
+        """Render the figures as text or the episode as a picture; `human` prints a line on each step instead."""
         if self.render_mode == "human":
             return self._print()
         return rendered(self.env, 0, self.render_mode)
@@ -73,7 +73,7 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
 
 
 class Integer(int):
-    """An exact integer of an info: gymnasium's vector environments would store a plain `int` in 64 bits."""
+    """Exact integer in an info; gymnasium's vector environments would store a plain `int` in 64 bits."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""A batch of rows as a `gymnasium.vector.VectorEnv`."""
+"""`gymnasium.vector.VectorEnv` for a batch of rows."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _MODES = {
 
 
 class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
-    """N episodes at once, all of them stepped in one kernel call.
+    """N episodes, stepped by one kernel call.
 
-    Row i of a batch seeded with s plays what a single environment seeded with s + i plays. A row whose episode is over
-    starts its next one as `autoreset_mode` says, which is one of gymnasium's: `next_step` (the default; the next action
-    of that row is ignored), `same_step` (the last observation and info are in `infos["final_obs"]` and
-    `infos["final_info"]`) or `disabled` (`reset(options={"reset_mask": mask})`). `reset(options={"episode": numbers})`
-    plays chosen episodes. With `exact_info` the infos hold the exact integers of every step. With `resumable` the state
-    of all rows can be saved: `play.state()`.
+    Row i of a batch seeded with s plays the episodes of a single environment seeded with s + i. `autoreset_mode` says
+    when a finished row starts its next episode: `next_step` (the default; the next action of that row is ignored),
+    `same_step` (the last observation and info are in `infos["final_obs"]` and `infos["final_info"]`) or `disabled`
+    (`reset(options={"reset_mask": mask})`). `reset(options={"episode": numbers})` plays chosen episodes. With
+    `exact_info` the infos hold the exact integers of every step. With `resumable` the state of all rows can be saved:
+    `play.state()`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (gymnasium's own name; each batch has a copy with its mode)
@@ -119,7 +119,7 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
         return infos
 
     def render(self) -> Any:
-        """All rows, one after the other."""
+        """Render every row."""
         return tuple(rendered(self.env, row, self.render_mode) for row in range(self.num_envs))
 
 

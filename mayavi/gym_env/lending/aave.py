@@ -1,4 +1,4 @@
-"""Aave V3 for the borrower's environments."""
+"""Aave V3 adapter of the borrower environments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mayavi.protocols.aave.rates import optimal_usage_ray
 from mayavi.protocols.health import NO_DEBT
 
 _VARIABLE_RATE = 2
-_AMOUNT = 36  # behind the selector and the asset, in every call of the pool that has one
+_AMOUNT = 36  # offset of the amount in calls of the pool: behind the selector and the asset
 _BPS = 10_000
 _RAY_TO_WAD = 10**9
 
@@ -44,7 +44,7 @@ class _Account(NamedTuple):
 class AaveAdapter(LendingAdapter):
     """Aave V3 on the chain of `fork`.
 
-    Where the pool computes as V3.0 does, `standing` is computed from slots; elsewhere the pool's views are called.
+    `standing` is computed from storage slots if the pool uses the arithmetic of V3.0, else by calls of its views.
     """
 
     def __init__(self, fork: Fork, collateral: str, debt: str) -> None:
@@ -69,9 +69,9 @@ class AaveAdapter(LendingAdapter):
             supplied=debt.borrowed + debt.available,
             borrowed=debt.borrowed,
             room=(
-                _left(debt.configuration.supply_cap, debt.supplied),
-                _left(self.reserve.configuration.supply_cap, self.reserve.supplied),
-                min(_left(debt.configuration.borrow_cap, debt.borrowed), debt.available),
+                _room(debt.configuration.supply_cap, debt.supplied),
+                _room(self.reserve.configuration.supply_cap, self.reserve.supplied),
+                min(_room(debt.configuration.borrow_cap, debt.borrowed), debt.available),
             ),
         )
 
@@ -90,11 +90,11 @@ class AaveAdapter(LendingAdapter):
         return self._send(self.pool.repay.encode(self.debt.address, 0, _VARIABLE_RATE, BORROWER), amount, BORROWER)
 
     def lend(self, amount: Word) -> Template:
-        """The market supplies more of the debt's asset."""
+        """Supply the debt asset as the rest of the market."""
         return self._send(self.pool.supply.encode(self.debt.address, 0, MARKET, 0), amount, MARKET)
 
     def liquidate(self) -> Template:
-        """As much as the close factor allows."""
+        """Liquidate as much as the close factor allows."""
         pair = self.collateral.address, self.debt.address
         data = self.pool.liquidationCall.encode(*pair, BORROWER, EVERYTHING, False)
         return Template(self.pool.address, data, sender=LIQUIDATOR)
@@ -104,8 +104,8 @@ class AaveAdapter(LendingAdapter):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def find_books(self) -> None:
-        """The slots of both reserves and of the borrower's balances, where they are known."""
+    def find_slots(self) -> None:
+        """Find the slots of both reserves and of the borrower's balances; otherwise views are called."""
         market, tokens = self.market, (self.reserve.a_token, self.debt_reserve.variable_debt_token)
         try:
             self.indexes = AaveIndexes(market, self.collateral.address), AaveIndexes(market, self.debt.address)
@@ -129,16 +129,16 @@ class AaveAdapter(LendingAdapter):
         return all(found[f"{name} 0"][0] == found[f"{name} 1"][0] for name in _Account._fields)
 
     def health_factor_wad(self, program: Program, price_e8: Word | int) -> Word:
-        """As the pool computes it."""
+        """Health factor by the arithmetic of the pool."""
         if self.by_slots:
             return self._by_slots(program, price_e8).health_factor_wad
         return self._data(program)[5]
 
     def standing(self, program: Program, price_e8: Word | int) -> Standing:
-        """From slots where they are known."""
+        """State of the borrower, from slots if they are known."""
         account = self._by_slots(program, price_e8) if self.by_slots else self._by_views(program, price_e8)
         value = account.collateral_value_e8
-        # The pool asks for collateral of debt / ltv, rounded to the nearest: the largest debt that passes.
+        # The pool requires collateral of debt / ltv, rounded to the nearest. This is the largest debt that passes.
         most = program.multiply(program.add(value, 1), self.ltv_bps)
         most = program.divide(program.subtract(most, 1 + self.ltv_bps // 2), _BPS)
         free = program.subtract(most, account.debt_value_e8)
@@ -167,7 +167,7 @@ class AaveAdapter(LendingAdapter):
         return _Account(collateral, debt, value, debt_value, factor, owed.rate_ray, income.rate_ray)
 
     def _by_views(self, program: Program, price_e8: Word | int) -> _Account:
-        del price_e8  # the pool asks its oracle
+        del price_e8  # the pool reads its oracle
         collateral_value, debt_value, *_, factor = self._data(program)
         rates = [self._reserve(program, each) for each in (self.debt.address, self.collateral.address)]
         return _Account(
@@ -184,17 +184,17 @@ class AaveAdapter(LendingAdapter):
         return program.divide(program.add(program.multiply(value_e8, self.threshold_bps), _BPS // 2), _BPS)
 
     def _data(self, program: Program) -> list[Word]:
-        return self._asked(program, self.pool.address, self.pool.getUserAccountData.encode(BORROWER), 6)
+        return self._view(program, self.pool.address, self.pool.getUserAccountData.encode(BORROWER), 6)
 
     def _reserve(self, program: Program, asset: bytes) -> list[Word]:
-        return self._asked(program, self.pool.address, self.pool.getReserveData.encode(asset), 5)
+        return self._view(program, self.pool.address, self.pool.getReserveData.encode(asset), 5)
 
     def _balance(self, program: Program, token: bytes) -> Word:
-        return self._asked(program, token, self.debt.contract.balanceOf.encode(BORROWER), 1)[0]
+        return self._view(program, token, self.debt.contract.balanceOf.encode(BORROWER), 1)[0]
 
-    def _asked(self, program: Program, to: bytes, data: bytes, returns: int) -> list[Word]:
+    def _view(self, program: Program, to: bytes, data: bytes, returns: int) -> list[Word]:
         return program.call(Template(to, data), returns=returns, commit=False)[2]
 
 
-def _left(cap: int | None, used: int) -> int:
+def _room(cap: int | None, used: int) -> int:
     return UNLIMITED if cap is None else max(0, cap - used)

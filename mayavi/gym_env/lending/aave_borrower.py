@@ -1,4 +1,4 @@
-"""`mayavi/AaveBorrower-v0`: a borrower on Aave V3 whose prices stand still, so that interest decides."""
+"""`mayavi/AaveBorrower-v0`: a borrower on Aave V3 at constant prices, so that interest decides."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from mayavi.gym_env.lending.env import THREE_SHARES, LendingRowsEnv
 
 
 class AaveBorrowerEnv(LendingRowsEnv[LendingConfig]):
-    """Twelve steps of 18,000 blocks, thirty days on Ethereum. Discrete actions: rest, repay what the wallet can, borrow
-    a quarter of what may still be borrowed.
+    """Twelve steps of 18,000 blocks, thirty days on Ethereum.
+
+    Discrete actions: do nothing, repay as much as the wallet holds, borrow a quarter of the headroom.
     """
 
     name: ClassVar[str] = "aave"

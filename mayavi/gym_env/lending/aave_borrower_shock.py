@@ -13,8 +13,8 @@ from mayavi.gym_env.lending.env import LendingRowsEnv
 class AaveBorrowerShockEnv(LendingRowsEnv[ShockConfig]):
     """Twenty-four steps of 18,000 blocks, sixty days on Ethereum.
 
-    Discrete actions: rest, repay a quarter of the debt, repay what the wallet can, borrow a quarter of what may still
-    be borrowed, borrow a half of it.
+    Discrete actions: do nothing, repay a quarter of the debt, repay as much as the wallet holds, borrow a quarter
+    of the headroom, borrow half of it.
     """
 
     name: ClassVar[str] = "aave-shock"

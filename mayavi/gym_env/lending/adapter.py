@@ -1,4 +1,4 @@
-"""`LendingAdapter`: the calls and reads of a lending protocol that the borrower's environments need."""
+"""`LendingAdapter`: interface of the borrower environments to a lending protocol."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ from mayavi.protocols.tokens import Erc20
 
 EVERYTHING = 2**256 - 1
 UNLIMITED = 2**128
-"""More than there is of anything."""
+"""Room under a cap that does not exist: more than any supply."""
 BORROWER, LIQUIDATOR, BANK, MARKET = map(account_address, ("borrower", "liquidator", "bank", "market"))
-"""Accounts: the borrower, its liquidator, the bank that pays for dollars held, and the rest of the market."""
+"""Accounts: the borrower, its liquidator, the bank that pays the outside yield, and the rest of the market."""
 HOLDER_FUNDS = 10**12
-"""Whole dollars of accounts that never run out."""
+"""Whole dollars of liquidator, bank and market: practically unlimited."""
 MARKET_COLLATERAL = 10**6
-"""Whole tokens of collateral that the rest of the market can supply for its own loans."""
+"""Whole tokens of collateral of the rest of the market, for its own loans."""
 
 
 class Standing(NamedTuple):
-    """State of the borrower and of its debt's reserve. Values have eight decimals, rates eighteen."""
+    """State of the borrower and of the reserve of its debt. Values have eight decimals, rates eighteen."""
 
     collateral: Word
     debt: Word
     collateral_value_e8: Word
     debt_value_e8: Word
     limit_e8: Word
-    """The debt's value at which the health factor is one."""
+    """Value of the debt at a health factor of one."""
     headroom: Word
-    """What may still be borrowed, in smallest units."""
+    """Amount that can still be borrowed, in smallest units."""
     health_factor_wad: Word
     borrow_rate_wad: Word
-    """A year, not compounded, as is the supply rate."""
+    """Annual rate without compounding, as is the supply rate."""
     supply_rate_wad: Word
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Parameters from which the amounts of a start are computed."""
+    """Protocol parameters that determine the amounts of a start."""
 
     price_e8: int
     debt_price_e8: int
     threshold_wad: int
-    """The share of the collateral's value that debt may reach before liquidation."""
+    """Liquidation threshold: largest debt before liquidation, as a share of the collateral value."""
     ltv_wad: int
-    """The share that may be borrowed."""
+    """Loan-to-value limit: largest new debt, as a share of the collateral value."""
     kink: float
-    """The utilisation above which rates rise steeply."""
+    """Utilisation above which rates rise steeply."""
     supplied: int
-    """Amount supplied to the debt's reserve; `borrowed` is what it has lent on."""
+    """Amount supplied to the reserve of the debt; `borrowed` is the amount lent from it."""
     borrowed: int
     room: tuple[int, int, int]
-    """What caps and cash let the market lend, supply as collateral, and borrow, in smallest units."""
+    """Amounts that caps and cash allow to lend, supply as collateral and borrow, in smallest units."""
     least_debt: int = 0
 
 
@@ -64,9 +64,9 @@ class LendingAdapter(ABC):
     """One collateral and one debt on a protocol. `prepare` sets up a fork; the other methods add to programs."""
 
     spender: bytes
-    """The contract that takes the tokens paid in."""
+    """Contract that is approved to take tokens."""
     feed: bytes
-    """The price feed of the collateral."""
+    """Price feed of the collateral."""
 
     def __init__(self, fork: Fork, collateral: str, debt: str) -> None:
         self.fork = fork
@@ -74,7 +74,7 @@ class LendingAdapter(ABC):
         self.unit, self.debt_unit = 10**self.collateral.decimals, 10**self.debt.decimals
 
     def prepare(self, most_collateral: int) -> None:
-        """Fund and approve all accounts, and find the slots that are read."""
+        """Fund all accounts, approve `spender`, and find the storage slots to read."""
         fork = self.fork
         fork.deal(self.collateral.address, BORROWER, most_collateral)
         fork.deal(self.collateral.address, MARKET, MARKET_COLLATERAL * self.unit)
@@ -86,7 +86,7 @@ class LendingAdapter(ABC):
             self.collateral.approve(self.spender, EVERYTHING, sender=holder)
         self.terms = self.read_terms()
         self.cash_place = balance_slot(fork, self.debt.address, BORROWER)
-        self.find_books()
+        self.find_slots()
 
     # -- to be provided by a protocol ---------------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ class LendingAdapter(ABC):
         """Read the present terms."""
 
     @abstractmethod
-    def find_books(self) -> None:
+    def find_slots(self) -> None:
         """Find the slots that `standing` reads."""
 
     @abstractmethod
@@ -108,19 +108,19 @@ class LendingAdapter(ABC):
 
     @abstractmethod
     def repay(self, amount: Word) -> Template:
-        """Repay `amount`, which is not more than the borrower owes."""
+        """Repay `amount`, at most the debt."""
 
     @abstractmethod
     def lend(self, amount: Word) -> Template:
-        """The market lends more of the debt's asset."""
+        """Supply the debt asset as the rest of the market."""
 
     @abstractmethod
     def liquidate(self) -> Template:
-        """Liquidate as much of the borrower as the protocol allows."""
+        """Liquidate as much of the debt as the protocol allows."""
 
     @abstractmethod
     def health_factor_wad(self, program: Program, price_e8: Word | int) -> Word:
-        """The borrower's health factor in this block."""
+        """Health factor of the borrower in this block."""
 
     @abstractmethod
     def standing(self, program: Program, price_e8: Word | int) -> Standing:
@@ -129,10 +129,10 @@ class LendingAdapter(ABC):
     # -- common to all protocols --------------------------------------------------------------------------------------
 
     def cash(self, program: Program) -> Word:
-        """The borrower's balance of the debt's asset."""
+        """Balance of the debt asset in the borrower's wallet."""
         return program.load(*self.cash_place)
 
     def loan_of(self, program: Program, value_e8: Word) -> Word:
-        """The largest amount of the debt's asset that is valued at no more than `value_e8`."""
+        """Largest amount of the debt asset with a value of at most `value_e8`."""
         beyond = program.multiply_divide(program.add(value_e8, 1), self.debt_unit, 1)
         return program.divide(program.subtract(beyond, 1), self.terms.debt_price_e8)

@@ -1,4 +1,4 @@
-"""Compound V3 for the borrower's environments: read from the slots of the market, sent to the market."""
+"""Compound V3 adapter of the borrower environments: reads storage slots, sends to the market."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mayavi.protocols.compound.rates import borrow_kink_wad
 from mayavi.protocols.compound.storage import CompoundBooks, Owed
 from mayavi.protocols.health import NO_DEBT
 
-_AMOUNT = 36  # behind the selector and the asset
+_AMOUNT = 36  # offset of the amount in calls of the market: behind the selector and the asset
 
 
 class CompoundAdapter(LendingAdapter):
@@ -53,7 +53,7 @@ class CompoundAdapter(LendingAdapter):
         return self._send(self.comet.supply.encode(self.collateral.address, 0), amount, who)
 
     def borrow(self, amount: Word, who: bytes = BORROWER) -> Template:
-        """Withdraw base tokens beyond what was supplied."""
+        """Withdraw base tokens without a supply of them, which borrows them."""
         return self._send(self.comet.withdraw.encode(self.debt.address, 0), amount, who)
 
     def repay(self, amount: Word) -> Template:
@@ -61,7 +61,7 @@ class CompoundAdapter(LendingAdapter):
         return self._send(self.comet.supply.encode(self.debt.address, 0), amount, BORROWER)
 
     def lend(self, amount: Word) -> Template:
-        """Supply base tokens as the market."""
+        """Supply base tokens as the rest of the market."""
         return self._send(self.comet.supply.encode(self.debt.address, 0), amount, MARKET)
 
     def liquidate(self) -> Template:
@@ -74,27 +74,27 @@ class CompoundAdapter(LendingAdapter):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def find_books(self) -> None:
-        """The slots of the market and of the borrower."""
+    def find_slots(self) -> None:
+        """Find the slots of the market and of the borrower."""
         self.books = CompoundBooks(self.market, BORROWER, self.collateral.address)
 
-    def _weighed(self, program: Program, price_e8: Word | int) -> tuple[Word, Owed, Word, Word, Word]:
-        """Collateral, debt, their values, and the debt value at which the account can be absorbed."""
+    def _values(self, program: Program, price_e8: Word | int) -> tuple[Word, Owed, Word, Word, Word]:
+        """Collateral, debt, their values, and the debt value from which the account can be absorbed."""
         collateral, owed = self.books.collateral(program), self.books.owed(program)
         value = program.multiply_divide(collateral, price_e8, self.unit)
         debt_value = program.multiply_divide(owed.debt, self.terms.debt_price_e8, self.debt_unit)
         return collateral, owed, value, debt_value, program.multiply_divide(value, self.terms.threshold_wad, WAD)
 
     def health_factor_wad(self, program: Program, price_e8: Word | int) -> Word:
-        """The debt value at which the account can be absorbed, over the debt value."""
-        *_, debt_value, limit = self._weighed(program, price_e8)
+        """Debt value from which the account can be absorbed, divided by the debt value."""
+        *_, debt_value, limit = self._values(program, price_e8)
         return _factor(program, limit, debt_value)
 
     def standing(self, program: Program, price_e8: Word | int) -> Standing:
-        """As `CompoundV3Account.data` has it. Collateral earns nothing."""
-        collateral, owed, value, debt_value, limit = self._weighed(program, price_e8)
+        """State of the borrower, equal to `CompoundV3Account.data`. Collateral earns nothing."""
+        collateral, owed, value, debt_value, limit = self._values(program, price_e8)
         free = program.subtract(program.multiply_divide(value, self.terms.ltv_wad, WAD), debt_value)
-        # A principal is rounded up: what is owed may be one unit more than what was taken.
+        # Principals are rounded up, so the debt may exceed the loan by one unit.
         loan = program.subtract(program.either(free, self.loan_of(program, free), 0), 2)
         return Standing(
             collateral=collateral,

@@ -1,4 +1,4 @@
-"""`mayavi/CompoundV3Borrower-v0`: a borrower on Compound V3, whose debts are absorbed whole."""
+"""`mayavi/CompoundV3Borrower-v0`: a borrower on Compound V3, which liquidates whole accounts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from mayavi.gym_env.lending.env import LendingRowsEnv
 
 
 class CompoundV3BorrowerEnv(LendingRowsEnv[ShockConfig]):
-    """The steps, prices and actions of `mayavi/AaveBorrowerShock-v0` on Compound V3: collateral earns nothing, and a
-    debt has a least size.
+    """Steps, prices and actions of `mayavi/AaveBorrowerShock-v0` on Compound V3.
+
+    Collateral earns nothing, and a debt has a minimum size.
     """
 
     name: ClassVar[str] = "compound"

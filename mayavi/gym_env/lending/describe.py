@@ -1,4 +1,4 @@
-"""Figures of loans as text."""
+"""Text of loan figures."""
 
 from __future__ import annotations
 

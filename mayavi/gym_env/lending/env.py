@@ -1,8 +1,8 @@
-"""A borrower on a lending protocol: one collateral, one debt, dollars in the wallet. Written once for all protocols.
+"""`LendingRowsEnv`: a borrower with one collateral, one debt and a wallet of dollars, on any lending protocol.
 
-A step is a tick of the simulation's `Scheduler` with three blocks of agents: the borrower acts; then prices are posted
-and the wallet's dollars are credited what they earn outside in this step; then the liquidator looks and, where the
-health factor is below one, liquidates. Then the rest of `step_blocks` passes, and the borrower sees what it sees next.
+A step is a tick of the simulation's `Scheduler` with three blocks of agents. First the borrower acts. Then prices are
+posted, and the yield of the wallet's dollars is paid. Then the liquidator liquidates if the health factor is below one.
+The rest of `step_blocks` passes before the next observation.
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ Which = slice | Rows | NDArray[np.bool_]
 """A selection of rows: all, by number, or by a mask."""
 
 THREE_SHARES = (0, -MILLION, MILLION // 4)
-"""Rest, repay what the wallet can, borrow a quarter of the headroom."""
+"""Do nothing, repay as much as the wallet holds, borrow a quarter of the headroom."""
 FIVE_SHARES = (0, -MILLION // 4, -MILLION, MILLION // 4, MILLION // 2)
-"""Rest, repay a quarter of the debt, repay what the wallet can, borrow a quarter of the headroom, borrow a half."""
+"""Do nothing, repay a quarter of the debt, repay as much as possible, borrow a quarter or half of the headroom."""
 LEAST_STEP_BLOCKS = 3
-"""As in the scheduler, a step has a block for each of the three who act."""
+"""Fewest blocks per step: one for each of the scheduler's three blocks of agents."""
 _PLACES = {name: place for place, name in enumerate(FIGURES)}
 
 
 class LendingRowsEnv(ChainRowsEnv[C]):
-    """A borrower. A subclass sets its protocol's `adapter_type` and its discrete actions.
+    """Environment of a borrower. A subclass sets `adapter_type` for its protocol, and the discrete actions.
 
-    Discrete actions are numbers of `shares_ppm`. A continuous one is a number in [-1, 1]: below zero the share of the
-    debt to repay, as far as the wallet reaches, above zero the share of the headroom to borrow.
+    Discrete actions are indices into `shares_ppm`. A continuous action is a number in [-1, 1]: below zero the share of
+    the debt to repay, limited by the wallet, above zero the share of the headroom to borrow.
     """
 
     config_type: ClassVar[type[Any]] = LendingConfig
     strategies: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = STRATEGIES
     shares_ppm: ClassVar[tuple[int, ...]] = FIVE_SHARES
-    """The discrete actions in millionths: below zero of the debt to repay, above of the headroom to borrow."""
+    """Discrete actions in millionths: negative of the debt to repay, positive of the headroom to borrow."""
     adapter_type: ClassVar[type[LendingAdapter]]
 
     def __init__(self, config: C, rows: int = 1, **options: Any) -> None:
@@ -105,7 +105,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         self._tick = tick(adapter, self.step_blocks, self.block_seconds, self.feed)
 
     def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
-        """Draw the starts, and open the loans by real transactions."""
+        """Draw the starts and open the loans by real transactions."""
         columns, (starts, odd) = self.columns, self.drawn(rngs)
         columns["cash_yield_ppm"][rows] = [each.cash_yield_ppm for each in starts]
         amounts = b"".join([amount.to_bytes(32, "big") for each in starts for amount in self._opener.amounts(each)])
@@ -117,20 +117,20 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         inputs = {name: words[:, place] for place, name in enumerate(OPENING)}
         found = self.fleet.run(self._opening, threads=self.threads, only=rows, live=1, **inputs)
         self._check_opened(found, rows)
-        self._take(found, rows)
+        self._store(found, rows)
         self._remember(rows)
         columns["start_price_e8"][rows] = columns["last_price_e8"][rows]
         columns["start_wealth_e8"][rows] = columns["last_wealth_e8"][rows]
         columns["logs"][rows] = self._logs(rows)
 
     def drawn(self, rngs: Sequence[np.random.Generator]) -> tuple[list[Start], Rows]:
-        """The starts that `rngs` draw, and the RNGs that may hold half a word."""
+        """Draw the starts of `rngs`; returns them and the indices of RNGs that may hold half a word."""
         if self.config.start == "fixed":
             return [fixed_start(self.adapter.unit)] * len(rngs), np.empty(0, dtype=np.intp)
         return drawn_starts(self.config, self._amounts, self.adapter.terms.kink, rngs)
 
     def _check_opened(self, found: Outcome, rows: Rows) -> None:
-        """Raise `SimulationError` where a transaction of the start was refused."""
+        """Raise `SimulationError` if a transaction of a start reverted."""
         if found.floats[:, : len(OPENING) - 1].max() <= max(SKIPPED, SUCCESS):
             return
         for name in OPENING[1:]:
@@ -144,7 +144,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
     # -- a step -------------------------------------------------------------------------------------------------------
 
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
-        """A tick of the scheduler, for all rows."""
+        """Run one tick of the scheduler in all rows."""
         which: Which = slice(None) if live.all() else live
         self._remember(which)
         columns = self.columns
@@ -162,7 +162,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
             following = np.minimum(self.steps + 1, self.config.horizon)
             inputs["price_e8"] = columns["path_e8"][np.arange(self.rows), following]
         found = self.fleet.run(self._tick, threads=self.threads, **inputs)
-        self._take(found)
+        self._store(found)
         columns["liquidated"] |= found.status("liquidated") == SUCCESS
         columns["logs"] = self._logs()
         change = columns["logs"][:, SINCE_LAST]
@@ -170,12 +170,12 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         self._put(which, acted=found.status("acted"), last_return=change, trend=trend)
 
     def _yield_ppb(self) -> Integers:
-        """What the wallet's dollars earn or lose in a step, in billionths, rounded down."""
+        """Absolute yield of the wallet's dollars in a step, in billionths, rounded down."""
         a_year: Integers = np.abs(self.columns["cash_yield_ppm"]) * (BILLION // MILLION)
         return a_year * self.step_seconds // SECONDS_PER_YEAR
 
     def _remember(self, which: Which) -> None:
-        """Save the present figures of those rows as those of the step before."""
+        """Save the present figures of the rows `which` as those of the last step."""
         self._put(
             which,
             last_wealth_e8=self.net_wealth_e8(),
@@ -185,7 +185,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         )
 
     def _put(self, which: Which, **columns: NDArray[Any]) -> None:
-        """Assign values to columns of those rows."""
+        """Assign values to columns of the rows `which`."""
         for name, values in columns.items():
             if isinstance(which, slice) or which.dtype != np.bool_:
                 self.columns[name][which] = values[which]
@@ -193,7 +193,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
                 np.copyto(self.columns[name], values, where=which)
 
     def shares_of(self, actions: NDArray[Any]) -> Integers:
-        """Actions of either kind as millionths: below zero of the debt, above of the headroom."""
+        """Convert actions to millionths: negative of the debt, positive of the headroom."""
         if self.config.actions == "discrete":
             chosen: Integers = np.array(self.shares_ppm, dtype=np.int64)[actions]
             return chosen
@@ -211,7 +211,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         return observations(self)
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """The configured reward; -1 and an end where the borrower is liquidated."""
+        """Configured reward; a liquidation gives -1 and terminates the episode."""
         liquidated: NDArray[np.bool_] = self.columns["liquidated"].copy()
         return np.where(liquidated, LIQUIDATED, REWARDS[self.config.reward](self)), liquidated
 
@@ -220,14 +220,14 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         return describe_debt_figure(name, value) or super().describe_value(name, value)
 
     def exact(self) -> dict[str, list[Any]]:
-        """Every figure that was read, and what follows from it."""
+        """All outputs of the program, and the net wealth computed from them."""
         exact: dict[str, list[Any]] = {name: self.exactly(name).ints() for name in FIGURES}
         sums = zip(*(exact[f"{name}_value_e8"] for name in ("collateral", "cash", "debt")), strict=True)
         exact["net_wealth_e8"] = [collateral + cash - debt for collateral, cash, debt in sums]
         return exact | {name: self.columns[name].tolist() for name in ("cash_yield_ppm", "acted", "liquidated")}
 
     def curves(self) -> dict[str, dict[str, Floats]]:
-        """The price, the health factor, and what is held and owed."""
+        """Price, health factor, collateral, debt and cash."""
         held = {name: self.figure(f"{name}_value_e8") / 10**8 for name in ("collateral", "debt", "cash")}
         return {
             "USD": {f"price of {self.config.collateral}": self.figure("price_e8") / 10**8},
@@ -245,23 +245,23 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         return Words(self.columns["words"][:, _PLACES[name]])
 
     def net_wealth_e8(self) -> Floats:
-        """Collateral and cash, less debt: exact up to ninety million dollars."""
+        """Collateral plus cash minus debt; exact up to ninety million dollars."""
         wealth: Floats = (
             self.figure("collateral_value_e8") + self.figure("cash_value_e8") - self.figure("debt_value_e8")
         )
         return wealth
 
     def headroom_value_e8(self) -> Floats:
-        """What may still be borrowed."""
+        """Value of the headroom."""
         headroom: Floats = self.figure("headroom") * (self.adapter.terms.debt_price_e8 / self.adapter.debt_unit)
         return headroom
 
     def health(self) -> Floats:
-        """The health factor, at most 10, which stands for no debt too."""
+        """Health factor, capped at 10; also 10 without debt."""
         return np.minimum(self.figure("health_factor_wad") / 1e18, 10.0)
 
-    def _take(self, found: Outcome, rows: Rows | None = None) -> None:
-        """Store the figures that a program read, of `rows` alone where it ran on them alone."""
+    def _store(self, found: Outcome, rows: Rows | None = None) -> None:
+        """Store the outputs of a program that ran on `rows`, by default on all."""
         first = len(found) - len(FIGURES)
         words, figures = found.words[:, first:], found.floats[:, first:]
         if rows is None:

@@ -44,7 +44,7 @@ HIGHS = np.array([entry.most for entry in OBSERVED], dtype=np.float32)
 _LEAST, _MOST = LOWS.astype(np.float64), HIGHS.astype(np.float64)
 
 LOGS = SINCE_LAST, SINCE_START, OF_SIZE = range(3)
-"""The columns of `logs`: of the price over that of the step before, and of the start; of the collateral's worth."""
+"""Columns of `logs`: price over the last step's price, price over the initial price, and collateral value."""
 
 TREND_MEMORY = 0.6
 """Weight of the trend so far in the next step's trend."""

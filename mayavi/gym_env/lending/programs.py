@@ -1,4 +1,4 @@
-"""Programs of the borrower's environments: open a loan, and play one step. Each is one kernel call."""
+"""Programs of the borrower environments: open a loan, and play one step. Each is one kernel call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mayavi.gym_env.onchain.posted_feed import PostedFeed
 MILLION = 10**6
 BILLION = 10**9
 FIGURES = (*Standing._fields, "price_e8", "cash", "cash_value_e8", "block", "timestamp")
-"""Figures read of every row after a step."""
+"""Outputs read from every row after a step."""
 
 
 def opening(adapter: LendingAdapter, block_seconds: int, feed: PostedFeed | None) -> Program:
@@ -33,9 +33,10 @@ def opening(adapter: LendingAdapter, block_seconds: int, feed: PostedFeed | None
 
 
 def tick(adapter: LendingAdapter, blocks: int, block_seconds: int, feed: PostedFeed | None) -> Program:
-    """A tick of the scheduler: the borrower; a block later prices and yield; a block later the liquidator; the rest.
+    """One tick: the borrower acts, a block later prices and yield change, a block later the liquidator acts.
 
-    The inputs `debt` and `headroom` are the figures read last, in the block in which the borrower acts.
+    Then the rest of `blocks` passes. The inputs `debt` and `headroom` are the last outputs, read in the block in which
+    the borrower acts.
     """
     program = Program()
     live, debt, headroom = map(program.input, ("live", "debt", "headroom"))

@@ -1,4 +1,4 @@
-"""Starts of a borrower's episodes: drawn from intervals, or one fixed state."""
+"""Initial states of borrower episodes: drawn from intervals, or fixed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mayavi.numerics.vector_draws import below, halves, put_back, raw_words, red
 
 MILLION = 10**6
 FIXED_HEALTH_FACTOR = 1.25
-"""Where the loan of the fixed start is opened, on one whole token of collateral."""
+"""Initial health factor of the fixed start, which has one whole token of collateral."""
 BUSY_SHARE = 0.5
-"""Share of episodes in which the reserve's utilisation is above the kink of its rates."""
-_ROOM_PPM = 950_000  # of what caps leave, for interest comes on top until the start
-_LARGEST_LOAN_PPM = 999_000  # of what may be borrowed, so that rounding refuses none
+"""Share of episodes with a utilisation above the kink of the rate curve."""
+_ROOM_PPM = 950_000  # share of the room under caps: interest accrues until the start
+_LARGEST_LOAN_PPM = 999_000  # share of the largest loan, a margin for rounding
 AMOUNTS = 4_097
 """Number of amounts of collateral to draw from."""
 OPENING = ("blocks", "lend", "market_supply", "market_borrow", "supply", "borrow")
@@ -29,35 +29,35 @@ OPENING = ("blocks", "lend", "market_supply", "market_borrow", "supply", "borrow
 
 
 class Start(NamedTuple):
-    """The start of one episode, in integers."""
+    """Initial state of one episode, in integers."""
 
     blocks: int
-    """Blocks that pass before anything else."""
+    """Blocks that pass first."""
     collateral: int
-    """Smallest units."""
+    """Amount in smallest units."""
     health_factor_ppm: int
     utilisation_ppm: int | None
     """None leaves the reserve as it is."""
     cash_yield_ppm: int
-    """A year."""
+    """Annual yield."""
 
 
 def fixed_start(unit: int) -> Start:
-    """One whole token, a health factor of 1.25, the market as it stands, dollars that earn nothing."""
+    """Fixed start: one whole token, a health factor of 1.25, an unchanged market and no yield."""
     return Start(0, unit, round(FIXED_HEALTH_FACTOR * MILLION), None, 0)
 
 
 def amounts_of(config: LendingConfig, unit: int) -> list[int]:
-    """The amounts of collateral to draw from, in smallest units: evenly spaced on a logarithmic scale."""
+    """Amounts of collateral to draw from, in smallest units, evenly spaced on a logarithmic scale."""
     smallest, largest = portable.log(config.collateral_amount)
     whole = portable.exp(np.linspace(smallest, largest, AMOUNTS))
     return [each * unit // MILLION for each in _ppm(whole)]
 
 
 def drawn_start(config: LendingConfig, amounts: list[int], kink: float, rng: np.random.Generator) -> Start:
-    """A start from `config`'s intervals; `kink` is the utilisation above which the reserve's rates rise steeply.
+    """Draw a start from the intervals of `config`; `kink` is the utilisation above which rates rise steeply.
 
-    Below the kink rates hardly differ, above it they differ by much: so one half of the episodes is drawn on each side.
+    Rates hardly vary below the kink and vary much above it, so one half of the episodes is drawn on each side.
     """
     utilisation = low, high = config.utilisation
     if low < kink < high:
@@ -70,7 +70,7 @@ def drawn_start(config: LendingConfig, amounts: list[int], kink: float, rng: np.
 def drawn_starts(
     config: LendingConfig, amounts: list[int], kink: float, rngs: Sequence[np.random.Generator]
 ) -> tuple[list[Start], Rows]:
-    """`drawn_start` for each of `rngs`, and the RNGs that may hold half a word: draw from those one by one."""
+    """`drawn_start` for each of `rngs`, and the indices of RNGs that may hold half a word, to draw from one by one."""
     low, high = config.utilisation
     utilisation: tuple[Floats | float, Floats | float] = low, high
     words = raw_words(rngs, 5 if low < kink < high else 4)
@@ -81,7 +81,7 @@ def drawn_starts(
     health, lent, cash = uniform(words[-3:])
     columns = (
         below(later, config.start_blocks + 1).tolist(),
-        [amounts[place] for place in below(larger, len(amounts)).tolist()],
+        [amounts[index] for index in below(larger, len(amounts)).tolist()],
         _ppm(between(config.health_factor, health)),
         _ppm(between(utilisation, lent)),
         _ppm(between(config.cash_yield, cash)),
@@ -95,22 +95,22 @@ def drawn_starts(
 
 
 class Opener:
-    """Computes the amounts of a start on `adapter`, in smallest units."""
+    """Amounts of the opening transactions on `adapter`, in smallest units."""
 
     def __init__(self, adapter: LendingAdapter) -> None:
         self._terms = terms = adapter.terms
         self._unit, self._debt_unit = adapter.unit, adapter.debt_unit
         self._lendable, supplies, borrows = (each * _ROOM_PPM // MILLION for each in terms.room)
-        # The market puts up a tenth more than what it borrows takes: so much of one for so much of the other.
+        # The market supplies a tenth more collateral than its loans need: this ratio of collateral to debt.
         self._of_collateral = terms.price_e8 * adapter.debt_unit * terms.ltv_wad * 10
         self._of_debt = terms.debt_price_e8 * adapter.unit * WAD * 11
         self._borrowable = min(borrows, supplies * self._of_collateral // self._of_debt)
 
     def amounts(self, start: Start) -> tuple[int, int, int, int, int, int]:
-        """The inputs of the opening program, in the order of `OPENING`.
+        """Inputs of the opening program, in the order of `OPENING`.
 
-        The rest of the market lends or borrows more until the reserve has the utilisation of the start, or nearly so
-        where caps leave no room for it.
+        The rest of the market lends or borrows until the reserve reaches the utilisation of the start, or as close as
+        caps allow.
         """
         terms, lend, backing, market_borrow = self._terms, 0, 0, 0
         busy = start.utilisation_ppm
@@ -127,9 +127,9 @@ class Opener:
         return start.blocks, lend, backing, market_borrow, start.collateral, loan
 
 
-def between(interval: tuple[Floats | float, Floats | float], lots: Floats) -> Floats:
-    """Map `lots` from [0, 1) to `interval`, as `Generator.uniform` does."""
-    return interval[0] + (interval[1] - interval[0]) * lots
+def between(interval: tuple[Floats | float, Floats | float], draws: Floats) -> Floats:
+    """Map `draws` from [0, 1) to `interval`, as `Generator.uniform` does."""
+    return interval[0] + (interval[1] - interval[0]) * draws
 
 
 def _ppm(values: Floats) -> list[int]:

@@ -1,4 +1,4 @@
-"""Scripted borrowers, as baselines. Each gives the actions of all rows, in the environment's action space."""
+"""Scripted borrowers, as baselines. Each returns the actions of all rows."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 MILLION = 10**6
 BAND = (1.3, 2.0)
-"""Health factors below which `hold_band` repays, and above which it borrows."""
+"""Health factor below which `hold_band` repays, and the one above which it borrows."""
 
 SPREAD_TARGET = 1.5
 """Target health factor of `follow_spread`."""
 
 
 def noop(env: Any) -> NDArray[Any]:
-    """Rest."""
+    """Do nothing."""
     actions: NDArray[Any] = env.actions_for(np.zeros(env.rows, dtype=np.int64))
     return actions
 
 
 def repay_all(env: Any) -> NDArray[Any]:
-    """Repay what the wallet can, then rest."""
+    """Repay as much as the wallet holds, then do nothing."""
     actions: NDArray[Any] = env.actions_for(np.full(env.rows, -MILLION))
     return actions
 

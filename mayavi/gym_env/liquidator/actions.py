@@ -1,4 +1,4 @@
-"""Actions of a liquidator: an account by its rank, and the share of the most that may be paid of its debt."""
+"""Actions of a liquidator: the rank of an account, and the share of its largest allowed repayment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mayavi.gym_env.liquidator.config import LiquidatorConfig
 from mayavi.gym_env.roles import Floats
 
 SHARES = (0.25, 0.5, 1.0)
-"""The discrete choices of how much: shares of the most the close factor allows."""
+"""Discrete choices: shares of the largest repayment that the close factor allows."""
 
 
 def action_space(config: LiquidatorConfig) -> spaces.Space[Any]:
@@ -23,7 +23,7 @@ def action_space(config: LiquidatorConfig) -> spaces.Space[Any]:
 
 
 def decode(config: LiquidatorConfig, actions: NDArray[Any]) -> tuple[NDArray[np.int64], Floats]:
-    """The rank and the share that each action asks for; a share of zero waits."""
+    """Rank and share of each action; a share of zero waits."""
     count = config.borrowers
     if config.actions == "discrete":
         rank, which = np.divmod(np.maximum(actions - 1, 0), len(SHARES))

@@ -1,7 +1,7 @@
-"""`AaveLiquidatorEnv`: a liquidator on Aave V3 with a book of borrowers to watch, and a pool to sell into.
+"""`AaveLiquidatorEnv`: a liquidator on Aave V3 that watches borrowers, and sells collateral into a pool.
 
-Loans are opened by real transactions, prices posted to the feed that Aave reads, liquidations are real calls of
-`liquidationCall`, and what they seize is sold on the WETH/USDC pool of Uniswap V3 at once, which moves its price.
+Real transactions open the loans and post prices to the feed that Aave reads. Liquidations are calls of
+`liquidationCall`. Seized collateral is sold at once on the WETH/USDC pool of Uniswap V3, which moves its price.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ def _script(name: str) -> Script:
 
 
 class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
-    """Watches `borrowers` accounts. A step: liquidate one or wait, sell what was seized, then time passes.
+    """A liquidator that watches `borrowers` accounts. A step: liquidate one or wait, sell what was seized, pass time.
 
-    While it passes, the price is posted to the feed and arbitrageurs bring the pool towards it. Accounts are observed,
-    and chosen, by rank: those that can be liquidated first, the one with most to pay before the others, then the rest
-    by their health factor. Nothing is sent for an account that cannot be liquidated.
+    Then the next price is posted to the feed, and arbitrageurs move the pool towards it. Accounts are observed and
+    chosen by rank: liquidatable accounts first, those with the largest repayment in front, then the rest by health
+    factor. No transaction is sent for an account that cannot be liquidated.
 
-    Actions. Discrete: 0 waits; 1 + 3 · rank + k pays a quarter, half or all (k is 0, 1, 2) of the most that the close
-    factor allows: half of a debt, all of it below a health factor of 0.95. Continuous: two numbers from -1 to 1, the
-    rank (in even parts of the range) and how much: up to zero it waits, one is the most. Nobody pays more than it has.
+    Actions. Discrete: 0 waits; 1 + 3 · rank + k repays a quarter, half or all (k is 0, 1, 2) of what the close factor
+    allows: half of a debt, all of it below a health factor of 0.95. Continuous: two numbers from -1 to 1. The first is
+    the rank (in even parts of the range). The second is the share of what the close factor allows; up to zero waits.
+    A repayment is limited by the liquidator's money.
 
     Observations, clipped to the bounds of the space: eight common entries, then five for each rank.
 
@@ -61,9 +62,9 @@ class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
     | … + 3 | what the most would seize against the pool's depth, times ten |
     | … + 4 | the profit expected of the most, over the scale, times ten |
 
-    The expected profit is computed from the pool's liquidity as it lies, as a quote would. Rewards are the profit in
-    dollars after bonus, sale and gas over the scale of the episode: the liquidation bonus on all debts of the start. A
-    dollar is a USDC. An episode terminates when no account owes anything, and is truncated after `horizon` steps.
+    The expected profit is computed from the present liquidity of the pool, as a quote. Rewards are the profit in
+    dollars after bonus, sale and gas, divided by the scale of the episode: the liquidation bonus on all initial debts.
+    One USDC counts as a dollar. An episode terminates when no account has debt, and is truncated after `horizon` steps.
     """
 
     name = "liquidator"
@@ -88,7 +89,7 @@ class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
         self.loans.open(self._start, rows, rngs)
 
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
-        """Liquidate, sell, wait, post the price, let arbitrageurs trade."""
+        """Liquidate, sell, pass time, post the price, let arbitrageurs trade."""
         columns, loans, every = self.columns, self.loans, np.arange(self.rows)
         rank, share = decode(self.config, actions)
         accounts = loans.accounts()
@@ -109,12 +110,12 @@ class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
         columns["earned"][live] += columns["reward"][live]
 
     def _profit_usd(self) -> Floats:
-        """Profit of the last liquidation and sale; gas at the price at which they were made."""
+        """Profit of the last liquidation and sale, with gas at the price of that step."""
         paid, received, gas = (self.loans.words(name).float64() for name in ("paid", "received", "gas"))
         return np.asarray((received - paid) / self.loans.trades.money_unit - self.loans.gas_usd(gas))
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Profit of the step over the scale, or of all steps at the end; terminated when nobody owes anything."""
+        """Scaled profit of the step, or of all steps at the end; terminated when no account has debt."""
         done = np.asarray(~self.loans.of_accounts("debt").any(axis=(1, 2)))
         if self.config.reward == "at_end":
             return np.where(done | (self.steps >= self.config.horizon), self.columns["earned"], 0.0), done
@@ -123,7 +124,7 @@ class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
     # -- observations -------------------------------------------------------------------------------------------------
 
     def view(self) -> LiquidatorView:
-        """The loans as the liquidator sees them now."""
+        """Present view of the liquidator on the loans."""
         money = self.loans.words("money").float64(self.loans.trades.money_unit)
         return LiquidatorView(self.loans, self.loans.accounts(), money, self.observation_space)
 

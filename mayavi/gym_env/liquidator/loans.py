@@ -1,7 +1,7 @@
-"""The loans that liquidators watch: opened on Aave, priced by a posted feed, read for all rows at once.
+"""Loans that liquidators watch: opened on Aave, priced by a posted feed, read for all rows at once.
 
-`AaveLiquidatorEnv` and the market of several agents both hold a `Loans`. It reads and writes the columns of its
-environment and knows nothing of who acts.
+`AaveLiquidatorEnv` and the multi-agent market both hold a `Loans`. It reads and writes the columns of its environment,
+and is independent of the agents.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ _E8 = 10**8
 
 
 class Accounts(NamedTuple):
-    """The borrowers' accounts in all rows, (rows, accounts) each, as floats in whole tokens and dollars."""
+    """Borrowing accounts of all rows, (rows, accounts) each, as floats in whole tokens and dollars."""
 
     collateral: Floats
     debt: Floats
     health: Floats
     """Health factor, at most a million."""
     backed: NDArray[np.bool_]
-    """Whether the collateral is worth more than dust, which rounding leaves and the pool does not take."""
+    """Whether the collateral is worth more than dust, which rounding leaves and the pool refuses."""
     liquidatable: NDArray[np.bool_]
     close_bps: NDArray[np.int64]
     """Close factor in basis points."""
     most_usd: Floats
-    """The most of the debt that can be repaid by a liquidation now."""
+    """Largest repayment by a liquidation now."""
     ranked: NDArray[np.intp]
     """Account numbers: liquidatable ones by `most_usd` first, then by health factor, those without collateral last."""
 
@@ -89,7 +89,7 @@ class Loans:
         self.outputs: dict[str, int] = {}
 
     def columns(self, outputs: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """The columns of loans; `outputs` are the figures that the step program reads, in their order."""
+        """Columns of the loans; `outputs` are the output names of the step program, in their order."""
         self.outputs = {name: at for at, name in enumerate(outputs)}
         rows, length = self.env.rows, self.config.horizon + 1
         return {
@@ -131,13 +131,11 @@ class Loans:
             **{f"debt_{at}": amounts[1, :, at] for at in range(count)},
         )
         if (outcome.words[:, : 2 * count, -1] != SUCCESS).any():
-            raise UsageError(
-                "a loan of the book could not be opened", "lower `collateral`, or begin `health_factor` above 1.0311"
-            )
+            raise UsageError("a loan could not be opened", "lower `collateral`, or begin `health_factor` above 1.0311")
         columns["looked"][rows] = outcome.words[:, 2 * count :]
 
     def _debts(self, start: Start) -> list[int]:
-        """The debt of each account that gives its health factor, rounded down."""
+        """Debt of each account from its initial health factor, rounded down."""
         price, found = start.price_e8[0], []
         for collateral, health_ppm in zip(start.collateral, start.health_factor_ppm, strict=True):
             value = collateral * price * self.threshold_bps * MILLION * self.trades.money_unit
@@ -145,7 +143,7 @@ class Loans:
         return found
 
     def market_inputs(self) -> dict[str, NDArray[Any]]:
-        """Inputs of a step program: next price, next pool price and how far arbitrage moves the pool towards it."""
+        """Inputs of a step program: next price, next pool price, and the share of the gap that arbitrage closes."""
         columns, every = self.env.columns, np.arange(self.env.rows)
         following = np.minimum(self.env.steps + 1, self.config.horizon)
         return {
@@ -167,7 +165,7 @@ class Loans:
         return words
 
     def of_accounts(self, kind: str) -> NDArray[np.uint8]:
-        """An output of all accounts, such as `debt`: (rows, accounts, 32) bytes."""
+        """Output of all accounts, such as `debt`: (rows, accounts, 32) bytes."""
         return self.word_block(kind, self.config.borrowers)
 
     def floats(self, kind: str, unit: float) -> Floats:
@@ -203,7 +201,7 @@ class Loans:
 
     @property
     def scale_usd(self) -> Floats:
-        """The unit of rewards: the liquidation bonus on all debts of the start."""
+        """Unit of rewards: the liquidation bonus on all initial debts."""
         bonus = (self.bonus_bps - ALL_BPS) / ALL_BPS
         return np.maximum(self.env.columns["debts_usd"] * bonus, 1e-6)
 
@@ -212,7 +210,7 @@ class Loans:
         return np.asarray(gas * self.env.columns["gas_price_wei"] / ETHER * self.price())
 
     def accounts(self) -> Accounts:
-        """All that follows from what was read of the accounts."""
+        """Compute the state of all accounts from the last outputs."""
         collateral, debt, health = (
             self.floats("collateral", self.trades.unit),
             self.floats("debt", self.trades.money_unit),
@@ -230,7 +228,7 @@ class Loans:
 
 
 def fund_liquidator(fork: Fork, config: LiquidatorConfig, liquidator: bytes) -> None:
-    """Give `liquidator` its capital and let Aave's pool take it."""
+    """Give `liquidator` its capital and approve Aave's pool."""
     usdc = Erc20(fork, DEBT)
     capital = UNLIMITED_FUNDS if config.capital is None else config.capital
     fork.deal(DEBT, liquidator, units_of(capital, usdc.decimals))

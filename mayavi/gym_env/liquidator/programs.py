@@ -1,4 +1,4 @@
-"""Programs of the liquidator's environment: open the loans, and play one step. Each is one kernel call."""
+"""Programs of the liquidator environment: open the loans, and play one step. Each is one kernel call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
 Look = Callable[[Program, Word], None]
-"""Adds the outputs that are read after a start and after each step, given the posted price."""
+"""Function that adds the outputs read after a start and after each step, given the posted price."""
 OUTCOME = ("status", "paid", "seized", "received", "gas")
 """Outputs of one liquidation and the sale that follows it."""
 
@@ -62,7 +62,7 @@ def stepping(loans: Loans, fork: Fork) -> Program:
 
 
 def looking(loans: Loans, fork: Fork, done: dict[str, Word]) -> Look:
-    """What is read after a start, where `done` is empty, and after each step."""
+    """Outputs read after a start, where `done` is empty, and after each step."""
 
     def look(program: Program, price: Word) -> None:
         money = program.load(*balance_slot(fork, loans.trades.money, loans.liquidator))
@@ -89,5 +89,5 @@ def pool_facts(loans: Loans, program: Program) -> dict[str, Word | int]:
 
 
 def most_to_pay(program: Program, debt: Word, close_bps: Word) -> Word:
-    """The part of `debt` that the close factor lets a liquidator pay, rounded as Aave rounds."""
+    """Largest repayment of `debt` that the close factor allows, rounded as in Aave."""
     return program.divide(program.add(program.multiply(debt, close_bps), ALL_BPS // 2), ALL_BPS)

@@ -1,4 +1,4 @@
-"""Starts of the liquidator's episodes: drawn from intervals, or one fixed state."""
+"""Initial states of liquidator episodes: drawn from intervals, or fixed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F = TypeVar("F", float, Floats)
 
 
 class Start(NamedTuple):
-    """The start of one episode, in integers where the chain has them."""
+    """Initial state of one episode; on-chain values are integers."""
 
     blocks: int
     collateral: list[int]
@@ -31,36 +31,36 @@ class Start(NamedTuple):
 
 
 def start_of(config: LiquidatorConfig, price_e8: int, unit: int, step_seconds: int, rng: np.random.Generator) -> Start:
-    """The start that `rng` draws; a fixed start draws nothing."""
+    """Draw a start from `rng`; a fixed start draws nothing."""
     return starts_of(config, price_e8, unit, step_seconds, [rng])[0]
 
 
 def starts_of(
     config: LiquidatorConfig, price_e8: int, unit: int, step_seconds: int, rngs: Sequence[np.random.Generator]
 ) -> list[Start]:
-    """A start for each of `rngs`.
+    """Draw a start from each of `rngs`.
 
-    Prices are those of `markets.GeometricBrownianMotion`, bit for bit, times the shock. All paths are computed at once:
-    one path at a time would take longer than a step of its episode.
+    Prices equal those of `markets.GeometricBrownianMotion`, bit for bit, times the shock. All paths are computed at
+    once, because one path at a time would take longer than a step of its episode.
     """
     if config.start == "fixed":
         return [_fixed(config, price_e8, unit)] * len(rngs)
     count, horizon = config.borrowers, config.horizon
-    lots, noise, falls = np.empty((len(rngs), 2 * count + 8)), np.empty((len(rngs), horizon)), []
-    for own, shocks, rng in zip(lots, noise, rngs, strict=True):
+    draws, noise, falls = np.empty((len(rngs), 2 * count + 8)), np.empty((len(rngs), horizon)), []
+    for own, shocks, rng in zip(draws, noise, rngs, strict=True):
         rng.random(out=own)
         shock, rebound, *_, length = own[2 * count :].tolist()
         steps, begin = max(1, round(_between(config.shock_steps, length))), int(rng.integers(max(1, horizon // 2)))
         falls.append(_fall(horizon, begin, steps, _between(config.shock, shock), _between(config.rebound, rebound)))
         rng.standard_normal(out=shocks)
-    _, _, volatility, level, recovery, gas, late, _ = lots[:, 2 * count :].T
+    _, _, volatility, level, recovery, gas, late, _ = draws[:, 2 * count :].T
     yearly = _between(config.volatility, volatility)
     paths = walk_paths(price_e8 / 10**8 * (1 + config.start_level * (2 * level - 1)), yearly, noise, step_seconds)
     low, high = log(config.collateral).tolist()
     drawn = (
         late * (config.start_blocks + 1),
-        exp(low + (high - low) * lots[:, :count]),
-        _between(config.health_factor, lots[:, count : 2 * count]),
+        exp(low + (high - low) * draws[:, :count]),
+        _between(config.health_factor, draws[:, count : 2 * count]),
         all_to_usd_e8(paths * np.array(falls)),
         _between(config.recovery, recovery),
         _between(config.gas_price_gwei, gas) * _GWEI,
@@ -102,7 +102,7 @@ def _fixed(config: LiquidatorConfig, price_e8: int, unit: int) -> Start:
 
 
 def _fall(horizon: int, begin: int, length: int, shock: float, rebound: float) -> Floats:
-    """Price factor of a shock: it falls from step `begin` on for `length` steps, then recovers a part."""
+    """Price factor of a shock: falls for `length` steps from step `begin` on, then recovers a part."""
     bottom = begin + length
     path: Floats = np.interp(
         np.arange(horizon + 1), [begin, bottom, bottom + length], [1.0, 1 - shock, 1 - shock * (1 - rebound)]
@@ -110,8 +110,8 @@ def _fall(horizon: int, begin: int, length: int, shock: float, rebound: float) -
     return path
 
 
-def _between(interval: tuple[float, float], lot: F) -> F:
-    return interval[0] + (interval[1] - interval[0]) * lot
+def _between(interval: tuple[float, float], draw: F) -> F:
+    return interval[0] + (interval[1] - interval[0]) * draw
 
 
 def _ppm(value: float) -> int:

@@ -1,6 +1,6 @@
-"""What a liquidator with some money sees of the loans: observations, expected profits and scripted strategies.
+"""View of a liquidator on the loans: observations, expected profits and scripted strategies.
 
-Stateless: a view is made of the loans and the money of one liquidator in each row.
+Stateless: a view is made from the loans and the money of one liquidator in each row.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mayavi.markets.process import SECONDS_PER_YEAR
 from mayavi.numerics import portable
 
 GAS_OF_BOTH = 520_000
-"""Gas that a liquidator expects a liquidation and its sale to take; it pays what they took."""
+"""Expected gas of a liquidation and its sale, for observations; rewards use the gas that was used."""
 
 
 def observation_space(config: LiquidatorConfig) -> spaces.Box:
-    """Bounds of the entries that `LiquidatorView.observe` gives."""
+    """Bounds of the entries of `LiquidatorView.observe`."""
     low = [0, -10, -10, -10, 0, 0, 0, 0, *[-10, 0, 0, 0, -10] * config.borrowers]
     high = [1, 10, 10, 10, 10, 10, 1, 10, *[10, 10, 10, 10, 10] * config.borrowers]
     return spaces.Box(np.array(low, dtype=np.float32), np.array(high, dtype=np.float32))
@@ -34,7 +34,7 @@ def observation_space(config: LiquidatorConfig) -> spaces.Box:
 
 @dataclass(frozen=True, slots=True)
 class LiquidatorView:
-    """One liquidator in each row."""
+    """View of one liquidator in each row."""
 
     loans: Loans
     accounts: Accounts
@@ -73,9 +73,9 @@ class LiquidatorView:
         return clip_observations(self.space, seen)
 
     def sales(self, share: float) -> tuple[Floats, Floats, Floats]:
-        """Dollars paid, collateral seized over the pool's depth, and profit, of paying `share` of the most.
+        """Dollars repaid, seized collateral over pool depth, and profit, if `share` of the largest repayment is paid.
 
-        (rows, accounts) each. The profit is what the pool's liquidity as it lies would give, less gas.
+        (rows, accounts) each. The profit is computed from the present liquidity of the pool, less gas.
         """
         loans, accounts = self.loans, self.accounts
         price = loans.price()[:, None]
@@ -96,7 +96,7 @@ class LiquidatorView:
         return encode(self.loans.config, np.zeros(rows, dtype=np.int64), np.zeros(rows))
 
     def greedy(self, choices: Sequence[int]) -> NDArray[Any]:
-        """Pay for the account, with the one of `SHARES[choices]`, that promises most profit; wait where none does."""
+        """Repay the account with the share of `SHARES[choices]` of largest expected profit; wait if there is none."""
         rows = len(self.money_usd)
         profits = np.stack([self.sales(SHARES[each])[2] for each in choices], axis=2)
         profits = np.take_along_axis(profits, self.accounts.ranked[:, :, None], axis=1).reshape(rows, -1)

@@ -1,4 +1,4 @@
-"""The borrowers of a market: what they see, do and earn."""
+"""Borrowers of a market: observations, actions and rewards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _RAY = 10**27
 _LOG_10 = float(portable.log(10.0))
 _HIGHEST_HEALTH = 10.0
-"""As `LendingRowsEnv.health` caps it."""
+"""Cap of the health factor, as in `LendingRowsEnv.health`."""
 OBSERVED: tuple[tuple[str, float, float, str], ...] = (
     ("debt_to_limit", 0.0, 2.0, "debt over the debt at which it is liquidated; 1 / health factor"),
     ("debt_to_value", 0.0, 2.0, "debt over collateral"),
@@ -41,16 +41,17 @@ OBSERVED: tuple[tuple[str, float, float, str], ...] = (
     ("others", 0.0, 1.0, "the share of the other borrowers that can be liquidated"),
     ("time_left", 0.0, 1.0, "the share of the horizon that is left"),
 )
-"""Name, least, most and meaning of every entry that a borrower sees; values outside are clipped."""
+"""Name, bounds and meaning of every entry of an observation; values are clipped to the bounds."""
 
 
 class Borrowers:
-    """The borrowers of all rows of `market`, (rows, borrowers) each.
+    """Borrowers of all rows of `market`; arrays are (rows, borrowers).
 
-    A borrower has the five discrete actions of the borrower's environments (rest, repay a quarter of the debt, repay
-    all it can, borrow a quarter of the headroom, borrow half of it) or one number from -1 to 1: below zero the share of
-    the debt to repay, above the share of the headroom to borrow. Its reward at the end is the change of its net wealth
-    over that of the start. A liquidation is rewarded with -1 and ends its part; its account stays in the market.
+    A borrower has the five discrete actions of the borrower environments: do nothing, repay a quarter of the debt,
+    repay as much as possible, borrow a quarter of the headroom, borrow half of it. A continuous action is one number
+    from -1 to 1: below zero the share of the debt to repay, above zero the share of the headroom to borrow. The reward
+    at the end is the relative change of net wealth. A liquidation gives -1 and terminates the agent; its account stays
+    in the market.
     """
 
     def __init__(self, market: AaveMarketRows, config: MarketConfig) -> None:
@@ -67,7 +68,7 @@ class Borrowers:
         )
 
     def columns(self, rows: int) -> dict[str, NDArray[Any]]:
-        """What is remembered of borrowers."""
+        """Columns of the borrowers."""
         count = self.config.borrowers
         return {
             "cash_yield_ppm": np.zeros((rows, count), dtype=np.int64),
@@ -76,23 +77,23 @@ class Borrowers:
         }
 
     def shares_ppm(self, actions: NDArray[Any]) -> NDArray[np.int64]:
-        """Actions in millionths: below zero of the debt to repay, above of the headroom to borrow."""
+        """Convert actions to millionths: negative of the debt to repay, positive of the headroom to borrow."""
         if self.config.actions == "discrete":
             return np.asarray(np.array(FIVE_SHARES, dtype=np.int64)[actions])
         return np.asarray(np.rint(actions[..., 0] * MILLION).astype(np.int64))
 
     def rewards(self) -> Floats:
-        """-1 where liquidated, the gain of net wealth at the horizon, else zero."""
+        """-1 if liquidated, the relative change of net wealth at the horizon, else zero."""
         columns, last = self.market.columns, (self.market.steps >= self.config.horizon)[:, None]
         start = np.maximum(columns["start_wealth_e8"], 1)
         return np.where(columns["liquidated"], -1.0, np.where(last, (self.net_wealth_e8() - start) / start, 0.0))
 
     def net_wealth_e8(self) -> NDArray[np.int64]:
-        """Collateral and cash, less debt."""
+        """Collateral plus cash minus debt."""
         return self.market.loans.integers("assets") - self.market.loans.integers("owed")
 
     def health_factors(self) -> Floats:
-        """Health factors; enormous where nothing is owed."""
+        """Health factors; huge without debt."""
         return self.market.loans.floats("health", WAD)
 
     def figures(self) -> dict[str, Floats]:
@@ -140,7 +141,7 @@ class Borrowers:
 
 
 class BorrowersAsRows:
-    """All borrowers of all rows in one line, as the scripts of a single borrower read theirs."""
+    """All borrowers of all rows as one batch, for the scripts of `LendingRowsEnv`."""
 
     def __init__(self, borrowers: Borrowers) -> None:
         self._borrowers = borrowers
@@ -148,7 +149,7 @@ class BorrowersAsRows:
 
     @property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Remembered values."""
+        """Columns that the scripts read."""
         return {"cash_yield_ppm": self._borrowers.market.columns["cash_yield_ppm"].ravel()}
 
     def actions_for(self, shares_ppm: NDArray[Any]) -> NDArray[Any]:
@@ -156,7 +157,7 @@ class BorrowersAsRows:
         return nearest_actions(shares_ppm, FIVE_SHARES, continuous=self._borrowers.config.actions == "continuous")
 
     def health(self) -> Floats:
-        """Health factors, at most 10, which stands for no debt too."""
+        """Health factors, capped at 10; also 10 without debt."""
         return np.minimum(self._borrowers.health_factors().ravel(), _HIGHEST_HEALTH)
 
     def figure(self, name: str) -> Floats:
@@ -164,7 +165,7 @@ class BorrowersAsRows:
         return self._borrowers.figures()[name].ravel()
 
     def headroom_value_e8(self) -> Floats:
-        """Value of what may still be borrowed."""
+        """Value of the headroom."""
         return self.figure("headroom_value_e8")
 
 
@@ -177,4 +178,4 @@ def _script(script: Callable[[Any], NDArray[Any]]) -> Script:
 
 
 STRATEGIES: dict[str, Script] = {name: _script(script) for name, script in lending_strategies.STRATEGIES.items()}
-"""The scripts of the borrower's environments, each borrower for itself."""
+"""Scripts of the borrower environments, played by each borrower."""

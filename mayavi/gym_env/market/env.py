@@ -23,11 +23,11 @@ __all__ = ["AaveMarketEnv", "policy_of"]
 
 
 class AaveMarketEnv(MayaviMultiAgentEnv):
-    """`borrower_0`, …, `liquidator_0`, …: all act at once, and a draw decides who comes first.
+    """Agents `borrower_0`, …, `liquidator_0`, …, which act at once; the order of their transactions is drawn.
 
-    A borrower that is liquidated is terminated with a reward of -1 and acts no more; its account stays in the market.
-    Liquidators are terminated when no borrower is left that acts or whose debt has collateral, and everybody else is
-    truncated after `horizon` steps. Observations, actions and rewards are those of `market.borrowers` and
+    A borrower that is liquidated is terminated with a reward of -1; its account stays in the market. Liquidators are
+    terminated when no borrower acts and no debt has collateral left. All other agents are truncated after `horizon`
+    steps. Observations, actions and rewards are those of `market.borrowers` and
     `market.liquidators`.
     """
 

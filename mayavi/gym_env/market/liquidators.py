@@ -1,4 +1,4 @@
-"""The liquidators of a market: what they see, do and earn. Each is a liquidator of its own with its own money."""
+"""Liquidators of a market: observations, actions and rewards. Each has its own money."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Liquidators:
-    """The liquidators of all rows of `market`, (rows, liquidators) each.
+    """Liquidators of all rows of `market`; arrays are (rows, liquidators).
 
-    Actions, observations and rewards are those of `AaveLiquidatorEnv`. Liquidators are done when no borrower is left
-    that acts or whose debt has collateral.
+    Actions, observations and rewards are those of `AaveLiquidatorEnv`. Liquidators are done when no borrower acts and
+    no debt has collateral left.
     """
 
     def __init__(self, market: AaveMarketRows, config: MarketConfig) -> None:
@@ -37,11 +37,11 @@ class Liquidators:
         )
 
     def columns(self, rows: int) -> dict[str, NDArray[Any]]:
-        """What is remembered of liquidators."""
+        """Columns of the liquidators."""
         return {"earned": np.zeros((rows, self.config.liquidators))}
 
     def views(self) -> list[LiquidatorView]:
-        """The loans as each liquidator sees them now."""
+        """Present view of each liquidator on the loans."""
         loans, space = self.market.loans, self.role.observation_space
         accounts, unit = loans.accounts(), loans.trades.money_unit
         return [
@@ -60,7 +60,7 @@ class Liquidators:
         return np.asarray(~(prize | ~self.market.columns["liquidated"]).any(axis=1))
 
     def profits(self, order: NDArray[np.int64], price: Floats) -> Floats:
-        """Profit of the last step over the scale, after gas at `price`; `order` is that of the agents in it."""
+        """Scaled profit of the last step, with gas at `price`; `order` is the execution order of the agents."""
         columns, loans, first = self.market.columns, self.market.loans, self.config.borrowers
         paid, received, gas = (
             self.market.by_agent(kind, order)[:, first:].astype(np.float64) for kind in ("paid", "received", "gas")
@@ -69,7 +69,7 @@ class Liquidators:
         return np.asarray(((received - paid) / loans.trades.money_unit - fees) / loans.scale_usd[:, None])
 
     def rewards(self, profits: Floats, done: NDArray[np.bool_]) -> Floats:
-        """`profits` step by step, or their sum in the last step."""
+        """`profits` of each step, or their sum in the last step."""
         if self.config.reward != "at_end":
             return profits
         last = done | (self.market.steps >= self.config.horizon)
@@ -83,4 +83,4 @@ def _script(script: Callable[[LiquidatorView], NDArray[Any]]) -> Script:
 STRATEGIES: dict[str, Script] = {
     name: _script(view.STRATEGIES[name]) for name in ("noop", "close_factor_max", "best_share")
 }
-"""The scripts of `AaveLiquidatorEnv`, each liquidator for itself."""
+"""Scripts of `AaveLiquidatorEnv`, played by each liquidator."""

@@ -1,7 +1,7 @@
-"""The market on the chain: accounts of all agents, and the program of one step.
+"""Market on the chain: accounts of all agents, and the program of one step.
 
-All agents act in one block, in an order that is drawn for every row and step. So the program has one place in line for
-each agent, and which agent stands there is an input of the row.
+All agents act in one block, in an order that is drawn for every row and step. So the program has one slot for each
+agent, and an input of the row says which agent acts in it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _BILLION = 10**9
 
 
 def fund_agents(fork: Fork, config: MarketConfig, liquidators: Sequence[bytes]) -> None:
-    """Give the liquidators their capital, and the bank what it pays the borrowers' dollars with."""
+    """Fund the liquidators, and the bank that pays the yields."""
     for liquidator in liquidators:
         fund_liquidator(fork, config, liquidator)
     fork.deal(DEBT, BANK, UNLIMITED_FUNDS * 10 ** Erc20(fork, DEBT).decimals)
 
 
 class MarketProgram:
-    """The program of a step for `loans` and the accounts of liquidators, and the slots it reads."""
+    """Program of a step for `loans` and the accounts of liquidators."""
 
     def __init__(self, loans: Loans, fork: Fork, liquidators: Sequence[bytes]) -> None:
         self.loans, self.fork, self.liquidators = loans, fork, tuple(liquidators)
@@ -51,7 +51,7 @@ class MarketProgram:
         )
         self.step = self._stepping()
         self.others = BANK, loans.arbitrageur, treasury_of(fork, loans.book.collateral.a_token)
-        """Other holders of tokens that move: together with all agents nothing is made or lost."""
+        """Other token holders: the total balance of these and all agents is constant."""
 
     def _stepping(self) -> Program:
         loans, program = self.loans, Program()
@@ -69,7 +69,7 @@ class MarketProgram:
         return program
 
     def _act(self, program: Program, place: int) -> dict[str, Word]:
-        """The agent at one place of the line; inputs say who it is and what it wants."""
+        """Act as the agent at position `place` of the order; inputs select the agent and its action."""
         names = ("choice", "base", "close_bps", "share_ppm", "target", "money_at", "token_at")
         choice, base, close, share, target, money_at, token_at = (program.input(f"{each}_{place}") for each in names)
         loans, count = self.loans, len(self.loans.borrowers)
@@ -96,7 +96,7 @@ class MarketProgram:
         }
 
     def _credit(self, program: Program) -> None:
-        """Pay the borrowers what their dollars earned outside, from the bank or to it."""
+        """Pay the yield of the borrowers' dollars, from the bank or, if negative, to it."""
         token = Erc20(self.fork, DEBT).contract
         for at, borrower in enumerate(self.loans.borrowers):
             rate, pays = program.input(f"yield_ppb_{at}"), program.input(f"pays_{at}")
@@ -107,7 +107,7 @@ class MarketProgram:
             program.call([receive, pay], choice=pays, mask=earned)
 
     def looking(self, done: dict[str, Word]) -> Look:
-        """What is read after a start, where `done` is empty, and after each step."""
+        """Outputs read after a start, where `done` is empty, and after each step."""
         return lambda program, price: self._look(program, price, done)
 
     def _look(self, program: Program, price: Word, done: dict[str, Word]) -> None:
@@ -137,5 +137,5 @@ class MarketProgram:
 
 
 def liquidator_accounts(names: Sequence[str]) -> list[bytes]:
-    """The addresses of liquidators by their agents' names."""
+    """Addresses of liquidators by agent name."""
     return [account_address(name) for name in names]

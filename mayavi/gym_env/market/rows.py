@@ -1,9 +1,8 @@
-"""`AaveMarketRows`: borrowers and liquidators in one Aave market, over rows.
+"""`AaveMarketRows`: a batch of Aave markets with borrowers and liquidators.
 
-A step is a tick of the simulation's `Scheduler` with two blocks of agents. In the first all agents act at once: each
-has seen the same state, and a draw decides who comes first, as the scheduler draws it. In the second the price is
-posted, arbitrageurs bring the pool towards it and the borrowers' dollars are credited what they earn outside. Then the
-rest of `step_blocks` passes.
+A step is a tick of the simulation's `Scheduler` with two blocks of agents. In the first all agents act on the same
+observed state, in the random order of the scheduler. In the second the price is posted, arbitrageurs move the pool
+towards it, and the yield of the borrowers' dollars is paid. Then the rest of `step_blocks` passes.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
 BLOCK = "market"
-"""The scheduler's block of agents whose order is drawn."""
+"""Name of the scheduler's block of agents with a random order."""
 
 
 class AaveMarketRows(ChainRowsEnv[MarketConfig]):
-    """A market in every row: `loans` on the chain, a part for `borrowers` and one for `liquidators`."""
+    """One market in every row: `loans` on the chain, and the roles `borrowers` and `liquidators`."""
 
     name: ClassVar[str] = "market"
     config_type: ClassVar[type[Any]] = MarketConfig
@@ -52,7 +51,7 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
         self.columns |= {
             "order": np.zeros((rows, config.horizon, len(self.agents)), dtype=np.int64),
             "order_seed": np.zeros(rows, dtype=np.int64),
-            "reward": np.zeros(rows),  # unused: a part of the identity of starts in stored evaluations
+            "reward": np.zeros(rows),  # unused, but part of the identity of starts in stored evaluations
         }
 
     @property
@@ -71,7 +70,7 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
     # -- an episode ---------------------------------------------------------------------------------------------------
 
     def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
-        """Open the loans; then draw what the borrowers' dollars earn, and the agents' order in every step."""
+        """Open the loans; then draw the yields of the borrowers, and the order of agents in every step."""
         self.loans.open(self._opening, rows, rngs)
         columns, names = self.columns, self.agents
         low, high = self.config.cash_yield
@@ -83,12 +82,12 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
                 seed = int(rng.integers(2**62))
             columns["order_seed"][row] = seed
             for step in range(self.config.horizon):
-                lots = [lot_of(seed, step, BLOCK, name, name) for name in names]
-                columns["order"][row, step] = sorted(range(len(names)), key=lots.__getitem__)
+                draws = [lot_of(seed, step, BLOCK, name, name) for name in names]
+                columns["order"][row, step] = sorted(range(len(names)), key=draws.__getitem__)
         columns["start_wealth_e8"][rows] = self.borrowers.net_wealth_e8()[rows]
 
     def acting(self) -> NDArray[np.bool_]:
-        """Borrowers act until they are liquidated, liquidators while there is something to wait for."""
+        """Borrowers act until they are liquidated, liquidators until they are done."""
         return ~self._ended(self.liquidators.done())
 
     def _ended(self, done: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -98,7 +97,7 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
     # -- a step -------------------------------------------------------------------------------------------------------
 
     def apply(self, actions: Mapping[str, NDArray[Any]], live: NDArray[np.bool_]) -> None:
-        """A tick of the scheduler."""
+        """Run one tick of the scheduler in all rows."""
         columns, every, first = self.columns, np.arange(self.rows), self.config.borrowers
         accounts = self.loans.accounts()
         rank, share = decode(self.config, actions[LIQUIDATOR])
@@ -107,19 +106,19 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
         close_bps = accounts.close_bps[every[:, None], chosen]
         moves = self._moves(self.borrowers.shares_ppm(actions[BORROWER]), chosen, pays, close_bps, live)
         order = columns["order"][every, np.minimum(self.steps, self.config.horizon - 1)]
-        in_line = {name: values[every[:, None], order] for name, values in moves.items()}
+        in_order = {name: values[every[:, None], order] for name, values in moves.items()}
         looked = self.fleet.run(
             self.program.step,
             threads=self.threads,
             live=live,
-            **{f"{name}_{at}": values[:, at] for name, values in in_line.items() for at in range(len(self.agents))},
+            **{f"{name}_{at}": values[:, at] for name, values in in_order.items() for at in range(len(self.agents))},
             **self._credits(live),
             **self.loans.market_inputs(),
         ).words
         columns["looked"] = np.where(live[:, None, None], looked, columns["looked"])
-        went = self.by_agent("status", order)[:, first:] == SUCCESS
+        succeeded = self.by_agent("status", order)[:, first:] == SUCCESS
         for at in range(self.config.liquidators):
-            columns["liquidated"][every, chosen[:, at]] |= went[:, at] & live
+            columns["liquidated"][every, chosen[:, at]] |= succeeded[:, at] & live
         profits = self.liquidators.profits(order, self.loans.price())
         columns["earned"] += np.where(live[:, None], profits, 0.0)
 
@@ -151,7 +150,7 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
         }
 
     def _credits(self, live: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-        """What the dollars of borrowers that act earn outside in this step, in billionths, and whether they pay it."""
+        """Absolute yield of the acting borrowers in this step, in billionths, and whether it is negative."""
         yields = self.columns["cash_yield_ppm"]
         seconds = self.config.step_blocks * self.loans.block_seconds
         acts = ~self.columns["liquidated"] & live[:, None]
@@ -164,7 +163,7 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
     # -- outcome ------------------------------------------------------------------------------------------------------
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Rewards of the last step by agent, and whose part is over."""
+        """Rewards of the last step by agent, and which agents are terminated."""
         done = self.liquidators.done()
         profits = self.liquidators.profits(self._last_order(), self.loans.price(-1))
         rewards = self.borrowers.rewards(), self.liquidators.rewards(profits, done)
@@ -175,7 +174,7 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
         return order
 
     def by_agent(self, kind: str, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """An outcome of the places in line, given to the agents that `order` put there: (rows, agents)."""
+        """Reorder an output from the execution order `order` to agents: (rows, agents)."""
         words = self.loans.word_block(kind, len(self.agents)).reshape(-1, 32)
         values = Words(words).uint64().astype(np.int64).reshape(self.rows, -1)
         found = np.zeros_like(values)
@@ -183,7 +182,7 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
         return found
 
     def observe(self) -> dict[str, Observations]:
-        """By role (rows, agents, entries)."""
+        """Observations by role: (rows, agents, entries)."""
         return {BORROWER: self.borrowers.observe(), LIQUIDATOR: self.liquidators.observe()}
 
     def exact(self) -> dict[str, list[Any]]:
@@ -219,6 +218,6 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
 
 
 def _by_agent(values: list[int], order: list[int]) -> list[int]:
-    """`values` of the places in line, in the order of the agents that stood there."""
-    line = dict(zip(order, values, strict=True))
-    return [line[agent] for agent in range(len(order))]
+    """Reorder `values` from the execution order `order` to agents."""
+    found = dict(zip(order, values, strict=True))
+    return [found[agent] for agent in range(len(order))]

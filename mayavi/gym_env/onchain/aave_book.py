@@ -1,7 +1,7 @@
-"""Many borrowers of one asset against one collateral on Aave V3, each read exactly from slots.
+"""Borrowers of one asset against one collateral on Aave V3, read exactly from storage slots.
 
-Aave keeps balances in shares and an index for each reserve that grows with time. A program computes with the pool's own
-arithmetic what `getUserAccountData` would return: two slots for each borrower instead of a call.
+Aave stores balances as shares, and an index for each reserve that grows with time. A program computes the result of
+`getUserAccountData` with the arithmetic of the pool, from two slots per borrower instead of a call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VARIABLE_RATE = 2
 _AMOUNT = 36
 """Offset of the amount in calls of the pool: behind the selector and the asset."""
 NO_DEBT_WAD = 2**256 - 1
-"""The health factor of an account that owes nothing."""
+"""Health factor of an account without debt."""
 
 
 class Account(NamedTuple):
@@ -67,7 +67,7 @@ class AaveBook:
         return accounts
 
     def headroom(self, program: Program, account: Account) -> Word:
-        """The most that `account` may still borrow, in smallest units."""
+        """Largest amount that `account` can still borrow, in smallest units."""
         ltv, price = self.collateral.configuration.ltv_bps, self.debt.price_usd_e8
         allowed = program.multiply(program.add(account.collateral_value_e8, 1), ltv)
         most = program.divide(program.subtract(allowed, 1 + ltv // 2), _ALL_BPS)  # the pool rounds halves up
@@ -75,7 +75,7 @@ class AaveBook:
         return program.divide(program.subtract(program.multiply(free, self.debt_unit), 1), price)
 
     def borrow_rate_ray(self, program: Program) -> Word:
-        """The variable borrow rate a year."""
+        """Variable borrow rate per year."""
         return self._owed.debt(program, program.time()[1]).rate_ray
 
     # -- acting -------------------------------------------------------------------------------------------------------

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 _Q96_BITS = 96
 _Q96 = 2.0**_Q96_BITS
 UNLIMITED_FUNDS = 10**15
-"""Whole tokens of accounts that never run out: more than any pool takes."""
+"""Whole tokens of accounts with unlimited funds: more than any pool takes."""
 
 
 class PoolTrades:
-    """The pool of `token` and `money` with a fee, and a router to trade through."""
+    """Trades in the pool of `token` and `money` with a fee tier, through the router."""
 
     def __init__(self, fork: Fork, token: str, money: str, fee: int) -> None:
         self.pool = UniswapV3(fork).pool(token, money, fee)
@@ -53,7 +53,7 @@ class PoolTrades:
                 self._fork.deal(place, trader, UNLIMITED_FUNDS * unit)
 
     def swap(self, trader: bytes, amount: Word | int, limit: Word | int = 0, *, sells: bool) -> Template:
-        """The transaction in which `trader` puts in `amount`: of the token where it sells, of the money otherwise."""
+        """Transaction that swaps `amount` as `trader`: tokens for money if it `sells`, else money for tokens."""
         pair = (self.token, self.money) if sells else (self.money, self.token)
         route = Route.of(self._fork, (*pair, self._fee))
         calldata, amount_at, limit_at = self._router.single_swap(route, recipient=trader)
@@ -72,7 +72,7 @@ class PoolTrades:
     ) -> tuple[Word, Word]:
         """Let `trader` move the price `share_ppm` millionths of the way to the square root price `root`.
 
-        Returns what it put in of the token and of the money: one of them, or none where the price is there already.
+        Returns the amounts of token and money put in: one is zero, both if the price is there already.
         """
         now = self.root(program)
         up = program.multiply_divide(program.subtract(root, now), share_ppm, MILLION)
@@ -90,7 +90,7 @@ class PoolTrades:
         return spent[0], spent[1]
 
     def root_at(self, price_e8: int) -> int:
-        """The square root price at which one whole token costs `price_e8` of the money, with eight decimals."""
+        """Square root price at which one whole token costs `price_e8` of the money, with eight decimals."""
         return self.roots_at([price_e8])[0]
 
     def roots_at(self, prices_e8: list[int]) -> list[int]:
@@ -107,7 +107,7 @@ class PoolTrades:
         return ratio * self._scale if self.token_is_zero else self._scale / ratio
 
     def quote(self, roots: NDArray[np.uint8], amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Whole money from selling whole tokens at square root prices given as words, (rows,) or (rows, n)."""
+        """Proceeds, in whole money, of selling whole tokens at square root prices; (rows,) or (rows, n)."""
         root = Words(roots).float64(_Q96)
         root = root.reshape(-1, *(1,) * (amounts.ndim - 1))
         kept = amounts * self.unit * (1 - self._fee / MILLION)
@@ -118,9 +118,9 @@ class PoolTrades:
         return float(10 ** (self.decimals[0] - self.decimals[1]))
 
     def depth(self, roots: NDArray[np.uint8], liquidity: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Whole tokens that move the square root price by as much as itself, were the liquidity the same everywhere.
+        """Depth of the pool: whole tokens that, at constant liquidity, move the square root price by its own size.
 
-        A sale of a hundredth of it moves the price by about two hundredths.
+        A sale of one per cent of the depth moves the price by about two per cent.
         """
         root, depth = Words(roots).float64(_Q96), Words(liquidity).float64()
         tokens = depth / root if self.token_is_zero else depth * root
@@ -130,8 +130,8 @@ class PoolTrades:
 class SaleCurve:
     """Proceeds of selling a token into a pool's present liquidity, from half its price to twice its price.
 
-    Between two ticks in use the liquidity is one number L. There the amount of token1 is L times the square root price
-    and that of token0 is L over it: so what goes in and what comes out are straight lines of the one or the other.
+    Between two initialised ticks the liquidity is a constant L. There the amount of token1 is L times the square root
+    price, and that of token0 is L divided by it. So inputs and outputs are linear in the price root or its inverse.
     """
 
     def __init__(self, pool: UniswapV3Pool, sells_zero: bool) -> None:
@@ -139,7 +139,7 @@ class SaleCurve:
         edges = np.array([profile[0].lower_tick, *(each.upper_tick for each in profile)], dtype=np.float64)
         roots = portable.exp(edges / 2 * portable.log(1.0001))
         liquidity = np.array([float(each.liquidity) for each in profile])
-        # Selling token0 lowers the price, selling token1 raises it: seen along its own axis, a sale always goes up.
+        # Selling token0 lowers the price, selling token1 raises it. Along `_axis` every sale goes up.
         self._inverted = sells_zero
         along = self._axis(roots)
         order = np.argsort(along)
@@ -153,11 +153,11 @@ class SaleCurve:
         return 1 / root if self._inverted else root
 
     def received(self, root: NDArray[np.float64], amount: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Output for an input of `amount` after the fee; nothing more beyond the end of the curve."""
+        """Output for an input of `amount` after the fee; constant beyond the end of the curve."""
         now = np.broadcast_to(self._axis(np.maximum(root, 1e-30)), amount.shape)
         after = np.interp(np.interp(now, self._along, self._put_in) + amount, self._put_in, self._along)
         return np.asarray(self._out_until(after) - self._out_until(now))
 
     def _out_until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        # `np.interp` wants its points in ascending order, and one over the axis descends.
+        # `np.interp` needs ascending points, and the inverse of the axis descends.
         return np.asarray(np.interp(-1 / place, -self._against, self._taken_out))

@@ -18,10 +18,10 @@ ORACLE = account_address("oracle")
 
 
 class PostedFeed:
-    """The feed at `address`: the replica's own, whose owner posts a round by a transaction.
+    """Price feed at `address` whose owner posts rounds by transactions.
 
-    A chain's own feed accepts rounds from its oracles alone. On a fork of such a chain our feed replaces it before the
-    first episode, with the same decimals, answer and round.
+    A chain's own feed accepts rounds only from its oracles. On a fork it is replaced by the feed of the replica before
+    the first episode, with the same decimals, answer and round.
     """
 
     def __init__(self, fork: Fork, address: bytes) -> None:
@@ -39,17 +39,17 @@ class PostedFeed:
         self._post: bytes = contract.set_answer.encode(0)
 
     def price_e8(self, program: Program) -> Word:
-        """Its latest answer, with eight decimals."""
+        """Latest answer of the feed, with eight decimals."""
         return program.multiply_divide(program.load(*self._place), 10**8, self._scale)
 
     def post(self, program: Program, price_e8: Word, mask: Word) -> None:
-        """Make `price_e8` its latest answer, where `mask` is not zero."""
+        """Post `price_e8` as the latest answer where `mask` is not zero."""
         answer = program.multiply_divide(price_e8, self._scale, 10**8)
         program.call(Template(self.address, self._post, {4: answer}, sender=self._owner), mask=mask)
 
 
 def _answer(fork: Fork, address: bytes, view: bytes) -> bytes:
-    """Result of a view; empty where the contract does not have it."""
+    """Result of a view; empty if the contract does not have it."""
     try:
         return fork.call(address, view)
     except ExecutionError:

@@ -1,8 +1,8 @@
-"""`VestingEnv`: a holder whose WETH vests, and who has to sell all of it into one pool before the horizon.
+"""`VestingEnv`: a holder of vesting WETH that has to sell all of it into one pool before the horizon.
 
-The tokens lie in a VestingWallet of OpenZeppelin and are released by its own `release`. They are sold on the WETH/USDC
-pool of Uniswap V3 by real swaps, which move its price. Between two steps arbitrageurs bring the pool back towards the
-reference price, the price of everywhere else, by a real swap too.
+The tokens are in a VestingWallet of OpenZeppelin and are released by its `release`. They are sold on the WETH/USDC pool
+of Uniswap V3 by real swaps, which move its price. Between two steps arbitrageurs move the pool back towards the
+reference price, the price on other markets, by a real swap as well.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 TOKEN, MONEY, FEE = "WETH", "USDC", 500
 HOLDER, TREASURY, ARBITRAGEUR = "vesting", "vesting.treasury", "vesting.arbitrageur"
 REST, EVEN_PART, TWO_PARTS, HALF, ALL = range(5)
-"""The discrete actions."""
+"""Discrete actions."""
 _E8, _GWEI = 10**8, 10**9
-_LATE = 3  # a late cliff is after one part of so many of the time
-_SMALLEST = 1e-8  # an inventory against the pool's depth, the least that observations resolve
+_LATE = 3  # a late cliff is after a third of the time
+_SMALLEST = 1e-8  # smallest ratio of unsold amount to pool depth in observations
 
 
 class VestingEnv(ChainRowsEnv[VestingConfig]):
-    """Sells an inventory that vests. A step: sell, let the time pass, release what vested, let arbitrageurs trade.
+    """Sale of a vesting inventory. A step: sell, pass time, let arbitrageurs trade, release what vested.
 
-    Actions. Discrete: 0 nothing, 1 an even part (all that is unsold, vested or not, over the steps left), 2 two of
-    them, 3 half of what is released, 4 all of it. Continuous: one number from -1, nothing, to 1, all that is released.
-    More than is released is never sold. In the last step all of it is, whatever the action.
+    Actions. Discrete: 0 sells nothing, 1 an even part (the unsold amount, vested or not, over the steps left), 2 two
+    even parts, 3 half of the released amount, 4 all of it. Continuous: one number from -1, nothing, to 1, the whole
+    released amount. A sale is limited by the released amount. The last step sells all of it, whatever the action.
 
     Observations, each within the bounds of the space and clipped there:
 
@@ -60,9 +60,9 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
     | 7 | volatility of the reference price, in a step, times twenty |
     | 8 | the share of its way back to the start that the reference price makes in a step |
 
-    Rewards add up to the proceeds over the inventory's worth at the reference price of the start, minus one; a dollar
-    is a USDC. An episode terminates when all is sold, at the latest in its last step; it is never truncated: that all
-    is sold by then belongs to the task, and the time left is observed.
+    Rewards add up to the proceeds over the inventory's worth at the initial reference price, minus one. One USDC
+    counts as a dollar. An episode terminates when all is sold, at the latest in its last step. It is never truncated,
+    because the deadline is part of the task and the time left is observed.
     """
 
     name = "vesting"
@@ -115,7 +115,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         self._step = self._stepping(fork, arbitrageur)
 
     def _place_wallet(self, fork: Fork, schedule: str) -> bytes:
-        """Place a wallet that has vested in full by the last step, so that all of it can be sold then."""
+        """Place a wallet that is fully vested by the last step, so that all of it can be sold."""
         now, longest = fork.timestamp, (self.config.horizon - 1) * self.config.step_blocks * self.block_seconds
         start, duration = {
             "cliff": (now - 1, 1),
@@ -158,7 +158,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         return program
 
     def _release(self, program: Program, wallet: Word, wallet_slot: Word, mask: Word) -> Word:
-        """Release what vested, unless the wallet is empty; gives the gas it took."""
+        """Release what vested, unless the wallet is empty; returns the gas used."""
         filled = program.less(0, program.load(self.trades.token, wallet_slot))
         call = Template(wallet, self._release_call, sender=self.holder)
         _, gas, _ = program.call(call, mask=program.multiply(mask, filled))
@@ -184,7 +184,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
     # -- an episode ---------------------------------------------------------------------------------------------------
 
     def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
-        """Fill a wallet, let blocks pass, and bring the pool to the first reference price."""
+        """Fund a wallet, let blocks pass, and move the pool to the first reference price."""
         columns, seconds = self.columns, self.config.step_blocks * self.block_seconds
         drawn = starts_of(self.config, self.pool_price_e8, self.trades.unit, seconds, rngs)
         columns["schedule"][rows] = [SCHEDULES.index(each.schedule) for each in drawn]
@@ -209,7 +209,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         columns["looked"][rows] = outcome.words
 
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
-        """Sell, wait, let arbitrageurs trade, release."""
+        """Sell, pass time, let arbitrageurs trade, release."""
         columns, left = self.columns, self.steps_left
         if self.config.actions == "discrete":
             parts = np.choose(actions, (0, 1, 2, 0, 0))
@@ -231,16 +231,16 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
             recovery_ppm=columns["recovery_ppm"],
         )
         columns["looked"][live] = outcome.words[live]
-        columns["reward"][live] = self._earned()[live]
+        columns["reward"][live] = self._sale_reward()[live]
         columns["earned"][live] += columns["reward"][live]
 
     @property
     def steps_left(self) -> NDArray[np.int64]:
-        """Steps left to act in; one at least."""
+        """Number of steps left, at least one."""
         return np.maximum(self.config.horizon - self.steps, 1)
 
-    def _earned(self) -> Floats:
-        """Proceeds of the last sale, less its worth at the price of the start, as a share of the inventory's worth."""
+    def _sale_reward(self) -> Floats:
+        """Proceeds of the last sale minus its worth at the initial price, as a share of the inventory's worth."""
         inventory, start = Words(self.columns["inventory"]).float64(), self.columns["reference_e8"][:, 0] / _E8
         worth = np.maximum(inventory / self.trades.unit * start, 1e-18)  # a row that has not begun has no inventory
         gas_usd = self._seen("gas").float64() * (self.config.gas_price_gwei / _GWEI) * self.reference
@@ -248,7 +248,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         return np.asarray(proceeds / worth - self._seen("sold").float64() / np.maximum(inventory, 1))
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Reward of the sale, or of all sales at the end; terminated when nothing is left."""
+        """Reward of the last sale, or of all sales at the end; terminated when all is sold."""
         sold_out = (self._seen("held") <= 0) & (self._seen("in_wallet") <= 0)
         if self.config.reward == "at_end":
             return np.where(sold_out, self.columns["earned"], 0.0), sold_out
@@ -256,7 +256,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
 
     @property
     def reference(self) -> Floats:
-        """The reference price now, in dollars."""
+        """Present reference price in dollars."""
         every = np.arange(self.rows)
         prices: Floats = self.columns["reference_e8"][every, np.minimum(self.steps, self.config.horizon)] / _E8
         return prices
@@ -330,7 +330,7 @@ class VestingEnv(ChainRowsEnv[VestingConfig]):
         return np.full((self.rows, 1), continuous, dtype=np.float32)
 
     def _twap(self) -> NDArray[Any]:
-        """Sell even parts of the inventory, as far as it has vested."""
+        """Sell even parts of the inventory, limited by the vested amount."""
         if self.config.actions == "discrete":
             return self._all_rows(EVEN_PART, 0.0)
         held, waiting = self._seen("held").float64(), self._seen("in_wallet").float64()

@@ -1,4 +1,4 @@
-"""Settings of the vesting environment, and the starts of its episodes."""
+"""Settings of the vesting environment, and initial states of its episodes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,16 @@ SCHEDULES = ("cliff", "late_cliff", "half", "whole")
 _E8, _HOUR_S = 10**8, 3_600
 _LOG_2 = float(log(2.0))
 _RECOVERY, _VOLATILITY, _HALF_LIFE_HOURS = (0.2, 1.0), (0.4, 1.2), (2.0, 48.0)
-"""Intervals that are drawn from where no setting gives a value."""
+"""Intervals to draw from for settings without a value."""
 
 
 class VestingConfig(ChainConfig):
     """Settings of `VestingEnv`."""
 
-    step_blocks: int = Field(300, ge=1, le=10_000_000, description="blocks that pass in a step: 300 are an hour")
+    step_blocks: int = Field(300, ge=1, le=10_000_000, description="blocks per step; 300 are an hour")
     inventory: float = Field(0.1, gt=0, le=1e6, description="WETH that vests, before `scale`")
-    scale: float = Field(1.0, gt=0, le=1e6, description="times the inventory: 100 and 10,000 tell strategies apart")
-    spread: float = Field(
-        10_000.0, ge=1, le=1e9, description="drawn: the inventory is up to so many times that, evenly in its logarithm"
-    )
+    scale: float = Field(1.0, gt=0, le=1e6, description="factor of the inventory; strategies differ from 100 on")
+    spread: float = Field(10_000.0, ge=1, le=1e9, description="drawn: largest factor of the inventory, log-uniform")
     schedule: Literal["drawn", "cliff", "late_cliff", "half", "whole"] = Field(
         "drawn",
         description="`cliff`: all there at the start (and of `fixed`); `late_cliff`: all after a third of the time; "
@@ -51,10 +49,10 @@ class VestingConfig(ChainConfig):
         "drawn from 2 to 48. A million hours are a random walk",
     )  # fmt: skip
     start_level: float = Field(
-        0.05, ge=0, le=0.5, description="drawn: the reference price starts up to so much above or below the pool's"
+        0.05, ge=0, le=0.5, description="drawn: largest relative deviation of the first reference price from the pool's"
     )
-    start_blocks: int = Field(300, ge=0, le=10_000_000, description="drawn: episodes start up to so many blocks later")
-    gas_price_gwei: float = Field(0.0, ge=0, le=1e6, description="what the holder pays for gas; zero: gas is free")
+    start_blocks: int = Field(300, ge=0, le=10_000_000, description="drawn: most blocks before the start of an episode")
+    gas_price_gwei: float = Field(0.0, ge=0, le=1e6, description="gas price of the holder; zero: gas is free")
     reward: Literal["shortfall", "at_end"] = Field(
         "shortfall",
         description="`shortfall`: what each sale brought less what it was worth at the start, over the inventory's "
@@ -63,7 +61,7 @@ class VestingConfig(ChainConfig):
 
 
 class Start(NamedTuple):
-    """The start of one episode, in integers where the chain has them."""
+    """Initial state of one episode; on-chain values are integers."""
 
     schedule: str
     amount: int
@@ -77,20 +75,20 @@ class Start(NamedTuple):
 def start_of(
     config: VestingConfig, pool_price_e8: int, unit: int, step_seconds: int, rng: np.random.Generator
 ) -> Start:
-    """The start that `rng` draws, with its reference prices."""
+    """Draw a start with its reference prices from `rng`."""
     return starts_of(config, pool_price_e8, unit, step_seconds, [rng])[0]
 
 
 def starts_of(
     config: VestingConfig, pool_price_e8: int, unit: int, step_seconds: int, rngs: Sequence[np.random.Generator]
 ) -> list[Start]:
-    """A start for each of `rngs`.
+    """Draw a start from each of `rngs`.
 
-    Reference prices are those of `markets.OrnsteinUhlenbeck`, bit for bit. All paths are computed at once: one path at
-    a time would take longer than a step of its episode.
+    Reference prices equal those of `markets.OrnsteinUhlenbeck`, bit for bit. All paths are computed at once, because
+    one path at a time would take longer than a step of its episode.
     """
     noise = np.empty((len(rngs), config.horizon))
-    drawn = [_drawn(config, pool_price_e8, rng, shocks) for rng, shocks in zip(rngs, noise, strict=True)]
+    drawn = [_draw(config, pool_price_e8, rng, shocks) for rng, shocks in zip(rngs, noise, strict=True)]
     sizes, prices, reversions, volatilities = np.array([each[-4:] for each in drawn]).T
     paths = peg_paths(prices, reversions * SECONDS_PER_YEAR / _HOUR_S, volatilities, noise, step_seconds)
     references, pulls = all_to_usd_e8(paths).tolist(), (1 - exp(-reversions * step_seconds / _HOUR_S)).tolist()
@@ -112,13 +110,13 @@ def starts_of(
     ]
 
 
-def _drawn(
+def _draw(
     config: VestingConfig, pool_price_e8: int, rng: np.random.Generator, shocks: Floats
 ) -> tuple[str, float, int, float, float, float, float]:
-    """Schedule, recovery, blocks before it, size; price, reversion an hour and volatility of its path.
+    """Draw schedule, recovery, blocks before the start, size, and price, hourly reversion and volatility of the path.
 
-    There is one draw for each quantity, whether a setting decides it or not: so a setting changes nothing but what it
-    names. The normal draws of the path go into `shocks`.
+    Every quantity is drawn, even if a setting overrides it, so that a setting changes nothing else. The normal draws
+    of the path are written to `shocks`.
     """
     schedule, size, recovery, volatility, half_life, level, late = rng.random(7).tolist()
     fixed = config.start == "fixed"
@@ -138,5 +136,5 @@ def _chosen(setting: float | None, otherwise: float) -> float:
     return otherwise if setting is None else setting
 
 
-def _between(interval: tuple[float, float], lot: float) -> float:
-    return interval[0] + (interval[1] - interval[0]) * lot
+def _between(interval: tuple[float, float], draw: float) -> float:
+    return interval[0] + (interval[1] - interval[0]) * draw

@@ -22,7 +22,7 @@ from mayavi.portfolio.env.config import RWAConfig
 from mayavi.portfolio.env.env import RWAYieldEnv
 from mayavi.rl.evaluation.comparison import pooled_name
 from mayavi.rl.evaluation.play import Progress, Strategy
-from mayavi.rl.evaluation.strategies import OPTIMUM, Chance, Trained, baseline, check_strategies
+from mayavi.rl.evaluation.strategies import OPTIMUM, RandomPlay, Trained, baseline, check_strategies
 from mayavi.rl.evaluation.verdict import MINIMUM_DISTINCT, Verdict, check_minimum, judged
 from mayavi.statistics.bootstrap import Bootstrap
 from mayavi.statistics.estimate import Estimate
@@ -136,7 +136,8 @@ def backtest(
 
     def players(here: RWAYieldEnv) -> list[Strategy]:
         rest: list[Strategy] = [
-            Chance(settings.seed) if name == "random" else baseline(here, name, seed=settings.seed) for name in names
+            RandomPlay(settings.seed) if name == "random" else baseline(here, name, seed=settings.seed)
+            for name in names
         ]
         return [*(replace(each) if isinstance(each, Trained) else each for each in subjects), *rest]
 

@@ -19,9 +19,9 @@ from mayavi.gym_env.action_clipping import clip_actions
 from mayavi.gym_env.rows import Floats
 from mayavi.portfolio.env.env import LEAST, RWAYieldEnv, total_over_assets
 from mayavi.rl.evaluation.play import Strategy
-from mayavi.rl.evaluation.strategies import Chance, Planned, Scripted
+from mayavi.rl.evaluation.strategies import Planned, RandomPlay, Scripted
 
-BLIND = (Chance, Planned, Scripted)
+BLIND = (RandomPlay, Planned, Scripted)
 """Strategies that do not use observations, which are then not computed."""
 
 

@@ -335,13 +335,13 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
         """Identity of each row's market path."""
         return self.markets.identities(rows)
 
-    def _copy_under(self, sources: Rows, targets: Rows) -> None:
+    def _copy_state(self, sources: Rows, targets: Rows) -> None:
         self.markets.copy(sources, targets)
 
-    def _keep_under(self, rows: Rows) -> list[Any]:
+    def _save_state(self, rows: Rows) -> list[Any]:
         return self.markets.keep(rows)
 
-    def _put_under(self, kept: Sequence[Any], rows: Rows) -> None:
+    def _restore_state(self, kept: Sequence[Any], rows: Rows) -> None:
         self.markets.put_kept(kept, rows)
 
 

@@ -33,7 +33,7 @@ _FACTS = ("env", "seed", "status", "steps", "episodes", "world_digest", "version
 
 @dataclass(frozen=True, slots=True)
 class VerifiedTraining:
-    """Result of verifying a bundle. Versions that differ are reported and do not count."""
+    """Result of verifying a bundle. Differing versions are reported, but are no failure."""
 
     bundle: Bundle
     checks: tuple[Check, ...]
@@ -77,7 +77,7 @@ def write_training(model: Model, path: Path) -> str:
 def verify_training(
     bundle: Bundle, *, world: WorldSource | None = None, threads: int | None = None, say: Say | None = None
 ) -> VerifiedTraining:
-    """Repeat every evaluation of the bundle, and compare it to the last digit."""
+    """Repeat every evaluation of the bundle and compare all digits."""
     checks: list[Check] = []
     versions: dict[str, Check] = {}
     differences: list[str] = []
@@ -90,7 +90,7 @@ def verify_training(
                 raise BundleError(f"'{name}' in '{bundle.path}' lacks what an evaluation needs: {error}") from error
             checks.append(Check(f"{name}: world", document["env"]["world_digest"], again["env"]["world_digest"]))
             checks.append(Check(name, _digest(document), _digest(again)))
-            if (place := first_difference(_compared(document), _compared(again))) is not None:
+            if (place := first_difference(_without_versions(document), _without_versions(again))) is not None:
                 differences.append(f"{name}: {place}")
             for each in sorted({*document["versions"], *again["versions"]}):
                 then, now = (versions_of.get(each, "none") for versions_of in (document["versions"], again["versions"]))
@@ -100,7 +100,7 @@ def verify_training(
 
 @contextmanager
 def unpacked(bundle: Bundle) -> Iterator[Model]:
-    """The model in a bundle, unpacked into a temporary folder while the context is open."""
+    """Unpack the model of a bundle into a temporary folder while the context is open."""
     from mayavi.rl.models import open_model
 
     facts = bundle.facts.get("training")
@@ -121,7 +121,7 @@ def unpacked(bundle: Bundle) -> Iterator[Model]:
 
 
 def first_difference(one: Any, other: Any, place: str = "") -> str | None:
-    """Where two documents first differ, such as `ppo.mean_reward: 0.1 was 0.2`; None where they are equal."""
+    """Describe the first difference of two documents, such as `ppo.mean_reward: 0.1 was 0.2`; None if equal."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in [*one, *(each for each in other if each not in one)]:
             if key not in one or key not in other:
@@ -145,9 +145,9 @@ def _steps(document: Mapping[str, Any]) -> list[int]:
     return [*(each["steps"] for each in document["models"]), *checkpoint_steps(document)]
 
 
-def _compared(document: Mapping[str, Any]) -> dict[str, Any]:
+def _without_versions(document: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name != "versions"}
 
 
 def _digest(document: Mapping[str, Any]) -> str:
-    return hashlib.sha256(as_bytes(_compared(document))).hexdigest()
+    return hashlib.sha256(as_bytes(_without_versions(document))).hexdigest()

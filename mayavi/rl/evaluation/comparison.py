@@ -33,43 +33,45 @@ class Comparison:
 
 
 def each_pair(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Every name against every name before it."""
+    """Pair every name with every name before it."""
     return [(one, other) for at, other in enumerate(names) for one in names[at + 1 :]]
 
 
-def are_pooled(own: Sequence[str]) -> bool:
-    """Whether these names are several trainings of one algorithm."""
-    return len(own) > 1 and len({pooled_name(name) for name in own}) == 1
+def are_pooled(names: Sequence[str]) -> bool:
+    """Whether `names` are several trainings of one algorithm."""
+    return len(names) > 1 and len({pooled_name(name) for name in names}) == 1
 
 
 def compare(one: Played, other: Played, settings: EvaluationSettings) -> Comparison:
-    """`one` against `other`, paired by episode."""
+    """Compare `one` with `other`, paired by episode."""
     differences = one.rewards - other.rewards
-    return _compared(
-        one.name, other.name, differences[None], _distinct(one, other), settings.limited(one.independent_episodes)
+    return _comparison(
+        one.name, other.name, differences[None], _distinct(one, other), settings.capped_at(one.independent_episodes)
     )
 
 
 def compare_pooled(pairs: Sequence[tuple[Played, Played]], settings: EvaluationSettings) -> Comparison:
-    """Several trainings of one algorithm together: the interval covers the training seed and the episodes."""
+    """Compare pooled trainings of one algorithm: the interval covers both training seeds and episodes."""
     differences = np.stack([one.rewards - other.rewards for one, other in pairs])
     distinct = min(_distinct(one, other) for one, other in pairs)
     name, against = (pooled_name(each.name) for each in pairs[0])
-    return _compared(name, against, differences, distinct, settings.limited(pairs[0][0].independent_episodes))
+    return _comparison(name, against, differences, distinct, settings.capped_at(pairs[0][0].independent_episodes))
 
 
 def _distinct(one: Played, other: Played) -> int:
-    """Number of distinct pairs of trajectories, at most that of independent episodes."""
+    """Count distinct pairs of trajectories, capped at the number of independent episodes."""
     found = len(set(zip(one.fingerprints, other.fingerprints, strict=True)))
     return found if one.independent_episodes is None else min(found, one.independent_episodes)
 
 
 def pooled_name(name: str) -> str:
-    """`ppo` of `ppo@3`, the training with seed 3."""
+    """Name without the training seed: `ppo` for `ppo@3`."""
     return name.partition("@")[0]
 
 
-def _compared(name: str, against: str, differences: Floats, distinct: int, settings: EvaluationSettings) -> Comparison:
+def _comparison(
+    name: str, against: str, differences: Floats, distinct: int, settings: EvaluationSettings
+) -> Comparison:
     trainings, episodes = differences.shape
     bootstrap = settings.bootstrap
 
@@ -89,7 +91,7 @@ def _compared(name: str, against: str, differences: Floats, distinct: int, setti
         equal=equal,
         confidence=bootstrap.confidence,
         minimum=settings.minimum_distinct,
-        independent=bootstrap.apart,
+        independent=bootstrap.independent_episodes,
     )
     return Comparison(
         name,
@@ -111,5 +113,5 @@ def check_paired(played: Iterable[Played]) -> None:
         if other.starts != first.starts or other.episodes != first.episodes:
             raise SimulationError(
                 f"'{other.name}' did not start where '{first.name}' did",
-                "an environment that draws more than its episode",
+                "the environment draws from an RNG other than that of its episode",
             )

@@ -1,6 +1,6 @@
-"""Whether a policy was trained on, or chosen by, the episodes that an evaluation plays.
+"""Detect policies that were trained on, or selected by, the episodes of an evaluation.
 
-An evaluation of such episodes prints a warning; a backtest refuses them.
+An evaluation then prints a warning; a backtest refuses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def seen(model: Model, env: RowsEnv[Any], of_split: Callable[[str], RowsEnv[Any]]) -> dict[str, str]:
-    """How the training of `model` met the episodes of `env`; empty where it did not.
+    """Describe how the training of `model` used the episodes of `env`; empty if it did not.
 
     `of_split` makes the environment of another split.
     """
@@ -36,7 +36,7 @@ def seen(model: Model, env: RowsEnv[Any], of_split: Callable[[str], RowsEnv[Any]
 
 
 def split_known(model: Model, trained: Split, played: Split) -> str:
-    """How a training on the split `trained` met the split `played`; empty where it did not."""
+    """Describe how a training on the split `trained` used the split `played`; empty if it did not."""
     if trained == played:
         return f"was trained on the {played} split"
     # Not trained on, but the best checkpoint was chosen there.

@@ -1,4 +1,4 @@
-"""The training step from which an evaluation no longer changes."""
+"""Find the training step from which an evaluation no longer changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mayavi.rl.evaluation.settings import EvaluationSettings
 
 @dataclass(frozen=True, slots=True)
 class CheckpointOutcome:
-    """Outcome of one checkpoint, compared with the last one."""
+    """Outcome of one checkpoint, compared with the last checkpoint."""
 
     step: int
     played: Played
@@ -22,13 +22,16 @@ class CheckpointOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """Checkpoints by their steps; None where the last checkpoint still changed the outcome."""
+    """Outcomes of checkpoints in the order of their steps, and the steps from which they no longer change.
+
+    A step is None if the last checkpoint still changed the outcome.
+    """
 
     outcomes: tuple[CheckpointOutcome, ...]
     identical_from: int | None
-    """From this step on every checkpoint played every episode exactly as the last one."""
+    """Step from which every checkpoint plays every episode exactly as the last one does."""
     indistinguishable_from: int | None
-    """From this step on every checkpoint was indistinguishable from the last one."""
+    """Step from which every checkpoint is indistinguishable from the last one."""
 
     @property
     def sentence(self) -> str:
@@ -67,7 +70,7 @@ def find_convergence(steps: Sequence[int], played: Sequence[Played], settings: E
 
 
 def _first_of_tail(steps: Sequence[int], fits: Sequence[bool]) -> int | None:
-    """The first step from which on all fit; None where only the last fits, which is compared with itself."""
+    """First step from which all checkpoints fit; None if only the last one does, compared with itself."""
     first = len(fits) - 1
     while first > 0 and fits[first - 1]:
         first -= 1

@@ -31,7 +31,7 @@ RESERVED = (
     "schema", "version", "versions", "env", "models", "settings", "strategies", "starts", "comparisons", "pooled",
     "regret", "checkpoints", "differing_settings", "roles", "agents", "others",
 )  # fmt: skip
-"""Keys that no strategy may have as its name."""
+"""Keys that are no valid names of strategies."""
 
 
 def document_of(
@@ -43,9 +43,9 @@ def document_of(
     convergence: Mapping[str, Convergence] | None = None,
     differing: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """An evaluation, or those of several roles, as plain data.
+    """Build the document of an evaluation, or of the evaluations of several roles.
 
-    `convergence` is that of the checkpoints by role; `differing` are the settings in which pooled trainings differ.
+    `convergence` is by role; `differing` are the settings that differ between pooled trainings.
     """
     roles = {evaluated.role.name: evaluated} if isinstance(evaluated, Evaluation) else evaluated
     parts = {role: _part(each, convergence[role] if convergence else None) for role, each in roles.items()}
@@ -79,11 +79,11 @@ def _head(
 
 
 def _part(evaluation: Evaluation, convergence: Convergence | None) -> dict[str, Any]:
-    """The strategies of a role, their outcomes and comparisons."""
+    """Part of a role: strategies, outcomes and comparisons."""
     part: dict[str, Any] = {"strategies": list(evaluation.summaries)}
     for name, summary in evaluation.summaries.items():
         if name in RESERVED:
-            raise UsageError(f"a strategy cannot be called '{name}'", "that key of an evaluation means something else")
+            raise UsageError(f"a strategy cannot be called '{name}'", "evaluation documents reserve that key")
         part[name] = _strategy(summary)
     if evaluation.pooled:
         together: dict[str, list[Summary]] = {}
@@ -99,12 +99,12 @@ def _part(evaluation: Evaluation, convergence: Convergence | None) -> dict[str, 
 
 
 def parts_of(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The parts of a document by role; a single agent's is the whole document, under the name ""."""
+    """Parts of a document by role; with a single agent the whole document under ""."""
     return {role: document[role] for role in document["roles"]} if "roles" in document else {"": document}
 
 
 def checkpoint_steps(document: Mapping[str, Any]) -> list[int]:
-    """Steps of the checkpoints that an evaluation compared."""
+    """Training steps of the checkpoints in an evaluation."""
     compared = next(iter(parts_of(document).values()))["checkpoints"]
     return [each["step"] for each in compared["steps"]] if compared else []
 
@@ -129,7 +129,7 @@ def settings_document(settings: EvaluationSettings, against: list[str]) -> dict[
 
 
 def settings_from(document: Mapping[str, Any]) -> EvaluationSettings:
-    """The settings an evaluation was made with."""
+    """Read the settings of an evaluation from its document."""
     given = document["settings"]
     return EvaluationSettings(
         given["episodes"],
@@ -142,12 +142,12 @@ def settings_from(document: Mapping[str, Any]) -> EvaluationSettings:
 
 
 def as_bytes(document: Mapping[str, Any]) -> bytes:
-    """The bytes of the file: the same for the same document."""
+    """Serialise to JSON; equal documents give equal bytes."""
     return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def read_eval(content: bytes, name: str | Path) -> dict[str, Any]:
-    """The document in `content`, the bytes of the file `name`; `EvaluationFileError` where it is none."""
+    """Parse the bytes of the file `name`; `EvaluationFileError` if it is no evaluation."""
     try:
         document: dict[str, Any] = json.loads(content)
         if document["schema"] != SCHEMA:
@@ -251,7 +251,7 @@ def _convergence(convergence: Convergence) -> dict[str, Any]:
 
 
 def eval_name(document: Mapping[str, Any]) -> str:
-    """File name of an evaluation, which follows from its settings, environment and models."""
+    """File name of an evaluation, derived from its settings, environment and models."""
     settings, env = document["settings"], document["env"]
     asked = {"settings": settings, "env": env["name"], "config": env["config"], "models": document["models"]}
     if steps := checkpoint_steps(document):

@@ -1,10 +1,10 @@
-"""Evaluate strategies on the same episodes, and say what the outcome proves.
+"""Evaluate strategies on the same episodes, with confidence intervals and verdicts.
 
 evaluation = evaluate(make, [Trained("ppo", policy)], ["noop", "random"], EvaluationSettings(episodes=200))
 evaluation.comparisons[0].verdict.word
 
-Roles are judged one by one. In an environment of several roles, what a policy earns depends on everybody else: so a
-role's policy is compared with scripts that play beside the other roles' policies as they were trained.
+Roles are evaluated one by one. With several roles, the reward of a policy depends on all other agents. So the policy of
+a role is compared with scripts of that role, while the trained policies play the other roles.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ __all__ = [
 
 Make = Callable[[int], RowsEnv[Any]]
 Say = Callable[[str], Progress | None]
-"""`say(what)` gives the progress of a part of the work."""
+"""`say(what)` returns the progress callback of a part of the work."""
 
 ROWS = 128
-"""Episodes side by side: part of the result, so the same on every machine."""
+"""Batch size in rows. It is part of the result, so it is the same on every machine."""
 REFERENCE = "noop"
-"""The strategy that does nothing: shares of the attainable are counted from its reward."""
+"""Strategy without actions. Its reward is the zero point of `share_of_attainable`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is evaluated: a strategy for each role, trained together."""
+    """A subject of an evaluation: strategies trained together, one for each role."""
 
     name: str
     players: Mapping[str, Strategy]
@@ -93,23 +93,23 @@ class Regret:
     strategy: str
     regret: Estimate
     share_of_attainable: Estimate | None
-    """Share of what is attainable beyond the reference; None where nothing is."""
+    """Share of the attainable gain over the reference; None if nothing is attainable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Outcome of one role."""
+    """Evaluation of one role."""
 
     env: RowsEnv[Any]
     role: Role
     others: str
-    """Who played the other roles; "" where there are none."""
+    """Strategies of the other roles; "" if there are none."""
     settings: EvaluationSettings
     subjects: tuple[str, ...]
     summaries: Mapping[str, Summary]
     comparisons: tuple[Comparison, ...]
     pooled: tuple[Comparison, ...]
-    """The trainings taken together, where there are several."""
+    """Comparisons of the pooled trainings, if there are several."""
     optimum: Optimum | None
     regrets: tuple[Regret, ...]
     beyond_search: int
@@ -136,7 +136,7 @@ def evaluate(
 
 
 def evaluation_env(make: Make, settings: EvaluationSettings) -> RowsEnv[Any]:
-    """The environment that an evaluation plays on."""
+    """Make the environment of an evaluation."""
     return make(min(settings.episodes, ROWS))
 
 
@@ -151,13 +151,13 @@ def evaluate_roles(
 ) -> dict[str, Evaluation]:
     """Evaluate each role on `env`, which `make` made; a search for the optimum makes another one.
 
-    With no subject the scripts of a role are compared with each other, while the other roles play their reference. A
-    role that nothing was named for is left out.
+    With no subject the scripts of a role are compared with each other, while the other roles play their reference.
+    Roles without a named strategy are left out.
     """
-    settings = settings.limited(env.independent_episodes)
+    settings = settings.capped_at(env.independent_episodes)
     names = strategies_by_role(env, against)
     if not subjects and not any(names.values()):
-        raise UsageError("nobody is to play", "name a run, or strategies with --against")
+        raise UsageError("no strategy to evaluate", "name a run, or strategies with --against")
     plans: dict[str, Optimum] = {}
     for name, each in names.items():
         if OPTIMUM not in each:
@@ -192,7 +192,7 @@ def evaluate_roles(
 
 
 def _beside(env: RowsEnv[Any], subject: Subject, name: str) -> str:
-    """Name of a script compared with `subject`: a single agent plays beside nobody, so once for all subjects."""
+    """Name of a script compared with `subject`; without other roles one game serves all subjects."""
     return subject.name_beside(name) if env.multi_agent else name
 
 
@@ -212,7 +212,7 @@ def _play_all(
     settings: EvaluationSettings,
     say: Say | None,
 ) -> dict[str, dict[str, Played]]:
-    """Outcomes by role and name: first of the subjects, then of each script in the place of one of their policies."""
+    """Play the subjects, then each script in place of one of their policies; outcomes by role and name."""
 
     def game(players: Mapping[str, Strategy], name: str, what: str) -> dict[str, Played]:
         progress = say(f"playing {what}") if say is not None else None
@@ -242,7 +242,7 @@ def _play_all(
 
 
 def _references(env: RowsEnv[Any]) -> Subject:
-    """The players of the other roles where nothing was trained; a single agent needs none."""
+    """Reference strategies of all roles, if nothing was trained; a single agent needs none."""
     if not env.multi_agent:
         return Subject("", {})
     return Subject("", {role.name: baseline(env, role.reference, role=role.name) for role in env.roles})
@@ -259,7 +259,7 @@ def conclude(
     pools: Sequence[Sequence[tuple[str, str]]] = (),
     optimum: Optimum | None = None,
 ) -> Evaluation:
-    """The evaluation of `played`: `pairs` of strategies compared, and each of `pools`, pairs of several trainings."""
+    """Summarise `played`, and compare `pairs` of strategies and `pools` of pairs from several trainings."""
     check_paired(played.values())
     bootstrap = settings.bootstrap
     summaries = {
@@ -273,17 +273,17 @@ def conclude(
 
 
 def _check_attained(optimum: Optimum, played: Played) -> None:
-    """Raise `SimulationError` where a plan earned something else than in the search."""
+    """Raise `SimulationError` if a plan earned another reward than in the search."""
     for episode, reward in zip(played.episodes, played.rewards.tolist(), strict=True):
         if not np.isclose(reward, optimum.values[episode], rtol=1e-12, atol=1e-15):
             raise SimulationError(
                 f"the plan of episode {episode} earned {reward!r}, and {optimum.values[episode]!r} in the search",
-                "an environment that remembers something outside its columns",
+                "the environment keeps state outside its columns",
             )
 
 
 def _regrets(played: Mapping[str, Played], settings: EvaluationSettings) -> tuple[tuple[Regret, ...], int]:
-    """Regrets against the best known outcome of each episode: of the search's plan, or of any strategy."""
+    """Regrets against the best known reward of each episode, and the episodes that beat the search."""
     rewards = {name: each.rewards for name, each in played.items()}
     attainable = np.max(list(rewards.values()), axis=0)
     beyond = int((attainable > rewards[OPTIMUM]).sum())

@@ -1,7 +1,7 @@
 """Identity of a trajectory: a hash of its start and its actions.
 
 Nothing is random in an episode once it has begun, so two episodes with the same fingerprint are one trajectory played
-twice, and only distinct ones count as evidence.
+twice. Only distinct trajectories count as evidence.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from mayavi.gym_env.rows import RowsEnv
 
 _NOT_STATE = {"clipped", "remembered"}
-"""Columns that do not influence what happens next."""
+"""Columns that do not influence later steps."""
 
 
 def states(env: RowsEnv[Any], rows: Sequence[int] | NDArray[np.intp]) -> list[bytes]:
-    """One hash for each of `rows`, of its chain's whole state and its columns."""
+    """Hash the whole state of each of `rows`: its chain and its columns."""
     places = np.asarray(rows, dtype=np.intp)
     if not len(places):
         return []
@@ -45,7 +45,7 @@ def states(env: RowsEnv[Any], rows: Sequence[int] | NDArray[np.intp]) -> list[by
 
 
 def fingerprint(start: bytes, actions: NDArray[Any]) -> str:
-    """The identity of a trajectory: 32 hexadecimal digits of the hash of its start and its actions, one a step."""
+    """Identity of a trajectory: 32 hexadecimal digits of the hash of its start and its actions."""
     exact = actions.astype("<i8" if actions.dtype.kind in "iub" else "<f8")
     whole = hashlib.sha256(start + f" {exact.shape} {exact.dtype.str} ".encode() + exact.tobytes())
     return whole.hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Evaluations of training runs and of baselines alone, as the documents that are written and verified."""
+"""Evaluate training runs or baselines; the results are the documents that are written and verified."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def evaluate_models(
     threads: int | None = None,
     say: Say | None = None,
 ) -> dict[str, Any]:
-    """Evaluate the policies of `models`, all of one environment; several of one algorithm are pooled too.
+    """Evaluate the policies of `models`, all of one environment; trainings of one algorithm are pooled as well.
 
-    `config` changes settings of the environment the first was trained on, such as `split`. With `checkpoints` those
-    of the one model are compared as well. `against` is by default every script of the environment.
+    `config` changes settings of the first model's environment, such as `split`. `checkpoints` of a single model are
+    compared with each other. `against` is by default every script of the environment.
     """
     from mayavi.rl.environments import world_of
     from mayavi.rl.training.frameworks import versions
@@ -92,7 +92,7 @@ def evaluate_baselines(
     threads: int | None = None,
     say: Say | None = None,
 ) -> dict[str, Any]:
-    """Evaluate strategies that need no training, compared with each other."""
+    """Evaluate untrained strategies, compared with each other."""
     import numpy as np
 
     settings = settings or EvaluationSettings()
@@ -130,7 +130,7 @@ def evaluate_again(
 
 
 def check_split(split: str) -> str:
-    """`split`; `UnknownName` with the nearest name where there is no such split."""
+    """Return `split`; `UnknownName` with the nearest name if there is no such split."""
     if split not in SPLITS:
         raise UnknownName.of("split", split, SPLITS, f"there are {', '.join(SPLITS)}")
     return split
@@ -144,13 +144,13 @@ def chosen_checkpoints(model: Model, named: str) -> list[Checkpoint]:
 
 
 def check_different(models: Sequence[Model]) -> None:
-    """Raise `UsageError` where one checkpoint is named twice: it would pass for two trainings."""
+    """Raise `UsageError` if a checkpoint is named twice: it would count as two trainings."""
     met = set()
     for model in models:
         if (place := model.checkpoint().path.resolve()) in met:
             raise UsageError(
                 f"checkpoint {place.name} of run {model.run_id} is named twice",
-                "a training is evidence once; name each run once",
+                "a training counts once; name each run once",
             )
         met.add(place)
 
@@ -160,7 +160,7 @@ def _maker(name: str, config: Mapping[str, Any], world: WorldSource | None, thre
 
 
 def _all_names(env: RowsEnv[Any], against: Sequence[str] | None) -> list[str]:
-    """The strategies to compare with, over all roles; by default every script."""
+    """Names of the baselines of all roles; by default every script."""
     by_role = strategies_by_role(env, against)
     return list(against) if against is not None else list(dict.fromkeys(n for each in by_role.values() for n in each))
 
@@ -177,7 +177,7 @@ def _subject(
 
 
 def _names(models: Sequence[Model]) -> list[str]:
-    """`ppo` for one model; `ppo@3`, by the seed of its training, for each of several."""
+    """Names of models: the algorithm, such as `ppo`; with several models also the training seed: `ppo@3`."""
     if len(models) == 1:
         return [models[0].config.algorithm]
     names: list[str] = []
@@ -189,7 +189,7 @@ def _names(models: Sequence[Model]) -> list[str]:
 
 
 def model_facts(name: str, model: Model) -> dict[str, Any]:
-    """Facts of a training, without times and places: the same for the same training."""
+    """Facts of a training, without times and paths: equal trainings have equal facts."""
     config, checkpoint = model.config, model.checkpoint()
     return {
         "name": name,
@@ -213,7 +213,7 @@ def _converged(
     settings: EvaluationSettings,
     say: Say | None,
 ) -> dict[str, Convergence]:
-    """Where each role's outcome stopped changing, all policies being of one checkpoint."""
+    """Convergence of each role. In each game all policies are of one checkpoint."""
     games = []
     for subject, each in zip(subjects, checkpoints, strict=True):
         progress = say(f"playing the checkpoint of step {each.steps:,}") if say is not None else None

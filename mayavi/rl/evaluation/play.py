@@ -1,7 +1,7 @@
-"""Play strategies on chosen episodes: every strategy plays the same ones, in batches of the same size.
+"""Play strategies on given episodes: every strategy plays the same episodes, in batches of the same size.
 
-The size of a batch is part of the result: a network's last digits may depend on it. So a last batch that is not full is
-filled up with rows whose outcome is ignored.
+The batch size is part of the result, because the last digits of a network may depend on it. So the last batch is padded
+with rows whose outcome is ignored.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Outcome of a role in episodes, one entry for each."""
+    """Outcome of a role, one entry per episode."""
 
     name: str
     episodes: tuple[int, ...]
     rewards: Floats
-    """The sum of an episode's rewards, as the mean over the role's agents."""
+    """Return of each episode, averaged over the agents of the role."""
     lengths: NDArray[np.int64]
-    """Steps in which an agent of the role took part."""
+    """Steps in which an agent of the role acted."""
     terminated: NDArray[Any]
     """Whether the agent was terminated, such as by a liquidation; with several roles, the number of such agents."""
     clipped: NDArray[np.int64]
@@ -80,8 +80,8 @@ def play(
 ) -> Played:
     """Play `episodes` on the rows of a single-agent environment, as many at a time as it has.
 
-    A `strategy` may be given by name, or as a policy, of which `deterministic` takes the best action and otherwise
-    draws one. Draws, and the actions of `random`, follow from `seed`.
+    `strategy` may be a name or a policy. A `deterministic` policy takes its most likely action, otherwise it samples
+    one. Samples, and the actions of `random`, follow from `seed`.
     """
     role = env.role().name
     if isinstance(strategy, str):
@@ -99,10 +99,10 @@ def play_roles(
     name: str = "game",
     progress: Progress | None = None,
 ) -> dict[str, Played]:
-    """Play `episodes` with a strategy for each role; the outcome of each role, called `name`."""
+    """Play `episodes` with a strategy for each role; returns the outcome of each role under `name`."""
     total, parts = len(episodes), []
     if not total:
-        raise UsageError("no episode is to be played", "give one at least")
+        raise UsageError("there are no episodes to play", "give at least one")
     for first in range(0, total, env.rows):
         batch = episodes[first : first + env.rows]
 
@@ -122,7 +122,7 @@ def _play_batch(
     name: str,
     progress: Callable[[float], None],
 ) -> dict[str, Played]:
-    """Play one batch. `progress` takes the share of it that is played: rows of long episodes all end at once."""
+    """Play one batch. `progress` takes the finished share of it, because long episodes all end at once."""
     count, rows = len(episodes), env.rows
     filled = [*episodes, *(episodes[-1] for _ in range(rows - count))]
     env.begin(range(rows), filled)
@@ -137,7 +137,7 @@ def _play_batch(
     while acting.any():
         live = np.asarray(acting.any(axis=1))
         stepped = env.step(_chosen(env, strategies, observations), live)
-        played = _in_line(env, stepped.actions)
+        played = _by_row(env, stepped.actions)
         for row in np.flatnonzero(live):
             taken[row].append(played[row])
         for role, agents in env.role_agents.items():
@@ -168,14 +168,14 @@ def _play_batch(
 
 
 def _chosen(env: RowsEnv[Any], strategies: Mapping[str, Strategy], observations: Any) -> Any:
-    """The actions of all roles, as `step` takes them."""
+    """Actions of all roles, in the form that `RowsEnv.step` takes."""
     if not env.multi_agent:
         return np.asarray(strategies[env.role_names[0]].actions(env, observations))
     return {role: np.asarray(strategies[role].actions(env, seen)) for role, seen in observations.items()}
 
 
-def _in_line(env: RowsEnv[Any], actions: Any) -> NDArray[Any]:
-    """The actions of a step, one entry for each row; those of several roles side by side."""
+def _by_row(env: RowsEnv[Any], actions: Any) -> NDArray[Any]:
+    """Actions of a step, one entry for each row; several roles are concatenated."""
     if not env.multi_agent:
         return np.asarray(actions)
     return np.concatenate([each.reshape(env.rows, -1) for each in actions.values()], axis=1)

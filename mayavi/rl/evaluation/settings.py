@@ -16,7 +16,7 @@ MOST_EPISODES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSettings:
-    """Settings of an evaluation, beside the environment and the strategies."""
+    """Settings of an evaluation, except for its environment and strategies."""
 
     episodes: int = EPISODES
     deterministic: bool = True
@@ -28,12 +28,12 @@ class EvaluationSettings:
     def __post_init__(self) -> None:
         if type(self.episodes) is not int or self.episodes < 1:
             raise UsageError(
-                f"{self.episodes} episodes show nothing", "play one at least; a claim needs 20 distinct ones"
+                f"{self.episodes} episodes show nothing", "play at least one; a claim needs 20 distinct ones"
             )
         if self.episodes > MOST_EPISODES:
             raise UsageError(f"{self.episodes:,} episodes are too many", f"{MOST_EPISODES:,} at most")
         check_minimum(self.minimum_distinct)
 
-    def limited(self, independent: int | None) -> Self:
-        """Settings capped at `independent` episodes that do not overlap."""
-        return replace(self, bootstrap=replace(self.bootstrap, apart=independent))
+    def capped_at(self, independent_episodes: int | None) -> Self:
+        """Settings whose resamples are no larger than `independent_episodes`."""
+        return replace(self, bootstrap=replace(self.bootstrap, independent_episodes=independent_episodes))

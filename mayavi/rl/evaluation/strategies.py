@@ -1,6 +1,6 @@
 """Strategies: an environment's scripts, random actions, a computed plan, a trained policy.
 
-A strategy plays one role. That of a single-agent environment has no name here: `role` is None.
+A strategy plays one role. In a single-agent environment `role` is None.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Strategy(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in an evaluation."""
+        """Name of the strategy in an evaluation."""
 
     def begin(self, env: RowsEnv[Any], episodes: Sequence[int]) -> None:
-        """Called when all rows are at the start of `episodes`, one for each row."""
+        """Prepare for `episodes`, one for each row; called when all rows are at the start."""
 
     def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
-        """The actions of all rows now; those of rows whose episode is over are ignored.
+        """Choose the actions of all rows; those of rows whose episode is over are ignored.
 
         Observations are (rows, entries) and actions (rows, …); with several roles both have an axis of the role's
         agents after that of the rows.
@@ -56,8 +56,8 @@ class Scripted:
 
 
 @dataclass(slots=True)
-class Chance:
-    """Uniformly random actions; those of an episode follow from `seed`, the role and the episode's number alone."""
+class RandomPlay:
+    """Uniformly random actions, determined by `seed`, the role and the episode number."""
 
     seed: int = 0
     name: str = RANDOM
@@ -83,7 +83,7 @@ class Chance:
 
 @dataclass(slots=True)
 class Planned:
-    """A list of actions for each episode, decided beforehand."""
+    """Precomputed actions for each episode."""
 
     name: str
     plans: Mapping[int, NDArray[Any]]
@@ -94,13 +94,13 @@ class Planned:
         self._now = [self.plans[episode] for episode in episodes]
 
     def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
-        """The next action of each plan; its last one again where the plan is over."""
+        """The next action of each plan; past its end, its last action."""
         return np.array([plan[min(int(step), len(plan) - 1)] for plan, step in zip(self._now, env.steps, strict=True)])
 
 
 @dataclass(slots=True)
 class Trained:
-    """A trained policy, for all agents of its role at once; `deterministic` takes the best action, else draws one."""
+    """A trained policy for all agents of a role: the most likely action if `deterministic`, else a sampled one."""
 
     name: str
     policy: Policy
@@ -111,7 +111,7 @@ class Trained:
     _rng: np.random.Generator = field(default_factory=lambda: stream(0, "policy"), repr=False)
 
     def begin(self, env: RowsEnv[Any], episodes: Sequence[int]) -> None:
-        """Reset the memory; draws follow from the role and the episodes of this batch."""
+        """Reset the recurrent state and seed the RNG from the role and the episodes of this batch."""
         self._state = None
         self._rng = stream(self.seed, "policy", *_key(env, self.role), *(str(episode) for episode in episodes))
 
@@ -129,7 +129,7 @@ def _key(env: RowsEnv[Any], role: str | None) -> tuple[str, ...]:
 
 
 def known_strategies(env: type[RowsEnv[Any]] | RowsEnv[Any]) -> list[str]:
-    """Names that `--against` accepts for a single-agent environment."""
+    """Strategy names that `--against` accepts for a single-agent environment."""
     return [*env.strategies, RANDOM, OPTIMUM]
 
 
@@ -142,7 +142,7 @@ def check_strategies(env: type[RowsEnv[Any]] | RowsEnv[Any], names: Sequence[str
 
 
 def strategies_by_role(env: RowsEnv[Any], against: Sequence[str] | None) -> dict[str, list[str]]:
-    """For each role the names of `against` that it has, each once; by default all its scripts.
+    """Strategies of `against` that each role has, without duplicates; by default all scripts of the role.
 
     Raises `UnknownName` for a name that no role has, and `UsageError` for an optimum of several roles.
     """
@@ -157,7 +157,7 @@ def strategies_by_role(env: RowsEnv[Any], against: Sequence[str] | None) -> dict
     for name in names:
         if name == OPTIMUM:
             raise UsageError(
-                f"a {env.name} has no optimum: the best plan of one depends on what the others do",
+                f"a {env.name} has no optimum: the best plan of one agent depends on what the others do",
                 f"there are {', '.join(every)}",
             )
         if name not in every:
@@ -167,11 +167,11 @@ def strategies_by_role(env: RowsEnv[Any], against: Sequence[str] | None) -> dict
 
 
 def baseline(env: RowsEnv[Any], name: str, *, seed: int = 0, role: str | None = None) -> Strategy:
-    """The strategy of that name that needs neither a model nor a search."""
+    """Make the scripted or random strategy `name`; `UsageError` for the optimum, which needs a search."""
     if name == RANDOM:
-        return Chance(seed, role=role)
+        return RandomPlay(seed, role=role)
     if role is None:
         check_strategies(env, [name])
     if name == OPTIMUM:
-        raise UsageError("the optimum has to be searched first", "`find_optimum(make, episodes).plans` is what it does")
+        raise UsageError("the optimum has to be searched first", "use `find_optimum(make, episodes).plans`")
     return Scripted(name, env.role(role).strategies[name])

@@ -1,4 +1,4 @@
-"""The verdict of a comparison: one word, and one sentence of reason."""
+"""Verdict of a comparison: one word, and its reason in one sentence."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from mayavi.statistics.estimate import Estimate
 Word = Literal["better", "worse", "indistinguishable", "saturated"]
 
 MINIMUM_DISTINCT = 20
-"""Distinct trajectories below which nothing is claimed: with fewer, a 95 % interval of the bootstrap covers noticeably
-less than 95 %, and one trajectory repeated covers nothing."""
+"""Fewest distinct trajectories for a claim. With fewer, a 95 % bootstrap interval covers noticeably less than 95 %."""
 
 
 def check_minimum(distinct: int) -> None:
@@ -23,7 +22,7 @@ def check_minimum(distinct: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A word and its reason."""
+    """Verdict of a comparison."""
 
     word: Word
     reason: str
@@ -43,7 +42,7 @@ def judged(
     wording: tuple[str, str, str] = ("earns", "more", "less"),
     independent: int | None = None,
 ) -> Verdict:
-    """The verdict on `strategy` against another on the same episodes.
+    """Judge `strategy` against another strategy on the same episodes.
 
     `difference` is the mean of the paired differences with its interval, `distinct` the number of distinct pairs of
     trajectories, `equal` the number of episodes in which both earned exactly the same. `of` names one episode and
@@ -89,5 +88,5 @@ def judged(
 
 
 def number(value: float) -> str:
-    """A reward with four significant digits."""
+    """Format a reward with four significant digits."""
     return f"{value:.4g}"

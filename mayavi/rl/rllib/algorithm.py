@@ -21,7 +21,7 @@ def on_gpu(config: TrainConfig) -> bool:
 
 
 def algorithm_config(config: TrainConfig, facts: EnvFacts, runners: int) -> Any:
-    """RLlib's `AlgorithmConfig` for a training with that many remote runners."""
+    """RLlib's `AlgorithmConfig` for a training with `runners` remote runners."""
     rows_per_runner = -(-config.num_envs // max(runners, 1))
     made = _common_config(config, facts, runners, rows_per_runner)
     training: dict[str, Any] = {
@@ -59,7 +59,7 @@ def set_initial_deviation(algorithm: Any, deviation: float) -> None:
 
 
 def _common_config(config: TrainConfig, facts: EnvFacts, runners: int, rows_per_runner: int) -> Any:
-    """Environment, runners, learner and network, without the settings of one algorithm."""
+    """Settings of environment, runners, learner and network, common to all algorithms."""
     from ray.rllib.algorithms.dqn import DQNConfig
     from ray.rllib.algorithms.ppo import PPOConfig
     from ray.rllib.algorithms.sac import SACConfig
@@ -82,7 +82,7 @@ def _common_config(config: TrainConfig, facts: EnvFacts, runners: int, rows_per_
         )
         .multi_agent(**multi_agent(config.env))
         .learners(num_learners=0, num_gpus_per_learner=1 if on_gpu(config) else 0)
-        # A restarted runner would play other episodes than the lost one, without anybody noticing.
+        # A restarted runner would silently play other episodes than the lost one.
         .fault_tolerance(restart_failed_env_runners=False)
         .debugging(seed=spread_seed(config.seed, "rllib"), log_level="ERROR")
         .rl_module(model_config=_network(config, facts))

@@ -1,4 +1,4 @@
-"""The training environment as RLlib's runners make it, on any node."""
+"""Training environments of RLlib's runners, on any node."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ RECENT = 100
 
 
 class TrainingVector(VectorWrapper):
-    """Rows as the trainer sees them: normalised, with the rewards and ends of the training's signal.
+    """Rows for a trainer: normalised, with rewards and episode ends from `TrainingSignal`.
 
-    RLlib seeds its runners in sequence, and rows are too: those of one runner would play what another's do. So rows are
-    seeded from the training's seed and the number of their runner.
+    RLlib seeds its runners with consecutive numbers, as `AutoresetRows` seeds rows, so two runners would play the same
+    episodes. Here rows are seeded from the seed of the training and the index of their runner.
     """
 
     def __init__(self, env: Any, *, seed: int, config: TrainConfig) -> None:
@@ -43,7 +43,7 @@ class TrainingVector(VectorWrapper):
             self.lens = Lens(config.gamma, env.num_envs, raw.shape, Normaliser())
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """Start episodes; the first time with the runner's own seed."""
+        """Start episodes; the first call uses the seed of the runner."""
         own, self.first_seed = self.first_seed, None
         observations, infos = self.env.reset(seed=own, options=options)
         return (observations if self.lens is None else self.lens.observe(observations)), infos
@@ -51,7 +51,7 @@ class TrainingVector(VectorWrapper):
     def step(self, actions: Any) -> Any:
         """Step all rows."""
         play = self.unwrapped.play
-        over = play.over.copy()  # these begin anew: they earn nothing
+        over = play.over.copy()  # these rows start a new episode and earn no reward
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         if self.lens is not None:
             done = terminated | truncated

@@ -1,4 +1,4 @@
-"""Environments of several agents as RLlib's runners make them: one episode in each, which can be saved and resumed."""
+"""Multi-agent training environments of RLlib's runners: one row each, which can be saved and resumed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mayavi.rl.training.training_signal import TrainingSignal
 
 
 class TrainingAgents(MayaviMultiAgentEnv):
-    """One row with several agents and the rewards and ends of a training's signal."""
+    """One row with several agents, with rewards and episode ends from `TrainingSignal`."""
 
     def __init__(self, rows: RowsEnv[Any], *, runner: int, signal: TrainingSignal) -> None:
         super().__init__(rows, exact_info=False)
@@ -40,16 +40,16 @@ class TrainingAgents(MayaviMultiAgentEnv):
             infos,
         )
 
-    def standing(self) -> dict[str, Any]:
-        """Episode, actions played in it and RNG state, for a checkpoint."""
+    def state(self) -> dict[str, Any]:
+        """Episode number, its actions so far and the RNG state, for a checkpoint."""
         return {
             "episode": int(self.rows.episodes[0]),
             "played": self._played,
             "chance": self.np_random.bit_generator.state,
         }
 
-    def stand(self, kept: Mapping[str, Any]) -> None:
-        """Resume from `standing()`: the actions are played again."""
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Resume from `state()`: replay the actions of the episode."""
         super().reset(seed=0, options={"episode": kept["episode"]})
         for actions in kept["played"]:
             super().step(actions)

@@ -98,7 +98,7 @@ def _runner_state(runner: Any) -> tuple[int, bytes]:
         saved["sums"], saved["recent"] = vector.lens and vector.lens.sums, list(vector.recent)
     else:
         saved["vector"] = {name: getattr(rows, name) for name in _MARKET_VECTOR_ATTRIBUTES}
-        saved["markets"] = [market.unwrapped.standing() for market in rows.envs]
+        saved["markets"] = [market.unwrapped.state() for market in rows.envs]
     return runner.worker_index or 0, cloudpickle.dumps({"kept": saved, "chance": global_rng.state()})
 
 
@@ -121,7 +121,7 @@ def _restore_runner(runner: Any, pickled: bytes) -> None:
             setattr(rows, name, value)
         for market, each in zip(rows.envs, saved["markets"], strict=True):
             market.reset(seed=0)  # the wrappers refuse to step before a reset
-            market.unwrapped.stand(each)
+            market.unwrapped.restore(each)
     global_rng.restore(found["chance"])
 
 

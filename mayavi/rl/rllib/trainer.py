@@ -1,7 +1,7 @@
 """Train with RLlib, in this process, over its cores or on a Ray cluster.
 
-With no runners the learning process samples too, from all its rows at once. With runners, that many processes sample,
-on any node of the cluster.
+Without runners the learning process plays rollouts itself, on all rows at once. Otherwise each runner is a process on
+any node of the cluster.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from mayavi.rl.training.session import Boundary, Session
 
 def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint | None, address: str | None) -> None:
     """Train until the timesteps are reached; `session` is called after every rollout."""
-    kept = session.record.get("runners") if resume else None  # another machine may have other cores
+    kept = session.record.get("runners") if resume else None  # another machine may have another number of cores
     runners = checked_runners(config, address, kept)
     torch.set_num_threads(config.torch_threads)
     # RLlib warns and prints; standard output belongs to the caller.
     with ray_for(runners, address) as ray, warnings.catch_warnings(), redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")
         try:
-            algorithm = _built(config, session, runners)
+            algorithm = _build_algorithm(config, session, runners)
             try:
                 _train(config, session, algorithm, resume)
             finally:
                 algorithm.stop()
                 shutil.rmtree(algorithm.logdir, ignore_errors=True)  # an empty folder of Ray's
         except ray.exceptions.RayError as error:
-            raise _lost(error) from error
+            raise _runner_error(error) from error
 
 
-def _lost(error: Exception) -> MayaviError:
-    """The error of a runner that failed: its own, or that it is gone."""
+def _runner_error(error: Exception) -> MayaviError:
+    """Error to raise for a failed runner: its own `MayaviError`, or a `WorkerError`."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, MayaviError):
         return cause
@@ -60,7 +60,7 @@ def _lost(error: Exception) -> MayaviError:
     return WorkerError(message, "`mayavi train --resume` goes on from the last checkpoint")
 
 
-def _built(config: TrainConfig, session: Session, runners: int) -> Any:
+def _build_algorithm(config: TrainConfig, session: Session, runners: int) -> Any:
     from mayavi.rl.rllib.algorithm import algorithm_config, on_gpu, set_initial_deviation
     from mayavi.rl.rllib.resume_state import seed_buffer
 
@@ -126,7 +126,7 @@ def _boundary(algorithm: Any, normaliser: Normaliser | None, steps: int, episode
 
 
 def _numbers(result: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """The figures of a result that are plotted."""
+    """Flatten the figures of a result to plot."""
     found: dict[str, float] = {}
     for name, value in result.items():
         if isinstance(value, Mapping) and name in {"env_runners", "learners", "default_policy", "timers"}:

@@ -37,7 +37,7 @@ MOST_ROWS = 64
 
 @dataclass(slots=True)
 class RunningStats:
-    """Count, mean and variance of a stream of samples, which are not kept."""
+    """Running count, mean and variance; samples are not stored."""
 
     count: float
     mean: Floats
@@ -85,17 +85,17 @@ class Normaliser:
 
     observation_stats: RunningStats | None = None
     return_stats: RunningStats | None = None
-    """Of discounted returns. Rewards are divided by their deviation and keep their sign."""
+    """Statistics of discounted returns. Rewards are divided by the deviation and keep their sign."""
 
     def observations(self, raw: Observations) -> Observations:
-        """Normalised observations."""
+        """Normalise observations."""
         if self.observation_stats is None:
             return raw
         scaled = (raw.astype(np.float64) - self.observation_stats.mean) / self.observation_stats.deviation
         return np.clip(scaled, -LIMIT, LIMIT).astype(np.float32)
 
     def rewards(self, raw: NDArray[Any]) -> NDArray[Any]:
-        """Normalised rewards."""
+        """Normalise rewards."""
         if self.return_stats is None:
             return raw
         return np.clip(raw / self.return_stats.deviation, -LIMIT, LIMIT).astype(raw.dtype)

@@ -23,7 +23,7 @@ from mayavi.gym_env.configuration import SPLITS, configured
 from mayavi.gym_env.registry import entry
 from mayavi.numerics.streams import stream
 from mayavi.rl.evaluation.play import play, play_roles
-from mayavi.rl.evaluation.strategies import Chance, Scripted, Strategy
+from mayavi.rl.evaluation.strategies import RandomPlay, Scripted, Strategy
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -42,7 +42,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Warmed:
-    """Written snapshot, and the work it took."""
+    """A written snapshot and its statistics."""
 
     path: Path
     env: str
@@ -133,7 +133,7 @@ def _make_envs(
     world: WorldSource | Fork, name: str, config: Mapping[str, object] | None, rows: int
 ) -> list[tuple[str, RowsEnv[Any]]]:
     """Environment on `world` for each split."""
-    kind: type[Any] = entry(name).load()  # one on a chain, the market's rows among them
+    kind: type[Any] = entry(name).load()  # a `ChainRowsEnv`
     return [
         (split, kind(configured(kind.config_type, config, {"split": split}), rows, world=world)) for split in SPLITS
     ]
@@ -142,11 +142,11 @@ def _make_envs(
 def _play_all(
     envs: list[tuple[str, RowsEnv[Any]]], passed: int, rollouts: int, what: str, progress: Progress | None
 ) -> tuple[str, ...]:
-    """Every strategy on `rollouts` episodes, a third of each split; the names of those that played."""
+    """Play `rollouts` episodes with every strategy, a third per split; returns the strategy names."""
     first = envs[0][1]
     if first.multi_agent:
         for at, (split, env) in enumerate(envs):
-            _all_by_chance(env, _episodes(env.name, split, passed, rollouts), seed=passed)
+            _play_randomly(env, _episodes(env.name, split, passed, rollouts), seed=passed)
             _report(progress, what, at + 1, len(envs))
         return ("random",)
     players = strategies_of(first)
@@ -158,7 +158,7 @@ def _play_all(
 
 
 def strategies_of(env: RowsEnv[Any]) -> list[Callable[[int], Strategy]]:
-    """Constructors of strategies by pass number: the environment's scripts, each action repeated, and random play."""
+    """Strategy factories that take the pass number: scripts, each action repeated, and random play."""
     from gymnasium import spaces
 
     space = env.action_space
@@ -169,7 +169,7 @@ def strategies_of(env: RowsEnv[Any]) -> list[Callable[[int], Strategy]]:
         actions = [np.asarray(each, dtype=np.float64) for each in (space.low, (space.low + space.high) / 2, space.high)]
     scripted: list[Strategy] = [Scripted(name, script) for name, script in env.strategies.items()]
     always: list[Strategy] = [Always(f"always {each.tolist()}", each) for each in actions]
-    return [*(lambda passed, one=one: one for one in (*scripted, *always)), Chance]
+    return [*(lambda passed, one=one: one for one in (*scripted, *always)), RandomPlay]
 
 
 def _episodes(name: str, split: str, passed: int, rollouts: int) -> list[int]:
@@ -204,13 +204,13 @@ def _check(
 
 def _rewards(env: RowsEnv[Any], episodes: Sequence[int]) -> Floats:
     if env.multi_agent:
-        return _all_by_chance(env, episodes, seed=1)
-    return play(env, Chance(1), episodes).rewards
+        return _play_randomly(env, episodes, seed=1)
+    return play(env, RandomPlay(1), episodes).rewards
 
 
-def _all_by_chance(env: RowsEnv[Any], episodes: Sequence[int], *, seed: int) -> Floats:
-    """The rewards of all roles together in each episode, all agents playing at random."""
-    played = play_roles(env, {role: Chance(seed, role=role) for role in env.role_names}, episodes)
+def _play_randomly(env: RowsEnv[Any], episodes: Sequence[int], *, seed: int) -> Floats:
+    """Play all roles at random; returns the summed rewards of each episode."""
+    played = play_roles(env, {role: RandomPlay(seed, role=role) for role in env.role_names}, episodes)
     return np.asarray(np.sum([each.rewards for each in played.values()], axis=0))
 
 

@@ -111,7 +111,7 @@ def test_a_state_of_another_environment_is_refused() -> None:
     env.reset()
     for _ in range(3):
         env.step(np.zeros(ROWS, dtype=np.int64))
-    with pytest.raises(UsageError, match="did not come out as they were"):
+    with pytest.raises(UsageError, match="gave another outcome"):
         RowsVecEnv(free(horizon=2)).restore(env.state())
 
 

@@ -1,7 +1,7 @@
-"""Episodes driven through `WorldState` and `Scheduler` by scripted agents, with adapters alone: no rows, no programs.
+"""Episodes played by scripted agents with `WorldState`, `Scheduler` and adapters, without rows and programs.
 
-A step of an environment is a tick with one block. The market's agents come first in it, and the player last: it sees
-what they did, acts, and then the blocks of the step pass.
+A step of an environment is a tick with one block of agents. The agents of the market act first, the player last. Then
+the blocks of the step pass.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WETH_USDC = ("WETH", "USDC", 500)
 
 
 class Scripted(Agent):
-    """Does in each step what `acts` says, one intent each, and prepares itself with `prepares`."""
+    """Agent that runs `prepares` once, and each of `acts` as one intent in every step."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Scripted(Agent):
 
 
 class ByHand:
-    """A world with agents in this order."""
+    """World whose agents act in the given order."""
 
     def __init__(self, agents: list[Scripted], step_blocks: int) -> None:
         self.fork = WorldSource().on("ethereum").open()
@@ -60,7 +60,7 @@ class ByHand:
         )
 
     def tick(self) -> list[ActionRow]:
-        """One step; whatever fails in it is a fault of the test."""
+        """Run one step; every action must succeed."""
         rows, _ = self.scheduler.tick()
         failed = [row for row in rows if row.status != "success"]
         assert not failed, failed[0]
@@ -68,20 +68,20 @@ class ByHand:
 
 
 def rich(fork: Fork, address: bytes) -> None:
-    """Give an arbitrageur plenty of both, and let the router take it."""
+    """Fund an arbitrageur with both tokens and approve the router."""
     approve_router(fork, address)
     fork.deal("WETH", address, 2 * UNLIMITED_FUNDS * 10**18)
     fork.deal("USDC", address, 2 * UNLIMITED_FUNDS * 10**6)
 
 
 def approve_router(fork: Fork, address: bytes) -> None:
-    """Let the router take what `address` has of both tokens."""
+    """Approve the router for both tokens of `address`."""
     for token in ("WETH", "USDC"):
         Erc20(fork, token).approve("UniswapV3.SwapRouter", FOREVER, sender=address)
 
 
 def arbitrage(fork: Fork, address: bytes, root: int, share_ppm: int) -> None:
-    """Bring the pool so far towards a square root price."""
+    """Move the pool `share_ppm` millionths of the way to a square root price."""
     uniswap = UniswapV3(fork)
     pool = uniswap.pool(*WETH_USDC)
     now = pool.sqrt_price_x96
@@ -101,7 +101,7 @@ def arbitrage(fork: Fork, address: bytes, root: int, share_ppm: int) -> None:
 
 
 def gas_of(rows: list[ActionRow], agent: str) -> int:
-    """What an agent's transactions took in a step."""
+    """Gas of an agent's transactions in a step."""
     return sum(int(row.gas_used) for row in rows if row.agent == agent)
 
 

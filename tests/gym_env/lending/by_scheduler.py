@@ -1,8 +1,7 @@
-"""Episodes of the borrower's environments played again as a simulation: agents, adapters, `WorldState`, `Scheduler`.
+"""Episodes of the borrower environments replayed as simulations: agents, adapters, `WorldState`, `Scheduler`.
 
-Nothing of an environment's programs is used here: who acts, acts through the protocols' adapters, in the blocks of a
-tick, and everything that is compared is read through them. An environment gives the start of an episode, its price path
-and its prepared world.
+The programs of the environments are not used: agents act and read through protocol adapters. The environment provides
+the start of an episode, its price path and its prepared world.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ TREND_KEPT = 0.6
 
 
 class ScriptedBorrower(Agent):
-    """Opens the loan of an episode, then does what it is told: a share in millionths, step by step."""
+    """Borrower that opens the loan of an episode, then repays or borrows `share` millionths in each step."""
 
     def __init__(self, market: str, collateral: str, debt: str, amounts: dict[str, int]) -> None:
         super().__init__("borrower")
@@ -42,7 +41,7 @@ class ScriptedBorrower(Agent):
         self.share = 0
 
     def prepare(self, world: World) -> None:
-        """The start: blocks, the rest of the market, the loan."""
+        """Pass the initial blocks, move the market and open the loan."""
         fork, amounts = world.fork, self.amounts
         self.lending = lending_market(fork, self.market)
         self.account = self.lending.account(world.address("borrower"))
@@ -58,7 +57,7 @@ class ScriptedBorrower(Agent):
             self.account.borrow(self.debt, amounts["borrow"])
 
     def headroom(self) -> int:
-        """The largest loan within the market's limit, rounded as the adapters round."""
+        """Largest loan within the limit of the market, rounded as in the adapters."""
         health, lending = self.account.health(), self.lending
         free = health.borrow_limit_e8 - health.debt_value_e8
         if free <= 0:
@@ -67,7 +66,7 @@ class ScriptedBorrower(Agent):
         return max(0, loan - (2 if self.market != "AaveV3" else 0))
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Repay a share of the debt, as far as the wallet reaches, or borrow a share of the headroom."""
+        """Repay a share of the debt, limited by the wallet, or borrow a share of the headroom."""
         del step_idx
         owed = self.account.debt(self.debt)
         if self.share < 0:
@@ -90,7 +89,7 @@ class ScriptedBorrower(Agent):
 
 
 class Bank(Agent):
-    """Credits the borrower's wallet, or charges it, what its dollars earn in a step."""
+    """Bank that pays, or charges, the yield of the borrower's dollars in each step."""
 
     def __init__(self, debt: str, yield_ppm: int, step_seconds: int) -> None:
         super().__init__("bank")
@@ -98,7 +97,7 @@ class Bank(Agent):
         self.ppb = abs(yield_ppm) * (BILLION // MILLION) * step_seconds // YEAR_S
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Look at the wallet, and pay."""
+        """Pay the yield of the wallet's balance."""
         del step_idx
         token, borrower, bank = Erc20(world.fork, self.debt), world.address("borrower"), world.address("bank")
         earned = token.balance_of(borrower) * self.ppb // BILLION
@@ -109,7 +108,7 @@ class Bank(Agent):
 
 
 class PlainLiquidator(Agent):
-    """Liquidates the borrower as soon as it may, as much as it may."""
+    """Liquidator that liquidates as early and as much as possible."""
 
     def __init__(self, market: str, collateral: str, debt: str) -> None:
         super().__init__("liquidator")
@@ -121,7 +120,7 @@ class PlainLiquidator(Agent):
         self.lending: LendingMarket = lending_market(world.fork, self.market)
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Look at the borrower's health."""
+        """Liquidate the borrower if possible."""
         del step_idx
         borrower = world.address("borrower")
         if not self.lending.account(borrower).health().liquidatable:
@@ -138,39 +137,39 @@ class PlainLiquidator(Agent):
         return {}
 
 
-def drawn_start(env: LendingRowsEnv[Any], chance: np.random.Generator) -> Start:
-    """The start of an episode, by NumPy's own draws, one after the other."""
+def drawn_start(env: LendingRowsEnv[Any], rng: np.random.Generator) -> Start:
+    """Draw the start of an episode with NumPy, one value after the other."""
     config, kink = env.config, env.adapter.terms.kink
     if config.start == "fixed":
         return fixed_start(env.adapter.unit)
     low, high = config.utilisation
     if low < kink < high:
-        low, high = (kink, high) if chance.random() < BUSY_SHARE else (low, kink)
-    blocks, amounts = int(chance.integers(config.start_blocks + 1)), amounts_of(config, env.adapter.unit)
-    collateral = amounts[chance.integers(len(amounts))]
-    shares = [round(chance.uniform(*each) * 10**6) for each in (config.health_factor, (low, high), config.cash_yield)]
+        low, high = (kink, high) if rng.random() < BUSY_SHARE else (low, kink)
+    blocks, amounts = int(rng.integers(config.start_blocks + 1)), amounts_of(config, env.adapter.unit)
+    collateral = amounts[rng.integers(len(amounts))]
+    shares = [round(rng.uniform(*each) * 10**6) for each in (config.health_factor, (low, high), config.cash_yield)]
     return Start(blocks, collateral, *shares)
 
 
-def drawn_path(env: LendingRowsEnv[Any], start: float, chance: np.random.Generator) -> tuple[Floats, float]:
-    """The prices of an episode, by the processes they are made of, and their volatility."""
+def drawn_path(env: LendingRowsEnv[Any], start: float, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Draw the prices of an episode with `mayavi.markets`; returns them and their volatility."""
     config, seconds = env.config, env.step_seconds
-    volatility = chance.uniform(*config.volatility)
-    path = GeometricBrownianMotion(volatility).path(start, config.horizon, seconds, chance)
-    shocked, size = chance.random() < config.shock_chance, chance.uniform(*config.shock_size)
-    length = min(int(chance.integers(config.shock_steps[0], config.shock_steps[1] + 1)), config.horizon)
-    begin = int(chance.integers(0, config.horizon - length + 1))
+    volatility = rng.uniform(*config.volatility)
+    path = GeometricBrownianMotion(volatility).path(start, config.horizon, seconds, rng)
+    shocked, size = rng.random() < config.shock_chance, rng.uniform(*config.shock_size)
+    length = min(int(rng.integers(config.shock_steps[0], config.shock_steps[1] + 1)), config.horizon)
+    begin = int(rng.integers(0, config.horizon - length + 1))
     shock = Ramp(begin, begin + length, size) if shocked else Constant()
-    return path * shock.path(1.0, config.horizon, seconds, chance), volatility
+    return path * shock.path(1.0, config.horizon, seconds, rng), volatility
 
 
 class PlayedBySimulation:
-    """One episode of `env`, step by step, as a simulation of agents."""
+    """One episode of `env` as a simulation of agents."""
 
     def __init__(self, env: LendingRowsEnv[Any], episode: int) -> None:
         self.env, config = env, env.config
-        self.chance = episode_stream(env.name, config.split, episode)
-        start = drawn_start(env, self.chance)
+        self.rng = episode_stream(env.name, config.split, episode)
+        start = drawn_start(env, self.rng)
         self.yield_ppm, self.volatility = start.cash_yield_ppm, 0.0
         self.market = "CompoundV3.cUSDCv3" if env.name == "compound" else "AaveV3"
         pair = config.collateral, config.debt
@@ -183,12 +182,12 @@ class PlayedBySimulation:
         prices = None
         if config.prices == "shocks":
             price_usd = env.adapter.terms.price_e8 / 10**8
-            path, self.volatility = drawn_path(env, price_usd, self.chance)
+            path, self.volatility = drawn_path(env, price_usd, self.rng)
             path = np.rint(path * 1e8) / 1e8
             prices = PricePaths({"WETH": np.append(path[1:], path[-1])}, env.step_seconds)
             market.append(PricePathAgent("oracle", feeds={"WETH": "Chainlink.ETH/USD"}))
         agents = [self.borrower, *market, self.liquidator]
-        env.fleet.reset([env.rows - 1])  # the last row is the stage as it was prepared
+        env.fleet.reset([env.rows - 1])  # the last row is the prepared world
         self.world = WorldState(env.fleet.fork(env.rows - 1), agents, seed=episode, prices=prices)
         blocks = [AgentBlock("borrower", [self.borrower]), AgentBlock("market", market)]
         blocks.append(AgentBlock("liquidator", [self.liquidator]))
@@ -206,7 +205,7 @@ class PlayedBySimulation:
         return self.world.fork
 
     def step(self, share_ppm: int) -> tuple[float, bool]:
-        """A tick, in which the borrower does `share_ppm`: the reward, and whether it was liquidated."""
+        """Run a tick with the action `share_ppm`; returns the reward and whether the borrower was liquidated."""
         self.borrower.share = share_ppm
         before = self.exact()
         actions, _ = self.scheduler.tick()
@@ -233,7 +232,7 @@ class PlayedBySimulation:
         return health[1] - health[0] - 0.01 * max(health[1] - 2.0, 0.0)
 
     def exact(self) -> dict[str, int]:
-        """What the adapters tell, by the environment's names."""
+        """Figures read through the adapters, by their names in the environment."""
         account, lending = self.borrower.account, self.borrower.lending
         health, price = account.health(), lending.price_e8(self.collateral)
         cash = Erc20(self.fork, self.debt).balance_of(account.address)
@@ -269,7 +268,7 @@ class PlayedBySimulation:
         )
 
     def observation(self) -> Sequence[np.float32]:
-        """What a borrower that stands here sees, written down once more."""
+        """Observation of the borrower, computed independently of the environment."""
         now, first, tenths = self.last, self.first, 1e17
         value, unit = max(now["collateral_value_e8"], 1), self.env.adapter.debt_unit
         headroom_value = now["headroom"] * (self.borrower.lending.price_e8(self.debt) / unit)

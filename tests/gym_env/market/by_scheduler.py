@@ -1,7 +1,7 @@
-"""An episode of the market as a simulation of its own: `WorldState`, `Scheduler`, agents that follow a script.
+"""Episodes of the market replayed as simulations with `WorldState`, `Scheduler` and scripted agents.
 
-Agents read the chain through the adapters and act by transactions; nothing of the environment's programs is used. They
-start where a row of the environment starts.
+Agents read the chain through adapters and act by transactions. The programs of the environment are not used. A
+simulation starts from the state of a row of the environment.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ UNLIMITED_FUNDS = 10**15
 
 
 class Story:
-    """What one episode draws, as plain numbers, and what its agents are to do next."""
+    """Drawn values of one episode as plain numbers, and the next actions of its agents."""
 
     def __init__(self, env: AaveMarketRows, row: int) -> None:
         columns = env.columns
@@ -53,7 +53,7 @@ class Story:
 
 
 class ScriptedBorrower(Agent):
-    """Repays or borrows a share, of what it sees."""
+    """Borrower that repays or borrows the share of its next action."""
 
     def __init__(self, name: str, number: int, story: Story) -> None:
         super().__init__(name)
@@ -87,7 +87,7 @@ class ScriptedBorrower(Agent):
 
 
 def headroom(market: AaveV3, who: bytes) -> int:
-    """The most that `who` may borrow, found by trying."""
+    """Largest amount that `who` can borrow, found by bisection."""
     fork, data = market.fork, market.account(who).data()
     usdc = market.token("USDC")
     low, high = 0, data.available_usd_e8 * 10**usdc.decimals // market.price_usd_e8("USDC") * 2 + 10
@@ -109,7 +109,7 @@ def headroom(market: AaveV3, who: bytes) -> int:
 
 
 class ScriptedLiquidator(Agent):
-    """Takes a share of what may be paid for an account of a rank, and sells what it seizes."""
+    """Liquidator that repays a share of the account of a rank, and sells what it seizes."""
 
     def __init__(self, name: str, number: int, story: Story) -> None:
         super().__init__(name)
@@ -164,7 +164,7 @@ class ScriptedLiquidator(Agent):
 
 
 def trade(fork: Fork, who: bytes, token_in: str, token_out: str, amount: int, limit: int = 0) -> None:
-    """A swap through the pool, out of an allowance that is there."""
+    """Swap through the pool with an existing allowance."""
     router, route = Router(fork), Route.of(fork, (token_in, token_out, FEE))
     calldata, amount_at, limit_at = router.single_swap(route, recipient=who)
     filled = bytearray(calldata)
@@ -174,7 +174,7 @@ def trade(fork: Fork, who: bytes, token_in: str, token_out: str, amount: int, li
 
 
 class Outside(Agent):
-    """The price, arbitrage and what dollars earn elsewhere."""
+    """Agent that posts the price, trades as arbitrageur and pays the yields."""
 
     def __init__(self, story: Story) -> None:
         super().__init__("outside")
@@ -209,11 +209,11 @@ class Outside(Agent):
                 usdc.contract.transfer(recipient, earned, sender=sender)
 
     before: frozenset[int] = frozenset()
-    """Whose part was over when the step began."""
+    """Borrowers that were liquidated before this step."""
 
 
 class Simulated:
-    """The episode of one row, step by step."""
+    """Episode of one row as a simulation."""
 
     def __init__(self, env: AaveMarketRows, row: int) -> None:
         self.story = story = Story(env, row)
@@ -228,7 +228,7 @@ class Simulated:
         self.scheduler = Scheduler(world, blocks, step_blocks=story.step_blocks, halt_on_exception=True)
 
     def tick(self, borrowers: Any, liquidators: Any) -> dict[str, Any]:
-        """One step, and every figure the environment tells of it."""
+        """Run one step; returns every figure of the environment's `exact`."""
         story, fork = self.story, self.fork
         story.actions = [*borrowers, *liquidators]
         self.outside.before = frozenset(story.liquidated)
@@ -263,7 +263,7 @@ class Simulated:
 
 
 def played(env: AaveMarketRows, rng: np.random.Generator) -> dict[str, Any]:
-    """Actions of all rows: mostly bold borrowers and liquidators that reach for the first account, sometimes any."""
+    """Actions of all rows: half the time borrow and liquidate the first account, otherwise at random."""
     rows, count = env.rows, env.config.borrowers
     wild = rng.random((rows, count + env.config.liquidators)) < 0.5
     if env.config.actions == "discrete":

@@ -134,8 +134,8 @@ def by_hand(config: VestingConfig, number: int, actions: list[Any]) -> list[Fact
     def prepare(fork: Any, address: bytes) -> None:
         pool = UniswapV3(fork).pool(*WETH_USDC)
         price_e8 = int(pool.price("WETH") * E8)
-        chance = episode_stream("vesting", config.split, number)
-        start = start_of(config, price_e8, 10**18, STEP_S, chance)
+        rng = episode_stream("vesting", config.split, number)
+        start = start_of(config, price_e8, 10**18, STEP_S, rng)
         longest, now = (config.horizon - 1) * STEP_S, fork.timestamp
         begins, lasts = {
             "cliff": (now - 1, 1),

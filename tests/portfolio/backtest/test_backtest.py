@@ -20,7 +20,7 @@ from mayavi.portfolio.backtest.metrics import METRICS
 from mayavi.portfolio.market.data import PLACE, RWAMarket
 from mayavi.portfolio.market.history import write_rwa
 from mayavi.portfolio.market.model import RWAModel
-from mayavi.rl.evaluation.strategies import Chance, Trained
+from mayavi.rl.evaluation.strategies import RandomPlay, Trained
 from tests.portfolio.backtest.worlds import QUICK, Fixed, config_with, making, past_market
 
 RULES = [
@@ -113,7 +113,7 @@ def test_each_subject_meets_each_rule_and_differences_are_paired():
 
 
 def test_what_costs_more_and_does_the_same_is_worse():
-    """Chance trades everything every hour: fees alone decide, and the interval says so."""
+    """A random policy trades everything every hour: fees alone decide, and the interval says so."""
     done = backtest(making(rebalance_cost_bps=50.0), [], ["equal_weight", "random"], QUICK)
     verdict = done.comparisons[0].verdict
     assert verdict.word == "worse"
@@ -206,7 +206,7 @@ def test_misuse_is_told():
     with pytest.raises(UsageError, match="no strategy to compare with"):
         backtest(making(), [], [], QUICK)
     with pytest.raises(UsageError, match="two portfolios are called 'random'"):
-        backtest(making(), [Chance(1)], ["random"], QUICK)
+        backtest(making(), [RandomPlay(1)], ["random"], QUICK)
     for episodes in (0, -3, 2_000_000, 1.5):
         with pytest.raises(UsageError, match="is none"):
             BacktestSettings(episodes=episodes)  # type: ignore[arg-type]

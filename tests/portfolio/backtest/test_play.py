@@ -10,7 +10,7 @@ import pytest
 
 from mayavi.errors import UsageError
 from mayavi.portfolio.backtest.play import Stage, Walked
-from mayavi.rl.evaluation.strategies import Chance, Scripted, Trained, baseline
+from mayavi.rl.evaluation.strategies import RandomPlay, Scripted, Trained, baseline
 from tests.portfolio.backtest.worlds import Fixed, making, past_market, started
 
 
@@ -46,7 +46,7 @@ def test_every_script_walks_as_it_steps(settings: dict[str, Any]):
     stage = Stage(env, range(33))
     for name in env.strategies:
         same(stage.walk(baseline(env, name)), stage.walk(Watched(baseline(env, name))))
-    same(stage.walk(Chance(3), each_weight=True), stage.walk(Watched(Chance(3)), each_weight=True))
+    same(stage.walk(RandomPlay(3), each_weight=True), stage.walk(Watched(RandomPlay(3)), each_weight=True))
 
 
 def test_values_are_those_the_environment_tells_hour_by_hour():

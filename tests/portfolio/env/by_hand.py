@@ -1,4 +1,4 @@
-"""The portfolio's environment once more, a number at a time: plain Python over the values of a market."""
+"""Reference implementation of the portfolio environment in plain Python."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ USUAL = {
 
 
 class PortfolioByHand:
-    """One episode on `inputs`, by name a list of all hours, and `growth`, for each hour the factors of three assets.
+    """One episode on hourly `inputs` by name, and `growth`, the hourly growth factors of the three assets.
 
-    Hour `start` of them is hour 0 of the episode.
+    Hour 0 of the episode is the index `start` of these lists.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class PortfolioByHand:
         self.by_asset = [0.0] * 3
 
     def step(self, action: list[float]) -> tuple[float, bool, bool]:
-        """Reward, ruin, and whether the time is up."""
+        """Play one step; returns reward, terminated, truncated."""
         config = self.config
         self.target = self._target([(each + 1) / 2 for each in action])
         self.turnover = sum(abs(new - old) for new, old in zip(self.target, self.weights, strict=True))
@@ -64,7 +64,7 @@ class PortfolioByHand:
         return self._reward(), ruined, self.hour >= config.horizon and not ruined
 
     def _target(self, request: list[float]) -> list[float]:
-        """Of all ways to fix some weights at a bound, the one whose weights are nearest to the request."""
+        """Allowed weights nearest to the request, over all ways to fix some weights at a bound."""
         low, high = self.config.min_weight, self.config.max_weight
         best: tuple[float, list[float]] | None = None
         for code in range(27):
@@ -80,9 +80,9 @@ class PortfolioByHand:
                 weights = [request[at] + shift if (each := fixed[at]) is None else each for at in range(3)]
             if any(not low - 1e-12 <= each <= high + 1e-12 for each in weights):
                 continue
-            apart = sum((new - old) ** 2 for new, old in zip(weights, request, strict=True))
-            if best is None or apart < best[0]:
-                best = apart, weights
+            distance = sum((new - old) ** 2 for new, old in zip(weights, request, strict=True))
+            if best is None or distance < best[0]:
+                best = distance, weights
         assert best is not None
         return [min(max(each, low), high) for each in best[1]]
 
@@ -107,7 +107,7 @@ class PortfolioByHand:
         return sharpe * config.reward_scaling - 50 * self.drawdown - depeg - 1_000 * share
 
     def sharpe(self) -> float:
-        """A year's, of the last 168 returns."""
+        """Annual Sharpe ratio of the last 168 returns."""
         returns = [later / earlier - 1 for earlier, later in zip(self.values, self.values[1:], strict=False)][-168:]
         if len(returns) < 2:
             return 0.0
@@ -133,13 +133,13 @@ class PortfolioByHand:
                 seen.append(scale * (grown - 1))
         for name, (off, over) in USUAL.items():
             now_value = self.inputs[name][now]
-            told = now_value / self.inputs[name][now - 168] if name in PRICES else now_value
-            seen.append((told - off) / over)
+            value = now_value / self.inputs[name][now - 168] if name in PRICES else now_value
+            seen.append((value - off) / over)
         bounded: Any = [min(max(each, -10.0), 10.0) for each in seen]
         return list(bounded)
 
-    def told(self) -> dict[str, Any]:
-        """The figures of an info."""
+    def info(self) -> dict[str, Any]:
+        """Figures of the info."""
         return {
             "portfolio_value": self.value,
             "weights": self.weights,

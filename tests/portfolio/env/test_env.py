@@ -74,7 +74,7 @@ def test_an_episode_is_what_plain_arithmetic_makes_of_its_market(reward: str) ->
             reward_by_hand, terminated, truncated = hands[row].step(actions[row].astype(float).tolist())
             assert stepped.rewards[row] == pytest.approx(reward_by_hand, rel=1e-6, abs=1e-9)
             assert (stepped.terminated[row], stepped.truncated[row]) == (terminated, truncated)
-            for name, expected in hands[row].told().items():
+            for name, expected in hands[row].info().items():
                 assert told[name][row] == pytest.approx(expected, rel=1e-9, abs=1e-12), name
             steps += 1
         live &= ~stepped.done

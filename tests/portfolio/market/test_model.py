@@ -1,4 +1,4 @@
-"""The drawn market: whose chance it is, and what each parameter does to what is drawn."""
+"""The drawn market: which RNG is used, and what each parameter does to what is drawn."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mayavi.portfolio.market.model import RWAModel
 MODEL = RWAModel()
 
 
-def chances(seed: int, count: int) -> list[np.random.Generator]:
+def rngs(seed: int, count: int) -> list[np.random.Generator]:
     return [stream(seed, "market", str(path)) for path in range(count)]
 
 
 def draw(model: RWAModel, paths: int = 50, hours: int = 240, seed: int = 2) -> RWAMarket:
-    return model.draw(chances(seed, paths), hours)
+    return model.draw(rngs(seed, paths), hours)
 
 
 def changed_columns(one: RWAMarket, other: RWAMarket) -> set[str]:
@@ -36,7 +36,7 @@ def test_a_path_depends_on_its_own_generator_alone() -> None:
     for path in (0, 23, 24, 59):
         alone = MODEL.draw([stream(2, "market", str(path))], 240)
         assert alone.values[0].tobytes() == many.values[path].tobytes()
-    backwards = MODEL.draw(chances(2, 60)[::-1], 240)
+    backwards = MODEL.draw(rngs(2, 60)[::-1], 240)
     assert backwards.values[::-1].tobytes() == many.values.tobytes()
 
 
@@ -48,8 +48,8 @@ def test_a_longer_path_begins_with_the_shorter_one(hours: int) -> None:
 
 
 def test_a_generator_moves_on() -> None:
-    chance = stream(2, "market")
-    one, other = MODEL.draw([chance], 48), MODEL.draw([chance], 48)
+    rng = stream(2, "market")
+    one, other = MODEL.draw([rng], 48), MODEL.draw([rng], 48)
     assert one.digest != other.digest
 
 
@@ -213,7 +213,7 @@ def test_a_market_needs_paths_and_hours() -> None:
     with pytest.raises(BadArgument, match="there is no generator"):
         MODEL.draw([], 10)
     with pytest.raises(BadInteger, match="hours '0' is less than 1"):
-        MODEL.draw(chances(1, 1), 0)
+        MODEL.draw(rngs(1, 1), 0)
 
 
 @pytest.mark.parametrize(

@@ -91,12 +91,12 @@ def test_windows_of_one_history_that_overlap_are_no_evidence(tmp_path: Path) -> 
     assert drawn["comparisons"][0]["distinct_pairs"] == 120
 
 
-def test_samples_are_drawn_as_large_as_what_lies_apart() -> None:
+def test_resamples_are_no_larger_than_the_number_of_independent_episodes() -> None:
     values = np.random.default_rng(1).normal(size=400)
-    whole, apart = (Bootstrap(apart=each).estimate(values) for each in (None, 25))
-    assert whole.value == apart.value
-    assert (apart.high - apart.low) / (whole.high - whole.low) == pytest.approx(4.0, rel=0.1)
-    assert Bootstrap(apart=500).estimate(values) == whole
+    whole, capped = (Bootstrap(independent_episodes=each).estimate(values) for each in (None, 25))
+    assert whole.value == capped.value
+    assert (capped.high - capped.low) / (whole.high - whole.low) == pytest.approx(4.0, rel=0.1)
+    assert Bootstrap(independent_episodes=500).estimate(values) == whole
     several = np.stack([values, values + 0.1])
-    wide, narrow = Bootstrap(apart=25).estimate_pooled(several), Bootstrap().estimate_pooled(several)
+    wide, narrow = Bootstrap(independent_episodes=25).estimate_pooled(several), Bootstrap().estimate_pooled(several)
     assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)

@@ -164,7 +164,7 @@ def test_an_environment_that_is_not_the_same_twice_is_found_out() -> None:
 def test_no_episodes_and_nobody_are_refused(episodes: int) -> None:
     with pytest.raises(UsageError, match=f"{episodes} episodes show nothing"):
         EvaluationSettings(episodes=episodes)
-    with pytest.raises(UsageError, match="nobody is to play"):
+    with pytest.raises(UsageError, match="no strategy to evaluate"):
         evaluate(ladder, [], [], FAST)
     with pytest.raises(UnknownName, match="unknown strategy 'clim'"):
         evaluate(ladder, [], ["clim"], FAST)

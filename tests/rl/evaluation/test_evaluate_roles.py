@@ -153,5 +153,5 @@ def test_who_is_not_known_to_any_role_is_told_with_the_nearest_and_an_optimum_is
     assert "liquidators have noop, close_factor_max, best_share, random" in refused.value.hint
     with pytest.raises(UsageError, match="a market has no optimum"):
         evaluate_baselines("market", ["noop", "optimum"], QUICK)
-    with pytest.raises(UsageError, match="nobody is to play"):
+    with pytest.raises(UsageError, match="no strategy to evaluate"):
         evaluate_baselines("market", [], QUICK)

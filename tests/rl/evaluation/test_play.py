@@ -11,8 +11,8 @@ from mayavi.errors import BadArgument, UnknownName, UsageError
 from mayavi.rl.evaluation.fingerprints import fingerprint, states
 from mayavi.rl.evaluation.play import Strategy, play
 from mayavi.rl.evaluation.strategies import (
-    Chance,
     Planned,
+    RandomPlay,
     Scripted,
     Trained,
     baseline,
@@ -39,7 +39,7 @@ class Remembering:
 def everyone(env) -> list[Strategy]:
     return [
         *(Scripted(name, script) for name, script in env.strategies.items()),
-        Chance(5),
+        RandomPlay(5),
         Trained("policy", Remembering()),
         Planned("plan", {episode: np.array([2, 0, 1, 2, 0]) for episode in range(40)}),
     ]
@@ -48,7 +48,7 @@ def everyone(env) -> list[Strategy]:
 @pytest.mark.parametrize("actions", ["discrete", "continuous"])
 def test_what_is_played_does_not_depend_on_how_many_play_at_once(actions: str) -> None:
     wide, narrow = ladder(16, actions=actions), ladder(3, actions=actions)
-    for strategy in [Chance(5), *(Scripted(name, script) for name, script in wide.strategies.items())]:
+    for strategy in [RandomPlay(5), *(Scripted(name, script) for name, script in wide.strategies.items())]:
         one, two = play(wide, strategy, range(11)), play(narrow, strategy, range(11))
         assert one.rewards.tolist() == two.rewards.tolist()
         assert one.fingerprints == two.fingerprints
@@ -105,7 +105,7 @@ def test_one_state_and_one_plan_are_one_trajectory_however_often() -> None:
     assert (played.distinct, len(set(played.starts))) == (1, 1)
     drawn = play(ladder(8), baseline(env, "noop"), range(32))
     assert drawn.distinct == len(set(drawn.starts)) > 10
-    by_chance = play(env, Chance(), range(32))
+    by_chance = play(env, RandomPlay(), range(32))
     assert by_chance.distinct > 20  # one start, many ways to go
     assert len(set(by_chance.starts)) == 1
 
@@ -160,7 +160,7 @@ def test_who_is_not_known_is_told_with_the_nearest_names() -> None:
 def test_a_name_and_a_policy_play_as_what_they_stand_for() -> None:
     env = ladder(4)
     assert play(env, "climb", range(6)).fingerprints == play(env, baseline(env, "climb"), range(6)).fingerprints
-    assert play(env, "random", range(6), seed=5).fingerprints == play(env, Chance(5), range(6)).fingerprints
+    assert play(env, "random", range(6), seed=5).fingerprints == play(env, RandomPlay(5), range(6)).fingerprints
     one = play(env, Remembering(), range(6), deterministic=False, seed=2)
     assert one.name == "policy"
     assert one.fingerprints == play(env, Trained("x", Remembering(), False, 2), range(6)).fingerprints

@@ -11,7 +11,7 @@ from mayavi.errors import UsageError
 from mayavi.gym_env.market.config import MarketConfig
 from mayavi.gym_env.market.rows import AaveMarketRows
 from mayavi.rl.evaluation.play import play, play_roles
-from mayavi.rl.evaluation.strategies import Chance, Scripted, Strategy, Trained, baseline
+from mayavi.rl.evaluation.strategies import RandomPlay, Scripted, Strategy, Trained, baseline
 
 STORMY: dict[str, Any] = {"health_factor": (1.04, 1.15), "shock": (0.15, 0.4), "horizon": 6, "shock_steps": (1.0, 3.0)}
 """Episodes in which accounts are liquidated."""
@@ -93,7 +93,7 @@ def test_what_is_played_does_not_depend_on_how_many_play_at_once() -> None:
 
 def test_chance_and_draws_of_a_role_do_not_depend_on_who_plays_the_other() -> None:
     env = market(4)
-    for drawn in (lambda: Chance(5, role="borrower"), lambda: Trained("drawn", Counting(), False, 5, "borrower")):
+    for drawn in (lambda: RandomPlay(5, role="borrower"), lambda: Trained("drawn", Counting(), False, 5, "borrower")):
         games = [
             play_roles(env, {"borrower": drawn(), "liquidator": baseline(env, name, role="liquidator")}, range(4))
             for name in ("noop", "close_factor_max")

@@ -33,12 +33,12 @@ def ray() -> Iterator[Any]:
 
 
 class DiedError(Exception):
-    """What stands for a death: nothing is saved on its way."""
+    """Stands for a killed training: nothing is saved."""
 
 
 def dying(at: int) -> Any:
-    def progress(told: TrainProgress) -> None:
-        if told.steps >= at:
+    def progress(now: TrainProgress) -> None:
+        if now.steps >= at:
             raise DiedError
 
     return progress

@@ -1,4 +1,4 @@
-"""A small environment with a known optimum: a climber on a ladder, whose height stands in a slot of an empty chain."""
+"""Small environment with a known optimum: a climber on a ladder, whose height is in a slot of an empty chain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOP = 40
 
 
 def empty_world() -> Fork:
-    """A chain with nothing on it."""
+    """Empty chain."""
     fork = Fork.empty()
     fork.set_block(number=1_000, timestamp=50_000)
     return fork
@@ -63,10 +63,10 @@ class LadderEnv(ChainRowsEnv[LadderConfig]):
     def as_actions(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
         return numbers if self.config.actions == "discrete" else (numbers - 1.0)[:, None].astype(np.float32)
 
-    def start(self, rows: Rows, chances: Sequence[np.random.Generator]) -> None:
+    def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
         fixed = self.config.start == "fixed"
-        self.columns["height"][rows] = [12 if fixed else int(rng.integers(5, 30)) for rng in chances]
-        self.columns["wind"][rows] = [2 if fixed else int(rng.integers(1, 6)) for rng in chances]
+        self.columns["height"][rows] = [12 if fixed else int(rng.integers(5, 30)) for rng in rngs]
+        self.columns["wind"][rows] = [2 if fixed else int(rng.integers(1, 6)) for rng in rngs]
 
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
         numbers = actions if self.config.actions == "discrete" else np.rint(actions[:, 0] + 1).astype(np.int64)
@@ -102,7 +102,7 @@ def ladder(rows: int = 1, **settings: object) -> LadderEnv:
 
 
 def best_by_hand(env: LadderEnv, episode: int) -> tuple[float, tuple[int, ...]]:
-    """The optimum of an episode, by trying every sequence in plain Python."""
+    """Optimum of an episode, by trying every action sequence in plain Python."""
     env.begin([0], [episode])
     height, wind = int(env.columns["height"][0]), int(env.columns["wind"][0])
 
