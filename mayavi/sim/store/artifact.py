@@ -152,7 +152,7 @@ def _columns(table: str) -> list[str]:
 
 
 def _digest_of(tables: dict[str, list[tuple[Any, ...]]]) -> str:
-    from mayavi.sim.store.store import action_row, kpi_row, snapshot_row
+    from mayavi.sim.store.row_conversion import action_row, kpi_row, snapshot_row
 
     made: dict[str, Callable[[Mapping[str, Any]], Row]] = {
         "actions": action_row,

@@ -182,7 +182,7 @@ def explain(store: Store, run_id: str, agent: str) -> Explanation:
     named = literal(json.dumps(account, ensure_ascii=False))
     mentions = f"(account = {literal(account)} OR (agent = {literal(account)}) OR contains(details, {named}))"
     from mayavi.sim.store.relation import Rows
-    from mayavi.sim.store.store import action_row
+    from mayavi.sim.store.row_conversion import action_row
 
     for row in Rows(store.path, f"SELECT * FROM actions WHERE {here} AND {mentions} ORDER BY seq", action_row):
         event = _event(row, account)

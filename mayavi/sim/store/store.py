@@ -22,6 +22,7 @@ from mayavi.sim.store.opening import refuse_unusable
 from mayavi.sim.store.parquet import Value
 from mayavi.sim.store.recorder import SegmentRecorder
 from mayavi.sim.store.relation import Rows
+from mayavi.sim.store.row_conversion import action_row, kpi_row, snapshot_row
 from mayavi.sim.store.schema import literal
 from mayavi.sim.store.segments import SegmentFolder
 from mayavi.sim.store.views import reading
@@ -252,18 +253,3 @@ def _json(value: object) -> str:
 
 def _micros(moment: datetime) -> int:
     return round(moment.timestamp() * 1_000_000)
-
-
-def action_row(row: Mapping[str, Any]) -> ActionRow:
-    """Convert a row of `actions` to the row the simulation made."""
-    return ActionRow(**{name: row[name] for name in ActionRow.__dataclass_fields__})
-
-
-def snapshot_row(row: Mapping[str, Any]) -> SnapshotRow:
-    """Convert a row of `market_snapshots` to the row the simulation made."""
-    return SnapshotRow(**{name: row[name] for name in SnapshotRow.__dataclass_fields__})
-
-
-def kpi_row(row: Mapping[str, Any]) -> KpiRow:
-    """Convert a row of `kpis` to the row the simulation made."""
-    return KpiRow(**{name: row[name] for name in KpiRow.__dataclass_fields__})
