@@ -19,7 +19,7 @@ PAGE = page("how-to/backtest.md")
 
 def test_every_rule_and_every_figure_is_described() -> None:
     assert set(rules(making()(1))) <= set(re.findall(r"`(\w+)`", PAGE.section("The rules")))
-    assert set(METRICS) <= set(re.findall(r"`(\w+)`", PAGE.section("What is told")))
+    assert set(METRICS) <= set(re.findall(r"`(\w+)`", PAGE.section("Metrics")))
 
 
 def test_every_key_of_the_file_is_described(tmp_path: Path) -> None:
