@@ -16,7 +16,7 @@ LARGEST_SEED = 2**63 - 1
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
-    """Generator for `seed` and `names`: the same each time, independent of those for other seeds and names.
+    """Return the random generator of `seed` and `names`. It is deterministic and independent of every other generator.
 
     The generator is seeded with a hash of both.
     """

@@ -47,11 +47,6 @@ def check_jobs(jobs: int) -> int:
     return jobs
 
 
-def default_jobs() -> int:
-    """Number of cores available to this process."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class Worker:
     """Worker process and the connection to it."""
 

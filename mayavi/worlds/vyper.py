@@ -53,7 +53,7 @@ def uncompiled_contracts(folder: ContractFolder) -> list[str]:
 
 
 def compile_contracts(folder: ContractFolder, say: Say = announce) -> list[str]:
-    """Compile every contract that is not compiled yet; return the names of those compiled."""
+    """Compile contracts that have no build yet; return their names."""
     if not uncompiled_contracts(folder):
         return []
     with folder.lock(say):

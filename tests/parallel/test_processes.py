@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from mayavi.errors import UnknownName, UsageError, WorkerError
-from mayavi.parallel.processes import check_jobs, default_jobs, work_off
+from mayavi.parallel.cores import available_cores
+from mayavi.parallel.processes import check_jobs, work_off
 
 
 def squares(base: int) -> Callable[[int], tuple[int, int]]:
@@ -143,7 +144,7 @@ def test_a_number_of_jobs_that_cannot_be_is_refused(jobs: int) -> None:
 
 
 def test_by_default_there_is_a_job_for_each_core() -> None:
-    assert check_jobs(default_jobs()) >= 1
+    assert check_jobs(available_cores()) >= 1
 
 
 def alive(process: int) -> bool:

@@ -109,7 +109,7 @@ class BorrowerPopulation(Agent):
     # -- steps --------------------------------------------------------------------------------------------------------
 
     def step(self, world: World, step_idx: int) -> StepResult:
-        """Read all members and collect the intents of those outside their bounds."""
+        """Read all borrowers; return the intents of each borrower outside its health-factor bounds."""
         del step_idx
         healths = read_healths(world, self.loan.lending, self.addresses)
         drop = drop_ppm(world, self.loan, self.opening_price_e8)

@@ -60,12 +60,7 @@ def seconds_of(value: Any) -> int:
     scale = _SECONDS.get(unit.lower() or "s")
     if scale is None:
         raise fault(f"is {_shown(value)}: '{unit}' is no unit of time; s, m, h, d, w and y are")
-    seconds = number * scale
-    if seconds < 0:
-        raise fault(f"is {_shown(value)}, and a length of time is not below zero")
-    if seconds != int(seconds):
-        raise fault(f"is {_shown(value)}, which is no whole number of seconds")
-    return int(seconds)
+    return _whole(value, number * scale, "a length of time", "seconds")
 
 
 def wei_of(value: Any) -> int:
@@ -76,12 +71,16 @@ def wei_of(value: Any) -> int:
     scale = _WEI.get(unit.lower() or "wei")
     if scale is None:
         raise fault(f"is {_shown(value)}: '{unit}' is no unit of it; wei, gwei and eth are")
-    wei = number * scale
-    if wei < 0:
-        raise fault(f"is {_shown(value)}, and a price of gas is not below zero")
-    if wei != int(wei):
-        raise fault(f"is {_shown(value)}, which is no whole number of wei")
-    return int(wei)
+    return _whole(value, number * scale, "a price of gas", "wei")
+
+
+def _whole(value: Any, amount: Decimal, what: str, unit: str) -> int:
+    """`amount` as an integer; a fault that quotes `value` if it is negative or fractional."""
+    if amount < 0:
+        raise fault(f"is {_shown(value)}, and {what} is not below zero")
+    if amount != int(amount):
+        raise fault(f"is {_shown(value)}, which is no whole number of {unit}")
+    return int(amount)
 
 
 def asset_of(value: Any) -> Asset:

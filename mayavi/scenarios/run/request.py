@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import mayavi
 from mayavi.errors import UsageError
-from mayavi.parallel.processes import default_jobs
+from mayavi.parallel.cores import available_cores
 from mayavi.scenarios.loading import Scenario
 from mayavi.sim.rows import RunInfo
 from mayavi.sim.store import new_run_id
@@ -80,7 +80,7 @@ class RunListener:
 def check_threads(threads: int | None) -> int:
     """Return `threads`, by default the number of cores this process may use; raise `UsageError` if out of range."""
     if threads is None:
-        return default_jobs()
+        return available_cores()
     if type(threads) is not int or not 1 <= threads <= 1024:
         raise UsageError(f"{threads} threads do nothing", "give a number from 1 to 1024; results do not depend on it")
     return threads

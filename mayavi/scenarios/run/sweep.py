@@ -17,7 +17,8 @@ from pathlib import Path
 
 import mayavi
 from mayavi.errors import SimulationError
-from mayavi.parallel.processes import check_jobs, default_jobs
+from mayavi.parallel.cores import available_cores
+from mayavi.parallel.processes import check_jobs
 from mayavi.scenarios.loading import Scenario, load_scenario
 from mayavi.scenarios.run.overrides import Overrides, grid_texts, override_texts
 from mayavi.scenarios.run.request import versions
@@ -98,7 +99,7 @@ def sweep(
     same frozen world. `ray` is the address of a Ray cluster that does the work instead. Stored runs are not repeated.
     """
     refuse_unknown(sweep, unknown)
-    jobs = check_jobs(default_jobs() if jobs is None else jobs)
+    jobs = check_jobs(available_cores() if jobs is None else jobs)
     chosen = parse_seeds(seeds) if isinstance(seeds, str) else check_seeds(seeds)
     points = parse_grid(grid_texts(grid))
     base = override_texts(overrides)

@@ -1,4 +1,4 @@
-"""docs/how-to/evaluate.md tells the truth: its example runs, its output is what its command prints, its keys exist."""
+"""Check docs/how-to/evaluate.md: the example runs, the printed output matches, and every key exists."""
 
 from __future__ import annotations
 

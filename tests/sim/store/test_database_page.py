@@ -1,4 +1,4 @@
-"""docs/reference/database.md tells the truth: its tables are those of a database, its queries run."""
+"""Check docs/reference/database.md: its tables match the schema, and its queries run."""
 
 from __future__ import annotations
 

@@ -1,0 +1,10 @@
+"""Cores of this machine. Light to import: a single run needs no worker processes."""
+
+from __future__ import annotations
+
+import os
+
+
+def available_cores() -> int:
+    """Number of cores available to this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
