@@ -10,7 +10,7 @@ from .lending.behaviours import Passive as Passive
 from .lending.borrower import BorrowerAgent as BorrowerAgent
 from .lending.borrower_population import BorrowerPopulation as BorrowerPopulation
 from .lending.curve_borrower import CurveBorrowerAgent as CurveBorrowerAgent
-from .lending.liquidator import FrictionlessLiquidator as FrictionlessLiquidator
+from .lending.frictionless_liquidator import FrictionlessLiquidator as FrictionlessLiquidator
 from .lending.liquidator import LiquidatorAgent as LiquidatorAgent
 from .lending.market import LendingAccount as LendingAccount
 from .lending.market import LendingMarket as LendingMarket

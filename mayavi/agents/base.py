@@ -77,6 +77,8 @@ class Intent:
     """Account name of the action, if an agent acts for many; by default the agent's name."""
     priority_fee_wei: int = 0
     """Tip per unit of gas; 0 means the agent's or the run's. With free gas it still decides the order."""
+    gas: int = 0
+    """Expected gas. An agent that acts in every block leaves out an intent for which the block has no room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,8 @@ class StepResult:
 
     intents: tuple[Intent, ...] = ()
     note: str = ""
+    waits: bool = False
+    """Ask an agent that acts in every block again in the next block, even if nobody acts in this one."""
 
 
 class Agent(ABC):
@@ -95,6 +99,8 @@ class Agent(ABC):
 
     priority_fee_wei: int = 0
     """Default tip of its intents."""
+    every_block: bool = False
+    """Whether it acts in later blocks of a step too, until nobody has anything left to do: bots, not people."""
 
     def __init__(self, name: str) -> None:
         self.name = name

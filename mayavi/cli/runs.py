@@ -18,6 +18,7 @@ from mayavi.cli.printing.runs import (
     run_document,
     run_facts,
 )
+from mayavi.cli.runs_accounts import accounts
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.
 
 SHOWN_RUNS = 20
 SHOWN_KINDS = 12
+
+app.command("accounts", short_help="Show the borrowing accounts of a run after its last step.")(accounts)
 
 
 @app.command("list")
@@ -191,7 +194,7 @@ def export(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write runs to Parquet or CSV files, one per table: runs, actions, market_snapshots, kpis."""
+    """Write runs to Parquet or CSV files, one per table: runs, actions, market_snapshots, kpis, accounts."""
     database = opened(store)
     with activity(f"writing to '{to}'"):
         files = database.export(run or None, to, format, overwrite=overwrite)

@@ -182,7 +182,7 @@ class PopulationFigures:
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
         """Read the figures of the population, then of single accounts."""
         del worth
-        collateral, debt, factors = self._columns(world)
+        collateral, debt, factors = self.columns(world)
         owing = debt > 0
         yield Figure(self.name, "accounts", len(self.accounts), "count")
         yield Figure(self.name, "accounts_with_debt", int(np.count_nonzero(owing)), "count")
@@ -206,7 +206,8 @@ class PopulationFigures:
             if owing[row]:
                 yield Figure(name, "health_factor", int(factors[row]), "wad")
 
-    def _columns(self, world: WorldState) -> tuple[Any, Any, Any]:
+    def columns(self, world: WorldState) -> tuple[Any, Any, Any]:
+        """Return collateral, debt and health factor of all accounts as arrays of 64-bit integers."""
         if not self._places:
             self._places = tuple(world.address(name) for name in self.accounts)
         places, market = self._places, self.market

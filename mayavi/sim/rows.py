@@ -1,4 +1,4 @@
-"""Rows of a run: actions, market figures and KPIs, and the digest that identifies them.
+"""Rows of a run: actions, market figures, KPIs and final accounts, and the digest that identifies them.
 
 Integers that may exceed 64 bits are decimal text. The digest covers what happened, not when or where it was computed:
 the same scenario and seed give the same digest on every machine.
@@ -72,7 +72,32 @@ class KpiRow:
     unit: str
 
 
-Row = ActionRow | SnapshotRow | KpiRow
+@dataclass(frozen=True, slots=True)
+class AccountRow:
+    """One borrowing account after the last step. Values are exact integer text with eight decimals, in `unit`."""
+
+    agent: str
+    """Borrower of the scenario to whom it belongs."""
+    account: str
+    market: str
+    """Lending market: `AaveV3`, `CompoundV3.cUSDCv3` …"""
+    unit: str
+    """`usd_e8` or `eth_e8`."""
+    collateral: str
+    debt: str
+    health_factor: str
+    """With 18 decimals; empty without debt."""
+    liquidations: int
+    """Number of times it was liquidated."""
+    liquidated: str
+    """Debt that liquidators covered."""
+    bad_debt: str
+    """Debt that its collateral does not cover, and losses of the market that absorbed it."""
+    reason: str
+    """Why an account below a health factor of one is still there; empty for healthy ones."""
+
+
+Row = ActionRow | SnapshotRow | KpiRow | AccountRow
 
 
 class RowsDigest:
@@ -139,6 +164,8 @@ class RunEnd:
     error: str = ""
     counts: RunCounts = RunCounts()
     """Rows handed to the recorder."""
+    accounts: tuple[AccountRow, ...] = ()
+    """Borrowing accounts after the last step."""
 
 
 class Recorder(Protocol):
@@ -172,5 +199,5 @@ def _exact(value: object) -> object:
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _sorted = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True).encode
 _values: dict[type, Callable[[Any], tuple[Any, ...]]] = {
-    kind: attrgetter(*(field.name for field in fields(kind))) for kind in (ActionRow, SnapshotRow, KpiRow)
+    kind: attrgetter(*(field.name for field in fields(kind))) for kind in (ActionRow, SnapshotRow, KpiRow, AccountRow)
 }

@@ -7,6 +7,7 @@ from time import perf_counter
 
 from mayavi.errors import RunHalted, UsageError
 from mayavi.sim.rows import (
+    AccountRow,
     ActionRow,
     KpiRow,
     Recorder,
@@ -24,6 +25,8 @@ Progress = Callable[[int, int], None]
 """Called after each step as `progress(steps_done, steps)`."""
 Kpis = Callable[[WorldState], Iterable[KpiRow]]
 """Computes the KPIs of the whole run after its last step."""
+Accounts = Callable[[], Iterable[AccountRow]]
+"""Returns the borrowing accounts after the last step."""
 
 
 class Runner:
@@ -42,13 +45,14 @@ class Runner:
         recorder: Recorder,
         info: RunInfo,
         kpis: Kpis | None = None,
+        accounts: Accounts | None = None,
     ) -> None:
         if type(steps) is not int or steps < 1:
             raise UsageError(f"a run of {steps!r} steps does nothing", "give at least one step")
         if scheduler.world is not world:
             raise UsageError("the scheduler belongs to another world", "give both the same `WorldState`")
         self.world, self.scheduler, self.steps = world, scheduler, steps
-        self.recorder, self.info, self.kpis = recorder, info, kpis
+        self.recorder, self.info, self.kpis, self.accounts = recorder, info, kpis, accounts
         self._digest = RowsDigest()
         self._counts = RunCounts()
         self._store_seconds = 0.0
@@ -61,7 +65,7 @@ class Runner:
         """
         started, kernel_before = perf_counter(), self.world.fork.kernel_seconds
         status: RunStatus = "finished"
-        error, kpis = "", tuple[KpiRow, ...]()
+        error, kpis, accounts = "", tuple[KpiRow, ...](), tuple[AccountRow, ...]()
         self._to_store(self.recorder.begin, self.info)
         try:
             for step in range(self.steps):
@@ -69,6 +73,7 @@ class Runner:
                 if progress is not None:
                     progress(step + 1, self.steps)
             kpis = self._all_kpis()
+            accounts = self._all_accounts()
         except RunHalted as halt:
             status, error = "halted", f"{halt.message}\n{halt.traceback}"
             for row in self.scheduler.unfinished:
@@ -77,11 +82,11 @@ class Runner:
         except BaseException as failure:
             text = f"{type(failure).__name__}: {failure}"
             try:
-                self._to_store(self.recorder.end, self._end("interrupted", (), started, kernel_before, text))
+                self._to_store(self.recorder.end, self._end("interrupted", (), (), started, kernel_before, text))
             except Exception as second:  # a full disk refuses the end of a run as it refused its rows
                 failure.add_note(f"the end of the run could not be recorded either: {second}")
             raise
-        end = self._end(status, kpis, started, kernel_before, error)
+        end = self._end(status, kpis, accounts, started, kernel_before, error)
         self.recorder.end(end)
         return end
 
@@ -101,14 +106,25 @@ class Runner:
         self._digest.add(rows)
         return tuple(rows)
 
+    def _all_accounts(self) -> tuple[AccountRow, ...]:
+        rows = () if self.accounts is None else tuple(self.accounts())
+        self._digest.add(rows)
+        return rows
+
     def _end(
-        self, status: RunStatus, kpis: tuple[KpiRow, ...], started: float, kernel_before: float, error: str
+        self,
+        status: RunStatus,
+        kpis: tuple[KpiRow, ...],
+        accounts: tuple[AccountRow, ...],
+        started: float,
+        kernel_before: float,
+        error: str,
     ) -> RunEnd:
         digest = self.world.fork.digest()
         total, kernel = perf_counter() - started, self.world.fork.kernel_seconds - kernel_before
         parts = {"prepare": 0.0, "store": self._store_seconds, **self.scheduler.seconds, "kernel": kernel}
         timings = {**parts, "engine": total - sum(parts.values()), "total": total}
-        return RunEnd(status, self._digest.hexdigest(), kpis, digest, timings, error, self._counts)
+        return RunEnd(status, self._digest.hexdigest(), kpis, digest, timings, error, self._counts, accounts)
 
     def _to_store(self, write: Callable[..., None], *rows: object) -> None:
         started = perf_counter()

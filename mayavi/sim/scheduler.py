@@ -2,6 +2,8 @@
 
 In a block all agents observe the same state and return intents; nothing is executed until all have answered. The
 ordering then sorts the intents, they are executed one by one in one block of the chain, and hooks read the result.
+Agents that act in every block, such as liquidators, go on in the remaining blocks of the step until none has anything
+left to do.
 """
 
 from __future__ import annotations
@@ -50,8 +52,10 @@ class AgentBlock:
 class Scheduler:
     """Execute steps with `tick()`.
 
-    A step lasts `step_blocks` blocks of the chain, or `len(blocks)` if that is more: each agent block is one block of
-    the chain, and the remaining time passes after the last, at the chain's block time or `block_seconds`.
+    A step lasts `step_blocks` blocks of the chain, by default one for each agent block. If there are fewer, the last
+    agent blocks share a block of the chain; if there are more, agents with `every_block` act block by block while
+    somebody acts or waits. Their intents fill a block up to its gas limit; those that do not fit are left out. The
+    remaining time passes at the chain's block time, or at `block_seconds`.
 
     Gas is free unless `base_fee_wei` is given. Then every account that agents requested before the first step starts
     with a balance of `native_wei` and pays for its transactions: the base fee, which is burned, and the intent's tip or
@@ -68,7 +72,7 @@ class Scheduler:
         blocks: Sequence[AgentBlock],
         *,
         ordering: Ordering = "shuffle",
-        step_blocks: int = 1,
+        step_blocks: int | None = None,
         block_seconds: int | None = None,
         base_fee_wei: int | None = None,
         priority_fee_wei: int = 0,
@@ -80,12 +84,12 @@ class Scheduler:
     ) -> None:
         if ordering not in ORDERINGS:
             raise UnknownName.of("ordering", ordering, ORDERINGS, f"there are: {', '.join(ORDERINGS)}")
-        if step_blocks < 1:
+        if step_blocks is not None and step_blocks < 1:
             raise UsageError(f"a step of {step_blocks} blocks does not advance the chain", "give at least one block")
         self.world = world
         self.blocks = _checked_blocks(world, blocks)
         self.ordering: Ordering = ordering
-        self.step_blocks = max(step_blocks, len(self.blocks))
+        self.step_blocks = len(self.blocks) if step_blocks is None else step_blocks
         self.block_seconds = block_seconds
         self.base_fee_wei = base_fee_wei
         self.priority_fee_wei = priority_fee_wei
@@ -96,6 +100,13 @@ class Scheduler:
         self.tally = RunTally() if tally is None else tally
         self.unfinished: list[ActionRow] = []
         """Actions of the current step, or of the step in which a halt happened."""
+        self.left_out = 0
+        """Intents of agents with `every_block` that found no room in the last block of a step."""
+        self._repeated = _repeated(self.blocks)
+        self._repeating = {agent.name for block in self._repeated for agent in block.agents}
+        self._first_repeated = _place_of_first(self.blocks)
+        self._busy = False
+        self._gas_block, self._gas_used, self._left_in_block = -1, 0, 0
         self.seconds = {"agents": 0.0, "hooks": 0.0}
         """Time spent in agents' and hooks' own code, outside the kernel."""
         self._begun = False
@@ -139,36 +150,66 @@ class Scheduler:
         stop = fork.watch(self._applied.append, self._on_revert)
         try:
             for number, block in enumerate(self.blocks):
-                if number:
+                if 0 < number < self.step_blocks:
                     self._pass_blocks(1)
+                self._busy = self._busy and number > self._first_repeated
                 self._run_block(block, actions)
+            used = min(len(self.blocks), self.step_blocks)
+            used += self._repeat(actions, self.step_blocks - used)
+            self.left_out += self._left_in_block
         finally:
             stop()
         snapshots += self._after_step(actions)
-        self._pass_blocks(self.step_blocks - len(self.blocks) + 1)
+        self._pass_blocks(self.step_blocks - used + 1)
         self.unfinished = []
         return actions, snapshots
+
+    def _repeat(self, actions: list[ActionRow], most: int) -> int:
+        """Run agents with `every_block` for up to `most` blocks, while somebody acts or waits; return the number."""
+        used = 0
+        while self._repeated and self._busy and used < most:
+            self._pass_blocks(1)
+            used += 1
+            self._busy = False
+            for block in self._repeated:
+                self._run_block(block, actions, used)
+        return used
 
     def _pass_blocks(self, blocks: int) -> None:
         self.world.fork.mine(blocks, None if self.block_seconds is None else blocks * self.block_seconds)
 
     # -- a block ------------------------------------------------------------------------------------------------------
 
-    def _run_block(self, block: AgentBlock, actions: list[ActionRow]) -> None:
+    def _run_block(self, block: AgentBlock, actions: list[ActionRow], again: int = 0) -> None:
+        """Run one agent block in the current block of the chain; `again` counts its repetitions in this step."""
         world, start = self.world, len(actions)
         env = world.fork.block
         moment = int(env["number"]), int(env["timestamp"])
-        intents = self._collect_intents(block, moment, actions)
-        queue = ordered(intents, self.ordering, seed=world.seed, step=world.step, block=block.name)
-        for position, queued in enumerate(queue):
-            self._execute(queued, position, block.name, moment, actions)
+        if self._gas_block != moment[0]:
+            self._gas_block, self._gas_used, self._left_in_block = moment[0], 0, 0
+        intents = self._collect_intents(block, moment, actions, again)
+        name = f"{block.name} {again}" if again else block.name
+        queue = ordered(intents, self.ordering, seed=world.seed, step=world.step, block=name)
+        position = sum(row.block == block.name and row.position >= 0 for row in actions) if again else 0
+        for queued in queue:
+            if self._has_room(queued, int(env["gas_limit"])):
+                self._execute(queued, position, block.name, moment, actions)
+                position += 1
+        self._busy = self._busy or any(row.status == "success" and row.position >= 0 for row in actions[start:])
         if self.hooks:
             with self._observing("hooks"):
                 for hook in self.hooks:
                     hook.after_block(world, block.name, actions[start:])
 
+    def _has_room(self, queued: QueuedIntent, gas_limit: int) -> bool:
+        """Whether an intent fits into the block; those of agents that act once a step always do."""
+        if queued.agent not in self._repeating or self._gas_used + queued.intent.gas <= gas_limit:
+            return True
+        self._left_in_block += 1
+        return False
+
     def _collect_intents(
-        self, block: AgentBlock, moment: tuple[int, int], actions: list[ActionRow]
+        self, block: AgentBlock, moment: tuple[int, int], actions: list[ActionRow], again: int
     ) -> list[QueuedIntent]:
         """Call `step` of all agents of a block on the same state, and return their intents in list order."""
         world, fork = self.world, self.world.fork
@@ -194,7 +235,8 @@ class Scheduler:
                         snapshot = fork.snapshot()
             snapshot.keep()
         self._applied.clear()
-        if self.record_rests:
+        self._busy = self._busy or any(each.waits for each in answers.values())
+        if self.record_rests and not again:
             for name, answer in answers.items():
                 if not answer.intents:
                     note = canonical({"note": answer.note} if answer.note else {})
@@ -243,9 +285,11 @@ class Scheduler:
         if self.base_fee_wei:
             fees = ((each.fee_wei, each.receipt.gas_used) for each in sent)
             self.world.burned_wei += sum(min(fee, gas * self.base_fee_wei) for fee, gas in fees)
+        gas_used = sum(each.receipt.gas_used for each in sent)
+        self._gas_used += gas_used
         totals: dict[str, Any] = {
             "transactions": len(sent),
-            "gas_used": sum(each.receipt.gas_used for each in sent),
+            "gas_used": gas_used,
             "fee_wei": str(sum(each.fee_wei for each in sent)),
         }
         actor = queued.agent, queued.account, intent.kind
@@ -349,6 +393,17 @@ def _checked_blocks(world: WorldState, blocks: Sequence[AgentBlock]) -> tuple[Ag
                     "give all agents to `WorldState` first",
                 )
     return tuple(blocks)
+
+
+def _repeated(blocks: Sequence[AgentBlock]) -> tuple[AgentBlock, ...]:
+    """Return the agents that act in every block, in their agent blocks."""
+    own = ((block.name, [agent for agent in block.agents if agent.every_block]) for block in blocks)
+    return tuple(AgentBlock(name, agents) for name, agents in own if agents)
+
+
+def _place_of_first(blocks: Sequence[AgentBlock]) -> int:
+    """Return the place of the first agent block with an agent that acts in every block."""
+    return next((at for at, block in enumerate(blocks) if any(each.every_block for each in block.agents)), len(blocks))
 
 
 def _checked_answer(answer: object) -> StepResult:

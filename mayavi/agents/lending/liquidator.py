@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from mayavi.agents.base import Agent, Details, Intent, StepResult, World
 from mayavi.agents.gas import gas_value_e8
 from mayavi.agents.lending.aave import require_aave
+from mayavi.agents.lending.liquidation_choice import Choice, Chosen, Sales
+from mayavi.agents.lending.liquidation_limits import LIMITS, Limit, Reason, no_limits
 from mayavi.agents.lending.market import (
     LendingMarket,
     LiquidationQuote,
@@ -28,31 +29,34 @@ GAS_OF_LIQUIDATION = 500_000
 """Estimated gas of a liquidation with its approvals."""
 GAS_OF_SALE = 200_000
 """Estimated gas of the sale of the collateral."""
+MOST_A_BLOCK = 9
+"""Most liquidations of one liquidator in a block: in 99.6 % of the blocks in which a liquidator of Aave V2 acted
+between July 2021 and April 2022 it sent no more, crash days included."""
 
 Valuation = Callable[[str, int], int]
 """Function from asset and amount to value, with 8 decimals."""
-
-_UNLIMITED_FUNDS = 10**12  # in whole tokens: more than any market holds
 
 
 class LiquidatorAgent(Agent):
     """Liquidator of the accounts in `watch` that sells the seized collateral on Uniswap V3 in the same intent.
 
-    Each step reads all accounts at once. For each liquidatable account the agent computes the profit of the largest
-    liquidation that the market's close factor and its own capital allow: proceeds of the quoted sale, minus the debt
-    repaid and the gas cost. It executes the most profitable liquidations first, at most `most_a_step`, and quotes each
-    sale after the previous ones. It skips profits below `least_profit`, in whole units of the market's quote currency.
-    If the sale returns less than the debt repaid, the whole liquidation reverts.
+    In each block it reads all accounts at once and goes for those that pay: proceeds of the quoted sale, minus the debt
+    repaid and the gas cost, at least `least_profit` in whole units of the market's quote currency. It repays as much as
+    the market's close factor, its own capital and the depth of the pool allow. Competitors mostly go for different
+    accounts first; the later of two that chose the same one fails with the market's revert reason. If a sale returns
+    less than the debt repaid, the whole liquidation reverts. It acts block by block until nothing is left that pays.
 
     `capital` is the initial balance per debt asset, in smallest units. `routes` maps each collateral to a route that
     ends in the debt asset, or each pair of collateral and debt if there are several debts. `pairs` restricts the
     pairs of collateral and debt to liquidate. With `flash_loan` the agent borrows on Aave within the transaction
-    instead of using capital, and pays the premium. If several liquidators compete for one account, the later ones fail
-    with the market's revert reason.
+    instead of using capital, and pays the premium. `most_a_block` is the number of liquidations it sends in one block,
+    `latency_blocks` the number of blocks between seeing an account and acting on it.
 
         LiquidatorAgent("bot", watch=crowd.accounts, collaterals=["WETH"], debts=["USDC"],
                         routes={"WETH": ("WETH", "USDC", 500)}, capital={"USDC": 10**12})
     """
+
+    every_block = True
 
     def __init__(
         self,
@@ -67,7 +71,8 @@ class LiquidatorAgent(Agent):
         market: str = "AaveV3",
         flash_loan: bool = False,
         least_profit: int = 0,
-        most_a_step: int = 20,
+        most_a_block: int = MOST_A_BLOCK,
+        latency_blocks: int = 0,
         priority_fee_wei: int = 0,
     ) -> None:
         super().__init__(name)
@@ -78,12 +83,17 @@ class LiquidatorAgent(Agent):
         self.routes, self.capital = dict(routes or {}), dict(capital or {})
         self.market, self.flash_loan = market, flash_loan
         self.least_profit_e8 = least_profit * 10**8
-        self.most_a_step, self.priority_fee_wei = most_a_step, priority_fee_wei
-        if least_profit < 0 or most_a_step < 1:
+        self.most_a_block, self.latency_blocks = most_a_block, latency_blocks
+        self.priority_fee_wei = priority_fee_wei
+        if least_profit < 0 or most_a_block < 1 or latency_blocks < 0:
             raise BadArgument(
-                f"liquidator '{name}' has a least profit of {least_profit} and takes {most_a_step} a step",
-                "`least_profit` is at least 0, `most_a_step` at least 1",
+                f"liquidator '{name}' has a least profit of {least_profit}, sends {most_a_block} a block and waits "
+                f"{latency_blocks} blocks",
+                "`least_profit` and `latency_blocks` are at least 0, `most_a_block` at least 1",
             )
+        self._first_seen: dict[bytes, int] = {}
+        self._looked_at_step = -1
+        self._limited_now, self._limited_before = no_limits(), no_limits()
         self._check_routes()
 
     def _check_routes(self) -> None:
@@ -136,20 +146,18 @@ class LiquidatorAgent(Agent):
 
     def step(self, world: World, step_idx: int) -> StepResult:
         """Find liquidatable accounts and return the profitable liquidations."""
-        del step_idx
         if not self.watched:
             return self.rests("nobody to watch")
+        self._limited_before = self.limited if step_idx > self._looked_at_step else self._limited_before
+        self._looked_at_step, self._limited_now = step_idx, no_limits()
         healths = read_healths(world, self.lending, self.watched)
         rows = np.flatnonzero(healths.liquidatable).tolist()
+        factors = {self.watched[row]: healths.health_factor_wad[row] for row in rows}
+        ready = self._ready(factors, world.fork.block_number)
         if not rows:
             return self.rests(f"none of {len(self.watched)} can be liquidated")
-        factors = {self.watched[row]: healths.health_factor_wad[row] for row in rows}
-        funds = None if self.flash_loan else {debt: self._balance(debt) for debt in self.debts}
-        quotes = self.lending.quote_liquidations(
-            list(factors), list(factors.values()), self.collaterals, self.debts, funds
-        )
-        quotes = [quote for quote in quotes if (quote.collateral, quote.debt) in self.pairs]
-        chosen = self._choose(world, quotes)
+        quotes = [quote for quote in self._quotes(world, factors) if quote.borrower in ready]
+        chosen = self._choose(world, quotes, factors)
         intents = tuple(
             Intent(
                 "liquidate",
@@ -162,76 +170,70 @@ class LiquidatorAgent(Agent):
                     "expected_profit_e8": profit,
                 },
                 priority_fee_wei=self.priority_fee_wei,
+                gas=GAS_OF_LIQUIDATION + GAS_OF_SALE,
             )
             for quote, profit in chosen
         )
         note = f"{len(rows)} of {len(self.watched)} can be liquidated, {len(intents)} pay"
-        return StepResult(intents, note)
+        return StepResult(intents, note, waits=len(ready) < len(rows))
 
-    def _choose(self, world: World, quotes: list[LiquidationQuote]) -> list[tuple[LiquidationQuote, int]]:
-        """Return the most profitable quote per borrower, with its expected profit."""
-        margins = self._margins_e8(quotes)
-        by_margin = sorted(range(len(quotes)), key=lambda at: margins[at], reverse=True)
-        candidates = [quotes[at] for at in by_margin[: 2 * self.most_a_step]]
-        single_profits = self._profits(world, candidates, sequential=False)
-        by_profit = sorted(range(len(candidates)), key=lambda at: single_profits[at], reverse=True)
-        best: dict[bytes, LiquidationQuote] = {}
-        for at in by_profit:
-            if self._is_profitable(single_profits[at]):
-                best.setdefault(candidates[at].borrower, candidates[at])
-        chosen = list(best.values())[: self.most_a_step]
-        profits = self._profits(world, chosen, sequential=True)
-        return [(quote, profit) for quote, profit in zip(chosen, profits, strict=True) if self._is_profitable(profit)]
+    def _ready(self, factors: Mapping[bytes, int], block: int) -> set[bytes]:
+        """Return the liquidatable accounts that it saw `latency_blocks` ago, or earlier."""
+        self._first_seen = {account: self._first_seen.get(account, block) for account in factors}
+        return {account for account, seen in self._first_seen.items() if block - seen >= self.latency_blocks}
 
-    def _is_profitable(self, profit_e8: int) -> bool:
-        return profit_e8 > 0 and profit_e8 >= self.least_profit_e8
+    def _quotes(self, world: World, factors: Mapping[bytes, int]) -> list[LiquidationQuote]:
+        """Return the largest liquidations that the market allows, read once per block and shared by liquidators."""
+        found = world.observe(
+            ("liquidations", self.lending.name, tuple(factors), self.collaterals, self.debts),
+            lambda: self.lending.quote_liquidations(
+                list(factors), list(factors.values()), self.collaterals, self.debts
+            ),
+        )
+        return [quote for quote in found if (quote.collateral, quote.debt) in self.pairs]
 
-    def _margins_e8(self, quotes: list[LiquidationQuote]) -> list[int]:
-        """Return the value seized minus the value paid of each quote, at the market's prices."""
-        value_of = self._valuation(quotes)
-        return [value_of(quote.collateral, quote.seized) - value_of(quote.debt, quote.pays) for quote in quotes]
+    def _choose(self, world: World, quotes: list[LiquidationQuote], factors: Mapping[bytes, int]) -> list[Chosen]:
+        return self.terms(world, quotes, factors).choose(quotes, world.rng(self.name)) if quotes else []
 
-    def _valuation(self, quotes: list[LiquidationQuote]) -> Valuation:
-        """Return a valuation of the quoted assets at the market's prices, which are read once."""
+    def terms(self, world: World, quotes: Sequence[LiquidationQuote], factors: Mapping[bytes, int]) -> Choice:
+        """Return its terms in this block: prices, funds, gas, and the pools it sells in."""
+        return Choice(
+            lending=self.lending,
+            prices=self._prices(quotes),
+            factors=factors,
+            funds=None if self.flash_loan else {debt: self._balance(debt) for debt in self.debts},
+            gas_e8=gas_value_e8(world, GAS_OF_LIQUIDATION + GAS_OF_SALE, self.lending.quote, self.priority_fee_wei),
+            least_profit_e8=self.least_profit_e8,
+            premium_bps=self._premium_bps,
+            most=self.most_a_block,
+            sales=Sales(self.lending.fork, self._route),
+            limited=self._limited_now,
+        )
+
+    @property
+    def limited(self) -> dict[Limit, set[bytes]]:
+        """Accounts that something kept it from, wholly or partly, in the last block in which it looked of a step."""
+        return {limit: self._limited_before[limit] | self._limited_now[limit] for limit in LIMITS}
+
+    def why_left(self, world: World, accounts: Sequence[str]) -> dict[str, Reason]:
+        """Return why each of `accounts`, which can be liquidated now, was left alone; those it watches only."""
+        healths = dict(zip(self.watch, self.watched, strict=True))
+        own = {healths[account]: account for account in accounts if account in healths}
+        read = self.lending.healths(list(own))
+        factors = {address: read.health_factor_wad[row] for row, address in enumerate(own)}
+        quotes = self._quotes(world, factors) if own else []
+        terms = self.terms(world, quotes, factors)
+        return {name: terms.why_left([each for each in quotes if each.borrower == at]) for at, name in own.items()}
+
+    def _prices(self, quotes: Sequence[LiquidationQuote]) -> dict[str, tuple[int, int]]:
+        """Return price and unit of each quoted asset, at the market's prices."""
         assets = {asset for quote in quotes for asset in (quote.collateral, quote.debt)}
-        prices = {asset: (self.lending.price_e8(asset), int(10 ** self.lending.decimals(asset))) for asset in assets}
+        return {asset: (self.lending.price_e8(asset), int(10 ** self.lending.decimals(asset))) for asset in assets}
+
+    def _valuation(self, quotes: Sequence[LiquidationQuote]) -> Valuation:
+        """Return a valuation of the quoted assets at the market's prices, which are read once."""
+        prices = self._prices(quotes)
         return lambda asset, amount: amount * prices[asset][0] // prices[asset][1]
-
-    def _profits(self, world: World, quotes: list[LiquidationQuote], *, sequential: bool) -> list[int]:
-        """Return the profit of each quote after sale, premium and gas.
-
-        With `sequential` each sale follows the previous ones in the same pools; otherwise each is the only sale.
-        """
-        received = self._sale_proceeds(quotes, sequential=sequential)
-        gas = gas_value_e8(world, GAS_OF_LIQUIDATION + GAS_OF_SALE, self.lending.quote, self.priority_fee_wei)
-        profits, value_of = [], self._valuation(quotes)
-        for quote, amount in zip(quotes, received, strict=True):
-            premium = (quote.pays * self._premium_bps + 5_000) // 10_000
-            profits.append(value_of(quote.debt, amount) - value_of(quote.debt, quote.pays + premium) - gas)
-        return profits
-
-    def _sale_proceeds(self, quotes: list[LiquidationQuote], *, sequential: bool) -> list[int]:
-        uniswap = UniswapV3(self.lending.fork)
-        received = [0] * len(quotes)
-        pairs: dict[tuple[str, str], list[int]] = {}
-        for at, quote in enumerate(quotes):
-            if quote.seized:
-                pairs.setdefault((quote.collateral, quote.debt), []).append(at)
-        for pair, places in pairs.items():
-            route = self._route(*pair)
-            if route is None:
-                for at in places:
-                    received[at] = quotes[at].seized
-                continue
-            amounts = [quotes[at].seized for at in places]
-            if sequential:
-                amounts = np.cumsum(np.array(amounts, dtype=object)).tolist()
-            outputs = [swap.amount_out for swap in uniswap.quote_exact_inputs(route, amounts)]
-            if sequential:
-                outputs = [outputs[0], *(after - before for before, after in pairwise(outputs))]
-            for at, amount in zip(places, outputs, strict=True):
-                received[at] = amount
-        return received
 
     # -- execution ----------------------------------------------------------------------------------------------------
 
@@ -301,69 +303,3 @@ class LiquidatorAgent(Agent):
 
     def _balance(self, asset: str) -> int:
         return Erc20(self.lending.fork, asset).balance_of(self.address)
-
-
-class FrictionlessLiquidator(LiquidatorAgent):
-    """Idealised liquidator with unlimited capital that keeps the seized collateral and ignores gas and profit.
-
-    The agent liquidates every liquidatable account in `watch`, repeatedly in one intent, until the account is healthy
-    or has no collateral left. No other liquidator could have prevented the remaining bad debt.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        watch: Iterable[str],
-        collaterals: Sequence[str],
-        debts: Sequence[str],
-        pairs: Iterable[tuple[str, str]] | None = None,
-        market: str = "AaveV3",
-        priority_fee_wei: int = 0,
-    ) -> None:
-        super().__init__(
-            name,
-            watch=watch,
-            collaterals=collaterals,
-            debts=debts,
-            pairs=pairs,
-            market=market,
-            priority_fee_wei=priority_fee_wei,
-        )
-
-    def _check_routes(self) -> None:
-        """Accept missing routes: this liquidator sells nothing."""
-
-    def prepare(self, world: World) -> None:
-        """Deal more capital than there is debt."""
-        super().prepare(world)
-        for debt in self.debts:
-            world.fork.deal(debt, self.address, _UNLIMITED_FUNDS * int(10 ** self.lending.decimals(debt)))
-
-    def _choose(self, world: World, quotes: list[LiquidationQuote]) -> list[tuple[LiquidationQuote, int]]:
-        del world
-        best: dict[bytes, tuple[LiquidationQuote, int]] = {}
-        for quote, margin in zip(quotes, self._margins_e8(quotes), strict=True):
-            if quote.borrower not in best or margin > best[quote.borrower][1]:
-                best[quote.borrower] = quote, margin
-        return list(best.values())
-
-    def _execute(self, quote: LiquidationQuote) -> Details:
-        results = [self.lending.liquidate(self.address, quote)]
-        account = self.lending.account(quote.borrower)
-        while (health := account.health()).liquidatable:
-            next_quotes = self.lending.quote_liquidations(
-                [quote.borrower], [health.health_factor_wad], [quote.collateral], [quote.debt]
-            )
-            if not next_quotes:
-                break
-            results.append(self.lending.liquidate(self.address, next_quotes[0]))
-        total = LiquidationResult(
-            sum(each.covered for each in results),
-            sum(each.paid for each in results),
-            sum(each.seized for each in results),
-            len(results),
-        )
-        value_of = self._valuation([quote])
-        profit_e8 = value_of(quote.collateral, total.seized) - value_of(quote.debt, total.paid)
-        return self._result_details(quote, total, value_of) | {"times": total.times, "profit_e8": profit_e8}

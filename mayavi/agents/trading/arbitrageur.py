@@ -45,6 +45,8 @@ class ArbitrageurAgent(Agent):
                          reference=FeedPrices({"WETH": "Chainlink.ETH/USD", "USDC": "Chainlink.USDC/USD"}))
     """
 
+    every_block = True
+
     def __init__(
         self,
         name: str,
@@ -62,6 +64,8 @@ class ArbitrageurAgent(Agent):
         self.capital = dict(capital)
         self.reference: ReferencePrices = OutsidePrices() if reference is None else reference
         self.to, self.priority_fee_wei = to, priority_fee_wei
+        self.short_of_capital = 0
+        """Blocks in which it traded less than pays, or nothing, for lack of capital."""
 
     def prepare(self, world: World) -> None:
         """Find the pool and take the capital."""
@@ -112,10 +116,12 @@ class ArbitrageurAgent(Agent):
         limit = exact if self.to == "reference" else edge
         held = Erc20(world.fork, token_in).balance_of(self.address)
         if not held:
+            self.short_of_capital += 1
             return f"there is no {token_in} to trade with"
         uniswap, route = UniswapV3(world.fork), (token_in, token_out, self.fee)
         there = uniswap.quote_exact_output(route, _MORE_THAN_ANY_POOL_HAS, sqrt_price_limit_x96=limit).amount_in
         amount = min(held, there)
+        self.short_of_capital += held < there
         quote = uniswap.quote_exact_input(route, amount, sqrt_price_limit_x96=limit)
         gas = gas_value_e8(world, quote.gas_estimate + _GAS_BESIDE_THE_SWAP, priority_fee_wei=self.priority_fee_wei)
         profit = self._gain_e8(world, prices, token_in, token_out, amount, quote.amount_out) - gas

@@ -33,6 +33,8 @@ class CurveArbitrageur(Agent):
     rebalance. Prices are those of `reference`.
     """
 
+    every_block = True
+
     def __init__(
         self,
         name: str,
@@ -45,6 +47,8 @@ class CurveArbitrageur(Agent):
         super().__init__(name)
         self.pool, self.capital, self.reference = pool, dict(capital), reference
         self.priority_fee_wei = priority_fee_wei
+        self.short_of_capital = 0
+        """Blocks in which it traded all it had of a coin."""
 
     def prepare(self, world: World) -> None:
         """Take the capital."""
@@ -68,6 +72,7 @@ class CurveArbitrageur(Agent):
         if best is None:
             return self.rests("the pool is near the prices outside")
         chosen = best
+        self.short_of_capital += chosen.amount_in == Erc20(world.fork, chosen.coin_in).balance_of(self.address)
         details: Details = {
             "pool": self.pool,
             "token_in": chosen.coin_in,

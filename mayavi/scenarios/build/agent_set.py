@@ -10,6 +10,7 @@ from mayavi.agents.base import Agent
 from mayavi.scenarios.build.creation import give, units
 from mayavi.scenarios.build.routes import pool_named
 from mayavi.scenarios.models.config import ScenarioConfig, pool_tokens
+from mayavi.scenarios.run.limits import Limits
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -45,6 +46,8 @@ class AgentSet:
     """By vesting recipient: the token it sells and the token it receives."""
     absorbers: dict[str, str] = field(default_factory=dict)
     """By liquidator on Compound V3: its market."""
+    limits: Limits = field(default_factory=Limits)
+    """Liquidators and arbitrageurs, which count what limits them."""
 
     def use_pool(self, name: str) -> tuple[str, str, int]:
         """Return tokens and fee of an existing Uniswap V3 pool, and record its figures."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mayavi.agents.base import Agent
@@ -27,6 +28,7 @@ from mayavi.scenarios.build.pricing import draw_prices, opening_gaps_wad
 from mayavi.scenarios.build.routes import pool_named
 from mayavi.scenarios.models.agents import LaunchTrader, OracleShock
 from mayavi.scenarios.models.config import PRICES, ScenarioConfig
+from mayavi.scenarios.run.accounts import FinalAccounts
 from mayavi.scenarios.run.kpis import ScenarioKpis
 from mayavi.scenarios.run.tally import ScenarioTally
 from mayavi.sim.rows import KpiRow
@@ -55,6 +57,7 @@ class Built:
     kpis: Callable[[WorldState], Iterable[KpiRow]]
     tally: ScenarioTally
     snapshots: MarketSnapshotHook
+    accounts: FinalAccounts
 
 
 def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: int = 1) -> Built:
@@ -77,6 +80,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
     world = WorldState(fork, everyone, seed=chosen, prices=prices, threads=threads)
     snapshots = _snapshot_hook(agents)
     tally = ScenarioTally(agents.sellers, agents.absorbers)
+    accounts = _final_accounts(agents, tally, snapshots)
     scheduler = Scheduler(
         world,
         _blocks(config, agents.agents),
@@ -84,16 +88,29 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         step_blocks=step_blocks,
         base_fee_wei=config.gas.base_fee if config.gas.base_fee or config.gas.priority_fee else None,
         priority_fee_wei=config.gas.priority_fee,
-        hooks=[snapshots],
+        hooks=[snapshots, accounts],
         halt_on_exception=config.halt_on_exception,
         tally=tally,
     )
-    kpis = _kpis(agents, tally, snapshots, opening_gaps_wad(config, fork, prices))
-    return Built(world, scheduler, config.steps, kpis, tally, snapshots)
+    limits = partial(agents.limits.counts, scheduler)
+    kpis = _kpis(agents, tally, snapshots, opening_gaps_wad(config, fork, prices), limits)
+    return Built(world, scheduler, config.steps, kpis, tally, snapshots, accounts)
+
+
+def _final_accounts(agents: AgentSet, tally: ScenarioTally, snapshots: MarketSnapshotHook) -> FinalAccounts:
+    from mayavi.sim.market_figures import PopulationFigures
+
+    figures = {each.name: each for each in snapshots.readers if isinstance(each, PopulationFigures)}
+    last = agents.config.steps - 1
+    return FinalAccounts(last, agents.borrower_groups, figures, tally, agents.limits.liquidators)
 
 
 def _kpis(
-    agents: AgentSet, tally: ScenarioTally, snapshots: MarketSnapshotHook, opening_gaps: dict[str, int]
+    agents: AgentSet,
+    tally: ScenarioTally,
+    snapshots: MarketSnapshotHook,
+    opening_gaps: dict[str, int],
+    limits: Callable[[], Iterable[tuple[str, int]]],
 ) -> ScenarioKpis:
     groups = agents.borrower_groups
     accounts = [account for group in groups.values() for account in group.accounts]
@@ -110,6 +127,7 @@ def _kpis(
         oracles=_oracle_subjects(agents),
         borrowers={name: agents.agents[name][0] for name in groups if name in agents.agents},
         opening_gaps=opening_gaps,
+        limits=limits,
     )
 
 
@@ -139,16 +157,7 @@ def pace(config: ScenarioConfig) -> tuple[int, int]:
 
     each = chain(config.chain).block_seconds
     wanted = config.step_blocks or max(1, (config.step_time or 0) // each)
-    blocks = max(wanted, _block_count(config))  # each agent block is a block of the chain
-    return blocks, blocks * each
-
-
-def _block_count(config: ScenarioConfig) -> int:
-    posts = any(symbol not in config.tokens for symbol in config.prices)
-    if config.blocks is None:
-        return 1 + (posts or any(isinstance(each, OracleShock) for each in config.agents.values()))
-    placed = any(PRICES in members for members in config.blocks.values())
-    return len(config.blocks) + (posts and not placed)
+    return wanted, wanted * each
 
 
 def create(config: ScenarioConfig, fork: Fork) -> None:

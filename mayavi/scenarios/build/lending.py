@@ -116,7 +116,8 @@ def _behaviours(model: Borrower) -> list[tuple[Behaviour, float]]:
 @agent_kind(Liquidator, last=True)
 def build_liquidators(agents: AgentSet, name: str, model: Liquidator) -> list[Agent]:
     """Build liquidators that watch the borrowers of one market."""
-    from mayavi.agents.lending.liquidator import FrictionlessLiquidator, LiquidatorAgent
+    from mayavi.agents.lending.frictionless_liquidator import FrictionlessLiquidator
+    from mayavi.agents.lending.liquidator import LiquidatorAgent
 
     market, groups = market_name(model.protocol, model.market), agents.borrower_groups
     for watched in model.watches or []:
@@ -139,7 +140,7 @@ def build_liquidators(agents: AgentSet, name: str, model: Liquidator) -> list[Ag
         "priority_fee_wei": model.priority_fee,
     }
     routes = {} if model.frictionless else _sale_routes(agents, name, pairs)
-    built: list[Agent] = []
+    built: list[LiquidatorAgent] = []
     for number in range(model.count):
         own = numbered(name, number, model.count)
         if model.protocol == COMPOUND:
@@ -154,11 +155,13 @@ def build_liquidators(agents: AgentSet, name: str, model: Liquidator) -> list[Ag
                 capital=agents.capital(model.capital),
                 flash_loan=model.flash_loan,
                 least_profit=model.least_profit,
-                most_a_step=model.most_a_step,
+                most_a_block=model.most_a_block,
+                latency_blocks=model.latency_blocks,
                 **shared,
             )
         )
-    return built
+    agents.limits.liquidators += built
+    return list(built)
 
 
 def _sale_routes(

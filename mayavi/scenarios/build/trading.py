@@ -40,19 +40,23 @@ def build_arbitrageurs(agents: AgentSet, name: str, model: Arbitrageur) -> list[
     names = [numbered(name, number, model.count) for number in range(model.count)]
     if model.pool.startswith("Curve."):
         agents.use_curve_pool(model.pool, *capital)
-        return [
+        on_curve = [
             CurveArbitrageur(
                 own, pool=model.pool, capital=capital, reference=reference, priority_fee_wei=model.priority_fee
             )
             for own in names
         ]
+        agents.limits.arbitrageurs += on_curve
+        return list(on_curve)
     pool = agents.use_pool(model.pool)
-    return [
+    built = [
         ArbitrageurAgent(
             own, pool=pool, capital=capital, reference=reference, to=model.to, priority_fee_wei=model.priority_fee
         )
         for own in names
     ]
+    agents.limits.arbitrageurs += built
+    return list(built)
 
 
 @agent_kind(VestingRecipient)

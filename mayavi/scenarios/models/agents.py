@@ -108,11 +108,11 @@ class Borrower(AgentSettings):
 
 
 class Liquidator(AgentSettings):
-    """A liquidator of accounts below a health factor of 1: profitable ones only, the most profitable first."""
+    """A liquidator of accounts below a health factor of 1 that acts block by block, on what pays."""
 
     kind: Literal["liquidator"]
     count: Count = 1
-    """Number of liquidators; they compete."""
+    """Number of liquidators; they compete. A crash day on Aave has about ten."""
     protocol: Protocol = "aave_v3"
     """Lending protocol: aave_v3, spark or compound_v3."""
     market: str = "cUSDCv3"
@@ -127,8 +127,11 @@ class Liquidator(AgentSettings):
     """Pay with a flash loan of Aave instead of own capital."""
     least_profit: Annotated[int, Field(ge=0)] = 0
     """Least profit of a liquidation, in whole dollars."""
-    most_a_step: Count = 20
-    """Most accounts it liquidates in a step."""
+    most_a_block: Count = 9
+    """Most liquidations it sends in one block. On Aave V2 in 2021 and 2022, 99.6 % of the blocks in which a liquidator
+    acted had no more of it."""
+    latency_blocks: Annotated[int, Field(ge=0, le=10_000)] = 0
+    """Blocks between seeing an account and acting on it. 0 acts in the first block after the price has changed."""
 
     @model_validator(mode="after")
     def _has_money(self) -> Liquidator:

@@ -154,7 +154,7 @@ def prepare(world: WorldSource) -> Callable[[Trial], Outcome]:
         if run.status == "halted":
             raise halt_error(run)
         assert recorder.ended is not None
-        rows: list[Any] = [*recorder.actions, *recorder.snapshots, *recorder.ended.kpis]
+        rows: list[Any] = [*recorder.actions, *recorder.snapshots, *recorder.ended.kpis, *recorder.ended.accounts]
         return Outcome(run.digest, recorder.ended.final_world_digest, rows)
 
     return work

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mayavi.agents.lending.loan import Loan
@@ -49,6 +49,7 @@ class ScenarioKpis:
         oracles: Mapping[str, str] | None = None,
         borrowers: Mapping[str, Agent] | None = None,
         opening_gaps: Mapping[str, int] | None = None,
+        limits: Callable[[], Iterable[tuple[str, int]]] = tuple,
     ) -> None:
         self.tally, self.snapshots = tally, snapshots
         self.populations, self.traced = tuple(populations), tuple(traced)
@@ -60,10 +61,12 @@ class ScenarioKpis:
         self.borrowers = dict(borrowers or {})
         self.opening_gaps = dict(opening_gaps or {})
         """By token: distance of the first outside price from the oracle's (18 decimals), where a scenario sets it."""
+        self.limits = limits
 
     def __call__(self, world: WorldState) -> list[KpiRow]:
         """Return all KPIs."""
-        return [*self._lending(), *self._prices(), *self._sales(world)]
+        limits = (kpi(name, count, "count") for name, count in self.limits())
+        return [*self._lending(), *self._prices(), *self._sales(world), *limits]
 
     def _lending(self) -> Iterable[KpiRow]:
         if not self.populations:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from mayavi.scenarios.run.figures import percent
+from mayavi.scenarios.run.limits import PREFIX, TEXTS
 
 LARGE_GAP = 0.05
 """Relative distance from the oracle's price above which pools and sales get a note."""
-NOTED = ("accounts_at_limit", "health_factor_limit", "accounts", "never_opened", "opening_gap", "pool_gap")
+NOTED = ("accounts_at_limit", "health_factor_limit", "accounts", "never_opened", "opening_gap", "pool_gap", "limited")
 """Kinds of KPIs that notes cover."""
 
 Figures = Mapping[str, float]
@@ -30,6 +31,8 @@ def notes_of_many(runs: Sequence[Figures]) -> list[str]:
 
 def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
     """Yield the KPIs that warn of something, with the warning."""
+    if limits := [name for name in kpis if name.startswith(PREFIX) and kpis[name]]:
+        yield PREFIX, _limited(kpis, limits)
     for name, number in kpis.items():
         kind, _, of = name.partition(".")
         if kind == "accounts_at_limit" and number:
@@ -61,6 +64,13 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
                 f"{of} ends {percent(number, sign=True)} from the oracle's price: what is sold there is not sold at "
                 "the price of the shock; an arbitrageur with enough capital brings it there",
             )
+
+
+def _limited(kpis: Figures, names: Sequence[str]) -> str:
+    parts = [TEXTS[name.removeprefix(PREFIX)].format(f"{kpis[name]:,.0f}") for name in names]
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    touched = "liquidations and bad debt" if "bad_debt" in kpis else "arbitrage and pool prices"
+    return f"{touched} depend on what limited the agents: {listed}"
 
 
 def _sales_far_from_oracle(gap: float) -> str:

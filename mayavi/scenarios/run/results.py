@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mayavi.errors import SetupError
 from mayavi.scenarios.run.figures import shown, title_of
 from mayavi.scenarios.run.notes import notes, notes_of_many
-from mayavi.sim.rows import ActionRow, KpiRow, RunStatus, SnapshotRow
+from mayavi.sim.rows import AccountRow, ActionRow, KpiRow, RunStatus, SnapshotRow
 
 if TYPE_CHECKING:
     from mayavi.scenarios.run.highlights import Highlights
@@ -93,6 +93,11 @@ class Run:
     def snapshots(self) -> Rows[SnapshotRow]:
         """Market figures after every step, one per row: iterate, or `.df()`."""
         return self.store.snapshots(self.run_id)
+
+    @property
+    def accounts(self) -> Rows[AccountRow]:
+        """Borrowing accounts after the last step, with the reason why an unhealthy one is left: iterate, or `.df()`."""
+        return self.store.accounts(self.run_id)
 
     @property
     def notes(self) -> list[str]:

@@ -101,6 +101,7 @@ def execute(request: RunRequest, fork: Fork, recorder: Recorder, listener: RunLi
         recorder=recorder,
         info=info,
         kpis=simulation.kpis,
+        accounts=simulation.accounts,
     )
     end = runner.run(listener.step_done)
     return run_result(info, end, request.store, Highlights.of(simulation.tally, simulation.snapshots))

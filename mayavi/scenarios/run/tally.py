@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from mayavi.agents.gas import fee_value_e8
@@ -54,6 +55,10 @@ class ScenarioTally(RunTally):
         """Gas cost of all liquidation attempts, failed ones included, in `USD` and in `ETH`, with eight decimals."""
         self.market_loss_e8 = 0
         """Losses of Compound V3 markets: debt they absorbed for collateral that returned less."""
+        self.times_liquidated: Counter[str] = Counter()
+        self.covered_e8: Counter[str] = Counter()
+        self.loss_e8: Counter[str] = Counter()
+        """By account: number of liquidations, debt that they covered, and its part in the losses of its market."""
         self.arbitrages = self.arbitrage_profit_e8 = 0
         self.sold: dict[tuple[str, str, str], list[int]] = {}
         """Amounts sold and received, by agent, token sold and token received."""
@@ -102,6 +107,8 @@ class ScenarioTally(RunTally):
     def _add_liquidation(self, facts: Facts) -> None:
         self.liquidations += int(facts.get("times", 1))
         self.liquidated_e8 += int(facts["covered_e8"])
+        self.times_liquidated[facts["borrower"]] += int(facts.get("times", 1))
+        self.covered_e8[facts["borrower"]] += int(facts["covered_e8"])
         self.liquidator_profit_e8 += int(facts.get("profit_e8", 0))
         self.liquidated_accounts.setdefault(facts["borrower"])
         if int(facts.get("received", 0)):
@@ -115,8 +122,12 @@ class ScenarioTally(RunTally):
         base_price, unit = _base_price(world, market)
         paid = sum(int(each["paid"]) for each in liquidations) * base_price // unit
         covered = sum(int(each["covered_e8"]) for each in liquidations)
-        self.market_loss_e8 += max(0, covered - paid - kept)
+        loss = max(0, covered - paid - kept)
+        self.market_loss_e8 += loss
         self._unsold[market] = after
+        unpaid = [max(0, int(each["covered_e8"]) - int(each["paid"]) * base_price // unit) for each in liquidations]
+        for facts, part in zip(liquidations, split(loss, unpaid), strict=True):
+            self.loss_e8[facts["borrower"]] += part
 
     def _add_trade(self, agent: str, facts: Facts) -> None:
         if agent in self.sellers:
@@ -131,6 +142,16 @@ class ScenarioTally(RunTally):
             self.recorded_trades += 1
             difference_ppm = abs(int(facts["amount_out"]) - recorded) * 10**6 // max(recorded, 1)
             self.largest_difference_ppm = max(self.largest_difference_ppm, difference_ppm)
+
+
+def split(total: int, weights: Sequence[int]) -> list[int]:
+    """Split `total` in proportion to `weights`, to the unit; equally if all are zero."""
+    parts, whole = list(weights) if any(weights) else [1] * len(weights), 0
+    bounds = [0]
+    for weight in parts:
+        whole += weight
+        bounds.append(whole)
+    return [total * high // whole - total * low // whole for low, high in pairwise(bounds)]
 
 
 def _unsold_collateral(world: WorldState, name: str) -> dict[str, tuple[int, int, int]]:

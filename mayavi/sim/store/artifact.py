@@ -7,7 +7,7 @@ or run id: two runs with the same digest and versions give the same bytes.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from mayavi.errors import BundleError, UsageError
 from mayavi.runs.bundle import Bundle, read_bundle, write_bundle
 from mayavi.sim.rows import Row, RowsDigest
 from mayavi.sim.store.parquet import parquet_bytes
-from mayavi.sim.store.schema import TABLES, literal
+from mayavi.sim.store.schema import DERIVED, TABLES, literal
 from mayavi.sim.store.views import reading
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KIND = "run"
 SCENARIO = "scenario.yaml"
-ROWS = {table: f"rows/{table}.parquet" for table in ("actions", "market_snapshots", "kpis")}
+ROWS = {table: f"rows/{table}.parquet" for table in ("actions", "market_snapshots", "kpis", "accounts")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,22 +148,17 @@ def verify_artifact(path: Path, run_again: Callable[[BundledRun], Outcome]) -> V
 
 def _columns(table: str) -> list[str]:
     """Return the columns of a table without the run id and derived values."""
-    return [name for name in TABLES[table] if name not in {"run_id", "fee_wei_number"}]
+    return [name for name in TABLES[table] if name != "run_id" and name not in DERIVED]
 
 
 def _digest_of(tables: dict[str, list[tuple[Any, ...]]]) -> str:
-    from mayavi.sim.store.row_conversion import action_row, kpi_row, snapshot_row
+    from mayavi.sim.store.row_conversion import MADE
 
-    made: dict[str, Callable[[Mapping[str, Any]], Row]] = {
-        "actions": action_row,
-        "market_snapshots": snapshot_row,
-        "kpis": kpi_row,
-    }
     rows: list[tuple[int, Row]] = []
     for table, values in tables.items():
         for value in values:
             row = dict(zip(_columns(table), value, strict=True))
-            rows.append((row["seq"], made[table](row)))
+            rows.append((row["seq"], MADE[table](row)))
     digest = RowsDigest()
     digest.add(row for _, row in sorted(rows, key=lambda each: each[0]))
     return digest.hexdigest()
@@ -172,9 +167,12 @@ def _digest_of(tables: dict[str, list[tuple[Any, ...]]]) -> str:
 def _rows_in(bundle: Bundle) -> dict[str, list[tuple[Any, ...]]]:
     import duckdb
 
-    tables = {}
+    tables: dict[str, list[tuple[Any, ...]]] = {}
     with tempfile.TemporaryDirectory(prefix="mayavi-bundle-") as folder, duckdb.connect() as connection:
         for table, name in ROWS.items():
+            if table == "accounts" and name not in bundle.files:  # written before there was such a table
+                tables[table] = []
+                continue
             file = Path(folder) / f"{table}.parquet"
             file.write_bytes(bundle.files[name])
             try:

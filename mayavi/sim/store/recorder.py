@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from mayavi.runs.run_id import check_id
-from mayavi.sim.rows import ActionRow, RunEnd, RunInfo, SnapshotRow
+from mayavi.sim.rows import AccountRow, ActionRow, RunEnd, RunInfo, SnapshotRow
 from mayavi.sim.store.merging import Merged, merge
 from mayavi.sim.store.opening import refuse_unusable
 from mayavi.sim.store.parquet import Value
@@ -95,6 +95,13 @@ class SegmentRecorder:
                 [kpi.number for kpi in end.kpis],
                 [kpi.unit for kpi in end.kpis],
             ]
+        if end.accounts:
+            tables["accounts"] = [
+                [run.run_id] * len(end.accounts),
+                list(range(self._seq, self._seq + len(end.accounts))),
+                *map(list, zip(*(_account_values(row) for row in end.accounts), strict=True)),
+            ]
+            self._seq += len(end.accounts)
         tables["runs"] = [[value] for value in run_row(run, end)]
         try:
             self._write(tables)
@@ -187,6 +194,24 @@ def _snapshot_values(row: SnapshotRow) -> tuple[Value, ...]:
         row.value,
         float(row.number),
         row.unit,
+    )
+
+
+def _account_values(row: AccountRow) -> tuple[Value, ...]:
+    exact = (row.collateral, row.debt, row.liquidated, row.bad_debt)
+    return (
+        row.agent,
+        row.account,
+        row.market,
+        row.unit,
+        row.collateral,
+        row.debt,
+        row.health_factor,
+        row.liquidations,
+        row.liquidated,
+        row.bad_debt,
+        row.reason,
+        *(int(value) / 10**8 for value in exact),
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-VERSION = 2
+VERSION = 3
 
 Columns = dict[str, Kind]
 
@@ -85,6 +85,25 @@ TABLES: dict[str, Columns] = {
         "number": "float",
         "unit": "text",
     },
+    "accounts": {
+        "run_id": "text",
+        "seq": "integer",
+        "agent": "text",
+        "account": "text",
+        "market": "text",
+        "unit": "text",
+        "collateral": "text",
+        "debt": "text",
+        "health_factor": "text",
+        "liquidations": "integer",
+        "liquidated": "text",
+        "bad_debt": "text",
+        "reason": "text",
+        "collateral_number": "float",
+        "debt_number": "float",
+        "liquidated_number": "float",
+        "bad_debt_number": "float",
+    },
     "sweeps": {
         "sweep_id": "text",
         "scenario": "text",
@@ -99,6 +118,9 @@ TABLES: dict[str, Columns] = {
 }
 """Tables of this version with their columns in order."""
 
+DERIVED = {"fee_wei_number", "collateral_number", "debt_number", "liquidated_number", "bad_debt_number"}
+"""Columns that repeat an exact integer as a float, for sums and plots."""
+
 SQL_TYPES: dict[Kind, str] = {
     "integer": "BIGINT",
     "unsigned": "UBIGINT",
@@ -107,7 +129,7 @@ SQL_TYPES: dict[Kind, str] = {
     "time": "TIMESTAMP",
 }
 
-NEW_TABLES: dict[int, tuple[str, ...]] = {2: ("sweeps",)}
+NEW_TABLES: dict[int, tuple[str, ...]] = {2: ("sweeps",), 3: ("accounts",)}
 """Tables added by each version."""
 
 NULL_WHEN_EMPTY = {("runs", "sweep_id")}
@@ -126,7 +148,8 @@ ADDED: dict[int, dict[str, dict[str, str]]] = {
             "snapshot_count": _NOT_COUNTED,
         },
         "actions": {"fee_wei_number": "CAST(fee_wei AS DOUBLE)"},
-    }
+    },
+    3: {},
 }
 """By version, table and added column: SQL expression for rows written before, over their columns."""
 

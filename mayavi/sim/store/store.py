@@ -12,7 +12,7 @@ from typing import Any
 
 from mayavi.errors import StoreError
 from mayavi.runs.run_id import LATEST, check_id, resolve
-from mayavi.sim.rows import ActionRow, KpiRow, RowsDigest, RunStatus, SnapshotRow
+from mayavi.sim.rows import AccountRow, ActionRow, KpiRow, Row, RowsDigest, RunStatus, SnapshotRow
 from mayavi.sim.store.comparison import RunDiff, compare
 from mayavi.sim.store.explanation import Explanation, explain
 from mayavi.sim.store.export import export_runs
@@ -22,7 +22,7 @@ from mayavi.sim.store.opening import refuse_unusable
 from mayavi.sim.store.parquet import Value
 from mayavi.sim.store.recorder import SegmentRecorder
 from mayavi.sim.store.relation import Rows
-from mayavi.sim.store.row_conversion import action_row, kpi_row, snapshot_row
+from mayavi.sim.store.row_conversion import MADE, account_row, action_row, kpi_row, snapshot_row
 from mayavi.sim.store.schema import literal
 from mayavi.sim.store.segments import SegmentFolder
 from mayavi.sim.store.views import reading
@@ -117,10 +117,14 @@ class Store:
         """Return the KPIs of a run."""
         return self._rows_of("kpis", run_id, kpi_row)
 
+    def accounts(self, run_id: str) -> Rows[AccountRow]:
+        """Return the borrowing accounts of a run after its last step."""
+        return self._rows_of("accounts", run_id, account_row)
+
     def sql(
         self, query: str, parameters: Sequence[object] | Mapping[str, object] | None = None
     ) -> Rows[dict[str, Any]]:
-        """Run a SELECT over `runs`, `actions`, `market_snapshots` and `kpis`, including rows not merged yet."""
+        """Run a SELECT over `runs`, `actions`, `market_snapshots`, `kpis` and `accounts`, unmerged rows included."""
         return Rows(self.path, query, dict, parameters)
 
     def digest(self, run_id: str) -> str:
@@ -128,8 +132,8 @@ class Store:
         run_id = self.resolve(run_id)
         digest = RowsDigest()
         with reading(self.path) as connection:
-            rows: list[tuple[int, ActionRow | SnapshotRow | KpiRow]] = []
-            for table, make in (("actions", action_row), ("market_snapshots", snapshot_row), ("kpis", kpi_row)):
+            rows: list[tuple[int, Row]] = []
+            for table, make in MADE.items():
                 answer = connection.execute(f"SELECT * FROM {table} WHERE run_id = {literal(run_id)}")
                 names = [column[0] for column in answer.description or ()]
                 for values in answer.fetchall():

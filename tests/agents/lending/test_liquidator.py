@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import pytest
@@ -13,10 +14,10 @@ from mayavi.errors import BadArgument
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD, gwei
 from mayavi.markets.distributions import Uniform
-from mayavi.protocols import AaveV3, CompoundV3, Erc20, UniswapV3
+from mayavi.protocols import AaveV3, CompoundV3, Erc20, PriceFeed, UniswapV3
 from mayavi.protocols.uniswap.route import RouteLike
 from mayavi.sim.rows import ActionRow
-from tests.agents.stage import DIRECT, MARKETS, OVER_USDC, WETH, Stage, details, of, replica
+from tests.agents.stage import DIRECT, ETH_FEED, MARKETS, OVER_USDC, WETH, Stage, details, of, replica
 
 
 @dataclass
@@ -190,24 +191,120 @@ def test_a_sale_that_brings_too_little_undoes_the_liquidation() -> None:
     assert Erc20(stage.fork, "USDC").balance_of(second.address) == 10**14
 
 
-def test_the_most_profitable_come_first_and_no_more_than_it_takes() -> None:
-    people = BorrowerPopulation(
-        "crowd",
-        members=12,
-        collateral="WETH",
-        collateral_amount=Uniform(1, 9),
-        debt="USDC",
-        target=1.2,
+def crowd(members: int = 12) -> BorrowerPopulation:
+    return BorrowerPopulation(
+        "crowd", members=members, collateral="WETH", collateral_amount=Uniform(1, 9), debt="USDC", target=1.2
     )
-    bot = Place().liquidator(watch=people.accounts, most_a_step=4)
-    stage = Stage(replica(), [people, bot])
+
+
+def test_no_more_than_it_sends_in_a_block_and_the_rest_in_the_next_blocks() -> None:
+    people = crowd()
+    bot = Place().liquidator(watch=people.accounts, most_a_block=5)
+    stage = Stage(replica(), [people, bot], step_blocks=300)
     rows = [row for row in stage.after("-0.2") if row.agent == "bot"]
-    largest = sorted(range(12), key=lambda member: people.amounts[member], reverse=True)[:4]
-    assert [details(row)["borrower"] for row in rows] == [f"crowd-{member}" for member in largest]
+    per_block = Counter(row.block_number for row in rows)
+    first = min(per_block)
+    assert per_block == {first: 5, first + 1: 5, first + 2: 2}
+    assert {details(row)["borrower"] for row in rows} == set(people.accounts)
+    assert not people.loan.lending.healths(people.addresses).liquidatable.any()
     # Each was quoted after the sales before it, so every expectation is what came out.
     for row in rows:
         facts = details(row)
         assert facts["expected_profit_e8"] == pytest.approx(facts["profit_e8"], abs=200)  # two units of USDC
+
+
+def test_a_step_of_one_block_leaves_the_rest_to_the_next_step() -> None:
+    people = crowd()
+    bot = Place().liquidator(watch=people.accounts, most_a_block=5)
+    stage = Stage(replica(), [people, bot])
+    counts = [len(liquidated(stage.after("-0.2"))), len(liquidated(stage.step())), len(liquidated(stage.step()))]
+    assert counts == [5, 5, 2]
+    assert len(bot.limited["most_a_block"]) == 7
+
+
+def test_the_richer_an_account_the_earlier_it_tends_to_come() -> None:
+    ranks = []
+    for seed in range(12):
+        people = crowd()
+        bot = Place().liquidator(watch=people.accounts, most_a_block=12)
+        stage = Stage(replica(), [people, bot], seed=seed)
+        order = [int(details(row)["borrower"].partition("-")[2]) for row in liquidated(stage.after("-0.2"))]
+        richest = max(range(12), key=lambda member: people.amounts[member])
+        ranks.append(order.index(richest))
+    assert len(set(ranks)) > 1
+    assert sum(ranks) / len(ranks) < 4.5  # a shuffle without weights gives 5.5
+
+
+def test_competitors_go_for_different_accounts_and_collisions_fail() -> None:
+    people = crowd()
+    bots = [Place().liquidator(f"bot-{at}", watch=people.accounts, most_a_block=3) for at in range(3)]
+    stage = Stage(replica(), [people, *bots])
+    rows = liquidated(stage.after("-0.2"))
+    assert len(rows) == 9
+    done = [details(row)["borrower"] for row in rows if row.status == "success"]
+    failed = [row for row in rows if row.status == "failed"]
+    assert len(set(done)) == len(done) >= 5
+    assert {details(row)["borrower"] for row in failed} <= set(done)
+    assert all("HEALTH_FACTOR_NOT_BELOW_THRESHOLD" in row.reason for row in failed)
+
+
+def test_a_slow_one_waits_its_blocks_even_if_nobody_else_acts() -> None:
+    alice, bot = Place().borrower(), Place().liquidator(latency_blocks=7)
+    stage = Stage(replica(), [alice, bot], step_blocks=300)
+    stage.step()
+    seen = stage.fork.block_number
+    (row,) = liquidated(stage.after("-0.2"))
+    assert row.status == "success"
+    assert row.block_number == seen + 7
+
+
+def test_of_a_fast_and_a_slow_one_the_fast_one_gets_the_account() -> None:
+    agents = [Place().borrower(), Place().liquidator("fast"), Place().liquidator("slow", latency_blocks=1)]
+    stage = Stage(replica(), agents, step_blocks=300)
+    assert [(row.agent, row.status) for row in liquidated(stage.after("-0.2"))] == [("fast", "success")]
+
+
+def test_what_is_too_large_for_the_pool_is_taken_in_parts() -> None:
+    alice, bot = Place().borrower(amount=60_000 * WETH), Place().liquidator(capital={"USDC": 10**15})
+    stage = Stage(replica(), [alice, bot])
+    lowered(stage.fork)
+    owed = AaveV3(stage.fork).account(alice.address).debt("USDC")
+    row = of(stage.after("-0.2"), "bot")
+    facts = details(row)
+    assert (row.kind, row.status) == ("liquidate", "success"), row.reason
+    assert 0 < facts["covered"] < owed // 3
+    assert facts["profit"] > 0
+    assert bot.limited["depth"] == {alice.address}
+
+
+def test_a_block_holds_only_so_much_gas() -> None:
+    people = crowd()
+    bot = Place().liquidator(watch=people.accounts, most_a_block=12)
+    stage = Stage(replica(), [people, bot], step_blocks=300)
+    stage.fork.set_block(gas_limit=3_000_000)
+    rows = liquidated(stage.after("-0.2"))
+    used: Counter[int] = Counter()
+    for row in rows:
+        used[row.block_number] += row.gas_used
+    assert len(rows) == 12
+    assert len(used) > 2
+    assert max(used.values()) <= 3_000_000
+
+
+def test_it_says_why_an_account_is_left() -> None:
+    def reason(pool_falls: int = 0, amount: int = 10 * WETH, base_fee: int | None = None, **options: object) -> str:
+        alice, bot = Place().borrower(amount=amount), Place().liquidator(**options)
+        stage = Stage(replica(), [alice, bot], base_fee_wei=base_fee)
+        for _ in range(pool_falls):
+            lowered(stage.fork)
+        PriceFeed(stage.fork, ETH_FEED).move_by("-0.2")
+        return bot.why_left(stage.world, ["alice", "somebody else"])["alice"]
+
+    assert reason() == "too late"
+    assert reason(capital={"USDC": 0}) == "no capital"
+    assert reason(amount=WETH // 100, base_fee=gwei(20)) == "unprofitable: gas"
+    assert reason(least_profit=10**9) == "unprofitable: gas"
+    assert reason(pool_falls=2) == "unprofitable: depth"  # the pool pays a third less, the oracle a fifth
 
 
 def liquidated(rows: list[ActionRow]) -> list[ActionRow]:
@@ -301,7 +398,9 @@ def test_only_pairs_that_are_named_need_a_route() -> None:
 def test_a_liquidator_that_cannot_sell_or_act_is_refused() -> None:
     with pytest.raises(BadArgument, match="no route to sell WETH for USDC"):
         Place().liquidator(routes={})
-    with pytest.raises(BadArgument, match="takes 0 a step"):
-        Place().liquidator(most_a_step=0)
+    with pytest.raises(BadArgument, match="sends 0 a block"):
+        Place().liquidator(most_a_block=0)
+    with pytest.raises(BadArgument, match="waits -1 blocks"):
+        Place().liquidator(latency_blocks=-1)
     with pytest.raises(BadArgument, match="least profit of -1"):
         Place().liquidator(least_profit=-1)

@@ -38,7 +38,24 @@ V1_ROWS = {
     "kpis": "('20250101-000000000-aaaaaaaa', 3, 'bad_debt', '123', 123.0, 'usd_e8')",
 }
 
-EARLIER = {1: (V1_TABLES, V1_ROWS)}
+V2_TABLES = {
+    **V1_TABLES,
+    "runs": V1_TABLES["runs"] + ", seconds DOUBLE, steps_done BIGINT, action_count BIGINT, failed_count BIGINT,"
+    " raised_count BIGINT, snapshot_count BIGINT",
+    "actions": V1_TABLES["actions"] + ", fee_wei_number DOUBLE",
+    "sweeps": "sweep_id VARCHAR, scenario VARCHAR, scenario_text VARCHAR, plan VARCHAR, status VARCHAR,"
+    " summary VARCHAR, versions VARCHAR, started_at TIMESTAMP, updated_at TIMESTAMP",
+}
+
+V2_ROWS = {
+    **V1_ROWS,
+    "mayavi_schema": "(2)",
+    "merged_segments": "('20250101-000000000-aaaaaaaa.000000.v2')",
+    "runs": V1_ROWS["runs"].removesuffix(")") + ", 2.5, 2, 2, 1, 0, 1)",
+    "actions": V1_ROWS["actions"].replace("'{}'),", "'{}', 1.157920892373162e77),").removesuffix(")") + ", 7.0)",
+}
+
+EARLIER = {1: (V1_TABLES, V1_ROWS), 2: (V2_TABLES, V2_ROWS)}
 RUN = "20250101-000000000-aaaaaaaa"
 
 
@@ -48,7 +65,8 @@ def make_database(path: Path, version: int) -> None:
     with duckdb.connect(path) as connection:
         for table, columns in tables.items():
             connection.execute(f"CREATE TABLE {table} ({columns})")
-            connection.execute(f"INSERT INTO {table} VALUES {rows[table]}")
+            if table in rows:
+                connection.execute(f"INSERT INTO {table} VALUES {rows[table]}")
 
 
 def make_segment(path: Path, version: int) -> None:

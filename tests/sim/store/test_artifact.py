@@ -52,10 +52,10 @@ def test_a_bundle_holds_rows_scenario_provenance_and_hashes(tmp_path: Path, bund
     assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}  # nothing of when it was written
     assert manifest["run"]["seed"] == 7
     assert manifest["run"]["versions"] == {"mayavi": "0.1.0", "kernel": "0.1.0"}
-    assert manifest["rows"] == {"actions": 12, "market_snapshots": 8, "kpis": 2}
+    assert manifest["rows"] == {"actions": 12, "market_snapshots": 8, "kpis": 2, "accounts": 0}
     assert set(manifest["files"]) == {
         "scenario.yaml",
-        *(f"rows/{table}.parquet" for table in ("actions", "market_snapshots", "kpis")),
+        *(f"rows/{table}.parquet" for table in ("actions", "market_snapshots", "kpis", "accounts")),
     }
     with duckdb.connect() as reader:
         query = f"SELECT fee_wei FROM '{tmp_path}/out/rows/actions.parquet' ORDER BY seq"

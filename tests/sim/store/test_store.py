@@ -94,7 +94,7 @@ def test_removed_runs_are_gone_and_others_stay(tmp_path: Path) -> None:
     assert store.remove(first.run_id, third.run_id) == [first.run_id, third.run_id]
     assert [run.run_id for run in store.runs()] == [second.run_id]
     with duckdb.connect(path, read_only=True) as shell:
-        for table in ("runs", "actions", "market_snapshots", "kpis"):
+        for table in ("runs", "actions", "market_snapshots", "kpis", "accounts"):
             assert shell.execute(f"SELECT DISTINCT run_id FROM {table}").fetchall() == [(second.run_id,)]
     with pytest.raises(UnknownRun):
         store.remove(first.run_id)

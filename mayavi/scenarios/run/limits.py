@@ -1,0 +1,44 @@
+"""What limited liquidators and arbitrageurs in a run, as KPIs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mayavi.agents.lending.liquidation_limits import LIMITS
+
+if TYPE_CHECKING:
+    from mayavi.agents.lending.liquidator import LiquidatorAgent
+    from mayavi.agents.trading.arbitrageur import ArbitrageurAgent
+    from mayavi.agents.trading.curve_arbitrageur import CurveArbitrageur
+    from mayavi.sim.scheduler import Scheduler
+
+PREFIX = "limited."
+
+TEXTS = {
+    "capital": "the capital of the liquidators ({} accounts)",
+    "depth": "the depth of the pools they sell in ({} accounts)",
+    "gas": "the cost of gas and the least profit ({} accounts)",
+    "most_a_block": "the liquidations a liquidator sends in a block ({} accounts)",
+    "block_gas": "the gas limit of a block ({} transactions)",
+    "arbitrage_capital": "the capital of the arbitrageurs ({} blocks)",
+}
+"""By limit: how a note names it, with its count."""
+
+
+@dataclass
+class Limits:
+    """Liquidators and arbitrageurs of a run, which count what limited them."""
+
+    liquidators: list[LiquidatorAgent] = field(default_factory=list)
+    arbitrageurs: list[ArbitrageurAgent | CurveArbitrageur] = field(default_factory=list)
+
+    def counts(self, scheduler: Scheduler) -> Iterator[tuple[str, int]]:
+        """Yield the name of each limit and its count: accounts, transactions or blocks. Zeros too, for averages."""
+        if self.liquidators:
+            for limit in LIMITS:
+                yield PREFIX + limit, len(set().union(*(each.limited[limit] for each in self.liquidators)))
+            yield PREFIX + "block_gas", scheduler.left_out
+        if self.arbitrageurs:
+            yield PREFIX + "arbitrage_capital", sum(each.short_of_capital for each in self.arbitrageurs)
