@@ -7,7 +7,7 @@ Runner(built.world, built.scheduler, steps=built.steps, kpis=built.kpis, …).ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mayavi.agents.base import Agent
 from mayavi.errors import BadScenario, BadSeries, ExecutionError, UsageError
 from mayavi.scenarios.build.agents import build_agents
+from mayavi.scenarios.build.coarseness import LargestFall, largest_falls
 from mayavi.scenarios.build.creation import Liquidity, create_pool, create_token, open_pool, provide
 from mayavi.scenarios.build.lending_markets import (
     has_aave,
@@ -93,7 +94,9 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         tally=tally,
     )
     limits = partial(agents.limits.counts, scheduler)
-    kpis = _kpis(agents, tally, snapshots, opening_gaps_wad(config, fork, prices), limits)
+    collaterals = dict.fromkeys(group.collateral for group in agents.borrower_groups.values())
+    falls = largest_falls(config, prices, collaterals if agents.limits.liquidators else (), step_seconds)
+    kpis = _kpis(agents, tally, snapshots, opening_gaps_wad(config, fork, prices), limits, falls)
     return Built(world, scheduler, config.steps, kpis, tally, snapshots, accounts)
 
 
@@ -111,6 +114,7 @@ def _kpis(
     snapshots: MarketSnapshotHook,
     opening_gaps: dict[str, int],
     limits: Callable[[], Iterable[tuple[str, int]]],
+    falls: Mapping[str, LargestFall],
 ) -> ScenarioKpis:
     groups = agents.borrower_groups
     accounts = [account for group in groups.values() for account in group.accounts]
@@ -128,6 +132,7 @@ def _kpis(
         borrowers={name: agents.agents[name][0] for name in groups if name in agents.agents},
         opening_gaps=opening_gaps,
         limits=limits,
+        falls=falls,
     )
 
 

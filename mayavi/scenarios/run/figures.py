@@ -6,6 +6,7 @@ from mayavi.sim.rows import KpiRow, SnapshotRow
 
 _CHANGES = (
     "oracle_change",
+    "largest_fall",
     "price_impact",
     "pool_change",
     "opening_gap",

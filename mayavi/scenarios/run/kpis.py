@@ -13,6 +13,7 @@ from mayavi.sim.rows import KpiRow
 
 if TYPE_CHECKING:
     from mayavi.agents.base import Agent
+    from mayavi.scenarios.build.coarseness import LargestFall
     from mayavi.scenarios.run.tally import ScenarioTally
     from mayavi.sim.market_figures import Figure
     from mayavi.sim.market_snapshot import MarketSnapshotHook
@@ -50,6 +51,7 @@ class ScenarioKpis:
         borrowers: Mapping[str, Agent] | None = None,
         opening_gaps: Mapping[str, int] | None = None,
         limits: Callable[[], Iterable[tuple[str, int]]] = tuple,
+        falls: Mapping[str, LargestFall] | None = None,
     ) -> None:
         self.tally, self.snapshots = tally, snapshots
         self.populations, self.traced = tuple(populations), tuple(traced)
@@ -62,6 +64,8 @@ class ScenarioKpis:
         self.opening_gaps = dict(opening_gaps or {})
         """By token: distance of the first outside price from the oracle's (18 decimals), where a scenario sets it."""
         self.limits = limits
+        self.falls = dict(falls or {})
+        """By collateral: the largest fall of its price in one step."""
 
     def __call__(self, world: WorldState) -> list[KpiRow]:
         """Return all KPIs."""
@@ -116,6 +120,10 @@ class ScenarioKpis:
         first, latest = self.snapshots.first, self.snapshots.latest
         for name, gap in sorted(self.opening_gaps.items()):
             yield kpi(f"opening_gap.{name}", gap, "wad")
+        for name, fall in sorted(self.falls.items()):
+            yield kpi(f"largest_fall.{name}", fall.change_wad, "wad")
+            if fall.step_needed:
+                yield kpi(f"step_needed.{name}", fall.step_needed, "count")
         for subject, name in self.assets:
             if (subject, "price") in latest:
                 yield kpi(f"oracle_change.{name}", _change(first, latest, subject), "wad")

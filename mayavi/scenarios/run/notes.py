@@ -9,7 +9,17 @@ from mayavi.scenarios.run.limits import PREFIX, TEXTS
 
 LARGE_GAP = 0.05
 """Relative distance from the oracle's price above which pools and sales get a note."""
-NOTED = ("accounts_at_limit", "health_factor_limit", "accounts", "never_opened", "opening_gap", "pool_gap", "limited")
+NOTED = (
+    "accounts_at_limit",
+    "health_factor_limit",
+    "accounts",
+    "never_opened",
+    "opening_gap",
+    "pool_gap",
+    "limited",
+    "largest_fall",
+    "step_needed",
+)
 """Kinds of KPIs that notes cover."""
 
 Figures = Mapping[str, float]
@@ -50,6 +60,8 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
                 f"the price of {of} begins {percent(number, sign=True)} from the oracle's, so that the first step is "
                 "a shock by itself; `anchored: true` for a file, or no `start`, begins where the market stands",
             )
+        elif kind == "step_needed":
+            yield name, _coarse(of, kpis[f"largest_fall.{of}"], int(number))
         elif kind == "liquidation_sale_gap" and abs(number) > LARGE_GAP:
             yield name, _sales_far_from_oracle(number)
         elif kind == "sold" and not number:
@@ -71,6 +83,14 @@ def _limited(kpis: Figures, names: Sequence[str]) -> str:
     listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     touched = "liquidations and bad debt" if "bad_debt" in kpis else "arbitrage and pool prices"
     return f"{touched} depend on what limited the agents: {listed}"
+
+
+def _coarse(token: str, fall: float, seconds: int) -> str:
+    time = f"{seconds}s" if seconds < 60 else f"{seconds // 60}m"
+    return (
+        f"the price of {token} falls by {percent(-fall)} in one step, and nobody can act on the way: liquidations come "
+        f"late and bad debt is overstated; take steps of at most `step_time: {time}`, and as many more of them"
+    )
 
 
 def _sales_far_from_oracle(gap: float) -> str:
