@@ -95,7 +95,9 @@ class Choice:
         while waiting and len(chosen) < self.most:
             count = self.most - len(chosen)
             chosen += self._evaluate(waiting[:count])
-            waiting = [each for each in waiting[count:] if (each.collateral, each.debt) not in self._closed]
+            closed = {each.borrower for each in waiting[count:] if (each.collateral, each.debt) in self._closed}
+            self.limited["depth"] |= closed
+            waiting = [each for each in waiting[count:] if each.borrower not in closed]
         self.limited["most_a_block"].update(each.borrower for each in waiting)
         return chosen
 
