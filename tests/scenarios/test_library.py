@@ -53,6 +53,16 @@ def test_a_file_names_itself_and_its_chains_as_the_registry_does(name: str) -> N
     assert config.title
 
 
+@pytest.mark.parametrize("name", ["depeg_cascade", "compound_v3_borrower", "curve_depeg"])
+def test_its_steps_are_short_enough_for_its_prices(name: str) -> None:
+    config = load_scenario(name).config
+    world = Fork.replica(config.chain).frozen()
+    for seed in range(10):
+        falls = build(config, world.copy(), seed).kpis.falls  # type: ignore[attr-defined]
+        assert falls
+        assert all(each.step_needed == 0 for each in falls.values()), seed
+
+
 @pytest.mark.parametrize(("name", "chain"), RUNNABLE)
 def test_it_runs_for_a_few_steps(name: str, chain: str) -> None:
     played = play(name, chain=chain, steps=4, overrides=FEW.get(name, []))

@@ -50,7 +50,8 @@ class LiquidatorAgent(Agent):
     ends in the debt asset, or each pair of collateral and debt if there are several debts. `pairs` restricts the
     pairs of collateral and debt to liquidate. With `flash_loan` the agent borrows on Aave within the transaction
     instead of using capital, and pays the premium. `most_a_block` is the number of liquidations it sends in one block,
-    `latency_blocks` the number of blocks between seeing an account and acting on it.
+    `notices` the chance that it notices an account within a block, and `latency_blocks` the number of blocks from then
+    until it acts.
 
         LiquidatorAgent("bot", watch=crowd.accounts, collaterals=["WETH"], debts=["USDC"],
                         routes={"WETH": ("WETH", "USDC", 500)}, capital={"USDC": 10**12})
@@ -73,6 +74,7 @@ class LiquidatorAgent(Agent):
         least_profit: int = 0,
         most_a_block: int = MOST_A_BLOCK,
         latency_blocks: int = 0,
+        notices: float = 1.0,
         priority_fee_wei: int = 0,
     ) -> None:
         super().__init__(name)
@@ -83,13 +85,18 @@ class LiquidatorAgent(Agent):
         self.routes, self.capital = dict(routes or {}), dict(capital or {})
         self.market, self.flash_loan = market, flash_loan
         self.least_profit_e8 = least_profit * 10**8
-        self.most_a_block, self.latency_blocks = most_a_block, latency_blocks
+        self.most_a_block, self.latency_blocks, self.notices = most_a_block, latency_blocks, notices
         self.priority_fee_wei = priority_fee_wei
         if least_profit < 0 or most_a_block < 1 or latency_blocks < 0:
             raise BadArgument(
                 f"liquidator '{name}' has a least profit of {least_profit}, sends {most_a_block} a block and waits "
                 f"{latency_blocks} blocks",
                 "`least_profit` and `latency_blocks` are at least 0, `most_a_block` at least 1",
+            )
+        if not 0 < notices <= 1:
+            raise BadArgument(
+                f"liquidator '{name}' notices an account with a chance of {notices}",
+                "`notices` is above 0 and at most 1",
             )
         self._first_seen: dict[bytes, int] = {}
         self._looked_at_step = -1
@@ -153,7 +160,7 @@ class LiquidatorAgent(Agent):
         healths = read_healths(world, self.lending, self.watched)
         rows = np.flatnonzero(healths.liquidatable).tolist()
         factors = {self.watched[row]: healths.health_factor_wad[row] for row in rows}
-        ready = self._ready(factors, world.fork.block_number)
+        ready = self._ready(world, factors)
         if not rows:
             return self.rests(f"none of {len(self.watched)} can be liquidated")
         quotes = [quote for quote in self._quotes(world, factors) if quote.borrower in ready]
@@ -177,10 +184,16 @@ class LiquidatorAgent(Agent):
         note = f"{len(rows)} of {len(self.watched)} can be liquidated, {len(intents)} pay"
         return StepResult(intents, note, waits=len(ready) < len(rows))
 
-    def _ready(self, factors: Mapping[bytes, int], block: int) -> set[bytes]:
-        """Return the liquidatable accounts that it saw `latency_blocks` ago, or earlier."""
-        self._first_seen = {account: self._first_seen.get(account, block) for account in factors}
-        return {account for account, seen in self._first_seen.items() if block - seen >= self.latency_blocks}
+    def _ready(self, world: World, factors: Mapping[bytes, int]) -> set[bytes]:
+        """Return the liquidatable accounts that it noticed `latency_blocks` ago, or earlier."""
+        block, seen = world.fork.block_number, self._first_seen
+        self._first_seen = {account: seen[account] for account in factors if account in seen}
+        unseen = [account for account in factors if account not in seen]
+        if unseen:
+            draws = world.rng(f"{self.name}.notices").random(len(unseen)) if self.notices < 1 else np.zeros(len(unseen))
+            noticed = [account for account, draw in zip(unseen, draws, strict=True) if draw < self.notices]
+            self._first_seen |= dict.fromkeys(noticed, block)
+        return {account for account, first in self._first_seen.items() if block - first >= self.latency_blocks}
 
     def _quotes(self, world: World, factors: Mapping[bytes, int]) -> list[LiquidationQuote]:
         """Return the largest liquidations that the market allows, read once per block and shared by liquidators."""

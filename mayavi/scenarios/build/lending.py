@@ -157,6 +157,7 @@ def build_liquidators(agents: AgentSet, name: str, model: Liquidator) -> list[Ag
                 least_profit=model.least_profit,
                 most_a_block=model.most_a_block,
                 latency_blocks=model.latency_blocks,
+                notices=float(model.notices),
                 **shared,
             )
         )

@@ -5,7 +5,15 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, Field, SerializeAsAny, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializeAsAny,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_validator,
+    model_validator,
+)
 
 from mayavi.scenarios.models.distributions import Constant, Distribution, LogNormal, LogNormalParameters, lowest
 from mayavi.scenarios.models.quantities import (
@@ -131,7 +139,17 @@ class Liquidator(AgentSettings):
     """Most liquidations it sends in one block. On Aave V2 in 2021 and 2022, 99.6 % of the blocks in which a liquidator
     acted had no more of it."""
     latency_blocks: Annotated[int, Field(ge=0, le=10_000)] = 0
-    """Blocks between seeing an account and acting on it. 0 acts in the first block after the price has changed."""
+    """Blocks between noticing an account and acting on it."""
+    notices: PositiveRatio = Decimal("0.6")
+    """Chance that it notices an account within a block. On four crash days of Aave V2 the first of nine to eleven
+    liquidators made 54 to 66 % of all liquidations; 100 % lets the first in the order make all of them."""
+
+    @field_validator("notices")
+    @classmethod
+    def _is_a_chance(cls, value: Decimal) -> Decimal:
+        if value > 1:
+            raise fault(f"is {value:.0%}; a chance is at most 100 %")
+        return value
 
     @model_validator(mode="after")
     def _has_money(self) -> Liquidator:

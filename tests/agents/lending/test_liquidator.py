@@ -404,3 +404,17 @@ def test_a_liquidator_that_cannot_sell_or_act_is_refused() -> None:
         Place().liquidator(latency_blocks=-1)
     with pytest.raises(BadArgument, match="least profit of -1"):
         Place().liquidator(least_profit=-1)
+    with pytest.raises(BadArgument, match="with a chance of 0"):
+        Place().liquidator(notices=0)
+
+
+def test_an_account_is_noticed_by_chance_and_liquidated_in_that_block() -> None:
+    waits = []
+    for seed in range(40):
+        bot = Place().liquidator(notices=0.5)
+        stage = Stage(replica(), [Place().borrower(), bot], seed=seed, step_blocks=300)
+        start = stage.fork.block_number
+        (row,) = liquidated(stage.after("-0.2"))
+        waits.append(row.block_number - start)
+    assert set(waits) > {0, 1, 2}
+    assert 0.4 < sum(waits) / len(waits) < 1.8  # a geometric number of blocks: one on average
