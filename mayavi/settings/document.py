@@ -346,22 +346,17 @@ def _split(path: str) -> list[str]:
 
 
 def _dotted_key(at: Mapping[str, Any], parts: list[str], following: frozenset[str]) -> tuple[str, list[str]]:
-    """Split off a key that contains dots: what precedes the first of `following`, or an existing key, else all.
+    """Split off a key that contains dots: what precedes the first of `following`, else all.
 
-    A number before that is an index if the key holds a list. If the last part resembles one of `following`, it is a
-    misspelt one and no part of the key.
+    A number at its end is an index if the key before it holds a list. If the last part resembles one of `following`, it
+    is a misspelt one and no part of the key.
     """
-    for length in range(1, len(parts)):
-        if parts[length] in following:
-            if parts[length - 1].isdigit() and isinstance(at.get(".".join(parts[: length - 1])), list):
-                length -= 1
-            return ".".join(parts[:length]), parts[length:]
-    for length in range(len(parts), 0, -1):
-        if ".".join(parts[:length]) in at:
-            return ".".join(parts[:length]), parts[length:]
-    if len(parts) > 2 and did_you_mean(parts[-1], following):
-        return ".".join(parts[:-1]), parts[-1:]
-    return ".".join(parts), []
+    end = next((length for length in range(1, len(parts)) if parts[length] in following), len(parts))
+    index = parts[end - 1].isdigit() and isinstance(at.get(".".join(parts[: end - 1])), list)
+    whole = end == len(parts) > 2 and ".".join(parts) not in at
+    if index or (whole and did_you_mean(parts[-1], following)):
+        end -= 1
+    return ".".join(parts[:end]), parts[end:]
 
 
 def _longest_key(at: Mapping[str, Any], parts: list[str]) -> tuple[str, list[str]]:

@@ -81,7 +81,7 @@ class MixedBorrowers(PositionHolders):
             loans = {asset: lending.loan_of(asset, int(value * share)) for asset, share in self.debt.items()}
             opened.append(replace(position, debt={asset: loan for asset, loan in loans.items() if loan}))
         self.positions = tuple(opened)
-        self.beyond_limit = borrow_all(lending, self._openings())
+        borrow_all(lending, self._openings())
 
     def _amounts(self, size_usd: Fraction, prices: Mapping[str, Fraction]) -> dict[str, int]:
         lending = self.loan.lending

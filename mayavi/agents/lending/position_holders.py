@@ -33,9 +33,9 @@ class PositionHolders(Agent):
     """Accounts that start with `positions` and then follow a behaviour, drawn per account from `behaviours`.
 
     `prepare` opens the positions on the market's contracts: all collateral first, then efficiency modes, then debts.
-    Debts beyond what the market lends at current prices are opened too; `beyond_limit` has these accounts. A health
-    factor below 1 is refused with a list, unless `allow_unhealthy`. `cash_share` of each debt stays as cash, the rest
-    is spent. `routes` sell collateral for debts, by pair.
+    With `opens_beyond_limit` also debts that the market does not lend at current prices; `beyond_limit` has these
+    accounts. A health factor below 1 is refused with a list, unless `allow_unhealthy`. `cash_share` of each debt stays
+    as cash, the rest is spent. `routes` sell collateral for debts, by pair.
 
         PositionHolders("book", positions=[OpeningPosition("alice", {"WETH": 10**18}, {"USDC": 10**9})])
     """
@@ -49,6 +49,7 @@ class PositionHolders(Agent):
         behaviours: Sequence[tuple[Behaviour, float]] = ((Passive(), 1.0),),
         routes: Mapping[tuple[str, str], RouteLike] | None = None,
         cash_share: Number = 0,
+        opens_beyond_limit: bool = False,
         allow_unhealthy: bool = False,
         source: str = "",
     ) -> None:
@@ -60,7 +61,7 @@ class PositionHolders(Agent):
         self.behaviours = tuple(behaviour for behaviour, _ in behaviours)
         self._lots = Choice(tuple(range(len(behaviours))), tuple(float(weight) for _, weight in behaviours))
         self.cash_ppm = as_ppm(cash_share, "a share of cash")
-        self.allow_unhealthy = allow_unhealthy
+        self.opens_beyond_limit, self.allow_unhealthy = opens_beyond_limit or allow_unhealthy, allow_unhealthy
         self.source = source or f"'{name}'"
         self.without_pool = 0
         """Number of accounts whose collateral no pool sells for a debt, so that liquidators leave them alone."""
@@ -88,7 +89,7 @@ class PositionHolders(Agent):
     def _open(self, world: World) -> None:
         openings = self._openings()
         supply_all(self.loan.lending, openings, payer=world.address(self.name))
-        self.beyond_limit = borrow_all(self.loan.lending, openings)
+        self.beyond_limit = borrow_all(self.loan.lending, openings, beyond_limit=self.opens_beyond_limit)
         if not self.allow_unhealthy:
             require_healthy(self.loan.lending, openings, self.source)
 

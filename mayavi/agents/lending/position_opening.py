@@ -106,8 +106,11 @@ def _enable(lending: AaveLending, asset: str, holders: Sequence[Opening]) -> Non
                 raise _refused(position, asset, f"cannot use {asset} as collateral", error) from error
 
 
-def borrow_all(lending: LendingMarket, openings: Sequence[Opening]) -> list[bytes]:
-    """Borrow what the positions owe; return the accounts that owe more than the market lends at current prices."""
+def borrow_all(lending: LendingMarket, openings: Sequence[Opening], *, beyond_limit: bool = False) -> list[bytes]:
+    """Borrow what the positions owe; return the accounts that owe more than the market lends at current prices.
+
+    Without `beyond_limit` such a debt is an error.
+    """
     beyond: list[tuple[bytes, OpeningPosition, str, CallReverted]] = []
     for address, position in openings:
         account = lending.account(address)
@@ -115,7 +118,8 @@ def borrow_all(lending: LendingMarket, openings: Sequence[Opening]) -> list[byte
             try:
                 account.borrow(asset, amount)
             except CallReverted as error:
-                if error.reason is None or error.reason.name.replace("_", "").casefold() not in _BEYOND_LIMIT:
+                name = error.reason.name.replace("_", "").casefold() if error.reason else ""
+                if not beyond_limit or name not in _BEYOND_LIMIT:
                     raise _no_loan(lending, position, asset, error) from error
                 beyond.append((address, position, asset, error))
             except ExecutionError as error:

@@ -14,7 +14,7 @@ from mayavi.errors import BadArgument, CallReverted, StateError
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.hashing import keccak_text
 from mayavi.evm.units import format_units
-from mayavi.protocols.aave.reserve import Configuration
+from mayavi.protocols.aave.reserve import Configuration, EMode
 from mayavi.protocols.revert_context import with_context
 from mayavi.protocols.tokens import atomic
 
@@ -61,6 +61,8 @@ _SETTERS = {
 }
 _LOW_FEED = keccak_text("mayavi.low_price_feed")[-20:]
 
+Cause = tuple[str, str | None]
+"""Rule that values break, and a hint."""
 Values = Mapping[str, int]
 """Values by parameter. Rates and factors are in basis points; caps are in whole tokens, 0 for none."""
 
@@ -154,15 +156,15 @@ class AaveConfigurator:
         data = (self.market.reserve_data(each).configuration for each in self.market.pool.getReservesList())
         return any(Configuration.of(each).emode == category for each in data)
 
-    def _above_members(self, wanted: Values, mode: object) -> str | None:
-        for symbol in getattr(mode, "assets", ()):
+    def _above_members(self, wanted: Values, mode: EMode) -> Cause | None:
+        for symbol in mode.assets:
             own = self.reserve_values(symbol)
             for name in _COLLATERAL[:2]:
                 if wanted[name] <= own[name]:
-                    return (
-                        f"{_word(name)} of {_percent(wanted[name])} is not above the {_percent(own[name])} that "
-                        f"{symbol} has outside the mode"
+                    text = (
+                        f"a {_word(name)} of {_percent(wanted[name])} is not above {symbol}'s own {_percent(own[name])}"
                     )
+                    return text, "set a higher one, or lower that of the reserve"
         return None
 
     # -- price sources ------------------------------------------------------------------------------------------------
@@ -192,12 +194,12 @@ class AaveConfigurator:
             raise StateError(f"the prices of {self.market.title} are not what they were before")
 
     @contextmanager
-    def _explained(self, what: str, cause: Callable[[], str | None]) -> Iterator[None]:
+    def _explained(self, what: str, cause: Callable[[], Cause | None]) -> Iterator[None]:
         try:
             yield
         except CallReverted as error:
-            reason = cause()
-            raise with_context(error, None, what=what, meaning=reason or "") from None
+            meaning, hint = cause() or ("", None)
+            raise with_context(error, hint, what=what, meaning=meaning) from None
 
 
 def _check_names(values: Values, known: Mapping[str, int]) -> None:
@@ -206,20 +208,20 @@ def _check_names(values: Values, known: Mapping[str, int]) -> None:
             raise BadArgument(f"'{name}' is not a parameter here", f"there are: {', '.join(known)}")
 
 
-def _mismatch(wanted: Values) -> str | None:
+def _mismatch(wanted: Values) -> Cause | None:
     """Return which rule of Aave the three collateral parameters break, if any."""
     ltv, threshold, bonus = (wanted[name] for name in _COLLATERAL)
     if ltv > threshold:
-        return f"a liquidation threshold of {_percent(threshold)} is below the loan to value of {_percent(ltv)}"
+        text = f"a liquidation threshold of {_percent(threshold)} is below the loan to value of {_percent(ltv)}"
+        return text, "set both, the loan to value at most at the threshold"
     if threshold and bonus <= 10_000:
-        return "a reserve that is collateral needs a liquidation bonus above zero"
+        return "a reserve that is collateral needs a liquidation bonus above zero", None
     if threshold * bonus > 10_000 * 10_000:
-        return (
-            f"a threshold of {_percent(threshold)} with a bonus of {_percent(bonus - 10_000)} would seize more than "
-            "there is"
-        )
+        bonus_text = _percent(bonus - 10_000)
+        text = f"a threshold of {_percent(threshold)} with a bonus of {bonus_text} would seize more than there is"
+        return text, "lower one of them: threshold × (1 + bonus) is at most 100 %"
     if not threshold and bonus:
-        return "without a threshold the bonus has to be zero, and nothing may be supplied"
+        return "without a threshold the bonus has to be zero, and nothing may be supplied", None
     return None
 
 

@@ -53,11 +53,6 @@ _ASSET = (
     "liquidation_factor_wad",
     "supply_cap",
 )
-_MEANINGS = {
-    "BorrowCFTooLarge": "the borrow collateral factor has to be below the liquidate collateral factor",
-    "LiquidateCFTooLarge": "the liquidate collateral factor cannot be above 100 %",
-    "BadDiscount": "the store front price factor cannot be above 100 %",
-}
 
 Values = Mapping[str, int]
 """Values by parameter; factors have 18 decimals, amounts are in smallest units."""
@@ -101,15 +96,13 @@ class CometConfigurator:
         from mayavi.worlds.artifacts import ArtifactStore
 
         own = self._contract
-        arguments = self._configuration(numbers, asset, values), own.name(), own.symbol()
+        arguments = self._configuration(numbers, asset, values), own["name"](), own["symbol"]()
         initcode = ArtifactStore().get("Comet").initcode(arguments)
         with atomic(self.fork):
             try:
                 implementation = self.fork.deploy(initcode, sender=own.governor())
             except CallReverted as error:
-                what = f"a new configuration of {self.market.symbol}"
-                meaning = _MEANINGS.get(error.reason.name if error.reason else "", "")
-                raise with_context(error, None, what=what, meaning=meaning) from None
+                raise with_context(error, None, what=f"a new configuration of {self.market.symbol}") from None
             self.fork.set_code(self.market.address, self.fork.code(implementation))
 
     def _configuration(self, numbers: Values, asset: str, values: Values) -> tuple[object, ...]:

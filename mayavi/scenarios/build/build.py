@@ -154,10 +154,9 @@ def pace(config: ScenarioConfig) -> tuple[int, int]:
 def _block_count(config: ScenarioConfig) -> int:
     posts = any(symbol not in config.tokens for symbol in config.prices)
     if config.blocks is None:
-        shocks = any(isinstance(each, OracleShock) for each in config.agents.values())
-        return 1 + (posts or config.governed or shocks)
-    placed = {name for members in config.blocks.values() for name in members}
-    return len(config.blocks) + (posts and PRICES not in placed) + (config.governed and GOVERNANCE not in placed)
+        return 1 + (posts or any(isinstance(each, OracleShock) for each in config.agents.values()))
+    placed = any(PRICES in members for members in config.blocks.values())
+    return len(config.blocks) + (posts and not placed)
 
 
 def create(config: ScenarioConfig, fork: Fork) -> None:

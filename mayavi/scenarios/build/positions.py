@@ -44,6 +44,7 @@ def build_positions(agents: AgentSet, name: str, model: Positions) -> list[Agent
         behaviours=behaviours_of(model),
         routes=_routes(agents, pairs),
         cash_share=model.cash,
+        opens_beyond_limit=True,
         allow_unhealthy=model.allow_unhealthy,
         source=model.origin,
     )
@@ -171,6 +172,11 @@ def _book(agents: AgentSet, market: str, model: Positions) -> list[OpeningPositi
                 if amount:
                     amounts[side][row.asset] = _units(lending, model, row, side, amount, decimals[row.asset])
         lines = {row.asset: row.line for row in account.rows}
+        if not amounts["collateral"]:
+            raise BadScenario(
+                f"{_where(model, account.rows[0])}: it owes and has no collateral, and no market lends without",
+                "remove the account: what it owes is bad debt already",
+            )
         mode = modes[account.emode]
         found.append(OpeningPosition(account.name, **amounts, emode=mode, source=model.origin, lines=lines))
     return found

@@ -45,7 +45,7 @@ def mix_of(value: Any) -> Asset | Mix:
             raise fault(f"gives {symbol} what {context.get('message', error)}") from None
         if parts[symbol] <= 0:
             raise fault(f"gives {symbol} {written}, and an amount or share is above zero")
-    total = sum(parts.values())
+    total = sum(parts.values(), Decimal(0))
     if shares and total != 1:
         raise fault(f"has shares that add up to {(total * 100).normalize():f}%, not to 100%")
     return Mix(parts, shares)

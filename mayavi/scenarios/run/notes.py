@@ -51,14 +51,14 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
         elif kind == "accounts_beyond_limit" and number:
             yield (
                 name,
-                f"{number:,.0f} accounts of {of} start with more debt than the market lends at these prices: they were "
-                "opened at a lower price of the debt, which was then put back",
+                f"accounts of {of} that start with more debt than the market lends at these prices: {number:,.0f}; they "
+                "were opened at a lower price of the debt, which was then put back",
             )
         elif kind == "accounts_without_pool" and number:
             yield (
                 name,
-                f"{number:,.0f} accounts of {of} are never liquidated, because no pool sells their collateral for "
-                "their debt; add one under `pools`",
+                f"accounts of {of} that are never liquidated, because no pool sells their collateral for their debt: "
+                f"{number:,.0f}; add one under `pools`",
             )
         elif kind == "never_opened" and number:
             yield name, f"{of} never opened its loan; `mayavi runs explain` shows why"
