@@ -183,7 +183,7 @@ def test_a_band_repays_the_largest_debt_from_cash_and_no_more_than_needed() -> N
 
 
 def test_a_band_without_cash_sells_its_most_valuable_collateral() -> None:
-    book = PositionHolders("book", positions=[MIXED], behaviours=[(KeepsBand("1.44", "3"), 1)], routes=ROUTES)
+    book = PositionHolders("book", positions=[MIXED], behaviours=[(KeepsBand("1.46", "3"), 1)], routes=ROUTES)
     stage = Stage(replica(), [book])
     assert of(stage.after("-0.05"), "book").kind == "rest"
     facts = details(row := of(stage.after("-0.03"), "book"))
@@ -216,7 +216,7 @@ def test_panic_ends_with_no_debt_and_no_collateral() -> None:
     )
     stage = Stage(replica(), [book])
     assert of(stage.after("-0.10"), "book").kind == "rest"
-    row = of(stage.after("-0.30"), "book")
+    row = of(stage.after("-0.40"), "book")
     facts, market = details(row), AaveV3(stage.fork)
     assert (row.kind, row.status) == ("exit", "success")
     assert owed(market, book.addresses[0], MIXED.debt) == {"USDC": 0, "DAI": 0}
