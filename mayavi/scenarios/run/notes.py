@@ -51,8 +51,8 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
         elif kind == "accounts_beyond_limit" and number:
             yield (
                 name,
-                f"accounts of {of} that start with more debt than the market lends at these prices: {number:,.0f}; they "
-                "were opened at a lower price of the debt, which was then put back",
+                f"accounts of {of} that start with more debt than the market lends at these prices: {number:,.0f}; "
+                "they were opened at a lower price of the debt, which was then put back",
             )
         elif kind == "accounts_without_pool" and number:
             yield (
