@@ -66,8 +66,10 @@ def test_a_refused_book_and_a_refused_parameter_exit_with_2(run_mayavi, folder: 
 
 
 def test_scenarios_show_counts_the_accounts(run_mayavi, folder: Path) -> None:
-    shown = run_mayavi("scenarios", "show", "crash.yaml", cwd=folder)
+    parameter = "parameters.aave_v3.WETH.ltv=70%"
+    shown = run_mayavi("scenarios", "show", "crash.yaml", "--set", parameter, cwd=folder)
     assert shown.returncode == 0, shown.stderr
+    assert "parameters  aave_v3.WETH" in shown.stdout
     assert "positions: positions × 2" in shown.stdout
     as_json = run_mayavi("scenarios", "show", "crash.yaml", "--json", cwd=folder)
     document = json.loads(as_json.stdout.splitlines()[-1])

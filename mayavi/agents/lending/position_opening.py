@@ -7,6 +7,7 @@ that results is the one a market reaches when prices fall.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -178,8 +179,9 @@ def _no_loan(lending: LendingMarket, position: OpeningPosition, asset: str, erro
 def _refused(position: OpeningPosition, asset: str, what: str, error: ExecutionError) -> BadArgument:
     reason = error.reason.message if isinstance(error, CallReverted) and error.reason else error.message
     hint = error.hint
-    if "cap" in reason.split():
-        hint = "; ".join(filter(None, (hint, "`parameters` can raise the cap")))
+    for word, remedy in (("cap", "`parameters` can raise the cap"), ("frozen", "`parameters` can unfreeze it")):
+        if re.search(rf"\b{word}\b", reason):
+            hint = "; ".join(filter(None, (hint, remedy)))
     return BadArgument(f"{position.at(asset)} {what}: {reason}", hint)
 
 
