@@ -126,6 +126,8 @@ def print_summary(scenario: Scenario) -> None:
     ]
     if config.tokens or config.pools:
         facts.insert(4, ("creates", ", ".join([*config.tokens, *config.pools])))
+    if config.parameters:
+        facts.append(("parameters", ", ".join(config.parameters)))
     print_facts(facts)
 
 

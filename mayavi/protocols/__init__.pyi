@@ -1,9 +1,11 @@
 from .aave.account import AaveAccount as AaveAccount
+from .aave.configurator import AaveConfigurator as AaveConfigurator
 from .aave.market import AaveV3 as AaveV3
 from .aave.spark import SparkAccount as SparkAccount
 from .aave.spark import SparkLend as SparkLend
 from .chainlink.price_feed import PriceFeed as PriceFeed
 from .compound.account import CompoundV3Account as CompoundV3Account
+from .compound.configuration import CometConfigurator as CometConfigurator
 from .compound.market import CompoundV3 as CompoundV3
 from .curve.pool import CurveStableSwap as CurveStableSwap
 from .tokens import Erc20 as Erc20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mayavi.errors import BadScenario
+from mayavi.scenarios.models.parameters import NAMES
 from mayavi.settings.document_kind import DocumentKind
 
 SCENARIO = DocumentKind(
@@ -15,5 +16,6 @@ SCENARIO = DocumentKind(
     place_hints={("agents",): "`mayavi scenarios new FILE` writes a scenario that has some"},
     override_example="agents.borrowers.count=50",
     named_sections=("agents", "pools", "prices", "tokens"),
+    dotted_sections={"parameters": NAMES},
     tag_keys=("kind", "process"),
 )

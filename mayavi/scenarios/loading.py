@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mayavi.errors import UsageError
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
+from mayavi.scenarios.models.positions import POSITIONS
 from mayavi.scenarios.models.prices import PathPrice
 from mayavi.scenarios.registry import entry
 from mayavi.settings.document import Document, to_yaml
@@ -100,10 +101,12 @@ def _load_document(
     if chain is not None:
         document.put(("chain",), chain, f"--chain {chain}")
     _apply_chain(document)
+    _expand_positions(document)
     if steps is not None:
         document.put(("steps",), steps, f"--steps {steps}")
     for flag, option in chosen:
         document.override(option, flag)
+    _expand_positions(document)
     files = _embed_files(document)
     config = checked(ScenarioConfig, document)
     _check_files(document, config, files)
@@ -128,17 +131,37 @@ def _apply_chain(document: Document) -> None:
         document.graft(("chains", chain))
 
 
+def _expand_positions(document: Document) -> None:
+    """Write `positions: FILE` as the mapping it abbreviates, so that options can add to it."""
+    if isinstance(document.data.get(POSITIONS), str):
+        document.data[POSITIONS] = {"file": document.data[POSITIONS]}
+
+
 def _embed_files(document: Document) -> dict[Place, Series]:
     """Replace every `file:` by its content as `data:`, and return the price series by place."""
-    from mayavi.scenarios.models.attachments import READING, READING_TYPES, as_csv, in_yaml, prices_of_file, written_out
+    from mayavi.scenarios.models.attachments import (
+        READING,
+        READING_TYPES,
+        as_csv,
+        book_text,
+        in_yaml,
+        prices_of_file,
+        written_out,
+    )
 
     files: dict[Place, Series] = {}
 
     for place, mapping in _file_mappings(document.data, ()):
         name = mapping["file"]
+        is_book = place == (POSITIONS,) or mapping.get("kind") == POSITIONS
+        if is_book and "data" in mapping and document.options((*place, "file")):
+            del mapping["data"]  # of the file before
         if not isinstance(name, str) or "data" in mapping:
             continue
         try:
+            if is_book:  # keeps the file's name, which errors about the market's refusals mention
+                mapping["file"], mapping["data"] = Path(name).name, book_text(name, document.folder)
+                continue
             if mapping.get("process") == "path":
                 reading = {key: mapping[key] for key in READING if key in mapping}
                 if any(type(value) is not READING_TYPES[key] for key, value in reading.items() if value is not None):

@@ -7,11 +7,13 @@ import inspect
 from types import ModuleType
 from typing import Any
 
+from mayavi.scenarios.models import agent_settings, config, parameters, positions
 from mayavi.scenarios.models import agents as agent_models
-from mayavi.scenarios.models import config
 from mayavi.scenarios.models import distributions as distribution_models
 from mayavi.scenarios.models import prices as price_models
 from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
+
+_MODULES = (agent_settings, agent_models, config, distribution_models, price_models, parameters, positions)
 
 HINT = "# yaml-language-server: $schema=scenario.schema.json"
 """First line of a scenario: editors find the schema beside it, as `scenario.schema.json`."""
@@ -20,7 +22,7 @@ HINT = "# yaml-language-server: $schema=scenario.schema.json"
 def json_schema() -> dict[str, Any]:
     """Return the schema of scenario files, in which `chains` may also be a mapping of what differs on each."""
     schema = ScenarioConfig.model_json_schema(mode="validation")
-    texts = [_field_texts(module) for module in (agent_models, config, distribution_models, price_models)]
+    texts = [_field_texts(module) for module in _MODULES]
     _describe(schema, {name: fields for each in texts for name, fields in each.items()})
     properties = schema["properties"]
     names = {key: value for key, value in properties["chains"].items() if key != "title"}
@@ -53,8 +55,7 @@ def _describe(schema: dict[str, Any], texts: dict[str, dict[str, str]]) -> None:
 
 
 def _class(name: str) -> Any:
-    modules = (agent_models, config, distribution_models, price_models)
-    return next((getattr(module, name) for module in modules if hasattr(module, name)), None)
+    return next((getattr(module, name) for module in _MODULES if hasattr(module, name)), None)
 
 
 def _field_texts(module: ModuleType) -> dict[str, dict[str, str]]:

@@ -154,7 +154,8 @@ class Document:
                     raise UsageError(f"'{shown}': {dotted(place)} is a list of {len(at)}", "name an item by 0, 1, 2 …")
                 step: str | int = int(head)
             elif isinstance(at, dict):
-                step, parts = _longest_key(at, parts)
+                within = self.kind.dotted_sections.get(str(place[0])) if len(place) == 1 else None
+                step, parts = _longest_key(at, parts) if within is None else _dotted_key(at, parts, within)
             else:
                 raise UsageError(
                     f"'{shown}': {dotted(place)} is {at!r}, and nothing is inside it", f"set '{dotted(place)}' whole"
@@ -342,6 +343,20 @@ def _mark(node: yaml.Node) -> Mark:
 
 def _split(path: str) -> list[str]:
     return [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|([^.]+)', path)]
+
+
+def _dotted_key(at: Mapping[str, Any], parts: list[str], following: frozenset[str]) -> tuple[str, list[str]]:
+    """Split off a key that contains dots: what precedes the first of `following`, else all.
+
+    A number at its end is an index if the key before it holds a list. If the last part resembles one of `following`, it
+    is a misspelt one and no part of the key.
+    """
+    end = next((length for length in range(1, len(parts)) if parts[length] in following), len(parts))
+    index = parts[end - 1].isdigit() and isinstance(at.get(".".join(parts[: end - 1])), list)
+    whole = end == len(parts) > 2 and ".".join(parts) not in at
+    if index or (whole and did_you_mean(parts[-1], following)):
+        end -= 1
+    return ".".join(parts[:end]), parts[end:]
 
 
 def _longest_key(at: Mapping[str, Any], parts: list[str]) -> tuple[str, list[str]]:

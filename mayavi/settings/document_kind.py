@@ -35,6 +35,8 @@ class DocumentKind:
     override_example: str = "key=value"
     named_sections: tuple[str, ...] = ()
     """Top-level mappings whose keys are names: an override must not invent a new one by misspelling."""
+    dotted_sections: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Top-level mappings whose keys contain dots, with the keys that may follow such a key in an override."""
     tag_keys: tuple[str, ...] = ()
     """Keys that select the model of a mapping, such as `kind`: another value replaces the mapping, not merges."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -159,3 +160,33 @@ TREES = st.dictionaries(
 @example({"a": "1_000", "b": "-.5", "c": "1e3"})
 def test_what_is_written_reads_back_the_same(data: dict[str, object]) -> None:
     assert Document.parse(to_yaml(data), "again").data == data
+
+
+@pytest.mark.parametrize(
+    ("option", "place"),
+    [
+        ("rules.a.b.limit=1", ("a.b", "limit")),
+        ("rules.a.mode.1.limit=1", ("a.mode.1", "limit")),
+        ("rules.many.x.1.limit=1", ("many.x", 1, "limit")),
+        ("rules.many.x.0=1", ("many.x", 0)),
+        ("rules.a.b.lmit=1", ("a.b", "lmit")),
+        ("rules.a.b=1", ("a.b",)),
+        ("rules.many.y={limit: 1}", ("many.y",)),
+        ("rules.many.x.y.limit=1", ("many.x.y", "limit")),
+    ],
+)
+def test_keys_with_dots_need_no_quotes_in_a_section_of_such_keys(option: str, place: tuple[str | int, ...]) -> None:
+    kind = DocumentKind(dotted_sections={"rules": frozenset({"limit", "at"})})
+    document = Document({"rules": {"many.x": [{"limit": 5}, {"limit": 6}]}}, "", kind=kind)
+    document.override(option)
+    found: Any = document.data["rules"]
+    for key in place:
+        found = found[key]
+    assert found in (1, {"limit": 1})
+
+
+def test_a_section_of_keys_with_dots_is_made_where_it_is_missing() -> None:
+    document = Document({}, "", kind=DocumentKind(dotted_sections={"rules": frozenset({"limit"})}))
+    document.override("rules.a.b.limit=1")
+    document.override("rules.a.b.c.limit=2")
+    assert document.data == {"rules": {"a.b": {"limit": 1}, "a.b.c": {"limit": 2}}}

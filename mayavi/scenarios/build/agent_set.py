@@ -18,12 +18,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BorrowerGroup:
-    """Borrowing accounts of one lending market."""
+    """Borrowing accounts of one lending market.
+
+    `pairs` are the collaterals and debts that an account has together, for liquidators; by default the one pair of
+    `collateral` and `debt`.
+    """
 
     market: str
     accounts: tuple[str, ...]
     collateral: str
     debt: str
+    pairs: tuple[tuple[str, str], ...] = ()
+    assets: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """All collaterals and all debts, where there are several."""
+
+    def __post_init__(self) -> None:
+        if not self.pairs and not any(self.assets):
+            object.__setattr__(self, "pairs", ((self.collateral, self.debt),))
+
+    @property
+    def collaterals(self) -> tuple[str, ...]:
+        """All collateral assets."""
+        return self.assets[0] or (self.collateral,)
+
+    @property
+    def debts(self) -> tuple[str, ...]:
+        """All borrowed assets."""
+        return self.assets[1] or (self.debt,)
 
 
 @dataclass

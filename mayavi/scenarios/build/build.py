@@ -25,10 +25,11 @@ from mayavi.scenarios.build.lending_markets import (
     price_subject,
 )
 from mayavi.scenarios.build.oracle import build_price_posters
+from mayavi.scenarios.build.parameters import build_governance, set_parameters
 from mayavi.scenarios.build.pricing import draw_prices, opening_gaps_wad
 from mayavi.scenarios.build.routes import pool_named
 from mayavi.scenarios.models.agents import LaunchTrader, OracleShock
-from mayavi.scenarios.models.config import PRICES, ScenarioConfig
+from mayavi.scenarios.models.config import GOVERNANCE, PRICES, ScenarioConfig
 from mayavi.scenarios.run.accounts import FinalAccounts
 from mayavi.scenarios.run.kpis import ScenarioKpis
 from mayavi.scenarios.run.tally import ScenarioTally
@@ -73,10 +74,13 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
     chosen = config.seed if seed is None else seed
     step_blocks, step_seconds = pace(config)
     create(config, fork)
+    set_parameters(config, fork)
     prices = draw_prices(config, fork, seed=chosen, step_seconds=step_seconds)
     agents = build_agents(config, fork, step_seconds, chosen)
     if prices is not None and (posters := build_price_posters(agents)):
         agents.agents[PRICES] = posters
+    if governance := build_governance(config, fork):
+        agents.agents[GOVERNANCE] = governance
     everyone = [agent for group in agents.agents.values() for agent in group]
     world = WorldState(fork, everyone, seed=chosen, prices=prices, threads=threads)
     snapshots = _snapshot_hook(agents)
@@ -94,7 +98,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         tally=tally,
     )
     limits = partial(agents.limits.counts, scheduler)
-    collaterals = dict.fromkeys(group.collateral for group in agents.borrower_groups.values())
+    collaterals = dict.fromkeys(asset for group in agents.borrower_groups.values() for asset in group.collaterals)
     falls = largest_falls(config, prices, collaterals if agents.limits.liquidators else (), step_seconds)
     kpis = _kpis(agents, tally, snapshots, opening_gaps_wad(config, fork, prices), limits, falls)
     return Built(world, scheduler, config.steps, kpis, tally, snapshots, accounts)
@@ -118,7 +122,9 @@ def _kpis(
 ) -> ScenarioKpis:
     groups = agents.borrower_groups
     accounts = [account for group in groups.values() for account in group.accounts]
-    assets = {(price_subject(each.market, each.collateral), each.collateral): None for each in groups.values()}
+    assets = {
+        (price_subject(each.market, asset), asset): None for each in groups.values() for asset in each.collaterals
+    }
     return ScenarioKpis(
         tally,
         snapshots,
@@ -140,8 +146,10 @@ def _oracle_subjects(agents: AgentSet) -> dict[str, str]:
     """Return, by token, the subject of the figure that is a lending market's price of it."""
     found: dict[str, str] = {}
     for group in agents.borrower_groups.values():
-        found.setdefault(group.collateral, price_subject(group.market, group.collateral))
-        found.setdefault(group.debt, price_subject(group.market, group.debt, is_debt=True))
+        for asset in group.collaterals:
+            found.setdefault(asset, price_subject(group.market, asset))
+        for asset in group.debts:
+            found.setdefault(asset, price_subject(group.market, asset, is_debt=True))
     return found
 
 
@@ -216,8 +224,12 @@ def _blocks(config: ScenarioConfig, agents: dict[str, list[Agent]]) -> list[Agen
         ]
         if PRICES in agents and PRICES not in placed:
             blocks.insert(0, AgentBlock("oracle", agents[PRICES]))
+        if GOVERNANCE in agents and GOVERNANCE not in placed:
+            blocks.insert(0, AgentBlock(GOVERNANCE, agents[GOVERNANCE]))
         return [block for block in blocks if block.agents]
-    oracles = [name for name in agents if name == PRICES or isinstance(config.agents.get(name), OracleShock)]
+    oracles = [
+        name for name in agents if name in (PRICES, GOVERNANCE) or isinstance(config.agents.get(name), OracleShock)
+    ]
     first = [agent for name in oracles for agent in agents[name]]
     rest = [agent for name, group in agents.items() if name not in oracles for agent in group]
     return [AgentBlock(name, group) for name, group in (("oracle", first), ("market", rest)) if group]

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 from mayavi.agents.base import Agent
 from mayavi.errors import BadScenario, UnknownName
 from mayavi.scenarios.build.agent_set import AgentSet, BorrowerGroup, numbered
+from mayavi.scenarios.build.behaviours import behaviours_of
 from mayavi.scenarios.build.creation import units
 from mayavi.scenarios.build.distributions import distribution
 from mayavi.scenarios.build.lending_markets import COMPOUND, market_name
+from mayavi.scenarios.build.positions import build_mixed_borrowers
 from mayavi.scenarios.build.pricing import E8, oracle_usd_e8
 from mayavi.scenarios.build.registry import agent_kind
 from mayavi.scenarios.build.routes import pools_of, route_between
-from mayavi.scenarios.models.agents import BehaviourName, Borrower, CurveBorrower, Liquidator
+from mayavi.scenarios.models.agents import Borrower, CurveBorrower, Liquidator
 from mayavi.scenarios.models.distributions import Constant
+from mayavi.scenarios.models.quantities import Asset
 
 if TYPE_CHECKING:
-    from mayavi.agents.lending.behaviours import Behaviour
     from mayavi.protocols.uniswap.route import RouteLike
 
 
@@ -31,15 +33,19 @@ def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
     from mayavi.agents.lending.open_market import lending_market
     from mayavi.agents.lending.opening_borrower import OpeningBorrower
 
+    if model.mixed:
+        return build_mixed_borrowers(agents, name, model)
+    assert isinstance(model.collateral, Asset)
+    assert isinstance(model.debt, Asset)
     market = market_name(model.protocol, model.market)
     lending = lending_market(agents.fork, market)
     collateral, debt = model.collateral.symbol, model.debt.symbol
     price_e8, decimals = lending.price_e8(collateral), lending.decimals(collateral)
     route = route_between(agents.fork, collateral, debt)
     shared: dict[str, Any] = {"collateral": collateral, "debt": debt, "market": market, "route": route}
-    behaviours = _behaviours(model)
+    behaviours = behaviours_of(model)
     if model.debt.amount is not None:
-        _check_single_loan(name, model, len(behaviours))
+        _check_single_loan(name, model, model.debt, len(behaviours))
         assert model.collateral.amount is not None
         agents.borrower_groups[name] = BorrowerGroup(market, (name,), collateral, debt)
         return [
@@ -83,34 +89,20 @@ def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
     return [population]
 
 
-def _check_single_loan(name: str, model: Borrower, behaviours: int) -> None:
+def _check_single_loan(name: str, model: Borrower, debt: Asset, behaviours: int) -> None:
     """Raise `BadScenario` if a fixed debt comes with several borrowers, no collateral amount or several behaviours."""
     if model.count > 1:
         raise BadScenario(
-            f"agents.{name}: {model.count} borrowers cannot all owe {model.debt.amount} {model.debt.symbol}",
+            f"agents.{name}: {model.count} borrowers cannot all owe {debt.amount} {debt.symbol}",
             "give a `health_factor` instead of an amount of debt",
         )
-    if model.collateral.amount is None:
+    if not model.fixed_collateral:
         raise BadScenario(f"agents.{name}: a debt needs an amount of collateral", "collateral: 1 WETH")
     if behaviours > 1:
         raise BadScenario(
             f"agents.{name}: one borrower cannot behave in {behaviours} ways",
             "give one `behaviour`; or give a `health_factor` instead of an amount of debt, and one is drawn",
         )
-
-
-def _behaviours(model: Borrower) -> list[tuple[Behaviour, float]]:
-    from mayavi.agents.lending.behaviours import KeepsBand, Panics, Passive
-
-    kinds: dict[BehaviourName, Behaviour] = {
-        "hold": Passive(),
-        "band": KeepsBand(model.band[0], model.band[1]),
-        "panic": Panics(below=model.panic_below, sells=True),
-    }
-    if isinstance(model.behaviour, str):
-        return [(kinds[model.behaviour], 1.0)]
-    # In the order of `kinds`, so that the order of keys in the YAML file has no effect on the draws.
-    return [(kinds[kind], float(model.behaviour[kind])) for kind in kinds if model.behaviour.get(kind)]
 
 
 @agent_kind(Liquidator, last=True)
@@ -130,11 +122,11 @@ def build_liquidators(agents: AgentSet, name: str, model: Liquidator) -> list[Ag
     ]
     if not chosen:
         raise BadScenario(f"agents.{name}: no agent borrows on {model.protocol}", "add an agent of kind borrower")
-    pairs = sorted({(each.collateral, each.debt) for each in chosen})
+    pairs = sorted({pair for each in chosen for pair in each.pairs})
     shared: dict[str, Any] = {
         "watch": [account for group in chosen for account in group.accounts],
-        "collaterals": list(dict.fromkeys(each.collateral for each in chosen)),
-        "debts": list(dict.fromkeys(each.debt for each in chosen)),
+        "collaterals": list(dict.fromkeys(asset for each in chosen for asset in each.collaterals)),
+        "debts": list(dict.fromkeys(asset for each in chosen for asset in each.debts)),
         "pairs": pairs,
         "market": market,
         "priority_fee_wei": model.priority_fee,

@@ -51,6 +51,21 @@ def open_market(fork: Fork, market: str) -> AaveV3 | CompoundV3:
     return CompoundV3(fork, market)
 
 
+def find_emode(market: AaveV3, wanted: str | int) -> int:
+    """Return the number of an efficiency mode, given by number or label; 0 is none."""
+    from mayavi.errors import UnknownName
+
+    text = str(wanted).strip()
+    if text in ("", "0"):
+        return 0
+    modes = market.emodes()
+    for mode in modes:
+        if text == str(mode.id) or text.casefold() == mode.label.casefold():
+            return mode.id
+    known = ", ".join(f"{mode.id} ({mode.label})" for mode in modes) or "none"
+    raise UnknownName.of("eMode", text, [mode.label for mode in modes], f"{market.title} has here: {known}")
+
+
 def market_reader(fork: Fork, market: str, groups: Sequence[BorrowerGroup], extra_assets: Sequence[str] = ()) -> Reader:
     """Return the reader of a market's figures, for the assets that `groups` use and, on Aave, `extra_assets`."""
     from mayavi.protocols.compound.market import CompoundV3
@@ -58,8 +73,8 @@ def market_reader(fork: Fork, market: str, groups: Sequence[BorrowerGroup], extr
 
     opened = open_market(fork, market)
     if isinstance(opened, CompoundV3):
-        return CompoundFigures(opened, sorted({each.collateral for each in groups}))
-    assets = sorted({asset for each in groups for asset in (each.collateral, each.debt)})
+        return CompoundFigures(opened, sorted({asset for each in groups for asset in each.collaterals}))
+    assets = sorted({asset for each in groups for asset in (*each.collaterals, *each.debts)})
     return AaveFigures(opened, [*assets, *(each for each in extra_assets if each not in assets)])
 
 

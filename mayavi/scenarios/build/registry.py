@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "mayavi.agents"
 
-_BUILT_IN = ("mayavi.scenarios.build.lending", "mayavi.scenarios.build.oracle", "mayavi.scenarios.build.trading")
+_BUILT_IN = tuple(f"mayavi.scenarios.build.{each}" for each in ("lending", "oracle", "positions", "trading"))
 
 M = TypeVar("M", bound="AgentSettings")
 Builder = Callable[["AgentSet", str, Any], "list[Agent]"]

@@ -15,8 +15,14 @@ from pydantic import (
     model_validator,
 )
 
+from mayavi.scenarios.models.agent_settings import AgentSettings as AgentSettings
+from mayavi.scenarios.models.agent_settings import BehaviourName as BehaviourName
+from mayavi.scenarios.models.agent_settings import Protocol
 from mayavi.scenarios.models.distributions import Constant, Distribution, LogNormal, LogNormalParameters, lowest
+from mayavi.scenarios.models.mixes import Mix, TokenOrMix
+from mayavi.scenarios.models.positions import Positions
 from mayavi.scenarios.models.quantities import (
+    Asset,
     Move,
     NotNegative,
     Positive,
@@ -27,16 +33,12 @@ from mayavi.scenarios.models.quantities import (
     Symbol,
     TokenAmount,
     TokenOrAmount,
-    Wei,
     fault,
 )
-from mayavi.settings.model import Model
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
 Step = Annotated[int, Field(ge=0, le=10_000_000)]
 Steps = Annotated[int, Field(ge=1, le=10_000_000)]
-Protocol = Literal["aave_v3", "spark", "compound_v3"]
-BehaviourName = Literal["hold", "band", "panic"]
 
 
 def _spread(median: int) -> LogNormal:
@@ -57,18 +59,13 @@ def _health_factors(what: Distribution) -> Distribution:
 HealthFactors = Annotated[Distribution, AfterValidator(_health_factors)]
 
 
-class AgentSettings(Model):
-    """Settings that all kinds share. A kind is a subclass with `kind: Literal["…"]`."""
-
-    priority_fee: Wei = 0
-    """Tip of its transactions above the base fee; it decides the order where `ordering` is priority_fee."""
-
-
 class Borrower(AgentSettings):
     """A borrower, or `count` of them drawn from distributions.
 
     `collateral` and `debt` name a token, or an amount of it per account. Without an amount of collateral its value is
-    drawn from `size_usd`; without an amount of debt the account borrows up to a `health_factor`.
+    drawn from `size_usd`; without an amount of debt the account borrows up to a `health_factor`. Several tokens are a
+    mapping: of shares, `{WETH: 60%, WBTC: 40%}`, or of amounts, `{WETH: 2, USDC: 1_000}`. Such a borrower, and one with
+    an `emode`, opens its loan before the first step.
     """
 
     kind: Literal["borrower"]
@@ -78,8 +75,12 @@ class Borrower(AgentSettings):
     """Lending protocol: aave_v3, spark or compound_v3."""
     market: str = "cUSDCv3"
     """Market of Compound V3."""
-    collateral: TokenOrAmount
-    debt: TokenOrAmount
+    collateral: TokenOrMix
+    """A token, an amount such as `1 WETH`, or several: {WETH: 60%, WBTC: 40%}."""
+    debt: TokenOrMix
+    """A token, an amount such as `1_700 USDC`, or several: {USDC: 70%, DAI: 30%}."""
+    emode: str | Annotated[int, Field(ge=0, le=255)] | None = None
+    """Efficiency mode of Aave or Spark, by number or label: ETH correlated."""
     size_usd: Distribution = Field(default_factory=lambda: _spread(20_000))
     """Value of its collateral in dollars, where `collateral` names no amount."""
     health_factor: HealthFactors | None = None
@@ -98,21 +99,50 @@ class Borrower(AgentSettings):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Borrower:
-        if self.debt.amount is None and self.health_factor is None:
+        if not self.fixed_debt and self.health_factor is None:
             raise fault(
-                f"borrows {self.debt.symbol} without an amount: give one ('1_700 {self.debt.symbol}') "
+                f"borrows {_named(self.debt)} without an amount: give one ('1_700 {_named(self.debt)}') "
                 "or a 'health_factor'"
+                if not isinstance(self.debt, Mix)
+                else "borrows shares of a debt: give a 'health_factor', or amounts ({USDC: 1_000, DAI: 500})"
             )
-        if self.debt.amount is not None and self.health_factor is not None:
+        if self.fixed_debt and self.health_factor is not None:
             raise fault("gives both an amount of debt and a 'health_factor'; leave one out")
         for side, asset in (("collateral", self.collateral), ("debt", self.debt)):
-            if asset.amount == 0:
+            if not isinstance(asset, Mix) and asset.amount == 0:
                 raise fault(f"has no {side}; an amount is above zero")
+        if self.emode and self.protocol == "compound_v3":
+            raise fault("is in an eMode, and Compound V3 has none; leave 'emode' out")
+        if self.mixed and self.fixed_debt and not self.fixed_collateral:
+            raise fault("gives an amount of debt and none of collateral; give both, or a 'health_factor'")
         if self.band[0] >= self.band[1]:
             raise fault(f"has a band from {self.band[0]} to {self.band[1]}; give the lower bound first")
         if isinstance(self.behaviour, dict) and not sum(self.behaviour.values()):
             raise fault("has a behaviour whose shares are all zero")
         return self
+
+    @property
+    def mixed(self) -> bool:
+        """Whether it has several assets on a side, or an efficiency mode."""
+        return isinstance(self.collateral, Mix) or isinstance(self.debt, Mix) or bool(self.emode)
+
+    @property
+    def fixed_collateral(self) -> bool:
+        """Whether amounts of collateral are given."""
+        return _is_fixed(self.collateral)
+
+    @property
+    def fixed_debt(self) -> bool:
+        """Whether amounts of debt are given."""
+        return _is_fixed(self.debt)
+
+
+def _is_fixed(side: Asset | Mix) -> bool:
+    return not side.shares if isinstance(side, Mix) else side.amount is not None
+
+
+def _named(side: Asset | Mix) -> str:
+    return " and ".join(side.symbols) if isinstance(side, Mix) else side.symbol
 
 
 class Liquidator(AgentSettings):
@@ -324,6 +354,7 @@ _BuiltIn = (
     | CurveBorrower
     | CurveHolders
     | LaunchTrader
+    | Positions
 )
 _KINDS = frozenset(kind for model in get_args(_BuiltIn) for kind in get_args(model.model_fields["kind"].annotation))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +71,28 @@ def written_out(name: str, folder: Path | None) -> str:
         raise UsageError(f"'{path}': byte {error.start} is not UTF-8", "save it as UTF-8") from None
     except OSError as error:
         raise UsageError(f"'{path}' cannot be read: {error.strerror}") from None
+
+
+def book_text(name: str, folder: Path | None) -> str:
+    """Read a table of positions: a CSV file as it is, a Parquet file as CSV."""
+    path = _place(name, folder)
+    if path.suffix.lower() != ".parquet":
+        return written_out(name, folder)
+    import csv
+    import io
+
+    from mayavi.markets.table_file import read_all
+
+    table, out = read_all(path), io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.names)
+    for row in table.rows:
+        writer.writerow(["" if cell is None else _exact(cell) for cell in row])
+    return out.getvalue()
+
+
+def _exact(cell: object) -> str:
+    return f"{Decimal(repr(cell)):f}" if isinstance(cell, float) else str(cell)
 
 
 def _place(name: str, folder: Path | None) -> Path:

@@ -11,6 +11,8 @@ from pydantic_core import PydanticCustomError
 
 from mayavi.errors import did_you_mean
 from mayavi.scenarios.models.agents import AgentModel, OracleShock
+from mayavi.scenarios.models.parameters import Changes, fault_of
+from mayavi.scenarios.models.positions import POSITIONS, TopLevelPositions
 from mayavi.scenarios.models.prices import (
     GbmPrice,
     JumpDiffusionPrice,
@@ -118,6 +120,11 @@ class ScenarioConfig(Model):
     """Uniswap V3 pools that the scenario creates."""
     agents: Annotated[dict[Name, AgentModel], Field(min_length=1)]
     """Agents by name."""
+    positions: TopLevelPositions | None = Field(default=None, exclude=True)
+    """Positions on a lending market that the run starts with: a CSV or Parquet file, or a mapping with the keys of
+    `kind: positions`. They become an agent called `positions`."""
+    parameters: dict[str, Changes] = Field(default_factory=dict)
+    """Protocol parameters to set, from the start or at a step: {aave_v3.WETH: {liquidation_threshold: 81%}}."""
     blocks: dict[Name, list[str]] | None = None
     """Agents of each block of a step, in order; by default price feeds first, then all other agents."""
     ordering: Literal["fifo", "shuffle", "priority_fee"] = "shuffle"
@@ -131,9 +138,43 @@ class ScenarioConfig(Model):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> ScenarioConfig:
-        for complaint in (self._chain_fits, self._pace, self._blocks_fit, self._pools_fit, self._prices_fit):
+        self._add_positions()
+        for complaint in (
+            self._chain_fits,
+            self._pace,
+            self._blocks_fit,
+            self._pools_fit,
+            self._prices_fit,
+            self._parameters_fit,
+        ):
             complaint()
         return self
+
+    def _add_positions(self) -> None:
+        """Make an agent of the top-level `positions`."""
+        if self.positions is None:
+            return
+        if POSITIONS in self.agents and self.agents[POSITIONS] != self.positions:
+            raise _rule(("positions",), "'positions' is also the name of an agent", "rename that agent")
+        self.agents[POSITIONS] = self.positions
+
+    def _parameters_fit(self) -> None:
+        for key, changes in self.parameters.items():
+            found = fault_of(key, changes, self.steps)
+            if found is not None:
+                raise _rule(("parameters", key), *found, involved=(("steps",),) if "the last step" in found[0] else ())
+        if self.governed and GOVERNANCE in self.agents:
+            raise _rule(("agents", GOVERNANCE), f"'{GOVERNANCE}' is the name of what changes parameters", "rename it")
+
+    @property
+    def governed(self) -> bool:
+        """Whether parameters change during the run."""
+        return any(change.at is not None for changes in self.parameters.values() for change in changes)
+
+    @property
+    def _first_agents(self) -> list[str]:
+        """Names in `blocks` of agents that the scenario has beside those of `agents`."""
+        return [PRICES, *([GOVERNANCE] if self.governed else [])]
 
     def _chain_fits(self) -> None:
         if self.chain not in self.chains:
@@ -160,8 +201,8 @@ class ScenarioConfig(Model):
         placed: dict[str, str] = {}
         for block, members in self.blocks.items():
             for name in members:
-                if name not in (*self.agents, PRICES):
-                    known = [*self.agents, PRICES]
+                if name not in (*self.agents, *self._first_agents):
+                    known = [*self.agents, *self._first_agents]
                     hint = did_you_mean(name, known) or f"there are: {', '.join(known)}"
                     raise _rule(
                         ("blocks", block),
@@ -244,6 +285,8 @@ def is_random(price: Price | None) -> bool:
 
 PRICES = "prices"
 """Name in `blocks` of the agent that posts the price processes to feeds."""
+GOVERNANCE = "governance"
+"""Name in `blocks` of the agent that changes parameters."""
 
 
 def pool_tokens(name: str) -> tuple[str, str, int] | None:

@@ -16,7 +16,15 @@ from mayavi.evm.units import GWEI
 
 _SYMBOL = r"[A-Za-z0-9][A-Za-z0-9.+$-]*"
 _NUMBER = re.compile(r"([-+]?[0-9][0-9_,]*(?:\.[0-9_]+)?|[-+]?\.[0-9][0-9_]*)\s*(.*)")
-_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
+_TIME_UNITS = {
+    "s sec secs second seconds": 1,
+    "m min mins minute minutes": 60,
+    "h hr hrs hour hours": 3_600,
+    "d day days": 86_400,
+    "w week weeks": 604_800,
+    "y year years": 31_536_000,
+}
+_SECONDS = {unit: seconds for units, seconds in _TIME_UNITS.items() for unit in units.split()}
 _WEI = {"wei": 1, "gwei": GWEI, "eth": 10**18, "ether": 10**18}
 LARGEST = Decimal(10) ** 30
 """Upper bound of all numbers in a scenario."""
@@ -55,11 +63,13 @@ def ratio_of(value: Any) -> Decimal:
 
 
 def seconds_of(value: Any) -> int:
-    """Parse a duration: `90s`, `15m`, `1h`, `30d`, `4y`, or a number of seconds."""
+    """Parse a duration: `90s`, `15m`, `5 minutes`, `1 hour`, `30d`, `4y`, or a number of seconds."""
     number, unit = _split(value, "a time such as 1h or 30d")
     scale = _SECONDS.get(unit.lower() or "s")
     if scale is None:
-        raise fault(f"is {_shown(value)}: '{unit}' is no unit of time; s, m, h, d, w and y are")
+        raise fault(
+            f"is {_shown(value)}: '{unit}' is no unit of time; s, m, h, d, w and y are, and words such as minutes"
+        )
     return _whole(value, number * scale, "a length of time", "seconds")
 
 
@@ -193,7 +203,9 @@ Move = Annotated[Decimal, BeforeValidator(ratio_of), AfterValidator(_a_move), Wi
 Seconds = Annotated[
     int,
     BeforeValidator(seconds_of),
-    WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "pattern": r"^[0-9._]+ *(s|m|min|h|d|w|y)?$"}]}),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": rf"^[0-9._]+ *({'|'.join(_SECONDS)})?$"}]}
+    ),
 ]
 """A duration in seconds."""
 Wei = Annotated[

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mayavi.agents.lending.loan import Loan
+from mayavi.agents.lending.mixed_borrowers import MixedBorrowers
+from mayavi.agents.lending.mixed_loan import MixedLoan
 from mayavi.agents.lending.opening_borrower import OpeningBorrower
+from mayavi.agents.lending.position_holders import PositionHolders
 from mayavi.errors import BadArgument
 from mayavi.evm.units import WAD
 from mayavi.sim.rows import KpiRow
@@ -108,11 +111,15 @@ class ScenarioKpis:
         """Count loans that did not open as the scenario wanted them."""
         for name, agent in self.borrowers.items():
             loan = getattr(agent, "loan", None)
+            if isinstance(agent, PositionHolders) and not isinstance(agent, MixedBorrowers):
+                yield kpi(f"accounts_beyond_limit.{name}", len(agent.beyond_limit), "count")
+                yield kpi(f"accounts_without_pool.{name}", agent.without_pool, "count")
             if isinstance(agent, OpeningBorrower):
                 yield kpi(f"never_opened.{name}", int(not agent.opened), "count")
-            elif isinstance(loan, Loan):
-                yield kpi(f"accounts_at_limit.{name}", len(loan.at_limit), "count")  # zero too: a sweep averages it
-            if isinstance(loan, Loan) and loan.at_limit:
+            elif isinstance(loan, Loan) or isinstance(agent, MixedBorrowers):
+                limited = loan.at_limit if isinstance(loan, Loan | MixedLoan) else {}
+                yield kpi(f"accounts_at_limit.{name}", len(limited), "count")  # zero too: a sweep averages it
+            if isinstance(loan, Loan | MixedLoan) and loan.at_limit:
                 yield kpi(f"accounts.{name}", self.snapshots.latest[name, "accounts"].value, "count")
                 yield kpi(f"health_factor_limit.{name}", min(loan.at_limit.values()), "wad")
 

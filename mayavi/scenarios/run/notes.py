@@ -11,6 +11,8 @@ LARGE_GAP = 0.05
 """Relative distance from the oracle's price above which pools and sales get a note."""
 NOTED = (
     "accounts_at_limit",
+    "accounts_beyond_limit",
+    "accounts_without_pool",
     "health_factor_limit",
     "accounts",
     "never_opened",
@@ -51,6 +53,18 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
                 name,
                 f"{number:,.0f} of {all_of:,.0f} accounts of {of} start at the market's limit, a health factor of "
                 f"{limit:.3f}: they were to start lower, and the market does not lend that much",
+            )
+        elif kind == "accounts_beyond_limit" and number:
+            yield (
+                name,
+                f"accounts of {of} that start with more debt than the market lends at these prices: {number:,.0f}; "
+                "they were opened at a lower price of the debt, which was then put back",
+            )
+        elif kind == "accounts_without_pool" and number:
+            yield (
+                name,
+                f"accounts of {of} that are never liquidated, because no pool sells their collateral for their debt: "
+                f"{number:,.0f}; add one under `pools`",
             )
         elif kind == "never_opened" and number:
             yield name, f"{of} never opened its loan; `mayavi runs explain` shows why"

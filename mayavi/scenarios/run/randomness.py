@@ -31,7 +31,9 @@ def _is_random_agent(agent: AgentModel) -> bool:
         return agent.trades_a_step > 0
     if isinstance(agent, CurveHolders):
         return _varies(agent.amount) or _varies(agent.flees_below)
-    if isinstance(agent, Borrower | CurveBorrower) and agent.collateral.amount is None and _varies(agent.size_usd):
+    if isinstance(agent, CurveBorrower) and agent.collateral.amount is None and _varies(agent.size_usd):
+        return True
+    if isinstance(agent, Borrower) and not agent.fixed_collateral and _varies(agent.size_usd):
         return True
     if isinstance(agent, Borrower):
         return agent.health_factor is not None and _varies(agent.health_factor)

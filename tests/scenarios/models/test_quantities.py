@@ -29,6 +29,15 @@ from mayavi.scenarios.models import quantities as q
         (q.Seconds, "1.5 h", 5400),
         (q.Seconds, "4y", 4 * 365 * 86400),
         (q.Seconds, 90, 90),
+        (q.Seconds, "5 minutes", 300),
+        (q.Seconds, "1 minute", 60),
+        (q.Seconds, "1 hour", 3600),
+        (q.Seconds, "2.5 Hours", 9000),
+        (q.Seconds, "30 seconds", 30),
+        (q.Seconds, "10 mins", 600),
+        (q.Seconds, "7 days", 7 * 86400),
+        (q.Seconds, "2 weeks", 14 * 86400),
+        (q.Seconds, "1 year", 365 * 86400),
         (q.Wei, "20 gwei", 20 * 10**9),
         (q.Wei, "0.1gwei", 10**8),
         (q.Wei, 0, 0),
@@ -66,3 +75,13 @@ def test_what_makes_no_sense_says_why(kind: Any, written: object, message: str) 
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(kind).validate_python(written)
     assert message in caught.value.errors()[0]["msg"]
+
+
+@pytest.mark.parametrize("written", ["5 minutes", "30 seconds", "1 hour", "90s", "2.5 h", "7 days", "1 year"])
+def test_editors_accept_the_durations_that_are_understood(written: str) -> None:
+    import re
+
+    schema = TypeAdapter(q.Seconds).json_schema()
+    pattern = next(each["pattern"] for each in schema["anyOf"] if each["type"] == "string")
+    assert re.search(pattern, written)
+    assert not re.search(pattern, "5 moons")

@@ -1,0 +1,18 @@
+"""Settings that all kinds of agents share."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from mayavi.scenarios.models.quantities import Wei
+from mayavi.settings.model import Model
+
+Protocol = Literal["aave_v3", "spark", "compound_v3"]
+BehaviourName = Literal["hold", "band", "panic"]
+
+
+class AgentSettings(Model):
+    """Settings that all kinds share. A kind is a subclass with `kind: Literal["…"]`."""
+
+    priority_fee: Wei = 0
+    """Tip of its transactions above the base fee; it decides the order where `ordering` is priority_fee."""
