@@ -1,0 +1,300 @@
+"""Move each assumption of a scenario alone, with the same seeds, and rank the effects on a figure.
+
+    found = mayavi.sensitivity("depeg_cascade", figure="bad_debt", seeds=range(20), jobs=2)
+    found.effects[0].path
+
+A stored run is never repeated, whichever command made it: the same call continues an interrupted analysis, another
+figure costs nothing, and runs of `mayavi sweep` with the same scenario, seed and world count.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import mayavi
+from mayavi.errors import ExecutionError, SimulationError, UnknownName, UsageError
+from mayavi.parallel.cores import available_cores
+from mayavi.parallel.processes import check_jobs, work_off
+from mayavi.scenarios.loading import Scenario, load_scenario
+from mayavi.scenarios.run.notes import notes_of_many
+from mayavi.scenarios.run.overrides import Overrides, override_texts
+from mayavi.scenarios.run.paired_difference import paired_difference
+from mayavi.scenarios.run.request import versions
+from mayavi.scenarios.run.results import BAD_DEBT, Kpis, Run
+from mayavi.scenarios.run.run import refuse_unknown
+from mayavi.scenarios.run.sensitivity_plan import AssumptionMove, Given, Skipped, plan_moves
+from mayavi.scenarios.run.sensitivity_result import AssumptionEffect, MoveEffect, Sensitivity, ranked
+from mayavi.scenarios.run.sweep import Progress, SweepListener, SweepRequest, check_buildable, plan_of
+from mayavi.scenarios.run.sweep_plan import Plan, Task, check_seeds, parse_seeds, task_key
+from mayavi.scenarios.run.sweep_workers import prepare
+from mayavi.sim.rows import KpiRow
+from mayavi.sim.store import Store, SweepRecord, store_path
+from mayavi.sim.store.opening import refuse_unusable
+from mayavi.worlds.source import WorldSource
+
+SEEDS = "0:20"
+_MERGE_EVERY_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A run that could not be made: the moved assumption does not fit the world."""
+
+    message: str
+
+
+def sensitivity(
+    scenario: str | Path,
+    *,
+    figure: str | None = None,
+    seeds: Iterable[int] | str = SEEDS,
+    jobs: int | None = None,
+    assumptions: Given = (),
+    only: Sequence[str] = (),
+    chain: str | None = None,
+    steps: int | None = None,
+    overrides: Overrides = (),
+    source: str | None = None,
+    snapshot: str | Path | None = None,
+    rpc_url: str | None = None,
+    block: int | str | None = None,
+    store: str | Path | None = None,
+    progress: Progress | None = None,
+    listener: SweepListener | None = None,
+    **unknown: object,
+) -> Sensitivity:
+    """Move each assumption of `scenario` alone and rank the effects on the mean of `figure`, a KPI.
+
+    `figure` defaults to bad debt where the scenario has it, else to its first KPI. `assumptions` gives your own values:
+    `{"gas.base_fee": ["5 gwei", "80 gwei"]}`; `only` restricts the others: `["agents.liquidators", "gas.*"]`. The base
+    and every move run with the same `seeds`, so differences are paired. Other arguments are those of `mayavi.sweep`.
+    """
+    refuse_unknown(sensitivity, unknown)
+    jobs = check_jobs(available_cores() if jobs is None else jobs)
+    chosen = parse_seeds(seeds) if isinstance(seeds, str) else check_seeds(seeds)
+    load = partial(_load, scenario, chain, steps, override_texts(overrides))
+    base = load(())
+    moves, skipped = plan_moves(base, load, assumptions, [only] if isinstance(only, str) else only)
+    world = WorldSource.of(source, chain=base.config.chain, snapshot=snapshot, rpc_url=rpc_url, block=block)
+    request = SweepRequest(
+        scenarios=[base, *(move.scenario for move in moves)],
+        points=[(), *(move.overrides for move in moves)],
+        seeds=chosen,
+        world=world,
+        store=store_path(store),
+        jobs=jobs,
+    )
+    return _run_moves(request, moves, skipped, figure, listener or SweepListener(progress))
+
+
+def _load(
+    scenario: str | Path, chain: str | None, steps: int | None, base: Sequence[str], moved: Sequence[str]
+) -> Scenario:
+    return load_scenario(scenario, chain=chain, steps=steps, overrides=base, grid=moved)
+
+
+def _run_moves(
+    request: SweepRequest,
+    moves: Sequence[AssumptionMove],
+    skipped: Sequence[Skipped],
+    figure: str | None,
+    listener: SweepListener,
+) -> Sensitivity:
+    """Run the base and every move with every seed, except for stored runs, and compare them."""
+    refuse_unusable(request.store)
+    listener.open_world(request.world)
+    with listener.planning():
+        check_buildable(request.scenarios[:1], request.world)
+        plan = plan_of(request)
+        done = stored_anywhere(request, plan)
+    listener.planned(request, plan)
+    began, resumed = time.monotonic(), len(done)
+    figure, checked = _choose_figure(figure, plan, done)
+    refused: dict[int, str] = {}
+    database = Store(request.store)
+    record = _record(plan, request.scenarios[0])
+    tasks = plan.open_tasks(done)
+    listener.runs_done(resumed, len(plan.tasks))
+    if tasks:
+        database.save_sweep(record)
+    try:
+        for count, (task, outcome) in enumerate(_run_tasks(tasks, request, plan.sweep_id), 1):
+            if isinstance(outcome, Refusal):
+                if not task.point:
+                    raise SimulationError(f"the scenario cannot run with seed {task.seed}: {outcome.message}")
+                refused.setdefault(task.point, f"with seed {task.seed}: {outcome.message}")
+            else:
+                done[task.key] = outcome
+                if not checked:
+                    figure, checked = _choose_figure(figure, plan, done)
+            listener.runs_done(resumed + count, len(plan.tasks))
+    except BaseException:
+        database.save_sweep(replace(record, status="interrupted"))
+        raise
+    found = _compare(request, plan, moves, skipped, refused, done, figure)
+    found = replace(found, resumed=resumed, seconds=time.monotonic() - began)
+    if tasks:
+        database.save_sweep(replace(record, status="finished", summary={"sensitivity": found.to_json()}))
+        _drop_superseded(database, plan, done)
+    return found
+
+
+def stored_anywhere(request: SweepRequest, plan: Plan) -> dict[str, Run]:
+    """Return finished runs of the plan's tasks on the same world by the same version, from any command, by task key."""
+    store, world = Store(request.store), request.world
+    wanted, digest = {task.key for task in plan.tasks}, world.open().digest()
+    records = {}
+    for record in store.runs(scenario=request.scenarios[0].name, status="finished"):
+        key = task_key(record.scenario_text, record.seed)
+        same = (record.world_digest, record.source, record.versions.get("mayavi")) == (
+            digest,
+            world.kind,
+            mayavi.__version__,
+        )
+        if same and key in wanted:
+            records[key] = record
+    kpis = _kpis_of(store, [each.run_id for each in records.values()])
+    return {
+        key: Run(
+            run_id=each.run_id,
+            scenario=each.scenario,
+            chain=each.chain,
+            seed=each.seed,
+            steps=each.steps,
+            status=each.status,
+            digest=each.digest,
+            kpis=kpis.get(each.run_id, Kpis(())),
+            timings=each.timings,
+            store_path=store.path,
+            sweep_id=each.sweep_id,
+        )
+        for key, each in records.items()
+    }
+
+
+def _kpis_of(store: Store, run_ids: Sequence[str]) -> dict[str, Kpis]:
+    """Read the KPIs of the runs in one query, by run id."""
+    if not run_ids:
+        return {}
+    rows: dict[str, list[KpiRow]] = {}
+    names = ", ".join(f"'{each}'" for each in run_ids)
+    query = f"SELECT run_id, name, value, number, unit FROM kpis WHERE run_id IN ({names}) ORDER BY run_id, seq"
+    for run_id, name, value, number, unit in store.sql(query).fetchall():
+        rows.setdefault(run_id, []).append(KpiRow(name, value, number, unit))
+    return {run_id: Kpis(each) for run_id, each in rows.items()}
+
+
+def _run_tasks(tasks: list[Task], request: SweepRequest, sweep_id: str) -> Iterator[tuple[Task, Run | Refusal]]:
+    """Run tasks in processes of their own and yield each outcome as it is stored."""
+    arguments = (tuple(request.scenarios), request.world, sweep_id, request.store)
+    if not tasks:
+        return
+    if request.jobs == 1:
+        attempt = prepare_attempts(*arguments)
+        for task in tasks:
+            yield task, attempt(task)
+        return
+    merged = time.monotonic()
+    for task, outcome in work_off(tasks, prepare_attempts, arguments, request.jobs):
+        yield task, outcome
+        if time.monotonic() - merged > _MERGE_EVERY_S:  # keep the number of segment files small
+            Store(request.store).merge()
+            merged = time.monotonic()
+
+
+def prepare_attempts(
+    scenarios: tuple[Scenario, ...], world: WorldSource, sweep_id: str, store: Path
+) -> Callable[[Task], Run | Refusal]:
+    """Open the world once in a worker process; return a function that runs a task or says why it cannot be run."""
+    work = prepare(scenarios, world, sweep_id, store)
+
+    def attempt(task: Task) -> Run | Refusal:
+        try:
+            run = work(task)
+        except (UsageError, ExecutionError, SimulationError) as error:
+            return Refusal(error.message)
+        if run.status != "finished":
+            return Refusal(f"the run ended as {run.status}: {run.error.partition(chr(10))[0]}")
+        return run
+
+    return attempt
+
+
+def _choose_figure(figure: str | None, plan: Plan, runs: Mapping[str, Run]) -> tuple[str, bool]:
+    """Return the figure to compare, and whether a run of the base has confirmed it.
+
+    Raises `UnknownName` if there are runs of the base and none has it.
+    """
+    base = [runs[task.key].kpis for task in plan.tasks if not task.point and task.key in runs]
+    if not base:
+        return figure or "", False
+    if not figure:
+        return BAD_DEBT if BAD_DEBT in base[0] else next(iter(base[0]), ""), True
+    if not any(figure in kpis for kpis in base):
+        raise UnknownName.of("figure", figure, base[0], f"this scenario has: {', '.join(base[0])}")
+    return figure, True
+
+
+def _compare(
+    request: SweepRequest,
+    plan: Plan,
+    moves: Sequence[AssumptionMove],
+    skipped: Sequence[Skipped],
+    refused: Mapping[int, str],
+    done: Mapping[str, Run],
+    figure: str,
+) -> Sensitivity:
+    kpis = {(task.point, task.seed): done[task.key].kpis for task in plan.tasks if task.key in done}
+    base = {seed: kpis[0, seed][figure] for seed in plan.seeds if figure in kpis[0, seed]}
+    effects: dict[str, list[MoveEffect]] = {}
+    left_out = list(skipped)
+    for point, move in enumerate(moves, 1):
+        path = move.assumption.path
+        if point in refused:
+            left_out.append(Skipped(path, move.value, refused[point]))
+            continue
+        moved = {seed: kpis[point, seed][figure] for seed in base if figure in kpis[point, seed]}
+        if not moved:
+            left_out.append(Skipped(path, move.value, f"no run has the figure '{figure}'"))
+            continue
+        difference = paired_difference([moved[seed] - base[seed] for seed in moved])
+        mean = math.fsum(moved.values()) / len(moved)
+        effects.setdefault(path, []).append(MoveEffect(move.value, move.overrides, mean, difference))
+    described = {move.assumption.path: move.assumption.base for move in moves}
+    first = next(kpis[0, seed] for seed in base)
+    scenario = request.scenarios[0]
+    return Sensitivity(
+        sweep_id=plan.sweep_id,
+        scenario=scenario.name,
+        chain=scenario.config.chain,
+        figure=figure,
+        unit=first.exact(figure).unit,
+        seeds=plan.seeds,
+        base_mean=math.fsum(base.values()) / len(base),
+        effects=ranked(AssumptionEffect(path, described[path], tuple(each)) for path, each in effects.items()),
+        skipped=tuple(left_out),
+        notes=tuple(notes_of_many([kpis[0, seed] for seed in plan.seeds])),
+        runs=len(plan.tasks),
+        resumed=0,
+        seconds=0.0,
+        store_path=request.store,
+    )
+
+
+def _record(plan: Plan, scenario: Scenario) -> SweepRecord:
+    asked = {"seeds": [str(seed) for seed in plan.seeds], "points": [list(point) for point in plan.points]}
+    started = datetime.now(UTC)
+    return SweepRecord(plan.sweep_id, scenario.name, scenario.text, asked, "running", started, versions=versions())
+
+
+def _drop_superseded(store: Store, plan: Plan, done: Mapping[str, Run]) -> None:
+    """Remove interrupted runs whose task was finished later."""
+    left = store.runs(sweep_id=plan.sweep_id, status="interrupted")
+    if gone := [each.run_id for each in left if task_key(each.scenario_text, each.seed) in done]:
+        store.remove(*gone)
