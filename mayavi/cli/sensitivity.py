@@ -70,7 +70,7 @@ def sensitivity(
     from contextlib import ExitStack
 
     from mayavi.scenarios.run.sensitivity import sensitivity as analyse
-    from mayavi.scenarios.run.sensitivity import stored_anywhere
+    from mayavi.scenarios.run.stored_runs import stored_anywhere
 
     with ExitStack() as bars:
         listener = terminal_listener(bars, as_json=as_json)

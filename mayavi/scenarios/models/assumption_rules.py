@@ -77,7 +77,7 @@ def _moved_distribution(what: Any, by: Linear) -> Any:
         plain = {"minimum": by(tail.minimum), "shape": tail.shape}
         return {"pareto": plain | ({"maximum": by(tail.maximum)} if tail.maximum is not None else {})}
     if isinstance(what, Choice) and isinstance(what.choice, dict):
-        return {"choice": {format(by(ratio_of(key)), "f"): weight for key, weight in what.choice.items()}}
+        return {"choice": {format(by(ratio_of(key)).normalize(), "f"): weight for key, weight in what.choice.items()}}
     return {"choice": moved(what.choice, by)} if isinstance(what, Choice) else None
 
 

@@ -119,7 +119,9 @@ def _mixture_shares(
 ) -> Iterator[Assumption]:
     total = sum(value.values(), Decimal(0))
     writing = writing_of(item, data, percent=True)
-    for key, share in value.items():
+    keys = list(value)[:1] if len(value) == 2 else list(value)  # of two shares, one says it all
+    for key in keys:
+        share = value[key]
         step = POINTS * total
         texts = dict.fromkeys(
             writing.text(each) for each in (max(Decimal(0), share - step), min(total, share + step)) if each != share

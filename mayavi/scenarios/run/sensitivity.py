@@ -11,42 +11,33 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-import mayavi
-from mayavi.errors import ExecutionError, SimulationError, UnknownName, UsageError
+from mayavi.errors import SimulationError, UnknownName, UsageError
 from mayavi.parallel.cores import available_cores
-from mayavi.parallel.processes import check_jobs, work_off
+from mayavi.parallel.processes import check_jobs
 from mayavi.scenarios.loading import Scenario, load_scenario
+from mayavi.scenarios.run.attempts import Refusal, run_attempts
 from mayavi.scenarios.run.notes import notes_of_many
 from mayavi.scenarios.run.overrides import Overrides, override_texts
 from mayavi.scenarios.run.paired_difference import paired_difference
 from mayavi.scenarios.run.request import versions
-from mayavi.scenarios.run.results import BAD_DEBT, Kpis, Run
+from mayavi.scenarios.run.results import BAD_DEBT, Run
 from mayavi.scenarios.run.run import refuse_unknown
 from mayavi.scenarios.run.sensitivity_plan import AssumptionMove, Given, Skipped, plan_moves
 from mayavi.scenarios.run.sensitivity_result import AssumptionEffect, MoveEffect, Sensitivity, ranked
+from mayavi.scenarios.run.stored_runs import stored_anywhere
 from mayavi.scenarios.run.sweep import Progress, SweepListener, SweepRequest, check_buildable, plan_of
-from mayavi.scenarios.run.sweep_plan import Plan, Task, check_seeds, parse_seeds, task_key
-from mayavi.scenarios.run.sweep_workers import prepare
-from mayavi.sim.rows import KpiRow
+from mayavi.scenarios.run.sweep_plan import Plan, check_seeds, parse_seeds, task_key
 from mayavi.sim.store import Store, SweepRecord, store_path
 from mayavi.sim.store.opening import refuse_unusable
 from mayavi.worlds.source import WorldSource
 
 SEEDS = "0:20"
-_MERGE_EVERY_S = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A run that could not be made: the moved assumption does not fit the world."""
-
-    message: str
 
 
 def sensitivity(
@@ -124,7 +115,7 @@ def _run_moves(
     if tasks:
         database.save_sweep(record)
     try:
-        for count, (task, outcome) in enumerate(_run_tasks(tasks, request, plan.sweep_id), 1):
+        for count, (task, outcome) in enumerate(run_attempts(tasks, request, plan.sweep_id), 1):
             if isinstance(outcome, Refusal):
                 if not task.point:
                     raise SimulationError(f"the scenario cannot run with seed {task.seed}: {outcome.message}")
@@ -145,87 +136,6 @@ def _run_moves(
     return found
 
 
-def stored_anywhere(request: SweepRequest, plan: Plan) -> dict[str, Run]:
-    """Return finished runs of the plan's tasks on the same world by the same version, from any command, by task key."""
-    store, world = Store(request.store), request.world
-    wanted, digest = {task.key for task in plan.tasks}, world.open().digest()
-    records = {}
-    for record in store.runs(scenario=request.scenarios[0].name, status="finished"):
-        key = task_key(record.scenario_text, record.seed)
-        same = (record.world_digest, record.source, record.versions.get("mayavi")) == (
-            digest,
-            world.kind,
-            mayavi.__version__,
-        )
-        if same and key in wanted:
-            records[key] = record
-    kpis = _kpis_of(store, [each.run_id for each in records.values()])
-    return {
-        key: Run(
-            run_id=each.run_id,
-            scenario=each.scenario,
-            chain=each.chain,
-            seed=each.seed,
-            steps=each.steps,
-            status=each.status,
-            digest=each.digest,
-            kpis=kpis.get(each.run_id, Kpis(())),
-            timings=each.timings,
-            store_path=store.path,
-            sweep_id=each.sweep_id,
-        )
-        for key, each in records.items()
-    }
-
-
-def _kpis_of(store: Store, run_ids: Sequence[str]) -> dict[str, Kpis]:
-    """Read the KPIs of the runs in one query, by run id."""
-    if not run_ids:
-        return {}
-    rows: dict[str, list[KpiRow]] = {}
-    names = ", ".join(f"'{each}'" for each in run_ids)
-    query = f"SELECT run_id, name, value, number, unit FROM kpis WHERE run_id IN ({names}) ORDER BY run_id, seq"
-    for run_id, name, value, number, unit in store.sql(query).fetchall():
-        rows.setdefault(run_id, []).append(KpiRow(name, value, number, unit))
-    return {run_id: Kpis(each) for run_id, each in rows.items()}
-
-
-def _run_tasks(tasks: list[Task], request: SweepRequest, sweep_id: str) -> Iterator[tuple[Task, Run | Refusal]]:
-    """Run tasks in processes of their own and yield each outcome as it is stored."""
-    arguments = (tuple(request.scenarios), request.world, sweep_id, request.store)
-    if not tasks:
-        return
-    if request.jobs == 1:
-        attempt = prepare_attempts(*arguments)
-        for task in tasks:
-            yield task, attempt(task)
-        return
-    merged = time.monotonic()
-    for task, outcome in work_off(tasks, prepare_attempts, arguments, request.jobs):
-        yield task, outcome
-        if time.monotonic() - merged > _MERGE_EVERY_S:  # keep the number of segment files small
-            Store(request.store).merge()
-            merged = time.monotonic()
-
-
-def prepare_attempts(
-    scenarios: tuple[Scenario, ...], world: WorldSource, sweep_id: str, store: Path
-) -> Callable[[Task], Run | Refusal]:
-    """Open the world once in a worker process; return a function that runs a task or says why it cannot be run."""
-    work = prepare(scenarios, world, sweep_id, store)
-
-    def attempt(task: Task) -> Run | Refusal:
-        try:
-            run = work(task)
-        except (UsageError, ExecutionError, SimulationError) as error:
-            return Refusal(error.message)
-        if run.status != "finished":
-            return Refusal(f"the run ended as {run.status}: {run.error.partition(chr(10))[0]}")
-        return run
-
-    return attempt
-
-
 def _choose_figure(figure: str | None, plan: Plan, runs: Mapping[str, Run]) -> tuple[str, bool]:
     """Return the figure to compare, and whether a run of the base has confirmed it.
 
@@ -234,6 +144,8 @@ def _choose_figure(figure: str | None, plan: Plan, runs: Mapping[str, Run]) -> t
     base = [runs[task.key].kpis for task in plan.tasks if not task.point and task.key in runs]
     if not base:
         return figure or "", False
+    if not any(base):
+        raise UsageError("runs of this scenario have no figures", "add agents that lend, borrow or trade")
     if not figure:
         return BAD_DEBT if BAD_DEBT in base[0] else next(iter(base[0]), ""), True
     if not any(figure in kpis for kpis in base):

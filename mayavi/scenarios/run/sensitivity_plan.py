@@ -70,9 +70,17 @@ def plan_moves(
             skipped.append(Skipped(assumption.path, "", assumption.unmoved))
         for value in assumption.values:
             try:
-                moves.append(_move(load, assumption, value))
+                move = _move(load, assumption, value)
             except UsageError as error:
                 skipped.append(Skipped(assumption.path, value, _reason(error, assumption, value)))
+                continue
+            same = next((each for each in moves if each.scenario.config == move.scenario.config), None)
+            if same is not None:
+                skipped.append(Skipped(assumption.path, value, f"is the same as {same.assumption.path}={same.value}"))
+            elif move.scenario.config == base.config:
+                skipped.append(Skipped(assumption.path, value, "changes nothing"))
+            else:
+                moves.append(move)
     if not moves:
         why = "\n".join(f"{each.path} {f'to {each.value}: ' if each.value else ''}{each.reason}" for each in skipped)
         raise UsageError(f"'{base.name}' has no assumption to move", why or "give values: --assumption PATH=LOW,HIGH")
