@@ -38,6 +38,7 @@ from mayavi.sim.store.opening import refuse_unusable
 from mayavi.worlds.source import WorldSource
 
 SEEDS = "0:20"
+_PRICE_MOVES = ("price_impact", "pool_change", "oracle_change", "average_price")
 
 
 def sensitivity(
@@ -62,7 +63,7 @@ def sensitivity(
 ) -> Sensitivity:
     """Move each assumption of `scenario` alone and rank the effects on the mean of `figure`, a KPI.
 
-    `figure` defaults to bad debt where the scenario has it, else to its first KPI. `assumptions` gives your own values:
+    `figure` defaults to bad debt, or to a price move in a scenario without loans. `assumptions` gives your own values:
     `{"gas.base_fee": ["5 gwei", "80 gwei"]}`; `only` restricts the others: `["agents.liquidators", "gas.*"]`. The base
     and every move run with the same `seeds`, so differences are paired. Other arguments are those of `mayavi.sweep`.
     """
@@ -147,7 +148,8 @@ def _choose_figure(figure: str | None, plan: Plan, runs: Mapping[str, Run]) -> t
     if not any(base):
         raise UsageError("runs of this scenario have no figures", "add agents that lend, borrow or trade")
     if not figure:
-        return BAD_DEBT if BAD_DEBT in base[0] else next(iter(base[0]), ""), True
+        moves = (name for name in base[0] if name.partition(".")[0] in _PRICE_MOVES)
+        return BAD_DEBT if BAD_DEBT in base[0] else next(moves, next(iter(base[0]))), True
     if not any(figure in kpis for kpis in base):
         raise UnknownName.of("figure", figure, base[0], f"this scenario has: {', '.join(base[0])}")
     return figure, True

@@ -131,7 +131,7 @@ class Sensitivity:
     def rows(self) -> list[tuple[str, ...]]:
         """Return the lines of the tornado table under `COLUMNS`, formatted for readers."""
         largest = max((effect.largest for effect in self.effects), default=0.0)
-        lines = []
+        lines: list[tuple[str, ...]] = []
         for effect in self.effects:
             for index, move in enumerate(effect.moves):
                 head = ("", "") if index else (effect.path, effect.base)
@@ -159,6 +159,8 @@ class Sensitivity:
     def _difference(self, number: float) -> str:
         """Format a difference with its sign; percentages as points."""
         text = shown_number(abs(number), self.unit, self.figure, self.chain).lstrip("+").replace(" %", " points")
+        if number and not any(digit in text for digit in "123456789"):
+            return "≈ 0"
         return ("−" if number < 0 else "+" if number else "") + text
 
     def _repr_html_(self) -> str:
@@ -188,8 +190,6 @@ def words(found: PairedDifference) -> str:
 def bar(value: float, largest: float) -> str:
     """Draw `value` as a bar left or right of zero; `largest` fills one side."""
     halves = round(2 * HALF_BAR * abs(value) / largest) if largest else 0
-    if value and not halves:
-        halves = 1
     full, half = divmod(halves, 2)
     if value < 0:
         return f"{('▐' * half + '█' * full).rjust(HALF_BAR)}│{' ' * HALF_BAR}"
