@@ -18,6 +18,7 @@ PRINTS = {
     for each in [
         page("concepts/runs.md"),
         page("concepts/prices.md"),
+        page("how-to/find-decisive-assumptions.md"),
         page("how-to/write-an-agent.md"),
         page("reference/rwa-market.md"),
         *pages("reference/protocols"),

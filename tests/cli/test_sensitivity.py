@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from mayavi.scenarios.models.assumption_rules import RULES
 from mayavi.sim.store import Store
+from tests.pages import page
 
 SMALL = (
     *("sensitivity", "depeg_cascade", "--set", "agents.borrowers.count=6", "--set", "prices.WETH.at=1"),
@@ -32,8 +35,13 @@ def compared(found: dict[str, Any]) -> dict[str, Any]:
     return {key: found[key] for key in ("sweep_id", "base", "assumptions", "skipped", "notes", "runs")}
 
 
-def test_a_table_with_the_largest_effect_first(run_mayavi, tmp_path: Path) -> None:
-    store = str(tmp_path / "runs.duckdb")
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A store for all tests of the quick analysis, which is run once."""
+    return str(tmp_path_factory.mktemp("quick") / "runs.duckdb")
+
+
+def test_a_table_with_the_largest_effect_first(run_mayavi, store: str) -> None:
     finished = run_mayavi(*QUICK, "--store", store)
     assert finished.returncode == 0, finished.stderr
     lines = finished.stdout.splitlines()
@@ -50,8 +58,8 @@ def test_a_table_with_the_largest_effect_first(run_mayavi, tmp_path: Path) -> No
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_the_json_object(run_mayavi, tmp_path: Path) -> None:
-    options = ("--store", str(tmp_path / "runs.duckdb"), "--json", "--only", "agents.liquidators.least_profit")
+def test_the_json_object(run_mayavi, store: str) -> None:
+    options = ("--store", store, "--json", "--only", "agents.liquidators.least_profit")
     found = analysed(run_mayavi(*QUICK, *options))
     assert set(found) == {
         *("sweep_id", "scenario", "chain", "figure", "unit", "seeds", "base", "assumptions", "skipped", "notes"),
@@ -75,6 +83,23 @@ def test_the_json_object(run_mayavi, tmp_path: Path) -> None:
             assert set(difference) == {"value", "low", "high", "pairs", "verdict"}
             assert difference["pairs"] == 6
             assert difference["low"] <= difference["value"] <= difference["high"]
+
+
+PAGE = page("how-to/find-decisive-assumptions.md")
+
+
+def test_the_page_lists_every_rule_of_the_table_in_code() -> None:
+    moves = PAGE.section("Default moves")
+    for rule in RULES:
+        assert f"| {rule.words} |" in moves or f"| {rule.words};" in moves, rule.name
+
+
+@pytest.mark.slow
+def test_the_example_of_the_page_prints_what_it_shows(run_mayavi, tmp_path: Path) -> None:
+    words = shlex.split(PAGE.commands("mayavi sensitivity")[1])[1:]
+    finished = run_mayavi(*words, "--store", str(tmp_path / "runs.duckdb"))
+    assert finished.returncode == 0, finished.stderr
+    assert PAGE.block_starting("liquidated: mean").strip() in finished.stdout
 
 
 @pytest.mark.parametrize(
