@@ -10,21 +10,22 @@ from mayavi.scenarios.run.sweep import SweepRequest
 from mayavi.scenarios.run.sweep_plan import Plan, task_key
 from mayavi.sim.rows import KpiRow
 from mayavi.sim.store import Store
+from mayavi.sim.store.store import run_record
 
 
 def stored_anywhere(request: SweepRequest, plan: Plan) -> dict[str, Run]:
     """Return finished runs of the plan's tasks on the same world by the same version, from any command, by task key."""
     store, world = Store(request.store), request.world
-    wanted, digest = {task.key for task in plan.tasks}, world.open().digest()
+    wanted = {task.key for task in plan.tasks}
+    query = (
+        "SELECT * FROM runs WHERE status = 'finished' AND scenario = ? AND world_digest = ? AND source = ? "
+        "AND list_contains(?, seed) ORDER BY run_id DESC"
+    )
+    same = [request.scenarios[0].name, world.open().digest(), world.kind, list(plan.seeds)]
     records = {}
-    for record in store.runs(scenario=request.scenarios[0].name, status="finished"):
+    for record in map(run_record, store.sql(query, same)):
         key = task_key(record.scenario_text, record.seed)
-        same = (record.world_digest, record.source, record.versions.get("mayavi")) == (
-            digest,
-            world.kind,
-            mayavi.__version__,
-        )
-        if same and key in wanted:
+        if key in wanted and record.versions.get("mayavi") == mayavi.__version__:
             records[key] = record
     kpis = _kpis_of(store, [each.run_id for each in records.values()])
     return {
