@@ -93,12 +93,14 @@ def _in_value(value: Any, kind: FieldType, place: tuple[str, ...], data: Any) ->
             yield from _mixture_shares(value, item, place, data)
         elif isinstance(first, BaseModel) or item.bounds != (None, None):
             for key, each in value.items():
-                yield from _in_value(each, kind.item(each), (*place, str(key)), _inside(data, str(key)))
+                if isinstance(data, Mapping) and str(key) in data:  # else the model added it: no override reaches it
+                    yield from _in_value(each, kind.item(each), (*place, str(key)), data[str(key)])
         else:  # capital of several tokens, which varies as a whole
             yield from _one(value, kind, place, writing_of(item, data))
     elif isinstance(value, list) and value and isinstance(value[0], BaseModel):
         for index, each in enumerate(value):
-            yield from _in_value(each, kind.item(each), (*place, str(index)), _inside(data, index))
+            at = place if isinstance(data, Mapping) else (*place, str(index))  # a list of one may be written without
+            yield from _in_value(each, kind.item(each), at, data if at is place else _inside(data, index))
     else:
         item = kind.item(value[0]) if isinstance(value, list) and value else kind
         yield from _one(value, kind, place, writing_of(item, data))

@@ -95,7 +95,7 @@ class ScenarioConfig(Model):
     """A simulation on one chain: prices, agents, and how long it lasts."""
 
     question_fields: ClassVar[frozenset[str]] = frozenset(
-        {"steps", "step_blocks", "step_time", "seed", "tokens", "watch", "halt_on_exception"}
+        {"steps", "step_blocks", "step_time", "seed", "tokens", "parameters", "watch", "halt_on_exception"}
     )
     """Fields that are no assumptions. `step_blocks` and `step_time` vary together with `steps`, not alone."""
 

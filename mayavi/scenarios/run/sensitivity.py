@@ -28,7 +28,7 @@ from mayavi.scenarios.run.paired_difference import paired_difference
 from mayavi.scenarios.run.request import versions
 from mayavi.scenarios.run.results import BAD_DEBT, Run
 from mayavi.scenarios.run.run import refuse_unknown
-from mayavi.scenarios.run.sensitivity_plan import AssumptionMove, Given, Skipped, plan_moves
+from mayavi.scenarios.run.sensitivity_plan import AssumptionMove, Given, Skipped, plan_moves, without_options
 from mayavi.scenarios.run.sensitivity_result import AssumptionEffect, MoveEffect, Sensitivity, ranked
 from mayavi.scenarios.run.stored_runs import stored_anywhere
 from mayavi.scenarios.run.sweep import Progress, SweepListener, SweepRequest, check_buildable, plan_of
@@ -120,7 +120,8 @@ def _run_moves(
             if isinstance(outcome, Refusal):
                 if not task.point:
                     raise SimulationError(f"the scenario cannot run with seed {task.seed}: {outcome.message}")
-                refused.setdefault(task.point, f"with seed {task.seed}: {outcome.message}")
+                reason = without_options(outcome.message, plan.points[task.point])
+                refused.setdefault(task.point, f"with seed {task.seed}: {reason}")
             else:
                 done[task.key] = outcome
                 if not checked:

@@ -58,7 +58,7 @@ def plan_moves(
     """
     wanted = parse_given(given)
     data = Document.parse(base.text, base.origin, kind=SCENARIO).data
-    found = {each.path: each for each in [*find_assumptions(base.config, data), StepLength.of(base.config)]}
+    found = {each.path: each for each in [*find_assumptions(base.config, data), StepLength.of(base.config, data)]}
     chosen = [found[path] for path in _matching(only, found) if path not in wanted]
     moves: list[AssumptionMove] = []
     skipped: list[Skipped] = []
@@ -115,7 +115,8 @@ def _given_moves(base: Scenario, load: Load, assumption: Assumption, values: Seq
             move = _move(load, assumption, value)
         except UsageError as error:
             option = f"--assumption {assumption.path}={value}"
-            raise type(error)(f"{option}: {_reason(error, assumption, value)}", error.hint) from None
+            hint = error.hint and error.hint.replace("--grid", "--assumption")
+            raise type(error)(f"{option}: {_reason(error, assumption, value)}", hint) from None
         for other in moves:
             if other.scenario.config == move.scenario.config:
                 raise UsageError(
@@ -138,16 +139,19 @@ def _move(load: Load, assumption: Assumption, value: str) -> AssumptionMove:
 
 
 def _reason(error: UsageError, assumption: Assumption, value: str) -> str:
-    """Return the message without the option `--grid`, which nobody typed."""
     try:
         overrides = assumption.overrides(value)
     except UsageError:
         return error.message
-    text = error.message
+    return without_options(error.message, overrides)
+
+
+def without_options(message: str, overrides: Sequence[str]) -> str:
+    """Return a message without the options `--grid` in front, which nobody typed."""
     for override in overrides:
         for option in (f"--grid {override}: ", f"'--grid {override}': "):
-            text = text.rpartition(option)[2]
-    return text
+            message = message.rpartition(option)[2]
+    return message
 
 
 def _matching(only: Sequence[str], known: Iterable[str]) -> list[str]:

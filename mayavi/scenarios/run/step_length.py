@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -25,14 +25,15 @@ class StepLength(Assumption):
     """Length of a step, in seconds or blocks. Whatever is counted in steps moves with it."""
 
     config: ScenarioConfig | None = None
+    data: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, config: ScenarioConfig) -> StepLength:
-        """Return the length of a step of `config`, to be halved and doubled."""
+    def of(cls, config: ScenarioConfig, data: Mapping[str, Any]) -> StepLength:
+        """Return the length of a step of `config`, whose document is `data`, to be halved and doubled."""
         path, writing = ("step_time", Writing("time")) if config.step_time else ("step_blocks", Writing())
         length = config.step_time or config.step_blocks or 1
         values = [length // 2, length * 2] if length > 1 else [length * 2]
-        return cls(path, writing.text(length), tuple(map(writing.text, values)), "", config)
+        return cls(path, writing.text(length), tuple(map(writing.text, values)), "", config, data)
 
     def overrides(self, value: str) -> tuple[str, ...]:
         """Return the overrides for steps of length `value`; raise `UsageError` if the market cannot stay the same."""
@@ -46,7 +47,7 @@ class StepLength(Assumption):
             raise UsageError(f"a step of {value} takes no time", f"give it as {self.base}")
         longer = Fraction(length, config.step_time or config.step_blocks or 1)
         found = [f"{self.path}={value}", f"steps={_whole('steps', Fraction(config.steps) / longer)}"]
-        for path, number, mark in _marked(config, ""):
+        for path, number, mark in _marked(config, "", self.data):
             if isinstance(number, list):
                 raise UsageError(f"{path} has a value for each step", "write it for the other length")
             if mark is Mark.IN_STEPS:
@@ -74,8 +75,8 @@ def _whole(path: str, number: Fraction) -> int:
     return number.numerator
 
 
-def _marked(model: BaseModel, path: str) -> Iterator[tuple[str, Any, Mark]]:
-    """Yield all numbers that depend on the length of a step: path, value and mark."""
+def _marked(model: BaseModel, path: str, data: Any) -> Iterator[tuple[str, Any, Mark]]:
+    """Yield path, value and mark of all numbers that depend on the length of a step; `data` is the document."""
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         if value is None:
@@ -84,9 +85,20 @@ def _marked(model: BaseModel, path: str) -> Iterator[tuple[str, Any, Mark]]:
         mark = next((each for each in (Mark.IN_STEPS, Mark.PER_STEP) if each in kind.metadata), None)
         if mark is not None:
             yield f"{path}{name}", value, mark
-        elif isinstance(value, BaseModel):
-            yield from _marked(value, f"{path}{name}.")
-        elif isinstance(value, dict):
-            for key, each in value.items():
-                if isinstance(each, BaseModel):
-                    yield from _marked(each, f"{path}{name}.{key}.")
+        else:
+            yield from _marked_inside(value, f"{path}{name}", data.get(name) if isinstance(data, Mapping) else None)
+
+
+def _marked_inside(value: Any, path: str, data: Any) -> Iterator[tuple[str, Any, Mark]]:
+    if isinstance(value, BaseModel):
+        yield from _marked(value, f"{path}.", data)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if isinstance(data, Mapping) and str(key) in data:  # else the model added it: no override reaches it
+                yield from _marked_inside(each, f"{path}.{key}", data[str(key)])
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            if isinstance(data, Mapping):  # a list of one may be written without brackets
+                yield from _marked_inside(each, path, data)
+            elif isinstance(data, list):
+                yield from _marked_inside(each, f"{path}.{index}", data[index])
