@@ -24,10 +24,19 @@ class PairedDifference:
     pairs: int
     verdict: Verdict
     """`no_effect`: every pair is equal. `not_distinguishable`: the interval includes 0."""
+    pairs_needed: int | None = None
+    """Number of pairs that would give an interval, where there is none."""
 
     def to_json(self) -> dict[str, object]:
         """The difference as plain data."""
-        return {"value": self.value, "low": self.low, "high": self.high, "pairs": self.pairs, "verdict": self.verdict}
+        return {
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "pairs": self.pairs,
+            "verdict": self.verdict,
+            "pairs_needed": self.pairs_needed,
+        }
 
 
 def paired_difference(differences: Sequence[float], confidence: float = CONFIDENCE) -> PairedDifference:
@@ -37,7 +46,7 @@ def paired_difference(differences: Sequence[float], confidence: float = CONFIDEN
         return PairedDifference(0.0, 0.0 if count else None, 0.0 if count else None, count, "no_effect")
     mean = math.fsum(differences) / count
     if count < FEWEST_PAIRS:
-        return PairedDifference(mean, None, None, count, "no_interval")
+        return PairedDifference(mean, None, None, count, "no_interval", FEWEST_PAIRS)
     variance = math.fsum((each - mean) ** 2 for each in differences) / (count - 1)
     reach = student_t_quantile((1 + confidence) / 2, count - 1) * math.sqrt(variance / count)
     low, high = mean - reach, mean + reach

@@ -11,7 +11,7 @@ from typing import Any
 
 from mayavi.errors import SetupError
 from mayavi.scenarios.run.figures import shown_number, title_of
-from mayavi.scenarios.run.paired_difference import FEWEST_PAIRS, PairedDifference
+from mayavi.scenarios.run.paired_difference import PairedDifference
 from mayavi.scenarios.run.sensitivity_plan import Skipped
 
 COLUMNS = ("assumption", "base", "moved to", "difference", "95 % interval", "less │ more", "")
@@ -182,7 +182,8 @@ def words(found: PairedDifference) -> str:
     texts: Mapping[str, str] = {
         "no_effect": "no effect",
         "not_distinguishable": f"not distinguishable from 0 with {found.pairs} seeds",
-        "no_interval": f"no interval with {found.pairs} seeds, which takes {FEWEST_PAIRS}",
+        "no_interval": f"no interval with {found.pairs} seeds"
+        + (f"; {found.pairs_needed} are needed" if found.pairs_needed else ""),
     }
     return texts.get(found.verdict, "")
 

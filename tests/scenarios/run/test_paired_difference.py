@@ -17,6 +17,7 @@ def test_equal_pairs_are_no_effect() -> None:
 def test_few_pairs_have_no_interval() -> None:
     found = paired_difference([1.0, 2.0, 3.0, 4.0, 5.0])
     assert (found.value, found.low, found.high, found.verdict) == (3, None, None, "no_interval")
+    assert found.pairs_needed == 6
     assert paired_difference([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).verdict == "effect"
 
 
