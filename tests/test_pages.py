@@ -19,6 +19,7 @@ PRINTS = {
         page("concepts/runs.md"),
         page("concepts/prices.md"),
         page("how-to/change-parameters.md"),
+        page("how-to/find-decisive-assumptions.md"),
         page("how-to/write-an-agent.md"),
         page("reference/rwa-market.md"),
         *pages("reference/protocols"),

@@ -30,6 +30,7 @@ EXPORTED = [
     "format_units",
     "gwei",
     "run",
+    "sensitivity",
     "sweep",
     "to_address",
     "to_units",

@@ -19,6 +19,7 @@ from mayavi.cli import (
     run,
     runs,
     scenarios,
+    sensitivity,
     setup,
     snapshot,
     sweep,
@@ -57,6 +58,7 @@ app.command("demo", short_help="Run a borrower on the real Aave V3 contracts, of
 app.command("position", short_help="Show an account's collateral, debt and liquidation prices.")(position.position)
 app.command("run", short_help="Run a scenario and store every action.")(run.run)
 app.command("sweep", short_help="Run a scenario for many seeds: mean, quantiles, VaR, LaR.")(sweep.sweep)
+app.command("sensitivity", short_help="Rank the assumptions of a scenario by their effect.")(sensitivity.sensitivity)
 app.command("train", short_help="Train a policy with RLlib or Stable-Baselines3.")(train.train)
 app.command("eval", short_help="Compare a trained policy with baselines.")(eval_command.evaluate)
 app.command("backtest", short_help="Backtest portfolio policies and rules, with fees.")(backtest.backtest)

@@ -20,6 +20,7 @@ COMMANDS = [
     ("run aave_borrower --seed 7 --steps 2 --json", 0),
     ("run depeg_casade", 2),
     ("sweep aave_borrower --seeds 0:2 --steps 2 --jobs 1 --json", 0),
+    ("sensitivity aave_borrower --seeds 0:1 --steps 2 --jobs 1 --only agents.borrower.cash --json", 0),
     ("runs list --json", 0),
     ("runs show nowhere", 2),
     ("artifact nowhere", 2),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from mayavi.scenarios.models.quantities import Wei
 from mayavi.settings.model import Model
@@ -13,6 +13,9 @@ BehaviourName = Literal["hold", "band", "panic"]
 
 class AgentSettings(Model):
     """Settings that all kinds share. A kind is a subclass with `kind: Literal["…"]`."""
+
+    question_fields: ClassVar[frozenset[str]] = frozenset({"kind", "protocol"})
+    """Fields that are no assumptions, and that `mayavi sensitivity` leaves alone; subclasses add theirs."""
 
     priority_fee: Wei = 0
     """Tip of its transactions above the base fee; it decides the order where `ordering` is priority_fee."""

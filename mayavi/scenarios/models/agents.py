@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -18,6 +18,7 @@ from pydantic import (
 from mayavi.scenarios.models.agent_settings import AgentSettings as AgentSettings
 from mayavi.scenarios.models.agent_settings import BehaviourName as BehaviourName
 from mayavi.scenarios.models.agent_settings import Protocol
+from mayavi.scenarios.models.assumption_marks import Mark
 from mayavi.scenarios.models.distributions import Constant, Distribution, LogNormal, LogNormalParameters, lowest
 from mayavi.scenarios.models.mixes import Mix, TokenOrMix
 from mayavi.scenarios.models.positions import Positions
@@ -37,8 +38,8 @@ from mayavi.scenarios.models.quantities import (
 )
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
-Step = Annotated[int, Field(ge=0, le=10_000_000)]
-Steps = Annotated[int, Field(ge=1, le=10_000_000)]
+Step = Annotated[int, Field(ge=0, le=10_000_000), Mark.IN_STEPS]
+Steps = Annotated[int, Field(ge=1, le=10_000_000), Mark.IN_STEPS]
 
 
 def _spread(median: int) -> LogNormal:
@@ -68,6 +69,8 @@ class Borrower(AgentSettings):
     an `emode`, opens its loan before the first step.
     """
 
+    question_fields: ClassVar[frozenset[str]] = frozenset({"count", "collateral", "debt", "size_usd", "health_factor"})
+
     kind: Literal["borrower"]
     count: Count = 1
     """Number of borrowers; all are drawn from the same distributions."""
@@ -88,11 +91,11 @@ class Borrower(AgentSettings):
     behaviour: dict[BehaviourName, RatioFromZero] | BehaviourName = "hold"
     """hold: never acts again. band: keeps its health factor inside `band`. panic: repays all it can below
     `panic_below`. Or shares of each: `{hold: 70%, band: 20%, panic: 10%}`."""
-    band: Annotated[list[PositiveRatio], Field(min_length=2, max_length=2)] = Field(
+    band: Annotated[list[PositiveRatio], Field(min_length=2, max_length=2), Mark.LEVEL] = Field(
         default_factory=lambda: [Decimal("1.3"), Decimal("1.8")]
     )
     """Bounds for `behaviour: band`: below the first the borrower repays, above the second it borrows more."""
-    panic_below: PositiveRatio = Decimal("1.1")
+    panic_below: Annotated[PositiveRatio, Mark.LEVEL] = Decimal("1.1")
     """Health factor below which `behaviour: panic` repays."""
     cash: Share = Decimal("0.5")
     """Share of the borrowed amount that it keeps to repay with; the rest is spent."""
@@ -205,6 +208,8 @@ class Arbitrageur(AgentSettings):
 class OracleShock(AgentSettings):
     """A move of a price feed: at once, in equal parts over `steps`, or along a `path` of prices."""
 
+    question_fields: ClassVar[frozenset[str]] = frozenset({"at", "size", "steps", "path"})
+
     kind: Literal["oracle_shock"]
     asset: Symbol
     """Token whose feeds it moves."""
@@ -214,7 +219,7 @@ class OracleShock(AgentSettings):
     """Relative change: -25%."""
     steps: Steps = 1
     """Number of equal parts, one per step; 1 is at once."""
-    path: list[Positive] | None = None
+    path: Annotated[list[Positive], Mark.IN_STEPS] | None = None
     """Prices in US dollars, one per step from `at` on."""
 
     @model_validator(mode="after")
@@ -233,6 +238,8 @@ class OracleShock(AgentSettings):
 
 class VestingRecipient(AgentSettings):
     """A holder of tokens in an OpenZeppelin VestingWallet that sells what is released into a pool."""
+
+    question_fields: ClassVar[frozenset[str]] = frozenset({"token", "cliff", "duration"})
 
     kind: Literal["vesting"]
     token: TokenAmount
@@ -265,7 +272,7 @@ class Traders(AgentSettings):
     kind: Literal["traders"]
     pool: str
     """Pool they trade on."""
-    trades_a_step: RatioFromZero
+    trades_a_step: Annotated[RatioFromZero, Mark.PER_STEP]
     """Average number of trades per step."""
     size: Distribution
     """Size of a trade in whole quote tokens: USDC in NOVA/USDC.3000."""
@@ -277,6 +284,8 @@ class Traders(AgentSettings):
 
 class CurveBorrower(AgentSettings):
     """A borrower that loops one stablecoin against another through Curve, and unwinds when the peg is lost."""
+
+    question_fields: ClassVar[frozenset[str]] = frozenset({"count", "collateral", "size_usd", "health_factor"})
 
     kind: Literal["curve_borrower"]
     count: Count = 1
@@ -298,12 +307,14 @@ class CurveBorrower(AgentSettings):
     """Distance below par of the pool's price at which it unwinds."""
     floor: Share = Decimal("0.5")
     """Price below which it holds instead of unwinding."""
-    repay_below: PositiveRatio = Decimal("1.02")
+    repay_below: Annotated[PositiveRatio, Mark.LEVEL] = Decimal("1.02")
     """Health factor below which it repays what it can."""
 
 
 class CurveHolders(AgentSettings):
     """Holders of a coin that sell it on a Curve pool when its outside price falls below their threshold."""
+
+    question_fields: ClassVar[frozenset[str]] = frozenset({"count", "amount"})
 
     kind: Literal["curve_holders"]
     count: Count = 1
@@ -316,7 +327,7 @@ class CurveHolders(AgentSettings):
     """Coin they sell it for."""
     amount: Distribution
     """Holdings in whole coins."""
-    flees_below: Distribution
+    flees_below: Annotated[Distribution, Mark.LEVEL]
     """Outside price below which a holder sells, in dollars."""
     patience: Share = Decimal("0.98")
     """Least share of the outside price that the pool must pay; otherwise a holder waits."""

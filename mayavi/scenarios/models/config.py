@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -72,6 +72,8 @@ class NewToken(Model):
 class NewPool(Model):
     """A Uniswap V3 pool that the scenario creates. Its name is TOKEN/OTHER.FEE: NOVA/USDC.3000."""
 
+    question_fields: ClassVar[frozenset[str]] = frozenset({"price", "liquidity", "range"})
+
     price: Positive
     """Initial price of one TOKEN in OTHER."""
     liquidity: dict[Symbol, NotNegative]
@@ -93,6 +95,11 @@ class Watch(Model):
 
 class ScenarioConfig(Model):
     """A simulation on one chain: prices, agents, and how long it lasts."""
+
+    question_fields: ClassVar[frozenset[str]] = frozenset(
+        {"steps", "step_blocks", "step_time", "seed", "tokens", "parameters", "watch", "halt_on_exception"}
+    )
+    """Fields that are no assumptions. `step_blocks` and `step_time` vary together with `steps`, not alone."""
 
     name: Name
     """Name of the scenario; by default that of the file."""

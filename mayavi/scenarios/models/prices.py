@@ -7,17 +7,21 @@ A price begins at the oracle's, or at `start`. Steps count from 0, the initial w
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from mayavi.scenarios.models.assumption_marks import Mark
 from mayavi.scenarios.models.quantities import Move, Positive, PositiveRatio, Ratio, RatioFromZero, Seconds, fault
 from mayavi.settings.model import Model
 
-Step = Annotated[int, Field(ge=0, le=10_000_000)]
+Step = Annotated[int, Field(ge=0, le=10_000_000), Mark.IN_STEPS]
 
 
 class _Process(Model):
+    question_fields: ClassVar[frozenset[str]] = frozenset({"process", "start"})
+    """Fields that are no assumptions, and that `mayavi sensitivity` leaves alone."""
+
     start: Positive | None = None
     """Price in US dollars before the first step; by default the oracle's."""
 
@@ -29,6 +33,8 @@ class ConstantPrice(_Process):
 
 
 class _Change(_Process):
+    question_fields: ClassVar[frozenset[str]] = frozenset({"size", "to", "at", "steps"})
+
     size: Move | None = None
     """Relative change: -25%."""
     to: Positive | None = None
@@ -59,12 +65,16 @@ class RampPrice(_Change):
     process: Literal["ramp"]
     at: Step = 0
     """Step at which the change begins."""
-    steps: Annotated[int, Field(ge=1, le=10_000_000)]
+    steps: Annotated[int, Field(ge=1, le=10_000_000), Mark.IN_STEPS]
     """Number of steps of the change."""
 
 
 class PathPrice(_Process):
     """Prices from a CSV, Parquet or JSON file, or from `data`. A step uses the last known price."""
+
+    question_fields: ClassVar[frozenset[str]] = frozenset(
+        {"order", "decimals", "skip_blank", "keep_last", "anchored", "fill", "max_gap"}
+    )
 
     process: Literal["path"]
     file: str | None = None
@@ -111,6 +121,8 @@ class GbmPrice(_Process):
 
 class OrnsteinUhlenbeckPrice(_Process):
     """A peg: an Ornstein-Uhlenbeck process that returns to its mean, half of the way in `half_life`."""
+
+    question_fields: ClassVar[frozenset[str]] = frozenset({"mean"})
 
     process: Literal["ornstein_uhlenbeck", "peg"]
     mean: Positive | None = None

@@ -1,0 +1,161 @@
+"""`mayavi sensitivity`: move each assumption of a scenario alone and rank the effects on a figure."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mayavi.cli.console.exit_codes import INTERRUPTED
+from mayavi.cli.console.output import Column, print_json, print_note, print_table
+from mayavi.cli.console.progress import Advance, activity, counted, duration
+from mayavi.cli.position import block_of
+from mayavi.cli.run import (
+    BlockOption,
+    ChainOption,
+    RpcUrlOption,
+    ScenarioName,
+    SetOption,
+    SnapshotOption,
+    SourceOption,
+    StepsOption,
+    StoreOption,
+    open_with_progress,
+)
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager, ExitStack
+
+    from mayavi.scenarios.run.sensitivity_result import Sensitivity
+    from mayavi.scenarios.run.sweep import SweepRequest
+    from mayavi.scenarios.run.sweep_plan import Plan
+    from mayavi.worlds.source import WorldSource
+
+
+def sensitivity(
+    scenario: ScenarioName,
+    figure: Annotated[
+        str | None, typer.Option("--figure", metavar="KPI", help="The figure to compare; by default bad_debt.")
+    ] = None,
+    seeds: Annotated[
+        str, typer.Option("--seeds", metavar="0:20", help="The seeds of the base and of every move: 0:20, 1,2,5.")
+    ] = "0:20",
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", help="Number of processes; by default one per core.")
+    ] = None,
+    assumptions: Annotated[
+        list[str] | None,
+        typer.Option("--assumption", metavar="A.B=LOW,HIGH", help="Values of your own for an assumption; repeatable."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="A.B", help="Move only these: a path, its beginning, a pattern; repeatable."),
+    ] = None,
+    chain: ChainOption = None,
+    steps: StepsOption = None,
+    overrides: SetOption = None,
+    source: SourceOption = None,
+    snapshot: SnapshotOption = None,
+    rpc_url: RpcUrlOption = None,
+    block: BlockOption = None,
+    store: StoreOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Move each assumption of a scenario alone, low and high, and print which ones decide a figure.
+
+    The base and every move run with the same seeds, so that differences are paired. Every run is stored, and a stored
+    run is not repeated: the same command continues an interrupted analysis.
+    """
+    from contextlib import ExitStack
+
+    from mayavi.scenarios.run.sensitivity import sensitivity as analyse
+    from mayavi.scenarios.run.stored_runs import stored_anywhere
+
+    with ExitStack() as bars:
+        listener = terminal_listener(bars, as_json=as_json)
+        try:
+            found = analyse(
+                scenario,
+                figure=figure,
+                seeds=seeds,
+                jobs=jobs,
+                assumptions=assumptions or (),
+                only=only or (),
+                chain=chain,
+                steps=steps,
+                overrides=overrides or (),
+                source=source,
+                snapshot=snapshot,
+                rpc_url=rpc_url,
+                block=block_of(block),
+                store=store,
+                listener=listener,
+            )
+        except KeyboardInterrupt:
+            bars.close()
+            if listener.plan is None:
+                raise
+            kept = len(stored_anywhere(listener.request, listener.plan))  # workers may have stored more than reported
+            print(f"interrupted: {kept:,} of {len(listener.plan.tasks):,} runs are done and kept", file=sys.stderr)
+            print(f"  the same command continues with the rest: {_command()}", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_result(found)
+
+
+def terminal_listener(bars: ExitStack, *, as_json: bool) -> Any:
+    """Return a listener that prints heading and progress, and keeps request and plan."""
+    from mayavi.scenarios.run.sweep import SweepListener
+
+    class TerminalListener(SweepListener):
+        request: SweepRequest
+        plan: Plan | None = None
+        advance: Advance
+
+        def open_world(self, world: WorldSource) -> None:
+            open_with_progress(world)
+
+        def planning(self) -> AbstractContextManager[None]:
+            return activity("planning")
+
+        def planned(self, request: SweepRequest, plan: Plan) -> None:
+            name, chain = request.scenarios[0].name, request.scenarios[0].config.chain
+            moves, seeds = len(plan.points) - 1, len(plan.seeds)
+            heading = f"{name} · {chain} · {moves:,} moves and the base with {seeds:,} seeds each · {plan.sweep_id}"
+            print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
+            self.request, self.plan = request, plan
+            self.advance = bars.enter_context(counted("moving assumptions", "runs", eta=True))
+
+        def runs_done(self, done: int, total: int) -> None:
+            self.advance(done, total)
+
+    return TerminalListener()
+
+
+def print_result(found: Sensitivity) -> None:
+    """Print the base, the tornado table, what was skipped, and notes."""
+    from mayavi.scenarios.run.sensitivity_result import COLUMNS
+
+    print()
+    print(found.headline())
+    print()
+    right = {"difference", "95 % interval"}
+    print_table([Column(title, right=title in right) for title in COLUMNS], found.rows())
+    print()
+    for line in found.skipped_lines():
+        print(line)
+    if found.skipped:
+        print_note("--assumption PATH=LOW,HIGH moves one to values of your own")
+    for note in found.notes:
+        print(f"note: {note}")
+    before = f" ({found.resumed:,} were stored before)" if found.resumed else ""
+    print_note(f"{found.runs:,} runs{before} · {duration(found.seconds)} · another --figure needs no new run")
+
+
+def _command() -> str:
+    import shlex
+
+    return shlex.join(["mayavi", *sys.argv[1:]])
