@@ -80,6 +80,8 @@ def joined_agents(role: Role, actions: Any, rows: int) -> NDArray[Any]:
     given = _as_array(actions, hint, f"actions of role '{role.name}'")
     if given.shape != shape:
         raise BadArgument(f"actions of role '{role.name}' have the shape {given.shape}", hint())
+    if given.dtype.kind not in "iuf":  # NumPy has turned numbers beside a text into texts
+        given = np.asarray(actions, dtype=object)
     return given.reshape(-1, *(space.shape or ()))
 
 

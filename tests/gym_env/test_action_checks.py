@@ -78,9 +78,10 @@ def test_rows_do_not_change(actions: Any) -> None:
 def test_a_batch_with_ended_episodes_goes_on_as_if_it_had_not_been_asked(mode: str, actions: Any) -> None:
     batches = [make_vector("rwa", num_envs=3, horizon=2, autoreset_mode=mode, actions="discrete") for _ in range(2)]
     for batch in batches:
-        batch.reset(seed=4, options={})
+        batch.reset(seed=4)
         batch.step([0, 0, 0])
-        batch.step([0, 0, 0])  # every episode has ended
+        batch.reset(options={"reset_mask": [False, True, False]})
+        batch.step([0, 0, 0])  # the first and the last episode have ended
     with pytest.raises(BadArgument):
         batches[0].step(actions)
     np.testing.assert_array_equal(batches[0].env.episodes, batches[1].env.episodes)
