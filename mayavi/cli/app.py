@@ -24,6 +24,7 @@ from mayavi.cli import (
     snapshot,
     sweep,
     train,
+    trainings,
     validate,
     world,
 )
@@ -63,6 +64,7 @@ app.command("train", short_help="Train a policy with RLlib or Stable-Baselines3.
 app.command("eval", short_help="Compare a trained policy with baselines.")(eval_command.evaluate)
 app.command("backtest", short_help="Backtest portfolio policies and rules, with fees.")(backtest.backtest)
 app.add_typer(runs.app, name="runs")
+app.add_typer(trainings.app, name="trainings")
 app.add_typer(artifact.app, name="artifact")
 app.add_typer(scenarios.app, name="scenarios")
 app.add_typer(validate.app, name="validate")

@@ -42,7 +42,11 @@ def evaluate(
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option("--against", metavar="A,B,…", help="Baselines to compare with; by default all."),
+        typer.Option(
+            "--against",
+            metavar="A,B,…",
+            help="Baselines, training runs or checkpoints to compare with; by default all baselines.",
+        ),
     ] = None,
     episodes: Annotated[int, typer.Option("--episodes", help="Number of episodes that every strategy plays.")] = 200,
     split: SplitOption = "test",
@@ -82,7 +86,7 @@ def evaluate(
     threads: Annotated[int | None, typer.Option("--threads", help="Kernel threads; no result depends on it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Compare a trained policy with baselines on the same episodes.
+    """Compare a trained policy with baselines, or with another trained policy, on the same episodes.
 
     The verdict is `better`, `worse`, `indistinguishable`, or `saturated`: too few distinct trajectories for any claim.
     """
@@ -138,21 +142,24 @@ def _baselines(env: str | None, checkpoints: str | None, asked: dict[str, Any]) 
 def _models(
     named: list[str], models: Path | None, env: str | None, checkpoints: str | None, asked: dict[str, Any]
 ) -> tuple[dict[str, Any], Path | None]:
-    """Evaluate the named runs. Returns the document and its path, which is None for several runs."""
+    """Evaluate the named runs. Returns the document and its path, which is None if it is about several runs."""
     from mayavi.rl.evaluation.document import eval_name
     from mayavi.rl.evaluation.models import chosen_checkpoints, evaluate_models
-    from mayavi.rl.models import open_model
+    from mayavi.rl.evaluation.rivals import find_sides
 
     if BASELINES in named:
         raise UsageError("- means baselines only and cannot be combined with runs", "name runs, or - by itself")
-    found = [open_model(each, models) for each in named]
+    sides = find_sides(named, asked["against"], models)
+    found = sides.models
     if env is not None:
-        _check_env(found[0], env)
-    if checkpoints is not None and len(found) > 1:
+        _check_env((*found, *sides.rivals)[0], env)
+    if checkpoints is not None and len(found) != 1:
         raise UsageError("--checkpoints needs exactly one run", f"name one of {', '.join(named)}")
     steps = chosen_checkpoints(found[0], checkpoints) if checkpoints is not None else []
-    document = evaluate_models(found, checkpoints=steps, **asked)
-    return document, found[0].folder.eval_path / eval_name(document) if len(found) == 1 else None
+    asked["against"] = sides.baselines
+    document = evaluate_models(found, checkpoints=steps, rivals=sides.rivals, scripts=sides.scripts, **asked)
+    alone = len(found) == 1 and not sides.rivals
+    return document, found[0].folder.eval_path / eval_name(document) if alone else None
 
 
 def _check_env(model: Model, env: str) -> None:

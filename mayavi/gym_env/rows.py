@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, UsageError
+from mayavi.gym_env.action_checks import agent_owner, joined_agents
 from mayavi.gym_env.action_clipping import clip_actions
 from mayavi.gym_env.configuration import EnvConfig
 from mayavi.gym_env.episodes import checked_episode, episode_streams
@@ -294,10 +295,10 @@ class RowsEnv(ABC, Generic[C]):
             )
         played, clipped = {}, np.zeros(acting.shape, dtype=np.bool_)
         for role in self.roles:
-            given, space, agents = np.asarray(actions[role.name]), role.action_space, self.role_agents[role.name]
-            acts = acting[:, agents]
-            fitting, outside = clip_actions(space, given.reshape(-1, *(space.shape or ())), acts.ravel())
-            played[role.name] = fitting.reshape(given.shape)
+            space, agents = role.action_space, self.role_agents[role.name]
+            given, acts = joined_agents(role, actions[role.name], self.rows), acting[:, agents]
+            fitting, outside = clip_actions(space, given, acts.ravel(), agent_owner(role))
+            played[role.name] = fitting.reshape(self.rows, role.agents, *fitting.shape[1:])
             clipped[:, agents] = outside.reshape(acts.shape)
         self.columns["clipped_by"] += clipped
         self.columns["clipped"] += clipped.any(axis=1)

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.pages import REPOSITORY, Page
+
 FEW = ("--episodes", "24")
+README = Page(REPOSITORY / "README.md")
 
 
 def evaluated(run_mayavi, *arguments: str, **more: object) -> dict:
     done = run_mayavi("eval", *arguments, "--json", **more)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def evaluations(place: Path, run_id: str) -> set[str]:
+    """Names of the evaluations stored with a run."""
+    return {each.name for each in (place / "data" / "models" / run_id / "eval").glob("*")}
 
 
 @pytest.mark.slow
@@ -75,32 +85,116 @@ def test_bad_input_is_told_with_what_to_do(run_mayavi, tmp_path: Path, arguments
 
 @pytest.fixture(scope="module")
 def training(run_mayavi, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A folder with one short training of the real environment, and its id."""
+    """A folder with the training of the README, and its id."""
     pytest.importorskip("stable_baselines3")
     place = tmp_path_factory.mktemp("training")
-    sizes = ("num_envs=32", "rollout_steps=12", "minibatch_size=128", "epochs=2", "checkpoint_every_steps=384")
-    done = run_mayavi(
-        "train", "--env", "aave", "--framework", "sb3", "--timesteps", "1152", "--seed", "1",
-        *(word for each in sizes for word in ("--set", each)), "--json", cwd=place,
-    )  # fmt: skip
+    (command,) = README.commands("mayavi train ")
+    done = run_mayavi(*command.split()[1:], "--json", cwd=place)
     assert done.returncode == 0, done.stderr
     return place, json.loads(done.stdout.splitlines()[-1])["run_id"]
 
 
 @pytest.mark.slow
-def test_a_training_is_evaluated_bundled_and_verified(run_mayavi, training: tuple[Path, str]) -> None:
+def test_the_training_of_the_readme_beats_every_baseline(run_mayavi, training: tuple[Path, str]) -> None:
+    (command,) = README.commands("mayavi eval ")
+    document = evaluated(run_mayavi, *command.split()[2:], "--output", "eval.json", cwd=training[0])
+    assert {each["against"]: each["verdict"] for each in document["comparisons"]} == dict.fromkeys(
+        ["noop", "repay_all", "hold_band", "borrow_max", "follow_spread"], "better"
+    )
+    assert document["settings"]["episodes"] == 200
+    shown = dict(re.findall(r"^\| .*`(\w+)`\)? \| (-?0\.\d+) \|", README.section("Train a policy"), re.MULTILINE))
+    assert set(shown) == set(document["strategies"])
+    for name, mean in shown.items():
+        slack = 2e-5 if name == "ppo" else 5.1e-6  # another processor trains other last digits
+        assert document[name]["mean_reward"] == pytest.approx(float(mean), abs=slack)
+
+
+@pytest.mark.slow
+def test_two_policies_are_compared_on_the_same_episodes(run_mayavi, training: tuple[Path, str]) -> None:
     place, run_id = training
+    first = min(int(each.name) for each in (place / "data/models" / run_id / "checkpoints").iterdir())
+    before = evaluations(place, run_id)
+    document = evaluated(run_mayavi, run_id, *FEW, "--against", f"{run_id}:{first},noop", cwd=place)
+    assert document["strategies"] == ["ppo", "noop", "rival"]
+    assert document["settings"]["against"] == ["noop", "rival"]
+    (rival,) = document["rivals"]
+    assert (rival["name"], rival["steps"], rival["framework"]) == ("rival", first, "sb3")
+    assert rival["differing_settings"] == {"steps": {"ppo": 24_576, "rival": first}}
+    to_noop, to_rival = document["comparisons"]
+    assert (to_noop["against"], to_rival["against"]) == ("noop", "rival")
+    gains = [mine - its for mine, its in zip(document["ppo"]["rewards"], document["rival"]["rewards"], strict=True)]
+    assert to_rival["difference"]["value"] == pytest.approx(sum(gains) / len(gains))
+    assert to_rival["wins"] == sum(each > 0 for each in gains)
+    assert to_rival["losses"] == sum(each < 0 for each in gains)
+    assert to_rival["wins"] + to_rival["losses"] + to_rival["equal_episodes"] == 24
+    assert to_rival["verdict"] in {"better", "worse", "indistinguishable", "saturated"}
+    assert evaluations(place, run_id) == before  # it is about two policies: written only where --output says
+
+    back = evaluated(run_mayavi, f"{run_id}:{first}", *FEW, "--against", run_id, cwd=place)
+    assert back["rival"]["rewards"] == document["ppo"]["rewards"]
+    assert (back["comparisons"][0]["wins"], back["comparisons"][0]["losses"]) == (to_rival["losses"], to_rival["wins"])
+
+    script = run_mayavi("eval", "follow_spread", *FEW, "--against", "latest", cwd=place)
+    assert script.returncode == 0, script.stderr
+    assert "against rival (sb3 ppo, seed 0, 24,576 steps)" in script.stdout
+    assert "\nfollow_spread against rival: " in script.stdout
+    assert " won, " in script.stdout
+
+
+@pytest.mark.slow
+def test_a_comparison_that_makes_no_sense_is_refused(run_mayavi, training: tuple[Path, str]) -> None:
+    place, run_id = training
+    for arguments, message, hint in (
+        ((run_id, "--against", "latest"), "is named twice", "name each run once"),
+        ((run_id, "--against", "folow_spread"), "unknown strategy 'folow_spread', and no training", "'follow_spread'?"),
+        ((run_id, "--against", "data/models/none"), "there is no training run at 'data/models/none'", "run.json"),
+        ((run_id, "--against", f"{run_id}:7"), "has no checkpoint '7'", "it has"),
+        (("nothing", "--against", run_id), "unknown training run 'nothing'", "runs are in"),
+        (("noop", "--against", f"noop,{run_id}"), "'noop' is compared with itself", "another one"),
+        (("noop", "--against", "repay_all"), "unknown training run 'noop'", "runs are in"),
+        (("noop", "--against", run_id, "--checkpoints", "all"), "--checkpoints needs exactly one run", "name one"),
+    ):
+        refused = run_mayavi("eval", *arguments, *FEW, cwd=place)
+        assert refused.returncode == 2, refused.stdout
+        assert message in refused.stderr
+        assert hint in refused.stderr
+
+
+@pytest.mark.slow
+def test_a_training_is_listed_and_shown_with_its_curves(run_mayavi, training: tuple[Path, str]) -> None:
+    place, run_id = training
+    (listed,) = json.loads(run_mayavi("trainings", "list", "--json", cwd=place).stdout)["trainings"]
+    assert (listed["run_id"], listed["status"], listed["env"], listed["steps"]) == (run_id, "finished", "aave", 24_576)
+    told = json.loads(run_mayavi("trainings", "show", "latest", "--json", cwd=place).stdout)
+    assert told["settings"]["env.reward"] == "carry"
+    assert told["checkpoints"][-1] | {"mean_reward": None} == {
+        "name": "final", "steps": 24_576, "mean_reward": None, "resumable": True,
+    }  # fmt: skip
+    assert told["curves"]["rollout/ep_rew_mean"]["steps"] == 24_576
+    assert told["curves"]["rollout/ep_rew_mean"]["value"] == pytest.approx(told["mean_reward"], rel=1e-5)
+    shown = run_mayavi("trainings", "show", run_id, cwd=place)
+    assert f"`mayavi train --resume {run_id} --timesteps 49152` trains it further" in shown.stdout
+
+
+@pytest.mark.slow
+def test_a_training_is_evaluated_bundled_and_verified(run_mayavi, training: tuple[Path, str], tmp_path: Path) -> None:
+    run_id = training[1]
+    place = tmp_path
+    shutil.copytree(training[0] / "data", place / "data")
+    shutil.rmtree(place / "data" / "models" / run_id / "eval", ignore_errors=True)
     early = run_mayavi("artifact", run_id, cwd=place)
     assert early.returncode == 2
     assert "has no evaluation yet" in early.stderr
-    document = evaluated(run_mayavi, "latest", *FEW, "--against", "noop", "--checkpoints", "all", cwd=place)
-    assert [each["step"] for each in document["checkpoints"]["steps"]] == [384, 768, 1152]
+    first = min(int(each.name) for each in (place / "data/models" / run_id / "checkpoints").iterdir())
+    steps = f"{first},24576"
+    document = evaluated(run_mayavi, "latest", *FEW, "--against", "noop", "--checkpoints", steps, cwd=place)
+    assert [each["step"] for each in document["checkpoints"]["steps"]] == [first, 24_576]
     (file,) = (place / "data" / "models" / run_id / "eval").iterdir()
     assert json.loads(file.read_bytes()) == document
     assert file.name.startswith("test-24-deterministic-")
-    stochastic = run_mayavi("eval", f"{run_id}:384", *FEW, "--against", "noop", "--stochastic", cwd=place)
+    stochastic = run_mayavi("eval", f"{run_id}:{first}", *FEW, "--against", "noop", "--stochastic", cwd=place)
     assert stochastic.returncode == 0, stochastic.stderr
-    assert "stochastic · ppo (sb3, seed 1, 384 steps)" in stochastic.stdout
+    assert f"stochastic · ppo (sb3, seed 0, {first:,} steps)" in stochastic.stdout
     written = run_mayavi("artifact", run_id, "--json", cwd=place)
     assert written.returncode == 0, written.stderr
     bundle = json.loads(written.stdout)["bundle"]

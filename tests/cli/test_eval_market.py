@@ -100,3 +100,23 @@ def test_several_checkpoints_are_pooled_and_what_does_not_fit_is_refused(
         refused = run_mayavi("eval", run_id, "--episodes", "4", *arguments, cwd=place)
         assert refused.returncode == 2, refused.stdout
         assert message in refused.stderr
+
+
+def test_two_markets_are_compared_role_by_role_and_listed(run_mayavi, training: tuple[Path, str]) -> None:
+    place, run_id = training
+    done = run_mayavi("eval", run_id, "--episodes", "8", "--against", f"{run_id}:64,repay_all", "--json", cwd=place)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout.splitlines()[-1])
+    assert document["borrower"]["strategies"] == ["ppo", "repay_all", "rival"]
+    assert document["liquidator"]["strategies"] == ["ppo", "rival"]
+    assert [each["steps"] for each in document["rivals"]] == [64]
+    for role in ("borrower", "liquidator"):
+        (found,) = [each for each in document[role]["comparisons"] if each["against"] == "rival"]
+        assert found["wins"] + found["losses"] + found["equal_episodes"] == 8
+    unknown = run_mayavi("eval", run_id, "--episodes", "4", "--against", "repay_al", cwd=place)
+    assert (unknown.returncode, "unknown strategy 'repay_al'" in unknown.stderr) == (2, True)
+
+    told = json.loads(run_mayavi("trainings", "show", run_id, "--json", cwd=place).stdout)
+    assert (told["status"], told["env"], told["framework"]) == ("finished", "market", "rllib")
+    assert [each["name"] for each in told["checkpoints"]] == ["64", "final"]
+    assert told["curves"]["env_runners/num_env_steps_sampled"]["steps"] == 128

@@ -32,6 +32,8 @@ COMMANDS = [
     ("snapshot info /nowhere --json", 2),
     ("train --env aavee", 2),
     ("eval nowhere", 2),
+    ("trainings list --json", 0),
+    ("trainings show nowhere", 2),
     ("eval - --env compound --episodes 2 --json", 0),
     ("backtest rwa --simulated --episodes 2 --json", 0),
 ]

@@ -139,7 +139,7 @@ def test_actions_that_are_no_numbers_are_refused_and_those_out_of_range_clipped_
         one.step(np.concatenate((np.zeros((1, *shape[1:])), np.full((1, *shape[1:]), np.nan))))
     with pytest.raises(BadArgument, match="shape"):
         one.step(np.zeros((3, *shape[1:])))
-    with pytest.raises(BadArgument, match="give numbers"):
+    with pytest.raises(BadArgument, match="the action of row 0 is 'all', text"):
         one.step(np.full(shape, "all"))
     if discrete:
         with pytest.raises(BadArgument, match="not a whole number"):

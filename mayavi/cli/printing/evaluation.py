@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mayavi.cli.console.output import Column, print_note, print_table
@@ -14,15 +14,16 @@ def print_evaluation(document: dict[str, Any]) -> None:
 
     env, settings = document["env"], document["settings"]
     how = "deterministic" if settings["deterministic"] else "stochastic"
-    subject = ", ".join(
-        f"{each['name']} ({each['framework']}, seed {each['seed']}, {each['steps']:,} steps)"
-        for each in document["models"]
-    )
+    subject = ", ".join(_policy(each) for each in document["models"])
+    rivals = document.get("rivals", [])
     config = env["config"]
     facts = [env["name"], f"{config['split']} split", f"{config['start']} start"]
     facts += [f"reward {config['reward']}"] if "reward" in config else []
-    print(" · ".join([*facts, f"{settings['episodes']:,} episodes", how, *([subject] if subject else [])]))
-    _print_contamination(document)
+    facts += [f"{settings['episodes']:,} episodes", how, *([subject] if subject else [])]
+    print(" · ".join([*facts, *(f"against {_policy(each)}" for each in rivals)]))
+    _print_contamination([*document["models"], *rivals])
+    for each in rivals:
+        _print_rival_settings(each)
     _print_differing_settings(document)
     parts = parts_of(document)
     for role, part in parts.items():
@@ -41,10 +42,21 @@ def _print_role(env: str, role: str, part: Mapping[str, Any]) -> None:
     print_note(f"  {role}: {many}, while the {others} play {part['others']}")
 
 
-def _print_contamination(document: dict[str, Any]) -> None:
+def _policy(facts: Mapping[str, Any]) -> str:
+    method = "" if facts["name"].partition("@")[0] == facts["algorithm"] else f" {facts['algorithm']}"
+    return f"{facts['name']} ({facts['framework']}{method}, seed {facts['seed']}, {facts['steps']:,} steps)"
+
+
+def _print_rival_settings(rival: Mapping[str, Any]) -> None:
+    """Print in which settings the two trainings differ; nothing if only their seeds do."""
+    for setting, values in rival.get("differing_settings", {}).items():
+        print_note(f"  {setting}: {', '.join(f'{name} {value}' for name, value in values.items())}")
+
+
+def _print_contamination(models: Sequence[Mapping[str, Any]]) -> None:
     """Warn about contamination, once per kind."""
     known: dict[str, list[str]] = {}
-    for each in document["models"]:
+    for each in models:
         if "seen" in each:
             known.setdefault(each["seen"], []).append(each["name"])
     for how, names in known.items():
@@ -93,6 +105,8 @@ def _print_comparisons(role: str, part: Mapping[str, Any], episodes: int) -> Non
         wins = f"; it earns more in {_percent(each['probability_of_improvement'], 0)} of them, ties counting half"
         equal = each["verdict"] == "saturated" or each["equal_episodes"] == episodes
         print_note(f"  {each['reason']}{'' if equal else wins}")
+        if "wins" in each:
+            print_note(f"  of {episodes:,} episodes {each['wins']:,} won, {each['losses']:,} lost")
     _print_regret(part["regret"])
     settled = part["checkpoints"]
     if settled is None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import SetupError, UnknownName, UsageError
+from mayavi.gym_env.action_checks import numeric_action
 from mayavi.gym_env.episodes import next_episode
 from mayavi.gym_env.roles import Stepped
 from mayavi.gym_env.rows import RowsEnv
@@ -78,8 +79,9 @@ class MayaviMultiAgentEnv(MultiAgentEnv):  # type: ignore[misc]  # RLlib has no 
 
     def _joined(self, actions: Mapping[str, Any], names: tuple[str, ...]) -> NDArray[Any]:
         """Actions of one role as (1, agents, …); zeros for agents that no longer act."""
-        none = np.zeros(self.action_spaces[names[0]].shape or ())
-        return np.stack([np.asarray(actions.get(name, none)) for name in names])[None]
+        space = self.action_spaces[names[0]]
+        none = np.zeros(space.shape or ())
+        return np.stack([numeric_action(space, actions.get(name, none), name) for name in names])[None]
 
     def _outcome(
         self, stepped: Stepped

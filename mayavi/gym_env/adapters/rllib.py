@@ -51,7 +51,8 @@ def multi_agent(name: str) -> dict[str, Any]:
         return {}
     from mayavi.gym_env.adapters.multi_agent import policy_of
 
-    return {"policies": set(entry(name).load().role_names), "policy_mapping_fn": policy_of}
+    # In order, not as a set: networks are initialised and trained one after the other from one random generator.
+    return {"policies": list(entry(name).load().role_names), "policy_mapping_fn": policy_of}
 
 
 def register(name: str) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mayavi.errors import BadArgument, UsageError
+from mayavi.errors import UsageError
+from mayavi.gym_env.action_checks import numeric_action
 from mayavi.gym_env.adapters.vector import row_infos
 from mayavi.gym_env.episodes import next_episode
 from mayavi.gym_env.rendering import MODES, checked_mode, rendered
@@ -47,10 +48,7 @@ class MayaviEnv(gymnasium.Env[Observations, Any]):
 
     def step(self, action: Any) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         """Play `action`."""
-        given = np.asarray(action)
-        if given.shape != self.action_space.shape:
-            raise BadArgument(f"an action has the shape {given.shape}", f"it takes the shape {self.action_space.shape}")
-        stepped = self.env.step(given[None])
+        stepped = self.env.step(numeric_action(self.action_space, action)[None])
         self._print()
         outcome = float(stepped.rewards[0]), bool(stepped.terminated[0]), bool(stepped.truncated[0])
         return (stepped.observations[0], *outcome, self._info())

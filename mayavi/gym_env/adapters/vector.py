@@ -11,6 +11,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
+from mayavi.gym_env.action_clipping import clip_actions
 from mayavi.gym_env.adapters.autoreset import AutoresetRows
 from mayavi.gym_env.rendering import MODES, checked_mode, rendered
 from mayavi.gym_env.rows import Observations, RowsEnv
@@ -102,6 +103,7 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
     def _step_after_ends(self, actions: Any) -> tuple[Any, ...]:
         """Reset the rows that are over; the others act."""
         over = self.play.over.copy()
+        clip_actions(self.single_action_space, actions, ~over)  # before anything changes: bad ones are refused
         self.play.begin(over)
         none = np.zeros(self.num_envs, dtype=np.bool_)
         if over.all():

@@ -29,7 +29,7 @@ from mayavi.statistics.estimate import Estimate
 SCHEMA, VERSION, ROLES_VERSION = "mayavi-eval", 1, 2
 RESERVED = (
     "schema", "version", "versions", "env", "models", "settings", "strategies", "starts", "comparisons", "pooled",
-    "regret", "checkpoints", "differing_settings", "roles", "agents", "others",
+    "regret", "checkpoints", "differing_settings", "roles", "agents", "others", "rivals",
 )  # fmt: skip
 """Keys that are no valid names of strategies."""
 

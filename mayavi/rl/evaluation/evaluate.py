@@ -147,12 +147,14 @@ def evaluate_roles(
     against: Sequence[str] | None,
     settings: EvaluationSettings,
     *,
+    rivals: Sequence[Subject] = (),
     say: Say | None = None,
 ) -> dict[str, Evaluation]:
     """Evaluate each role on `env`, which `make` made; a search for the optimum makes another one.
 
-    With no subject the scripts of a role are compared with each other, while the other roles play their reference.
-    Roles without a named strategy are left out.
+    Subjects are compared with the scripts of `against` and with the policies of `rivals`. With no subject the scripts
+    of a role are compared with each other, while the other roles play their reference. Roles without a named strategy
+    are left out.
     """
     settings = settings.capped_at(env.independent_episodes)
     names = strategies_by_role(env, against)
@@ -166,7 +168,9 @@ def evaluate_roles(
             each.insert(0, REFERENCE)
         heard = say("searching the optimum") if say is not None else None
         plans[name] = find_optimum(make, range(settings.episodes), settings.search, progress=heard)
-    played = _play_all(env, subjects, names, plans, settings, say)
+    for each in names.values():
+        each += [rival.name for rival in rivals]
+    played = _play_all(env, subjects, names, plans, {each.name: each for each in rivals}, settings, say)
     own, found = [each.name for each in subjects], {}
     for role in env.roles:
         if not (games := played[role.name]):
@@ -209,10 +213,11 @@ def _play_all(
     subjects: Sequence[Subject],
     names: Mapping[str, Sequence[str]],
     plans: Mapping[str, Optimum],
+    rivals: Mapping[str, Subject],
     settings: EvaluationSettings,
     say: Say | None,
 ) -> dict[str, dict[str, Played]]:
-    """Play the subjects, then each script in place of one of their policies; outcomes by role and name."""
+    """Play the subjects, then each script or rival in place of one of their policies; outcomes by role and name."""
 
     def game(players: Mapping[str, Strategy], name: str, what: str) -> dict[str, Played]:
         progress = say(f"playing {what}") if say is not None else None
@@ -228,12 +233,13 @@ def _play_all(
         for role in env.role_names:
             for name in names[role]:
                 named = role if several else None
-                planned = plans[role].plans if name == OPTIMUM and role in plans else None
-                script = (
-                    baseline(env, name, seed=settings.seed, role=named)
-                    if planned is None
-                    else Planned(OPTIMUM, planned)
-                )
+                script: Strategy
+                if name in rivals:
+                    script = rivals[name].players[role]
+                elif name == OPTIMUM and role in plans:
+                    script = Planned(OPTIMUM, plans[role].plans)
+                else:
+                    script = baseline(env, name, seed=settings.seed, role=named)
                 what = f"{role}: {name}" if several else name
                 beside = f", beside {subject.name}" if subjects and several else ""
                 known = _beside(env, subject, name)

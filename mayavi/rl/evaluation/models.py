@@ -24,8 +24,9 @@ from mayavi.rl.evaluation.evaluate import (
     evaluation_env,
 )
 from mayavi.rl.evaluation.play import play_roles
+from mayavi.rl.evaluation.rivals import add_rivals, rival_names
 from mayavi.rl.evaluation.settings import EvaluationSettings
-from mayavi.rl.evaluation.strategies import Trained, strategies_by_role
+from mayavi.rl.evaluation.strategies import Trained, baseline, strategies_by_role
 from mayavi.worlds.source import WorldSource
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def evaluate_models(
     *,
     config: Mapping[str, Any] | None = None,
     checkpoints: Sequence[Checkpoint] = (),
+    rivals: Sequence[Model] = (),
+    scripts: Sequence[str] = (),
     world: WorldSource | None = None,
     threads: int | None = None,
     say: Say | None = None,
@@ -47,39 +50,51 @@ def evaluate_models(
     """Evaluate the policies of `models`, all of one environment; trainings of one algorithm are pooled as well.
 
     `config` changes settings of the first model's environment, such as `split`. `checkpoints` of a single model are
-    compared with each other. `against` is by default every script of the environment.
+    compared with each other. `against` is by default every script of the environment. `rivals` are trained policies to
+    compare with; `scripts` name baselines that take the place of `models`.
     """
     from mayavi.rl.environments import world_of
     from mayavi.rl.training.frameworks import versions
 
     settings = settings or EvaluationSettings()
-    first = models[0]
-    check_different(models)
+    first = (*models, *rivals)[0]
+    check_different((*models, *rivals))
     changed, world = {**first.config.env_config, **(config or {})}, world or world_of(first.config)
     make = _maker(first.env_name, changed, world, threads)
     env = evaluation_env(make, settings)
     names = _all_names(env, against)
-    for model in models:
-        model.check_fits(env)
     known = dict(zip(_names(models), models, strict=True))
+    others = dict(zip(rival_names(len(rivals)), rivals, strict=True))
     used: dict[str, str] = {}
-    for model in models:
+    for model in (*models, *rivals):
+        model.check_fits(env)
         used |= versions(model.config.framework)
 
     def of_split(split: str) -> RowsEnv[Any]:
         return _maker(first.env_name, {**changed, "split": split}, world, threads)(1)
 
-    facts = [model_facts(name, model) | seen(model, env, of_split) for name, model in known.items()]
+    def facts(named: Mapping[str, Model]) -> list[dict[str, Any]]:
+        return [model_facts(name, model) | seen(model, env, of_split) for name, model in named.items()]
+
     subjects = [_subject(env, name, model, None, settings) for name, model in known.items()]
+    subjects += [_script_subject(env, name, settings) for name in scripts]
     steps = [_subject(env, f"step {each.steps}", first, each, settings) for each in _by_steps(checkpoints)]
-    return document_of(
-        evaluate_roles(env, make, subjects, names, settings, say=say),
-        against=names,
-        models=facts,
+    opponents = [_subject(env, name, model, None, settings) for name, model in others.items()]
+    document = document_of(
+        evaluate_roles(env, make, subjects, names, settings, rivals=opponents, say=say),
+        against=[*names, *others],
+        models=facts(known),
         versions=used,
         convergence=_converged(env, _by_steps(checkpoints), steps, settings, say) if steps else None,
         differing=differing_settings(known) if are_pooled(list(known)) else None,
     )
+    if not rivals:
+        return document
+    told = facts(others)
+    if len(models) == 1:
+        for each in told:
+            each["differing_settings"] = differing_settings({**known, each["name"]: others[each["name"]]})
+    return add_rivals(document, told)
 
 
 def evaluate_baselines(
@@ -174,6 +189,11 @@ def _subject(
         return Trained(name, model.policy(checkpoint, role=role), settings.deterministic, settings.seed, role)
 
     return Subject(name, {role: player(role if env.multi_agent else None) for role in env.role_names})
+
+
+def _script_subject(env: RowsEnv[Any], name: str, settings: EvaluationSettings) -> Subject:
+    """A baseline in place of a trained policy, for a single agent."""
+    return Subject(name, {env.role().name: baseline(env, name, seed=settings.seed)})
 
 
 def _names(models: Sequence[Model]) -> list[str]:

@@ -64,6 +64,12 @@ def register_training(config: TrainConfig) -> dict[str, Any]:
     """Arguments of `AlgorithmConfig.environment` for the environment of `config`."""
     from ray.tune.registry import register_env
 
+    from mayavi.gym_env.adapters.rllib import has_several_agents
+
+    if has_several_agents(config.env):
+        from mayavi.rl.rllib.agent_order import sort_agents
+
+        sort_agents()  # the learner too reads episodes agent by agent
     register_env(NAME, partial(create, mayavi.__version__, config.to_json()))
     return {"env": NAME, "env_config": {}}
 
@@ -81,8 +87,10 @@ def create(version: str, config: dict[str, Any], context: Mapping[str, Any], **_
     asked = TrainConfig.of(config)
     index = getattr(context, "worker_index", 0) or 0
     if has_several_agents(asked.env):
+        from mayavi.rl.rllib.agent_order import sort_agents
         from mayavi.rl.rllib.multi_agent import TrainingAgents
 
+        sort_agents()
         return TrainingAgents(make_training_rows(asked, 1, threads=1), runner=index, signal=TrainingSignal.of(asked))
     settings = {
         "config": asked.env_config,

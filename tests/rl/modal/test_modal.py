@@ -25,6 +25,8 @@ from mayavi.rl.modal.cost_guard import Machine
 from mayavi.rl.modal.training import explain_modal_errors, fetch_run, train_on_modal
 from mayavi.rl.modal.volume import download, upload_world
 from mayavi.rl.models import open_model
+from mayavi.rl.training.catalogue import list_trainings, open_training
+from mayavi.rl.training.comparison import compare_trainings
 from mayavi.rl.training.run_files import digest_of, list_files
 from mayavi.rl.training.train import train
 from tests.portfolio.backtest.worlds import past_market
@@ -119,6 +121,9 @@ def test_a_model_trained_there_is_the_one_trained_here(volume: FolderVolume, tmp
     assert model.record["world_digest"] == open_model(here.run_id, tmp_path / "local").record["world_digest"]
     assert model.make_env(2).rows == 2
     assert [each.name for each in (tmp_path / "models").iterdir()] == [done.run_id]
+    (listed,) = list_trainings(tmp_path / "models")
+    assert (listed.run_id, listed.status, listed.problem) == (done.run_id, "finished", "")
+    assert compare_trainings(listed, open_training(here.path)).equal
     assert len(list((volume.path / "worlds").iterdir())) == 1
 
 

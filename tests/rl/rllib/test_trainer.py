@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,9 +30,10 @@ def alone() -> Iterator[None]:
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
-def process(**asked: Any) -> subprocess.CompletedProcess[str]:
+def process(hash_seed: str = "random", **asked: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tests.rl.training.train_process", json.dumps(asked)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
 
 
 def told(finished: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -73,6 +75,15 @@ def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_th
     assert [resumed[key] for key in ("digest", "steps", "episodes")] == [
         whole[key] for key in ("digest", "steps", "episodes")
     ]
+
+
+def test_a_market_is_trained_alike_whatever_order_sets_have(tmp_path: Path) -> None:
+    """Hash seeds 1 and 3 order both the names of the roles and those of the six agents differently."""
+    config = {**CHASE, **SMALL, "env": "market", "num_envs": 2, "minibatch_size": 32, "timesteps": 64, "epochs": 2}
+    one, other = (
+        told(process(seed, config=config, models=str(tmp_path), run_id=f"hash-{seed}")) for seed in ("1", "3")
+    )
+    assert one["digest"] == other["digest"]
 
 
 def test_every_algorithm_goes_on_exactly(repository: Path) -> None:
