@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mayavi.evm.receipt import Receipt
 
 _ABI = [
+    "name() view returns (string)",
+    "symbol() view returns (string)",
     "balanceOf(address owner) view returns (uint256)",
     "allowance(address owner, address spender) view returns (uint256)",
     "totalSupply() view returns (uint256)",
