@@ -18,6 +18,7 @@ from mayavi.errors import UnknownRun, UsageError
 if TYPE_CHECKING:
     from mayavi.rl.models import Model
     from mayavi.runs.bundle import Bundle
+    from mayavi.sim.store import RunRecord
     from mayavi.sim.store.artifact import BundledRun, Check, Outcome
     from mayavi.worlds.source import WorldSource
 
@@ -39,7 +40,8 @@ def write(
     """Write a run to a bundle: its rows as Parquet, the scenario, its versions, and a manifest of hashes.
 
     The bytes depend only on the run's rows and versions: the same run gives the same file. A training run becomes a
-    bundle of its configuration, the evaluated checkpoints, and the evaluations.
+    bundle of its configuration, the evaluated checkpoints, and the evaluations. A run that was built in Python has no
+    scenario to run it again from, and is refused.
     """
     from mayavi.sim.store import Store
     from mayavi.sim.store.artifact import write_artifact
@@ -58,10 +60,24 @@ def write(
             raise UnknownRun(unknown.message, hint) from None
         _write_training(training, output, as_json)
         return
+    _check_scenario(found)
     path = _place(output or Path(f"{found.scenario}-{found.run_id}.zip"))
     with activity(f"bundling {found.run_id}"):
         digest = write_artifact(database, found.run_id, path)
     _print_bundle(found.run_id, path, digest, {"digest": found.digest}, as_json)
+
+
+def _check_scenario(run: RunRecord) -> None:
+    """Raise `UsageError` if the run's scenario cannot be loaded, so that its bundle could not be verified."""
+    from mayavi.scenarios.loading import load_text
+    from mayavi.sim.store.artifact import require_scenario
+
+    require_scenario(run.scenario_text, f"run '{run.run_id}'")
+    try:
+        load_text(run.scenario_text, origin=f"scenario of run '{run.run_id}'")
+    except UsageError as error:
+        message = f"run '{run.run_id}' cannot be run again from its scenario, so that nobody could verify its bundle"
+        raise UsageError(f"{message}: {error.message}", error.hint) from error
 
 
 def _training(named: str, models: Path | None) -> Model:
