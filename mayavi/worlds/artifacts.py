@@ -99,10 +99,6 @@ class ArtifactStore:
         self.folder = folder or ContractFolder.default()
         self._loaded: dict[str, Artifact] = {}
 
-    def names(self) -> list[str]:
-        """Names of all contracts: of the packages, and our own."""
-        return [*_PACKAGED, *_TRUFFLE, *vyper_contracts(self.folder.sources)]
-
     def get(self, name: str) -> Artifact:
         """The artifact of the contract `name`; `SetupError` if it is not there and cannot be installed."""
         if name not in self._loaded:
@@ -114,8 +110,9 @@ class ArtifactStore:
             return self._read_npm(name, f"{_PACKAGED[name]}/{name}.sol/{name}.json")
         if name in _TRUFFLE:
             return self._read_npm(name, _TRUFFLE[name])
-        if name not in vyper_contracts(self.folder.sources):
-            raise UnknownName.of("contract", name, self.names())
+        ours = vyper_contracts(self.folder.sources)
+        if name not in ours:
+            raise UnknownName.of("contract", name, [*_PACKAGED, *_TRUFFLE, *ours])
         data = built_contract(self.folder, name)
         return Artifact(name, data["abi"], data["bytecode"].removeprefix("0x"), {})
 
