@@ -78,7 +78,9 @@ class Signatures:
     def _add_class(self, node: ast.ClassDef) -> None:
         methods = {each.name: _parameters(each) for each in node.body if isinstance(each, ast.FunctionDef)}
         fields = {
-            each.target.id for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+            each.target.id
+            for each in node.body
+            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
         }
         methods["__init__"] = methods.get("__init__", set()) | fields
         self.members[node.name] |= methods

@@ -19,7 +19,9 @@ OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]*)")
 COMMAND = re.compile(r"(?:`|: )mayavi ((?:[a-z][\w-]*|--[\w-]+)(?: [^`;,\n]*)?)")
 SETTING = re.compile(r"--(?:set|grid|data) `?[^\s`]*|\['[^']*'\]")
 """Settings of a scenario, an environment or a training, whose names the options check themselves."""
-OTHER_PROGRAMS = re.compile(r"(?:pip install|ray start|tensorboard|npm)\b[^`\n]*|^--[\w-]+(?:=\S*)?$|<[^>]*>|:root.*", re.S)
+OTHER_PROGRAMS = re.compile(
+    r"(?:pip install|ray start|tensorboard|npm)\b[^`\n]*|^--[\w-]+(?:=\S*)?$|<[^>]*>|:root.*", re.S
+)
 WRITES_CODE = {
     "mayavi/evm/abi/generated_codec.py",
     "mayavi/portfolio/backtest/page.py",

@@ -14,7 +14,7 @@ Missing = tuple[str, bytes, int]
 """Missing state: kind (`account`, `slot` or `block_hash`), address, slot or block number."""
 
 
-_LATER_RULES = "name a later one where you open the fork, such as `Fork.replica(hardfork=\"cancun\")`"
+_LATER_RULES = 'name a later one where you open the fork, such as `Fork.replica(hardfork="cancun")`'
 _HALT_HINTS = {
     "OutOfFunds": 'the sender lacks native coins: `fork.deal("ETH", sender, amount)` gives some',
     "NotActivated": f"the code uses an opcode of a later hard fork: {_LATER_RULES}",

@@ -90,6 +90,11 @@ class Erc20:
         """Format `amount` with the symbol: `1,700.25 USDC`."""
         return f"{format_units(amount, self.decimals)} {self.symbol}"
 
+    def rounded_text(self, amount: int) -> str:
+        """Format `amount` with the symbol, rounded down to six decimals."""
+        unit = int(10 ** max(0, self.decimals - 6))
+        return self.text(amount // unit * unit)
+
     def require(self, holder: AddressLike, amount: int) -> None:
         """Raise `InsufficientBalance` unless `holder` has `amount`."""
         balance = self.balance_of(holder)

@@ -198,7 +198,9 @@ class Document:
 
     def tag_option(self, mapping: Place) -> str | None:
         """Command-line option that selected another model for the mapping at a place, such as its `kind`."""
-        return next((self._options[*mapping, key] for key in self.kind.tag_keys if (*mapping, key) in self._options), None)
+        return next(
+            (self._options[*mapping, key] for key in self.kind.tag_keys if (*mapping, key) in self._options), None
+        )
 
     def fault(
         self, place: Place, message: str, hint: str | None = None, *, key: bool = False, cause: str | None = None

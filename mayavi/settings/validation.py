@@ -217,7 +217,9 @@ def _wrong_tag(document: Document, place: Place, error: ErrorDetails) -> UsageEr
 
 def _several_forms(document: Document, place: Place, value: Mapping[str, Any]) -> UsageError:
     """Describe a mapping that may have one key and has several, such as two distributions."""
-    message = f"{document.kind.subject(place)} has {len(value)} forms, {' and '.join(map(repr, value))}, and may have one"
+    message = (
+        f"{document.kind.subject(place)} has {len(value)} forms, {' and '.join(map(repr, value))}, and may have one"
+    )
     options = document.options(place)
     if not options:
         return document.fault(place, message, "leave the others out")

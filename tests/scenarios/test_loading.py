@@ -160,7 +160,10 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         ("agents.bot.capital.USDC=-1", "--set agents.bot.capital.USDC=-1: agents.bot.capital.USDC is -1"),
         ("prices.WETH.size=-120%", "--set prices.WETH.size=-120%: prices.WETH.size is -120%"),
         ("nothing.at.all=5", "--set nothing.at.all=5: unknown key 'nothing'"),
-        ("agents.crowd.kind=liquidator", "--set agents.crowd.kind=liquidator: unknown key 'collateral' in agents.crowd"),
+        (
+            "agents.crowd.kind=liquidator",
+            "--set agents.crowd.kind=liquidator: unknown key 'collateral' in agents.crowd",
+        ),
         ("prices.WETH.process=gbm", "--set prices.WETH.process=gbm: unknown key 'at' in prices.WETH"),
         ("prices.WETH.process=ramp", "--set prices.WETH.process=ramp: 'steps' is missing from prices.WETH"),
         (

@@ -124,7 +124,9 @@ def test_only_four_names_belong_to_the_object_itself(fork):
     own = {name for name in dir(empty) if not name.startswith("__")}
     assert {name for name in own if not name.startswith("_Contract__")} == {"address", "interface", "fork", "events"}
     taken = sorted({*own, "name", "label", "_label", "abi"} - {"address", "interface"})
-    contract = Contract(PLACE, [f"function {name}(uint256) view returns (uint256)" for name in taken], fork, name="Echo")
+    contract = Contract(
+        PLACE, [f"function {name}(uint256) view returns (uint256)" for name in taken], fork, name="Echo"
+    )
     for name in taken:
         assert contract[name](7) == 7
         if name not in own:
