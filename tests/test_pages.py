@@ -19,6 +19,7 @@ PRINTS = {
         page("concepts/runs.md"),
         page("concepts/prices.md"),
         page("how-to/write-an-agent.md"),
+        page("how-to/record-figures.md"),
         page("reference/rwa-market.md"),
         *pages("reference/protocols"),
     ]
