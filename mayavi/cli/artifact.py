@@ -129,7 +129,7 @@ def verify(
     """Check every hash of a bundle, run it again from its manifest and compare the digests.
 
     For a training, every evaluation is repeated with the policy in the bundle. Exit code 0 when everything is equal, 1
-    when something differs or the bundle is damaged, 2 when there is no bundle.
+    when something differs or the bundle is damaged, 2 when there is no bundle, or none that can be run again.
     """
     from mayavi.cli.position import block_of
     from mayavi.runs.bundle import read_bundle
