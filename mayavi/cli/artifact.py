@@ -187,7 +187,13 @@ def _verify_run(bundle: Path, world: Any, threads: int | None, as_json: bool) ->
         from mayavi.scenarios.run.run import execute
         from mayavi.sim.recorder import MemoryRecorder
 
-        scenario = load_text(run.scenario_text, origin=f"{bundle}: scenario.yaml")
+        try:
+            scenario = load_text(run.scenario_text, origin=f"{bundle}: scenario.yaml")
+        except UsageError as error:
+            if "unknown kind" not in error.message:
+                raise
+            package = "install the package that adds this kind of agent; then the bundle can be verified"
+            raise type(error)(error.message, f"{package}\n{error.hint}" if error.hint else package) from error
         with activity("opening the world"):
             fork = world(run.source, run.chain).open()
         recorder = MemoryRecorder()

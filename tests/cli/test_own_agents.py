@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from mayavi.runs.bundle import read_bundle, write_bundle
 from mayavi.sim.rows import RunInfo
 from mayavi.sim.runner import Runner
 from mayavi.sim.store import new_run_id
-from mayavi.sim.store.artifact import ROWS, SCENARIO, write_artifact
+from mayavi.sim.store.artifact import ROWS, write_artifact
+from tests.scenarios.build.test_registry import PLUGIN, SCENARIO
 from tests.sim.small_world import Scripted, scheduled, wish
 
 
@@ -112,9 +114,33 @@ def test_a_bundle_without_a_scenario_is_refused_with_the_reason(run_mayavi, stor
     path = tmp_path / "mine.zip"
     write_artifact(Store(store), run_id, path)  # as an earlier version wrote it, less the scenario
     bundle = read_bundle(path)
-    assert set(bundle.files) == {SCENARIO, *ROWS.values()}
-    write_bundle(path, bundle.kind, bundle.facts, {**bundle.files, SCENARIO: b""})
+    assert set(bundle.files) == {"scenario.yaml", *ROWS.values()}
+    write_bundle(path, bundle.kind, bundle.facts, {**bundle.files, "scenario.yaml": b""})
     refused = run_mayavi("artifact", "verify", str(path))
     assert refused.returncode == 2
     assert f"error: the run in '{path}' was built in Python and has no scenario" in refused.stderr
     assert "is empty" not in refused.stderr
+
+
+@pytest.mark.slow
+def test_an_agent_kind_of_a_package_is_bundled_and_verified_where_the_package_is(start_mayavi, tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    facts = package / "whale_plugin-1.0.dist-info"
+    facts.mkdir(parents=True)
+    (package / "whale_plugin.py").write_text(PLUGIN)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: whale-plugin\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text("[mayavi.agents]\nwhale = whale_plugin\n")
+    (tmp_path / "with_whales.yaml").write_text(SCENARIO)
+    places = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
+    installed = {"PYTHONPATH": os.pathsep.join(places), "MAYAVI_STORE": str(tmp_path / "runs.duckdb")}
+    played = start_mayavi("run", "with_whales.yaml", env=installed, cwd=tmp_path)
+    assert played.returncode == 0, played.stderr
+    written = start_mayavi("artifact", "latest", "--output", "whales.zip", env=installed, cwd=tmp_path)
+    assert written.returncode == 0, written.stderr
+    verified = start_mayavi("artifact", "verify", "whales.zip", env=installed, cwd=tmp_path)
+    assert verified.returncode == 0, verified.stderr
+    assert "verified: the run gave the same rows again" in verified.stdout
+    elsewhere = start_mayavi("artifact", "verify", "whales.zip", cwd=tmp_path)
+    assert elsewhere.returncode == 2
+    assert "unknown kind 'whale' of agents.whales" in elsewhere.stderr
+    assert "install the package that adds this kind of agent" in elsewhere.stderr
