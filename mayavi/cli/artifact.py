@@ -18,6 +18,7 @@ from mayavi.errors import UnknownRun, UsageError
 if TYPE_CHECKING:
     from mayavi.rl.models import Model
     from mayavi.runs.bundle import Bundle
+    from mayavi.sim.store import RunRecord
     from mayavi.sim.store.artifact import BundledRun, Check, Outcome
     from mayavi.worlds.source import WorldSource
 
@@ -39,7 +40,8 @@ def write(
     """Write a run to a bundle: its rows as Parquet, the scenario, its versions, and a manifest of hashes.
 
     The bytes depend only on the run's rows and versions: the same run gives the same file. A training run becomes a
-    bundle of its configuration, the evaluated checkpoints, and the evaluations.
+    bundle of its configuration, the evaluated checkpoints, and the evaluations. A run that was built in Python has no
+    scenario to run it again from, and is refused.
     """
     from mayavi.sim.store import Store
     from mayavi.sim.store.artifact import write_artifact
@@ -58,10 +60,24 @@ def write(
             raise UnknownRun(unknown.message, hint) from None
         _write_training(training, output, as_json)
         return
+    _check_scenario(found)
     path = _place(output or Path(f"{found.scenario}-{found.run_id}.zip"))
     with activity(f"bundling {found.run_id}"):
         digest = write_artifact(database, found.run_id, path)
     _print_bundle(found.run_id, path, digest, {"digest": found.digest}, as_json)
+
+
+def _check_scenario(run: RunRecord) -> None:
+    """Raise `UsageError` if the run's scenario cannot be loaded, so that its bundle could not be verified."""
+    from mayavi.scenarios.loading import load_text
+    from mayavi.sim.store.artifact import require_scenario
+
+    require_scenario(run.scenario_text, f"run '{run.run_id}'")
+    try:
+        load_text(run.scenario_text, origin=f"scenario of run '{run.run_id}'")
+    except UsageError as error:
+        message = f"run '{run.run_id}' cannot be run again from its scenario, so that nobody could verify its bundle"
+        raise UsageError(f"{message}: {error.message}", error.hint) from error
 
 
 def _training(named: str, models: Path | None) -> Model:
@@ -113,7 +129,7 @@ def verify(
     """Check every hash of a bundle, run it again from its manifest and compare the digests.
 
     For a training, every evaluation is repeated with the policy in the bundle. Exit code 0 when everything is equal, 1
-    when something differs or the bundle is damaged, 2 when there is no bundle.
+    when something differs or the bundle is damaged, 2 when there is no bundle, or none that can be run again.
     """
     from mayavi.cli.position import block_of
     from mayavi.runs.bundle import read_bundle
@@ -171,7 +187,13 @@ def _verify_run(bundle: Path, world: Any, threads: int | None, as_json: bool) ->
         from mayavi.scenarios.run.run import execute
         from mayavi.sim.recorder import MemoryRecorder
 
-        scenario = load_text(run.scenario_text, origin=f"{bundle}: scenario.yaml")
+        try:
+            scenario = load_text(run.scenario_text, origin=f"{bundle}: scenario.yaml")
+        except UsageError as error:
+            if "unknown kind" not in error.message:
+                raise
+            package = "install the package that adds this kind of agent; then the bundle can be verified"
+            raise type(error)(error.message, f"{package}\n{error.hint}" if error.hint else package) from error
         with activity("opening the world"):
             fork = world(run.source, run.chain).open()
         recorder = MemoryRecorder()

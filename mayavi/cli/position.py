@@ -60,7 +60,9 @@ class MarketPosition:
 
 
 def position(
-    account: Annotated[str, typer.Argument(metavar="ADDRESS", help="An address, or a label of `world info --names`.")],
+    account: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="An address, or a label of `mayavi world info --names`.")
+    ],
     chain: Annotated[
         str | None, typer.Option("--chain", help="Chain; by default ethereum, or that of --snapshot.")
     ] = None,

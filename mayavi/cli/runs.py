@@ -15,6 +15,7 @@ from mayavi.cli.printing.runs import (
     explanation_document,
     print_diff,
     print_explanation,
+    raised_document,
     run_document,
     run_facts,
 )
@@ -98,7 +99,9 @@ def list_runs(
 
 @app.command("show", short_help="Show settings, result, KPIs and actions of a run.")
 def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Show a run: its settings, result, KPIs and the actions of its agents."""
+    """Show a run: its settings, result, KPIs, the actions of its agents, and whose code raised what."""
+    from mayavi.sim.store.exceptions import raised_actions
+
     database = opened(store)
     found = database.run(run)
     kpis = database.kpis(found.run_id).records()
@@ -107,6 +110,7 @@ def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fals
         f" (SELECT kind AS agent_kind, status, gas_used FROM actions WHERE run_id = '{found.run_id}')"
         " GROUP BY ALL ORDER BY actions DESC, agent_kind, status"
     ).fetchall()
+    raised = raised_actions(database, found.run_id)
     if as_json:
         print_json(
             {
@@ -117,6 +121,7 @@ def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fals
                     {"kind": kind, "status": status, "count": count, "gas_used": gas}
                     for kind, status, count, gas in kinds
                 ],
+                "raised": [raised_document(each) for each in raised],
                 "timings": found.timings,
             }
         )
@@ -141,6 +146,12 @@ def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fals
         )
         if len(kinds) > SHOWN_KINDS:
             print_note(f"… {len(kinds) - SHOWN_KINDS} more kinds, `--json` lists them")
+    if raised:
+        print()
+        for each in raised[:SHOWN_KINDS]:
+            print(each)
+        if len(raised) > SHOWN_KINDS:
+            print_note(f"… {len(raised) - SHOWN_KINDS} more errors, `--json` lists them")
     if found.error:
         print()
         print(found.error.rstrip())

@@ -142,7 +142,7 @@ def hardfork_at(chain_id: int, number: int, timestamp: int) -> str:
         since = f"block {block:,}" if block else f"timestamp {time}"
         raise UnknownName(
             f"the rules of {known.name} block {number} are not known",
-            f"they are from {since} on; or name a hard fork with hardfork=",
+            f"they are from {since} on; or name a hard fork: `Fork.from_rpc(hardfork=…)`",
         )
     return active[-1]
 

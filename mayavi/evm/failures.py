@@ -14,10 +14,11 @@ Missing = tuple[str, bytes, int]
 """Missing state: kind (`account`, `slot` or `block_hash`), address, slot or block number."""
 
 
+_LATER_RULES = 'name a later one where you open the fork, such as `Fork.replica(hardfork="cancun")`'
 _HALT_HINTS = {
     "OutOfFunds": 'the sender lacks native coins: `fork.deal("ETH", sender, amount)` gives some',
-    "NotActivated": "the code uses an opcode of a later hard fork: open the fork with hardfork=…",
-    "OpcodeNotFound": "the code uses an opcode that this hard fork does not have",
+    "NotActivated": f"the code uses an opcode of a later hard fork: {_LATER_RULES}",
+    "OpcodeNotFound": f"the code uses an opcode that this hard fork does not have: {_LATER_RULES}",
     "OutOfGas": "give it more with gas=…",
     "CreateCollision": "there is a contract at that address already",
 }

@@ -53,15 +53,18 @@ class Fork(ForkCalls):
     # -- opening ------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def replica(cls, chain: str = "ethereum") -> Fork:
-        """Open the offline replica of `chain`: the protocols' own code at their real addresses."""
+    def replica(cls, chain: str = "ethereum", *, hardfork: str | None = None) -> Fork:
+        """Open the offline replica of `chain`: the protocols' own code at their real addresses.
+
+        `hardfork` runs it under the rules of another hard fork than that of its block, for code of newer compilers.
+        """
         if _replica_builder is None:
             raise SetupError(
                 "no replica builder is registered", "import Fork from `mayavi`, or import `mayavi.worlds` first"
             )
         if not isinstance(chain, str):
             raise UsageError(f"{chain!r} is not the name of a chain", "`mayavi world list` shows the replicas")
-        return _replica_builder(chain)
+        return _replica_builder(chain)._with_rules(hardfork)
 
     @classmethod
     def from_rpc(
@@ -110,12 +113,13 @@ class Fork(ForkCalls):
         return cls._of(evm, remote, _labels_of(remote.chain_id), source)
 
     @classmethod
-    def load_snapshot(cls, path: str | Path) -> Fork:
-        """Open the fork that `dump_snapshot` wrote to `path`, without network."""
+    def load_snapshot(cls, path: str | Path, *, hardfork: str | None = None) -> Fork:
+        """Open the fork that `dump_snapshot` wrote to `path`, without network; `hardfork` overrides its rules."""
         from mayavi.evm.snapshot import read_snapshot
 
         state, metadata = read_snapshot(Path(path))
-        return cls.from_state(state, labels=metadata.get("labels", {}), source=metadata.get("source", {}))
+        opened = cls.from_state(state, labels=metadata.get("labels", {}), source=metadata.get("source", {}))
+        return opened._with_rules(hardfork)
 
     @classmethod
     def from_state(cls, state: _kernel.State, *, labels: dict[str, str], source: dict[str, Any]) -> Fork:
@@ -134,6 +138,11 @@ class Fork(ForkCalls):
         fork = object.__new__(cls)
         fork._adopt(evm, remote, labels, source)
         return fork
+
+    def _with_rules(self, hardfork: str | None) -> Fork:
+        if hardfork is not None:
+            self._evm.hardfork = _known_hardfork(hardfork)
+        return self
 
     # -- tokens and contracts -----------------------------------------------------------------------------------------
 
@@ -215,9 +224,14 @@ def _restored(dump: bytes, labels: dict[str, str], source: dict[str, Any]) -> Fo
 
 
 def _new_evm(chain_id: int, hardfork: str, *, closed: bool) -> _kernel.Evm:
-    if hardfork not in _kernel.hardforks():
-        raise UnknownName.of("hard fork", hardfork, _kernel.hardforks(), f"known: {', '.join(_kernel.hardforks())}")
-    return _kernel.Evm(chain_id, hardfork, closed=closed)
+    return _kernel.Evm(chain_id, _known_hardfork(hardfork), closed=closed)
+
+
+def _known_hardfork(name: str) -> str:
+    known = _kernel.hardforks()
+    if name not in known:
+        raise UnknownName.of("hard fork", name, known, f"known: {', '.join(known)}")
+    return name
 
 
 def _rules(chain_id: int, header: Header) -> str:

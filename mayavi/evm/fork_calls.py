@@ -189,13 +189,28 @@ class ForkCalls(ForkBlocks):
         return receipt
 
     def deploy(
-        self, initcode: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None
+        self,
+        code: object,
+        /,
+        *arguments: object,
+        abi: Any = None,
+        sender: AddressLike | None = None,
+        value: int = 0,
+        gas: int | None = None,
     ) -> bytes:
-        """Create a contract and return its address, which depends on the sender and its nonce."""
-        origin, code = self._sender(sender), to_bytes(initcode, "initcode")
+        """Create a contract and return its address, which depends on the sender and its nonce.
+
+        `code` is creation code in bytes, or the artifact of a compiler. Constructor `arguments` are encoded by the
+        artifact's ABI, or by `abi`: `fork.deploy(artifact, "Gold", 10**18, sender=alice)`.
+        """
+        from mayavi.evm.creation_code import creation_code
+
+        origin, initcode = self._sender(sender), creation_code(code, arguments, abi)
         value, gas = word(value), _gas(gas)
         price, tip = self._price_for(origin)
-        receipt = Receipt.of(self._fetcher.run(lambda: self._evm.transact(None, code, origin, value, gas, price, tip)))
+        receipt = Receipt.of(
+            self._fetcher.run(lambda: self._evm.transact(None, initcode, origin, value, gas, price, tip))
+        )
         self._sent(None, origin, receipt, price, tip)
         if not receipt.success or receipt.created is None:
             raise failures.failure(receipt, "deployment", b"")

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument, UnknownName
+from mayavi.markets.distribution_spec import number_of, parameters_of, spec_of_text
 from mayavi.markets.process import Floats
 from mayavi.numerics import portable
 from mayavi.numerics.parameters import above_zero, at_least_zero, finite, whole
@@ -172,22 +173,31 @@ DISTRIBUTIONS: dict[str, type[Distribution]] = {
 }
 """Distributions by their name in a scenario."""
 
-Spec = float | Mapping[str, float | Sequence[Any] | Mapping[str, Any]]
+Spec = float | str | Mapping[str, float | str | Sequence[Any] | Mapping[Any, Any]]
 
 
 def distribution_of(spec: Spec | Distribution) -> Distribution:
-    """Parse a scenario's distribution: `1.5`, `{uniform: [1.05, 2.5]}` or `{normal: {mean: 2, deviation: 0.3}}`."""
+    """Return the distribution that `spec` describes, in every form that a scenario takes, as data or as YAML.
+
+    A number or percentage is a constant: `1.5`, `"150%"`. A mapping names the distribution and its parameters:
+    `{"uniform": [1.05, 2.5]}`, `{"lognormal": {"median": 10_000, "sigma": 1, "between": [100, 1e6]}}`,
+    `{"choice": {1.2: 3, 2.0: 1}}` with weights; `"{uniform: [1.05, 2.5]}"` is the same as text. Parameters may also
+    have their names here, `low` and `high`, or go by position.
+    """
     if isinstance(spec, Distribution):
         return spec
+    if isinstance(spec, str):
+        spec = spec_of_text(spec)
     if not isinstance(spec, Mapping):
-        return Constant(spec)
+        return Constant(number_of(spec))
     if len(spec) != 1:
         raise BadArgument(f"a distribution has one name, not {len(spec)}", "as in {uniform: [1.05, 2.5]}")
-    ((name, parameters),) = spec.items()
+    ((name, written),) = spec.items()
     if name not in DISTRIBUTIONS:
         raise UnknownName.of("distribution", str(name), DISTRIBUTIONS, f"there are {', '.join(DISTRIBUTIONS)}")
     kind: Any = DISTRIBUTIONS[name]
     known = [each.name for each in fields(kind)]
+    parameters = parameters_of(name, written)
     if isinstance(parameters, Mapping):
         for key in parameters:
             if key not in known:
@@ -196,12 +206,12 @@ def distribution_of(spec: Spec | Distribution) -> Distribution:
         positional: tuple[Any, ...] = ()
     else:
         many = isinstance(parameters, Sequence) and not isinstance(parameters, str)
-        values: tuple[Any, ...] = tuple(parameters) if many else (parameters,)  # type: ignore[arg-type]
+        values: tuple[Any, ...] = tuple(parameters) if many else (parameters,)
         positional, named = ((values,) if kind is Choice else values), {}
     try:
         made: Distribution = kind(*positional, **named)
     except TypeError:
-        raise BadArgument(f"'{parameters}' does not fit {name}", f"it has {', '.join(known)}, in this order") from None
+        raise BadArgument(f"'{written}' does not fit {name}", f"it has {', '.join(known)}, in this order") from None
     return made
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mayavi.evm.receipt import Receipt
 
 _ABI = [
+    "name() view returns (string)",
+    "symbol() view returns (string)",
     "balanceOf(address owner) view returns (uint256)",
     "allowance(address owner, address spender) view returns (uint256)",
     "totalSupply() view returns (uint256)",
@@ -87,6 +89,11 @@ class Erc20:
     def text(self, amount: int) -> str:
         """Format `amount` with the symbol: `1,700.25 USDC`."""
         return f"{format_units(amount, self.decimals)} {self.symbol}"
+
+    def rounded_text(self, amount: int) -> str:
+        """Format `amount` with the symbol, rounded down to six decimals."""
+        unit = int(10 ** max(0, self.decimals - 6))
+        return self.text(amount // unit * unit)
 
     def require(self, holder: AddressLike, amount: int) -> None:
         """Raise `InsufficientBalance` unless `holder` has `amount`."""

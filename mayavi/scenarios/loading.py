@@ -6,12 +6,13 @@ scenario.config.steps, scenario.text
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mayavi.errors import UsageError
+from mayavi.errors import BadScenario, UsageError
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
 from mayavi.scenarios.models.positions import POSITIONS
@@ -34,6 +35,18 @@ class Scenario:
     config: ScenarioConfig
     text: str
     origin: str
+    options: tuple[str, ...] = field(default=(), compare=False)
+    """Command-line options that changed it, `--set agents.borrowers.count=50`; errors of the build name them."""
+
+    def blame(self, error: BadScenario) -> BadScenario:
+        """Return an error of the build with the options in front whose value, or last key, it names."""
+        words = set(re.findall(r"[\w./%+-]*\w[\w./%+-]*", error.message))
+        found = []
+        for option in self.options:
+            path, _, value = option.partition(" ")[2].partition("=")
+            if {value.strip(), path.rpartition(".")[2].strip()} & words:
+                found.append(option)
+        return BadScenario(f"{' with '.join(found)}: {error.message}", error.hint) if found else error
 
 
 def load_scenario(
@@ -112,7 +125,8 @@ def _load_document(
     _check_files(document, config, files)
     kept = {key: value for key, value in document.data.items() if key != "seed"}
     kept["chains"] = list(config.chains)
-    return Scenario(config.name, config, to_yaml(kept), document.origin)
+    options = tuple(f"{flag} {option}" for flag, option in chosen)
+    return Scenario(config.name, config, to_yaml(kept), document.origin, options)
 
 
 def _apply_chain(document: Document) -> None:

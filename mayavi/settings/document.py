@@ -197,9 +197,17 @@ class Document:
         """Command-line options that set the value at `place`, or a part of it."""
         return [option for at, option in self._options.items() if at[: len(place)] == place]
 
-    def fault(self, place: Place, message: str, hint: str | None = None, *, key: bool = False) -> UsageError:
-        """Error of the document's kind, with the position in front."""
-        where = self.where(place, key=key)
+    def tag_option(self, mapping: Place) -> str | None:
+        """Command-line option that selected another model for the mapping at a place, such as its `kind`."""
+        return next(
+            (self._options[*mapping, key] for key in self.kind.tag_keys if (*mapping, key) in self._options), None
+        )
+
+    def fault(
+        self, place: Place, message: str, hint: str | None = None, *, key: bool = False, cause: str | None = None
+    ) -> UsageError:
+        """Error of the document's kind, with the position in front, or with the option that is its `cause`."""
+        where = cause or self.where(place, key=key)
         return self.kind.error(f"{where}: {message}" if where else message, hint)
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from mayavi.errors import UsageError, did_you_mean
-from mayavi.settings.document_kind import DocumentKind, Place
+from mayavi.settings.document_kind import DocumentKind, Place, dotted
 from mayavi.settings.model import Model
 
 if TYPE_CHECKING:
@@ -141,10 +141,11 @@ def _missing(document: Document, place: Place, missing: str) -> UsageError:
     if missing.isdigit():  # a tuple that is too short
         value = _format_value(document, _value_at(document.data, place))
         return document.fault(place, f"{kind.subject(place)} is {value}: number {int(missing) + 1} of it is missing")
-    hint = kind.place_hints.get((*place, missing))
+    hint, tag_option = kind.place_hints.get((*place, missing)), document.tag_option(place)
     if kind.owner is not None:
         return document.fault(place, f"{kind.owner} needs '{'.'.join(map(str, (*place, missing)))}'", hint)
-    return document.fault(place, f"'{missing}' is missing" + (f" from {kind.subject(place)}" if place else ""), hint)
+    message = f"'{missing}' is missing" + (f" from {kind.subject(place)}" if place else "")
+    return document.fault(place, message, hint or (tag_option and _replace_hint(tag_option)), cause=tag_option)
 
 
 def _unknown_key(document: Document, place: Place, facts: Mapping[str, Any]) -> UsageError:
@@ -155,7 +156,18 @@ def _unknown_key(document: Document, place: Place, facts: Mapping[str, Any]) -> 
     else:
         message = f"unknown key '{key}'" + (f" in {kind.subject(place)}" if place else "")
         hint = nearest or f"known here: {', '.join(known)}"
-    return document.fault((*place, key), message, hint, key=True)
+    within, tag_option = document.options((*place, key)), document.tag_option(place)
+    if not within and tag_option is not None:  # the file's key fitted what the option replaced
+        return document.fault((*place, key), message, f"{_replace_hint(tag_option)}; {hint}", cause=tag_option)
+    return document.fault((*place, key), message, hint, key=True, cause=" with ".join(within) or None)
+
+
+def _replace_hint(option: str) -> str:
+    """Hint for keys of a file that do not fit a `kind` or `process` that an option selected."""
+    flag, _, setting = option.partition(" ")
+    path, _, tag = setting.partition("=")
+    mapping, _, key = path.rpartition(".")
+    return f"replace all of it: {flag} '{mapping}={{{key}: {tag}, …}}'"
 
 
 def _broken_rule(document: Document, place: Place, error: ErrorDetails) -> UsageError:
@@ -193,12 +205,28 @@ def _wrong_tag(document: Document, place: Place, error: ErrorDetails) -> UsageEr
     if error["type"] == "union_tag_not_found":
         if not isinstance(value, dict):
             return document.fault(place, f"{name} is {_format_value(document, value)}, not a mapping of keys to values")
+        if not tagged and len(value) > 1:
+            return _several_forms(document, place, value)
         own, hint = (f"'{key}'", f"such as `{key}: …`") if tagged else ("form", None)
         return document.fault(place, f"{name} does not say its {own}", hint)
     tag = str(facts["tag"])
     at = (*place, key) if isinstance(value, dict) and key in value else place
     message = f"unknown {key if tagged else 'form'} '{tag}' of {name}"
     return document.fault(at, message, did_you_mean(tag, expected) or f"there are: {', '.join(expected)}")
+
+
+def _several_forms(document: Document, place: Place, value: Mapping[str, Any]) -> UsageError:
+    """Describe a mapping that may have one key and has several, such as two distributions."""
+    message = (
+        f"{document.kind.subject(place)} has {len(value)} forms, {' and '.join(map(repr, value))}, and may have one"
+    )
+    options = document.options(place)
+    if not options:
+        return document.fault(place, message, "leave the others out")
+    path = dotted(place)
+    flag, _, setting = options[-1].partition(f" {path}.")
+    hint = f"replace all of it: {flag} '{path}={{{setting.replace('=', ': ', 1)}}}'" if setting else None
+    return document.fault(place, message, hint, cause=None if options[-1] in document.where(place) else options[-1])
 
 
 def _place(data: Any, loc: tuple[int | str, ...]) -> tuple[Place, str]:

@@ -3,7 +3,15 @@ from .claims import aave_claims as aave_claims
 from .claims import compound_claims as compound_claims
 from .claims import curve_claims as curve_claims
 from .hooks import Hook as Hook
+from .market_figures import AaveFigures as AaveFigures
+from .market_figures import CompoundFigures as CompoundFigures
+from .market_figures import CurveFigures as CurveFigures
 from .market_figures import FeedFigures as FeedFigures
+from .market_figures import Figure as Figure
+from .market_figures import OutsidePrices as OutsidePrices
+from .market_figures import PopulationFigures as PopulationFigures
+from .market_figures import Reader as Reader
+from .market_figures import UniswapFigures as UniswapFigures
 from .market_snapshot import MarketSnapshotHook as MarketSnapshotHook
 from .recorder import MemoryRecorder as MemoryRecorder
 from .runner import Runner as Runner

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mayavi.agents.base import Agent
-from mayavi.errors import BadInteger, UnknownName, UsageError
+from mayavi.errors import BadInteger, ExecutionError, UnknownName, UsageError
 from mayavi.evm.address import account_address
 
 if TYPE_CHECKING:
@@ -79,7 +79,12 @@ class WorldState:
         """Let every agent set up its initial holdings, in the order of names; later calls do nothing."""
         if not self.prepared:
             for agent in self.by_name:
-                agent.prepare(self)
+                try:
+                    agent.prepare(self)
+                except ExecutionError as error:
+                    error.message = f"agent '{agent.name}' cannot prepare: {self.named(error.message)}"
+                    error.args = (error.message,)
+                    raise
             self.prepared = True
 
     # -- World, for agents --------------------------------------------------------------------------------------------

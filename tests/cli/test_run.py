@@ -132,8 +132,16 @@ def test_a_scenario_of_ones_own_is_run_by_its_path(run_mayavi, tmp_path: Path) -
         (["aave_borrower", "--snapshot", "nowhere"], "no snapshot at 'nowhere'", "world build"),
         (["aave_borrower", "--block", "5"], "block 5 needs a node", "rpc"),
         (["aave_borrower", "--source", "rpc", "--block", "x"], "'x' is not a block", "number"),
-        (["depeg_cascade", "--set", "agents.arbitrageur.pool=WETH/FOO.500"], "unknown pool 'WETH/FOO.500'", "did you"),
-        (["depeg_cascade", "--set", "agents.borrowers.collateral=FOO"], "unknown asset of Aave V3 'FOO'", "WETH"),
+        (
+            ["depeg_cascade", "--set", "agents.arbitrageur.pool=WETH/FOO.500"],
+            "error: --set agents.arbitrageur.pool=WETH/FOO.500: agents.arbitrageur: unknown pool 'WETH/FOO.500'",
+            "did you",
+        ),
+        (
+            ["depeg_cascade", "--set", "agents.borrowers.collateral=FOO"],
+            "error: --set agents.borrowers.collateral=FOO: agents.borrowers: unknown asset of Aave V3 'FOO'",
+            "WETH",
+        ),
         (["depeg_cascade", "--steps", "2"], "error: --steps 2: the price of WETH changes at step 2", "more steps"),
         (
             ["depeg_cascade", "--steps", "9", "--set", "prices.WETH.at=10"],

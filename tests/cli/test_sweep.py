@@ -209,7 +209,10 @@ def test_what_cannot_be_swept_is_a_misuse_and_stores_nothing(
     [
         (["--grid", "foo=1,2"], "error: --grid foo=1: unknown key 'foo'"),
         (["--grid", "agents.foo.x=1,2"], "'--grid agents.foo.x=1': there is no 'foo' in agents"),
-        (["--grid", "agents.borrowers.collateral=WETH,FOO"], "unknown asset of Aave V3 'FOO'"),
+        (
+            ["--grid", "agents.borrowers.collateral=WETH,FOO"],
+            "error: --grid agents.borrowers.collateral=FOO: agents.borrowers: unknown asset of Aave V3 'FOO'",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_grid_is_told_by_its_own_name_and_stores_nothing(

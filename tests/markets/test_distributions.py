@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 import pytest
+import yaml
+from pydantic import TypeAdapter
 
-from mayavi.errors import BadArgument, BadInteger, UnknownName
+from mayavi.errors import BadArgument, BadInteger, UnknownName, UsageError
 from mayavi.markets.distributions import (
     DISTRIBUTIONS,
     Choice,
@@ -19,6 +21,9 @@ from mayavi.markets.distributions import (
     distribution_of,
 )
 from mayavi.numerics.streams import stream
+from mayavi.scenarios.build.distributions import distribution as distribution_from_model
+from mayavi.scenarios.models.distributions import Distribution as ScenarioDistribution
+from mayavi.settings.document import Document
 
 N = 200_000
 EVERY = [
@@ -133,12 +138,42 @@ def test_no_global_generator_is_touched() -> None:
         ({"lognormal": {"median": 10_000, "sigma": 1.2}}, LogNormal(10_000, 1.2)),
         ({"pareto": [1_000, 1.5]}, Pareto(1_000, 1.5)),
         ({"choice": ["holds", "panics"]}, Choice(("holds", "panics"))),
+        ({"choice": {"holds": 9, "panics": 1}}, Choice(("holds", "panics"), (9, 1))),
         ({"choice": {"options": ["holds", "panics"], "weights": [9, 1]}}, Choice(("holds", "panics"), (9, 1))),
         (Uniform(1, 2), Uniform(1, 2)),
     ],
 )
 def test_a_scenario_writes_them_as_it_likes(spec, expected) -> None:
     assert distribution_of(spec) == expected
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "1.5",
+        "150%",
+        "1_000",
+        1.5,
+        "{constant: 120%}",
+        "{uniform: [105%, 2.5]}",
+        "{uniform: [1_000, 20_000]}",
+        "{normal: {mean: 2, deviation: 30%}}",
+        "{normal: {mean: 2, deviation: 0.3, between: [1, 3]}}",
+        "{lognormal: {median: 10_000, sigma: 1.2, between: [100, 1_000_000]}}",
+        "{pareto: {minimum: 1_000, shape: 1.5}}",
+        "{pareto: {minimum: 1_000, shape: 1.5, maximum: 50_000}}",
+        "{choice: [1.2, 150%, 2]}",
+        "{choice: {1.2: 3, 2.0: 1}}",
+        "{choice: {120%: 75%, 200%: 25%}}",
+    ],
+)
+def test_they_are_those_of_the_scenario_that_is_written_alike(spec: str | float) -> None:
+    text = f"value: {spec}"
+    model = TypeAdapter(ScenarioDistribution).validate_python(Document.parse(text, "scenario").data["value"])
+    expected = distribution_from_model(model)
+    assert distribution_of(spec) == expected
+    assert distribution_of(yaml.safe_load(text)["value"]) == expected
+    assert distribution_of(Document.parse(text, "scenario").data["value"]) == expected
 
 
 def test_every_distribution_has_a_name() -> None:
@@ -177,6 +212,16 @@ def test_every_distribution_has_a_name() -> None:
         (lambda: distribution_of({"uniform": [1, 2, 3]}), BadArgument, "'[1, 2, 3]' does not fit uniform"),
         (lambda: distribution_of({"uniform": [1, 2], "normal": [1, 2]}), BadArgument, "one name, not 2"),
         (lambda: distribution_of({}), BadArgument, "one name, not 0"),
+        (lambda: distribution_of("many"), BadArgument, "'many' is no number and no distribution"),
+        (lambda: distribution_of({"uniform": ["few", "many"]}), BadArgument, "'few' is no number"),
+        (lambda: distribution_of("{unifrom: [1, 2]}"), UnknownName, "unknown distribution 'unifrom'"),
+        (lambda: distribution_of("{uniform: [1, 2"), UsageError, "distribution:1:"),
+        (lambda: distribution_of({"normal": {"mean": 1, "deviation": 1, "between": 3}}), BadArgument, "not two bounds"),
+        (
+            lambda: distribution_of({"normal": {"mean": 1, "deviation": 1, "between": [0, 2], "low": 0}}),
+            BadArgument,
+            "normal has 'between' and 'low' or 'high'",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_from_is_refused(make, error, words: str) -> None:

@@ -37,6 +37,12 @@ def test_a_token_knows_its_name_and_decimals(fork: Fork) -> None:
     assert usdc.address == fork.address_of("USDC")
 
 
+def test_the_contract_of_a_token_has_the_standard_s_name_and_symbol(fork: Fork) -> None:
+    weth = Erc20(fork, "WETH")
+    assert (weth.contract.name(), weth.contract.symbol()) == ("Wrapped Ether", "WETH")
+    assert fork.contract("WETH", ["name() view returns (string)"]).name() == "Wrapped Ether"
+
+
 def test_a_token_without_a_label_is_called_by_its_own_symbol(fork: Fork) -> None:
     address = fork.address_of("USDC")
     del fork.labels["USDC"]

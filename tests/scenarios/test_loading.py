@@ -159,11 +159,62 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         ("agents.crowd.cuont=5", "--set agents.crowd.cuont=5: unknown key 'cuont' in agents.crowd"),
         ("agents.bot.capital.USDC=-1", "--set agents.bot.capital.USDC=-1: agents.bot.capital.USDC is -1"),
         ("prices.WETH.size=-120%", "--set prices.WETH.size=-120%: prices.WETH.size is -120%"),
-        ("nothing.at.all=5", "unknown key 'nothing'"),
+        ("nothing.at.all=5", "--set nothing.at.all=5: unknown key 'nothing'"),
+        (
+            "agents.crowd.kind=liquidator",
+            "--set agents.crowd.kind=liquidator: unknown key 'collateral' in agents.crowd",
+        ),
+        ("prices.WETH.process=gbm", "--set prices.WETH.process=gbm: unknown key 'at' in prices.WETH"),
+        ("prices.WETH.process=ramp", "--set prices.WETH.process=ramp: 'steps' is missing from prices.WETH"),
+        (
+            "agents.crowd.health_factor.normal={mean: 2, deviation: 1}",
+            "--set agents.crowd.health_factor.normal={mean: 2, deviation: 1}: agents.crowd.health_factor has 2 forms, "
+            "'uniform' and 'normal', and may have one",
+        ),
+        ("agents.crowd.health_factor={a: 1, b: 2}", "--set agents.crowd.health_factor={a: 1, b: 2}: agents.crowd"),
     ],
 )
 def test_an_override_is_validated_and_its_error_names_it(option: str, message: str) -> None:
-    assert message in fault(GOOD, overrides=[option]).message
+    assert fault(GOOD, overrides=[option]).message.startswith(message)
+
+
+def test_an_option_that_leaves_keys_of_the_file_behind_says_how_to_replace_all() -> None:
+    kind = fault(GOOD, overrides=["agents.crowd.kind=liquidator"])
+    assert "replace all of it: --set 'agents.crowd={kind: liquidator, …}'" in str(kind.hint)
+    form = fault(GOOD, overrides=["agents.crowd.health_factor.normal={mean: 2, deviation: 1}"])
+    assert form.hint == "replace all of it: --set 'agents.crowd.health_factor={normal: {mean: 2, deviation: 1}}'"
+    whole = "agents.crowd.health_factor={normal: {mean: 2, deviation: 1}}"
+    assert load_text(GOOD, overrides=[whole]).config.agents["crowd"].health_factor.normal.mean == 2  # type: ignore[union-attr]
+
+
+def test_an_option_is_not_blamed_for_what_the_file_has_wrong() -> None:
+    text = changed("count: 3", "cuont: 3")
+    assert fault(text, overrides=["agents.crowd.cash=20%"]).message.startswith("mine.yaml:13:5: unknown key 'cuont'")
+    text = changed("steps: 4\n", "")
+    assert fault(text, overrides=["agents.crowd.cash=20%"]).message.startswith("mine.yaml:1:1: 'steps' is missing")
+    text = changed("uniform: [1.1, 2]", "uniform: [1.1, 2], normal: 3")
+    assert fault(text, overrides=["agents.crowd.cash=20%"]).message.startswith("mine.yaml:16:20: agents.crowd.health")
+
+
+def test_a_point_of_a_grid_is_named_by_its_option(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    for option in ("agents.crowd.count=many", "agents.crowd.kind=liquidator", "nothing.at.all=5"):
+        with pytest.raises(BadScenario) as caught:
+            load_scenario(path, grid=[option])
+        assert caught.value.message.startswith(f"--grid {option}: ")
+
+
+def test_an_error_of_the_build_names_the_options_it_is_about() -> None:
+    options = ["agents.crowd.count=5", "agents.crowd.collateral=FOO", "agents.bot.capital.BAR=7"]
+    loaded = load_text(GOOD, overrides=options)
+    of_value = loaded.blame(BadScenario("agents.crowd: unknown asset of Aave V3 'FOO'", "there are: WETH"))
+    assert of_value.message == "--set agents.crowd.collateral=FOO: agents.crowd: unknown asset of Aave V3 'FOO'"
+    assert of_value.hint == "there are: WETH"
+    of_key = loaded.blame(BadScenario("agents.bot: unknown address or contract 'BAR'"))
+    assert of_key.message.startswith("--set agents.bot.capital.BAR=7: agents.bot")
+    other = BadScenario("agents.crowd: the market is closed")
+    assert loaded.blame(other) is other
 
 
 def test_overrides_chain_and_steps_apply_in_that_order() -> None:

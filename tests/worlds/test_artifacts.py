@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from mayavi.errors import BadArgument, SetupError, UnknownName
-from mayavi.worlds.artifacts import Artifact, ArtifactStore
+from mayavi.evm.abi.contract import BoundFunction, Contract
+from mayavi.worlds.artifacts import _PACKAGED, _TRUFFLE, Artifact, ArtifactStore
 from mayavi.worlds.contract_folder import SOURCES, ContractFolder
 from mayavi.worlds.vyper import built_contract, compile_contracts, sources_key, vyper_contracts
 
@@ -50,6 +51,21 @@ def test_no_runtime_code_needs_the_size_limit_lifted(artifacts: ArtifactStore) -
         path = next(artifacts.folder.packages.glob(f"@*/*/artifacts/contracts/**/{name}.json"))
         runtime = json.loads(path.read_bytes())["deployedBytecode"]
         assert (len(runtime) - 2) // 2 <= 24_576
+
+
+def test_no_attribute_of_a_contract_hides_a_function_of_any_abi(artifacts: ArtifactStore) -> None:
+    names = [*_PACKAGED, *_TRUFFLE, *vyper_contracts(artifacts.folder.sources)]
+    assert {"Pool", "WETH9", "Comet"} <= set(names)
+    seen = set()
+    for name in names:
+        contract = Contract(b"\1" * 20, artifacts.get(name).abi, name=name)
+        for function in contract.interface.functions.values():
+            bound = getattr(contract, function.name)
+            assert isinstance(bound, BoundFunction), f"{name}.{function.name} is {bound!r}"
+            assert function in bound.overloads
+            assert contract[function.text].function is function
+            seen.add(function.name)
+    assert {"name", "symbol", "mint", "supply", "decimals"} <= seen
 
 
 def test_a_package_that_is_not_installed_is_named_with_the_command(folder: ContractFolder) -> None:

@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
-from mayavi.errors import BadArgument
+from mayavi.agents.lending.refusals import refused_supply
+from mayavi.errors import BadArgument, CallReverted
 from mayavi.evm.units import RAY
 from mayavi.protocols.aave.account_data import AccountData
 from mayavi.protocols.aave.market import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD, AaveV3
 from mayavi.protocols.aave.reserve import Configuration
-from mayavi.protocols.aave.reverts import explain_missing_prices
+from mayavi.protocols.aave.reverts import explain, explain_missing_prices
 from mayavi.protocols.tokens import Erc20, atomic
 
 if TYPE_CHECKING:
@@ -140,7 +141,12 @@ class AaveLending:
             token.require(payer, sum(amounts))
             token.approve(pool.address, sum(amounts), sender=payer)
             for amount, holder in zip(amounts, holders, strict=True):
-                pool.supply(token.address, amount, holder, 0, sender=payer)
+                try:
+                    pool.supply(token.address, amount, holder, 0, sender=payer)
+                except CallReverted as error:
+                    arguments = (token.address, amount, holder, 0)
+                    explained = explain(self.market.account(holder), error, "supply", arguments)
+                    raise refused_supply(explained, token, amount, holder, amounts) from None
 
     # -- liquidation --------------------------------------------------------------------------------------------------
 

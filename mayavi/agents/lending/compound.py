@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
-from mayavi.errors import BadArgument
+from mayavi.agents.lending.refusals import refused_supply
+from mayavi.errors import BadArgument, CallReverted
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import WAD
 from mayavi.protocols.compound.collateral import CollateralAsset
 from mayavi.protocols.compound.market import INDEX_SCALE, PREFIX, CompoundV3
+from mayavi.protocols.compound.reverts import explain_supply
 from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, atomic
 
@@ -109,7 +111,11 @@ class CompoundLending:
             token.require(payer, sum(amounts))
             token.approve(comet.address, sum(amounts), sender=payer)
             for amount, holder in zip(amounts, holders, strict=True):
-                comet.supplyTo(holder, token.address, amount, sender=payer)
+                try:
+                    comet.supplyTo(holder, token.address, amount, sender=payer)
+                except CallReverted as error:
+                    explained = explain_supply(self.market, error, token.address, amount)
+                    raise refused_supply(explained, token, amount, holder, amounts) from None
 
     # -- liquidation --------------------------------------------------------------------------------------------------
 

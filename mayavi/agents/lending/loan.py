@@ -12,8 +12,9 @@ from mayavi.agents.base import Details, Intent
 from mayavi.agents.lending.behaviours import Move, format_health
 from mayavi.agents.lending.market import Health, LendingAccount, LendingMarket
 from mayavi.agents.lending.open_market import lending_market
+from mayavi.agents.lending.refusals import refused_loan
 from mayavi.agents.trading.exchange import Exchange
-from mayavi.errors import ActionRefused, BadArgument, ExecutionError
+from mayavi.errors import ActionRefused, BadArgument, CallReverted, ExecutionError
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
 from mayavi.protocols.tokens import Erc20, atomic
@@ -74,7 +75,10 @@ class Loan:
                 sizes[value] = self.lending.loan_of(self.debt, value)
             loans.append(sizes[value])
             if sizes[value]:
-                self.lending.account(holder).borrow(self.debt, sizes[value])
+                try:
+                    self.lending.account(holder).borrow(self.debt, sizes[value])
+                except CallReverted as error:
+                    raise refused_loan(error, Erc20(self.fork, self.debt), sizes[value], holder) from None
         return loans
 
     # -- actions ------------------------------------------------------------------------------------------------------

@@ -26,7 +26,9 @@ def summary_lines(run: Run, config: ScenarioConfig) -> list[str]:
     lines = [f"{plural(run.steps, 'step')}, {describe_agents(config)}, {describe_transactions(run)}"]
     if raised := int(run.kpis.get("raised", 0)):
         agents = ", ".join(sorted(run.highlights.raised)[:REASONS_SHOWN]) if run.highlights else ""
-        lines.append(f"agent code raised {plural(raised, 'time')} ({agents}); `mayavi runs explain` shows where")
+        lines.append(
+            f"agent code raised {plural(raised, 'time')} ({agents}); `mayavi runs show {run.run_id}` says where"
+        )
     facts, covered = lending_facts(run)
     moves, named = price_facts(run)
     covered |= named | IN_FIRST_LINE | {name for name in run.kpis if name.partition(".")[0] in NOTED}

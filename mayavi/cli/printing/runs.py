@@ -9,6 +9,7 @@ from mayavi.cli.console.output import Column, print_table
 if TYPE_CHECKING:
     from mayavi.sim.store import RunRecord
     from mayavi.sim.store.comparison import RunDiff
+    from mayavi.sim.store.exceptions import RaisedActions
     from mayavi.sim.store.explanation import Event, Explanation
 
 
@@ -59,6 +60,23 @@ def run_document(run: RunRecord) -> dict[str, Any]:
         "raised_count": run.raised_count,
         "snapshot_count": run.snapshot_count,
         "error": run.error,
+    }
+
+
+def raised_document(found: RaisedActions) -> dict[str, Any]:
+    """Return exceptions of an agent as JSON data."""
+    raised = found.raised
+    return {
+        "agent": found.agent,
+        "account": found.account,
+        "kind": found.kind,
+        "step": found.step,
+        "block": found.block,
+        "count": found.count,
+        "error": raised.error,
+        "hint": raised.notes,
+        "place": raised.place,
+        "traceback": found.traceback,
     }
 
 
@@ -155,8 +173,7 @@ def event_line(event: Event, amounts: str) -> str:
     factors = [event.health_factor_before, event.health_factor_after]
     moved = " → ".join(shown_wad(each) for each in factors if each is not None)
     if event.status != "success":
-        first = event.reason.strip().splitlines()[-1] if event.reason.strip() else "no reason"
-        return f"{who} {event.status}: {first}"
+        return f"{who} {event.status}: {event.cause}"
     parts = [event.note, f"health factor {moved}" if moved else "", amounts]
     rest = ", ".join(part for part in parts if part)
     return f"{who}: {rest}" if rest else who
@@ -185,6 +202,7 @@ def explanation_document(found: Explanation) -> dict[str, Any]:
                         "kind": event.kind,
                         "status": event.status,
                         "reason": event.reason,
+                        "cause": event.cause,
                         "note": event.note,
                         "block_number": event.block_number,
                         "liquidation": event.liquidates,

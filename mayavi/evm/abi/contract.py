@@ -40,15 +40,18 @@ class Contract:
     Functions are attributes: `token.balanceOf(alice)` calls a `view` or `pure` function and returns its result; any
     other function is sent as a transaction, and `token.transfer(bob, 5, sender=alice)` returns the receipt. Options
     (`sender`, `value`, …) are passed to the fork. `token.transfer.call(…)` and `.send(…)` choose explicitly. Overloads
-    are chosen by the number of arguments or by full signature: `token["mint(address,uint256)"](alice, 5)`. Square
-    brackets also reach a function whose name is an attribute of this class.
+    are chosen by the number of arguments or by full signature: `token["mint(address,uint256)"](alice, 5)`.
+
+    Only `address`, `interface`, `fork` and `events` are attributes of the object itself; every other name is a function
+    of the ABI, such as ERC-20's `name()`. Square brackets reach every function, also one of those four names:
+    `contract["fork"]()`.
     """
 
     def __init__(self, address: AddressLike, abi: Any, fork: Chain | None = None, *, name: str = "") -> None:
         self.address = to_address(address)
         self.interface = Interface.of(abi, name)
         self.fork = fork
-        self.name = name or self.interface.name
+        self.__label = name or self.interface.name  # mangled, as no function may be hidden by it
 
     def __getattr__(self, name: str) -> BoundFunction:
         if name.startswith("__") or "interface" not in self.__dict__:  # not initialised yet, as while unpickling
@@ -74,8 +77,14 @@ class Contract:
     def __dir__(self) -> Iterable[str]:
         return {*super().__dir__(), *(function.name for function in self.interface.functions.values())}
 
+    def __str__(self) -> str:
+        """The contract's own name, else its name on the fork, else its address."""
+        if self.__label:
+            return self.__label
+        return checksum(self.address) if self.fork is None else self.fork.name(self.address)
+
     def __repr__(self) -> str:
-        return f"<contract {self.name + ' ' if self.name else ''}at {checksum(self.address)}>"
+        return f"<contract {self.__label + ' ' if self.__label else ''}at {checksum(self.address)}>"
 
 
 class BoundFunction:
@@ -136,9 +145,8 @@ class BoundFunction:
 
     def _explained(self, error: CallReverted, function: Function) -> CallReverted:
         reason = decode_revert(error.output, [self.contract.interface])
-        where = self.contract.name or self._fork.name(self.contract.address)
         return CallReverted(
-            f"{function.name} of {where} reverted: {reason}",
+            f"{function.name} of {self.contract} reverted: {reason}",
             reason.hint or error.hint,
             reason=reason,
             output=error.output,

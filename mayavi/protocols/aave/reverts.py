@@ -253,9 +253,10 @@ def _not_its_debt(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cau
 
 def _over_borrow_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause:
     reserve = account.market.reserve(arguments[0])
-    room = max(0, (reserve.configuration.borrow_cap or 0) - reserve.borrowed)
+    cap = reserve.configuration.borrow_cap or 0
+    room = max(0, cap - reserve.borrowed)
     return (
-        "the reserve's borrow cap leaves no room for this amount",
+        _beyond_cap(reserve, "borrow", arguments[1], cap, reserve.borrowed),
         f"there is room for {_amount(reserve, room)} now; borrow less or another asset",
     )
 
@@ -263,11 +264,17 @@ def _over_borrow_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> 
 def _over_supply_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause:
     reserve = account.market.reserve(arguments[0])
     accrued = reserve.accrued_to_treasury_scaled * reserve.normalised_income_ray // 10**27
-    room = max(0, (reserve.configuration.supply_cap or 0) - reserve.supplied - accrued)
+    cap, used = reserve.configuration.supply_cap or 0, reserve.supplied + accrued
+    room = max(0, cap - used)
     return (
-        "the reserve's supply cap leaves no room for this amount",
+        _beyond_cap(reserve, "supply", arguments[1], cap, used),
         f"there is room for {_amount(reserve, room)} now; supply less or another asset",
     )
+
+
+def _beyond_cap(reserve: Reserve, which: str, amount: int, cap: int, used: int) -> str:
+    texts = [_amount(reserve, each) for each in (amount, cap, used)]
+    return f"{texts[0]} do not fit under the {which} cap of {texts[1]}, of which {texts[2]} are used"
 
 
 def _over_debt_ceiling(account: AaveAccount, _: str, __: Sequence[Any]) -> Cause | None:

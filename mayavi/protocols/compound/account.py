@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mayavi.errors import ActionRefused, InsufficientBalance
+from mayavi.errors import ActionRefused, CallReverted, InsufficientBalance
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.evm.arguments import word
 from mayavi.evm.fleet import Words
 from mayavi.evm.units import WAD, from_units
 from mayavi.protocols.arguments import address_on, as_list
 from mayavi.protocols.compound.collateral import Accounts, CollateralAsset
+from mayavi.protocols.compound.reverts import explain_supply
 from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, atomic, spending
 
@@ -253,8 +254,11 @@ class CompoundV3Account:
         return self.market.base.address if self.market.is_base(asset) else self.market.asset(asset).address
 
     def _pay(self, token: bytes, needed: int, amount: int) -> Receipt:
-        with spending(self.market.fork, token, self.market.address, needed, self.address):
-            receipt: Receipt = self.market.contract.supply(token, amount, sender=self.address)
+        try:
+            with spending(self.market.fork, token, self.market.address, needed, self.address):
+                receipt: Receipt = self.market.contract.supply(token, amount, sender=self.address)
+        except CallReverted as error:
+            raise explain_supply(self.market, error, token, amount) from None
         return receipt
 
     def _withdraw(self, token: bytes, amount: int) -> Receipt:

@@ -15,6 +15,7 @@ from mayavi.scenarios.models.distributions import (
     Pareto,
     Uniform,
 )
+from mayavi.scenarios.models.quantities import ratio_of
 
 
 def distribution(model: Distribution, scale: Decimal = Decimal(1)) -> Any:
@@ -42,6 +43,6 @@ def distribution(model: Distribution, scale: Decimal = Decimal(1)) -> Any:
         return d.Pareto(float(law.minimum * scale), float(law.shape), scaled(law.maximum))
     assert isinstance(model, Choice)
     if isinstance(model.choice, dict):
-        options = tuple(float(Decimal(key) * scale) for key in model.choice)
+        options = tuple(float(ratio_of(key) * scale) for key in model.choice)
         return d.Choice(options, tuple(float(weight) for weight in model.choice.values()))
     return d.Choice(tuple(float(value * scale) for value in model.choice))

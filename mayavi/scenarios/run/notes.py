@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from mayavi.scenarios.run.alike import one_of_each_kind
 from mayavi.scenarios.run.figures import percent
 from mayavi.scenarios.run.limits import PREFIX, TEXTS
 
@@ -28,16 +29,16 @@ Figures = Mapping[str, float]
 
 
 def notes(kpis: Figures) -> list[str]:
-    """Return the warnings of a run; empty if everything went as the scenario describes."""
-    return [text for _, text in _warnings(kpis)]
+    """Return the warnings of a run, one for each kind; empty if everything went as the scenario describes."""
+    return list(one_of_each_kind(_warnings(kpis)).values())
 
 
 def notes_of_many(runs: Sequence[Figures]) -> list[str]:
     """Return each kind of warning once, with the number of runs that have it and the text of the first."""
     found: dict[str, list[str]] = {}
     for kpis in runs:
-        for name, text in _warnings(kpis):
-            found.setdefault(name, []).append(text)
+        for kind, text in one_of_each_kind(_warnings(kpis)).items():
+            found.setdefault(kind, []).append(text)
     return [f"in {len(texts):,} of {len(runs):,} runs, as in the first of them: {texts[0]}" for texts in found.values()]
 
 

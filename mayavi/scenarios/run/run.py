@@ -10,7 +10,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mayavi.errors import RunHalted, UsageError, did_you_mean
+from mayavi.errors import BadScenario, RunHalted, UsageError, did_you_mean
 from mayavi.scenarios.loading import load_scenario
 from mayavi.scenarios.run.highlights import Highlights
 from mayavi.scenarios.run.overrides import Overrides, override_texts
@@ -92,7 +92,10 @@ def execute(request: RunRequest, fork: Fork, recorder: Recorder, listener: RunLi
 
     listener = listener or RunListener()
     info = request.info(fork)
-    simulation = build(request.scenario.config, fork, request.seed, request.threads)
+    try:
+        simulation = build(request.scenario.config, fork, request.seed, request.threads)
+    except BadScenario as error:
+        raise request.scenario.blame(error) from error
     listener.started(request)
     runner = Runner(
         simulation.world,

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import mayavi
-from mayavi.errors import SimulationError
+from mayavi.errors import BadScenario, SimulationError
 from mayavi.parallel.cores import available_cores
 from mayavi.parallel.processes import check_jobs
 from mayavi.scenarios.loading import Scenario, load_scenario
@@ -187,7 +187,10 @@ def check_buildable(scenarios: Sequence[Scenario], world: WorldSource) -> None:
     from mayavi.scenarios.build.build import build
 
     for scenario in scenarios[:: max(1, len(scenarios) - 1)]:
-        build(scenario.config, world.open())
+        try:
+            build(scenario.config, world.open())
+        except BadScenario as error:
+            raise scenario.blame(error) from error
 
 
 def stored_runs(store: Store, plan: Plan) -> dict[str, Run]:

@@ -84,13 +84,17 @@ class Verification:
 
 
 def write_artifact(store: Store, run_id: str, path: Path) -> str:
-    """Write the run to a bundle at `path` and return the SHA-256 of the file."""
+    """Write the run to a bundle at `path` and return the SHA-256 of the file.
+
+    Raises `UsageError` for a run that could not be verified: one that did not end, or has no scenario.
+    """
     run = store.run(run_id)
     if run.status not in {"finished", "halted"}:
         raise UsageError(
             f"run '{run.run_id}' is {run.status}",
             "only a finished or halted run can be verified, and so bundled",
         )
+    require_scenario(run.scenario_text, f"run '{run.run_id}'")
     columns: dict[str, list[tuple[Any, ...]]] = {}
     with reading(store.path) as connection:
         for table in ROWS:
@@ -117,6 +121,16 @@ def write_artifact(store: Store, run_id: str, path: Path) -> str:
     return write_bundle(path, KIND, facts, files)
 
 
+def require_scenario(text: str, what: str) -> None:
+    """Raise `UsageError` if a run has no scenario from which it can be run again."""
+    if not text.strip():
+        raise UsageError(
+            f"{what} was built in Python and has no scenario, so that nobody could verify its bundle",
+            "`mayavi runs export` writes its rows; an agent of your own can be part of a scenario file, whose runs are"
+            " bundled: docs/how-to/write-an-agent.md",
+        )
+
+
 def read_artifact(path: Path) -> tuple[Bundle, BundledRun]:
     """Read the bundle of a run; raise `BundleError` if a hash or the digest of its rows is wrong."""
     bundle = read_bundle(path)
@@ -135,6 +149,7 @@ def read_artifact(path: Path) -> tuple[Bundle, BundledRun]:
 def verify_artifact(path: Path, run_again: Callable[[BundledRun], Outcome]) -> Verification:
     """Check the bundle at `path`, repeat its run with `run_again`, and compare."""
     bundle, run = read_artifact(path)
+    require_scenario(run.scenario_text, f"the run in '{path}'")
     outcome = run_again(run)
     checks = (
         Check("world before", run.world_digest, outcome.world_digest),

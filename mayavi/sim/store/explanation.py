@@ -16,6 +16,7 @@ from mayavi.errors import AmbiguousName, UnknownName
 from mayavi.protocols.health import NO_DEBT
 from mayavi.sim.store.amounts import bad_debt_e8, decimals_of, describe_liquidation, describe_trade, dollars, integer
 from mayavi.sim.store.schema import literal
+from mayavi.sim.traceback_text import RaisedText
 
 if TYPE_CHECKING:
     from mayavi.sim.rows import ActionRow
@@ -40,6 +41,15 @@ class Event:
     details: dict[str, Any]
     health_factor_before: int | None
     health_factor_after: int | None
+
+    @property
+    def cause(self) -> str:
+        """One line on why the action failed or raised; empty if it succeeded."""
+        if self.status == "raised":
+            return str(RaisedText.parse(self.reason))
+        if self.status == "success":
+            return ""
+        return " ".join(self.reason.split()) or "no reason"
 
     @property
     def liquidates(self) -> bool:
@@ -165,7 +175,7 @@ class Explanation:
             note = f" ({last.note})" if last.note else ""
             sentences.append(f"its last action before was {last.kind} in step {last.step}{note}: {last.status}")
         if failed:
-            sentences.append(f"{len(failed)} of its {len(acted)} actions before failed, the last: {failed[-1].reason}")
+            sentences.append(f"{len(failed)} of its {len(acted)} actions before failed, the last: {failed[-1].cause}")
         return sentences
 
 

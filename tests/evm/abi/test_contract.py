@@ -118,6 +118,30 @@ def test_square_brackets_reach_a_function_whose_name_is_taken(echo):
     assert echo["address"]() is None
 
 
+def test_only_four_names_belong_to_the_object_itself(fork):
+    fork.set_code(PLACE, ECHO)
+    empty = Contract(PLACE, [], fork)
+    own = {name for name in dir(empty) if not name.startswith("__")}
+    assert {name for name in own if not name.startswith("_Contract__")} == {"address", "interface", "fork", "events"}
+    taken = sorted({*own, "name", "label", "_label", "abi"} - {"address", "interface"})
+    contract = Contract(
+        PLACE, [f"function {name}(uint256) view returns (uint256)" for name in taken], fork, name="Echo"
+    )
+    for name in taken:
+        assert contract[name](7) == 7
+        if name not in own:
+            assert getattr(contract, name)(7) == 7
+
+
+def test_a_contract_prints_its_name_or_address(fork):
+    token = ["function name() view returns (string)"]
+    assert str(Contract(PLACE, token, name="Gold")) == "Gold"
+    assert str(Contract(PLACE, token)) == to_checksum_address(PLACE)
+    fork.labels["Gold.Vault"] = to_checksum_address(PLACE)
+    assert str(Contract(PLACE, token, fork)) == "Gold.Vault"
+    assert repr(Contract(PLACE, token, name="Gold")) == f"<contract Gold at {to_checksum_address(PLACE)}>"
+
+
 @pytest.mark.parametrize(("args", "got"), [((), 0), ((1, ALICE, 3), 3)])
 def test_a_wrong_argument_count_says_expected_and_got(echo, args, got):
     with pytest.raises(BadArgument) as caught:
