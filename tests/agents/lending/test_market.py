@@ -111,6 +111,30 @@ def test_half_of_a_debt_may_be_covered_and_all_of_it_far_below() -> None:
             assert quote.cover == (owed + share - 1) // share
 
 
+@pytest.mark.parametrize(("above_e8", "share"), [(1, 2), (0, 1), (-1, 1)])
+def test_at_a_health_factor_of_exactly_095_the_pool_lets_all_be_covered(above_e8: int, share: int) -> None:
+    """The price is chosen so that the pool itself says 0.95 to the last digit, or just above or below it."""
+    fork = replica()
+    lending = lending_market(fork, "aave")
+    pool = lending.market  # type: ignore[attr-defined]
+    PriceFeed(fork, pool.oracle.getSourceOfAsset(pool.address_of("USDC"))).move(10**8)
+    fork.deal("WETH", ALICE, 10 * WETH)
+    account, amount = lending.account(ALICE), 8_300 * 10**6
+    account.supply("WETH", 10 * WETH)
+    account.borrow("USDC", amount)
+    while (owed := account.debt("USDC")) % 83:  # the pool rounds debts, and the price has to come out even
+        account.borrow("USDC", 1)
+    assert pool.reserve("WETH").configuration.liquidation_threshold_bps == 8_300
+    PriceFeed(fork, ETH_FEED).move(owed * 950 // 83 + above_e8)  # 10 · price · 83 % = 95 % of the debt
+    factor = account.health().health_factor_wad
+    assert (factor > 95 * WAD // 100, factor == 95 * WAD // 100) == (above_e8 > 0, above_e8 == 0)
+    (quote,) = lending.quote_liquidations([ALICE], [factor], ["WETH"], ["USDC"])
+    fork.deal("USDC", KEEPER, 10**12)
+    done = pool.account(KEEPER).liquidate(ALICE, "WETH", "USDC", owed)  # the pool takes as much as it allows
+    assert quote.cover == done.covered == (owed + share - 1) // share
+    assert quote.seized == done.seized
+
+
 def test_an_account_in_an_efficiency_mode_is_liquidated_at_that_modes_bonus() -> None:
     fork = replica()
     lending = lending_market(fork, "AaveV3")
