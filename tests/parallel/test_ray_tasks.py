@@ -13,6 +13,6 @@ import pytest
 def test_work_on_two_ray_nodes(repository: Path) -> None:
     pytest.importorskip("ray", reason="ray is not installed; `pip install 'mayavi-sim[cluster]'` installs it")
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "tests/parallel/ray_work.py"]
-    finished = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=300, check=False)
+    finished = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=900, check=False)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "3 passed" in finished.stdout
