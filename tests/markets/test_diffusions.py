@@ -118,6 +118,16 @@ def test_the_memory_of_a_peg_halves_in_its_half_life() -> None:
         assert np.corrcoef(deviations[:-hours], deviations[hours:])[0, 1] == pytest.approx(expected, abs=0.015)
 
 
+@pytest.mark.parametrize("decay", [0.0, 1e-12, 1e-8, 1e-4, 0.05, 0.5, 20.0])
+def test_one_shock_moves_a_peg_as_far_as_its_reversion_leaves_it(decay: float) -> None:
+    """The variance of a step is volatility²·(1 − exp(−2·decay)) / (2·reversion), or volatility²·years without any."""
+    years, volatility = 0.25, 0.3
+    peg = OrnsteinUhlenbeck(decay / years, volatility)
+    path = peg.driven(1.0, np.array([1.0]), years * SECONDS_PER_YEAR, stream(1, "x"))
+    variance = volatility**2 * years * (-math.expm1(-2 * decay) / (2 * decay) if decay else 1.0)
+    assert math.log(path[1]) == pytest.approx(math.sqrt(variance), rel=1e-7)
+
+
 def test_a_peg_without_noise_comes_back_by_half_each_half_life() -> None:
     path = OrnsteinUhlenbeck.of_half_life(hours=2, deviation=0.0).path(0.90, 8, HOUR, stream(1, "x"))
     assert path[0] == 0.90

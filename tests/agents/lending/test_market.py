@@ -58,6 +58,17 @@ def test_a_loan_is_the_largest_that_leaves_the_health_factor(
     assert account.health().health_factor_wad < target
 
 
+@pytest.mark.parametrize(("market", "debt"), [("AaveV3", "DAI"), ("AaveV3", "USDC"), ("Spark", "DAI")])
+@pytest.mark.parametrize("value_e8", [10**8, 123_456_789_012, 1_700 * 10**8 + 99])
+def test_no_larger_loan_is_worth_as_little(market: str, debt: str, value_e8: int) -> None:
+    """Up to three units: the pool rounds the debt when it is made and when it is read."""
+    fork = replica()
+    fork.mine(777)
+    lending = lending_market(fork, market)
+    loan, price, unit = lending.loan_of(debt, value_e8), lending.price_e8(debt), 10 ** lending.decimals(debt)
+    assert loan * price // unit <= value_e8 < (loan + 3) * price // unit
+
+
 @pytest.mark.parametrize(("chain", "market", "debt", "route"), MARKETS)
 @pytest.mark.parametrize("fall", ["-0.17", "-0.25", "-0.45"])
 def test_a_prize_is_what_the_liquidation_then_does_to_the_unit(
