@@ -193,6 +193,31 @@ def test_while_compound_has_its_reserves_it_absorbs_and_sells_nothing() -> None:
     assert lending.account(ALICE).debt("USDC") == 0
 
 
+@pytest.mark.parametrize(("percent", "sells"), [(-50, True), (0, True), (50, True), (150, False)])
+def test_compound_sells_if_the_absorbed_debt_brings_its_reserves_below_the_target(percent: int, sells: bool) -> None:
+    """Reserves start above their target by a share of the debt; the market itself decides."""
+    fork = replica()
+    lending = lending_market(fork, "compound")
+    opened(lending, "USDC", {ALICE: 1_180})
+    market = lending.market  # type: ignore[attr-defined]
+    fork.deal("USDC", KEEPER, 10**12)
+    PriceFeed(fork, ETH_FEED).move_by("-0.2")
+    cash = Erc20(fork, "USDC").balance_of(market.address)
+    above = lending.account(ALICE).debt("USDC") * percent // 100
+    fork.deal("USDC", market.address, cash + market.target_reserves - market.reserves + above)
+    (quote,) = lending.quote_liquidations([ALICE], [0], ["WETH"], ["USDC"])
+    assert bool(quote.pays) is sells
+    with fork.snapshot():
+        taken = lending.liquidate(KEEPER, quote)
+        assert (taken.paid, taken.seized) == (quote.pays, quote.seized)
+    market.absorb(ALICE, sender=KEEPER)
+    if sells:
+        assert market.buy_collateral("WETH", quote.pays, sender=KEEPER).amount == quote.seized
+    else:
+        with pytest.raises(CallReverted, match="NotForSale"):
+            market.buy_collateral("WETH", 10**6, sender=KEEPER)
+
+
 def test_who_is_healthy_is_not_liquidated() -> None:
     for market in ("AaveV3", "Spark", "cUSDCv3"):
         lending = lending_market(replica(), market)
