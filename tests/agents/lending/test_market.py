@@ -237,6 +237,23 @@ def test_compound_lends_its_base_token_alone() -> None:
     assert lending.account(ALICE).debt("WETH") == 0
 
 
+def test_compounds_loan_is_the_largest_to_the_unit_while_interest_runs() -> None:
+    fork = replica()
+    fork.mine(50_000)  # nobody has touched the market for a week, so its stored index is old
+    lending = lending_market(fork, "cUSDCv3")
+    fork.deal("WETH", ALICE, 10 * WETH)
+    account = lending.account(ALICE)
+    account.supply("WETH", 10 * WETH)
+    fork.mine(50_000)
+    price = lending.price_e8("USDC")
+    for value_e8 in range(5_000 * 10**8, 5_000 * 10**8 + 4_000, 101):
+        loan = lending.loan_of("USDC", value_e8)
+        for amount, fits in ((loan, True), (loan + 1, False)):
+            with fork.snapshot():
+                account.borrow("USDC", amount)
+                assert (account.debt("USDC") * price // 10**6 <= value_e8) is fits
+
+
 def test_a_loan_below_compounds_minimum_is_none() -> None:
     lending = lending_market(replica(), "cUSDCv3")
     assert lending.loan_of("USDC", 99 * 10**8) == 0
