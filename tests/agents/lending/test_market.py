@@ -238,13 +238,13 @@ def test_compound_lends_its_base_token_alone() -> None:
 
 
 def test_compounds_loan_is_the_largest_to_the_unit_while_interest_runs() -> None:
+    """Nobody touches the market for years, so its stored index is old, and debts round up more often."""
     fork = replica()
-    fork.mine(50_000)  # nobody has touched the market for a week, so its stored index is old
     lending = lending_market(fork, "cUSDCv3")
     fork.deal("WETH", ALICE, 10 * WETH)
     account = lending.account(ALICE)
     account.supply("WETH", 10 * WETH)
-    fork.mine(50_000)
+    fork.mine(10_000_000)
     price = lending.price_e8("USDC")
     for value_e8 in range(5_000 * 10**8, 5_000 * 10**8 + 4_000, 101):
         loan = lending.loan_of("USDC", value_e8)
