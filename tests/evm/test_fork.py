@@ -56,11 +56,15 @@ def deployed(fork: Fork, runtime: bytes) -> bytes:
 
 
 def test_a_call_returns_the_output_and_changes_nothing(fork: Fork) -> None:
-    contract = deployed(fork, STORE)
+    writes_and_returns = STORE + RETURN_42
+    contract = deployed(fork, writes_and_returns)
     before = fork.digest()
-    fork.call(contract, word(1) + word(7), sender=ALICE)
+    assert fork.call(contract, word(1) + word(7), sender=ALICE) == word(42)
     assert fork.digest() == before
     assert fork.storage(contract, 1) == 0
+    echo = deployed(fork, bytes.fromhex("366000600037366000f3"))  # returns its calldata
+    for sent in (b"", b"\x01", word(2**256 - 1), bytes(range(256)) * 3):
+        assert fork.call(echo, sent) == sent
 
 
 def test_a_transaction_stays(fork: Fork) -> None:

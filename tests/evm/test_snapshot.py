@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,12 @@ from hypothesis import strategies as st
 
 from mayavi._kernel import Evm, State
 from mayavi.errors import MissingStateError, SnapshotCorrupt, SnapshotError, SnapshotFutureVersion, SnapshotTruncated
+from mayavi.evm.contents import WorldContents
 from mayavi.evm.fork import Fork
 from mayavi.evm.snapshot import read_info, read_snapshot
-from tests.evm.bytecode import LOAD, RETURN_42, STORE, initcode, word
+from tests.evm.bytecode import BLOCK_HASH, LOAD, RETURN_42, STORE, initcode, word
 
-ALICE = b"\xa1" * 20
+ALICE, BOB = b"\xa1" * 20, b"\xb0" * 20
 
 addresses = st.binary(min_size=20, max_size=20)
 words = st.integers(0, 2**256 - 1)
@@ -127,6 +130,72 @@ def test_a_snapshot_of_a_partial_world_stays_partial(tmp_path: Path) -> None:
     assert again.call(ALICE, word(1), sender=ALICE) == word(0)
     with pytest.raises(MissingStateError, match="slot 0x2 is not in this snapshot"):
         again.call(ALICE, word(2), sender=ALICE)
+
+
+def partial_fork() -> Fork:
+    """What a fork of a node knows without the node: two accounts, a slot, the hash of one block."""
+    evm = Evm(1, "shanghai", closed=False)
+    evm.learn_account(ALICE, 5, 0, LOAD)
+    evm.learn_slots(ALICE, {1: 11})
+    evm.learn_account(bytes(20), 0, 0, b"")
+    evm.set_block(number=100)
+    evm.learn_block_hash(99, b"\x99" * 32)
+    return Fork.from_state(evm.freeze(), labels={}, source={"kind": "rpc", "chain_id": 1, "block": 100})
+
+
+def dumped(fork: Fork, folder: Path) -> Fork:
+    fork.dump_snapshot(folder / "world")
+    return Fork.load_snapshot(folder / "world")
+
+
+WAYS: dict[str, Callable[[Fork, Path], Fork]] = {
+    "dumped": dumped,
+    "dumped twice": lambda fork, folder: dumped(dumped(fork, folder), folder),
+    "dumped with writes": lambda fork, folder: dumped(written(fork), folder),
+    "pickled": lambda fork, folder: pickle.loads(pickle.dumps(fork)),
+    "frozen": lambda fork, folder: fork.frozen(),
+    "copied": lambda fork, folder: fork.copy(),
+}
+
+
+def written(fork: Fork) -> Fork:
+    fork.set_balance(ALICE, 6)
+    fork.set_storage(ALICE, 7, 77)
+    return fork
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_partial_world_does_not_know_is_not_taken_for_nothing(way: str, tmp_path: Path) -> None:
+    """An account, a slot or a block hash that was never read is missing: a closed world would say that it is empty."""
+    again = WAYS[way](partial_fork(), tmp_path)
+    assert again.storage(ALICE, 1) == 11
+    for read in (
+        lambda: again.balance(BOB),
+        lambda: again.nonce(BOB),
+        lambda: again.code(BOB),
+        lambda: again.storage(BOB, 1),
+        lambda: again.storage(ALICE, 2),
+        lambda: again.call(BOB, b"\1", sender=ALICE),
+        lambda: again.send(BOB, b"", sender=ALICE),
+    ):
+        with pytest.raises(MissingStateError):
+            read()
+    again.set_code(ALICE, BLOCK_HASH)
+    assert again.call(ALICE, word(99), sender=ALICE) == b"\x99" * 32
+    with pytest.raises(MissingStateError, match="98"):
+        again.call(ALICE, word(98), sender=ALICE)
+    assert not WorldContents.of(again.freeze().dump()).closed
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_dump_says_whether_what_it_lacks_is_empty_or_unknown(closed: bool, tmp_path: Path) -> None:
+    fork = Fork.from_state(world({ALICE: (5, 6, RETURN_42, {1: 2})}, closed=closed).freeze(), labels={}, source={})
+    digest = fork.dump_snapshot(tmp_path / "world")
+    contents = WorldContents.of_snapshot(tmp_path / "world")
+    assert contents.closed is closed
+    assert (contents.account(BOB) is None) is not closed
+    other = Fork.from_state(world({ALICE: (5, 6, RETURN_42, {1: 2})}, closed=not closed).freeze(), labels={}, source={})
+    assert other.digest() != digest
 
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:

@@ -160,3 +160,13 @@ def test_the_real_correlation_of_ether_and_bitcoin_is_drawn_again(cases: Path) -
         correlation=Correlation({("WBTC", "WETH"): real}),
     )
     assert np.corrcoef(returns_of(prices))[0, 1] == pytest.approx(real, abs=4 * (1 - real**2) / math.sqrt(N))
+
+
+def test_whoever_is_determined_by_the_others_has_no_shocks_of_its_own() -> None:
+    one, other = -0.66, 0.63
+    third = one * other + math.sqrt((1 - one**2) * (1 - other**2))  # rounding leaves C a part of 2e-16 for itself
+    correlation = Correlation({("A", "B"): one, ("A", "C"): other, ("B", "C"): third})
+    shocks, others = shocks_of("A", "B", "C"), shocks_of("C", seed=2)
+    mixed, again = (correlation.apply(each)["C"] for each in (shocks, {**shocks, **others}))
+    assert mixed.tolist() == again.tolist()
+    assert mixed.std() == pytest.approx(1, abs=4 / math.sqrt(2 * N))

@@ -118,6 +118,16 @@ def test_the_memory_of_a_peg_halves_in_its_half_life() -> None:
         assert np.corrcoef(deviations[:-hours], deviations[hours:])[0, 1] == pytest.approx(expected, abs=0.015)
 
 
+@pytest.mark.parametrize("decay", [0.0, 1e-12, 1e-8, 1e-4, 0.05, 0.5, 20.0])
+def test_one_shock_moves_a_peg_as_far_as_its_reversion_leaves_it(decay: float) -> None:
+    """The variance of a step is volatility²·(1 − exp(−2·decay)) / (2·reversion), or volatility²·years without any."""
+    years, volatility = 0.25, 0.3
+    peg = OrnsteinUhlenbeck(decay / years, volatility)
+    path = peg.driven(1.0, np.array([1.0]), years * SECONDS_PER_YEAR, stream(1, "x"))
+    variance = volatility**2 * years * (-math.expm1(-2 * decay) / (2 * decay) if decay else 1.0)
+    assert math.log(path[1]) == pytest.approx(math.sqrt(variance), rel=1e-7)
+
+
 def test_a_peg_without_noise_comes_back_by_half_each_half_life() -> None:
     path = OrnsteinUhlenbeck.of_half_life(hours=2, deviation=0.0).path(0.90, 8, HOUR, stream(1, "x"))
     assert path[0] == 0.90
@@ -179,6 +189,55 @@ def test_jumps_do_not_change_the_expected_price() -> None:
     process = JumpDiffusion(0.3, jumps_per_year=12.0, jump_mean=-0.2, jump_deviation=0.1, drift=0.6)
     final = final_prices(process, count, 1, month, 2000.0) / 2000
     assert final.mean() == pytest.approx(math.exp(0.6 / 12), abs=4 * final.std() / math.sqrt(count))
+
+
+@pytest.mark.parametrize(
+    ("mean", "deviation"), [(-0.2, 0.0), (-0.2, 0.1), (0.1, 0.05), (0.0, 0.3)], ids=["fall", "falls", "rises", "both"]
+)
+def test_the_drift_makes_up_for_the_jumps_exactly(mean: float, deviation: float) -> None:
+    """The expected growth of a step by quadrature over shock, number and size of jumps, with no sampling error.
+
+    The drift of a step without shock and jumps is read from the process: a generator whose draws are all zero.
+    """
+    volatility, rate, drift, years = 0.3, 60.0, 0.6, 1 / 12
+    process = JumpDiffusion(volatility, rate, mean, deviation, drift)
+    quiet = process.driven(1.0, np.zeros(1), years * SECONDS_PER_YEAR, NoJumps())[-1]
+    points, weights = np.polynomial.hermite_e.hermegauss(60)  # weights of the standard normal density
+    weights = weights / weights.sum()
+    shocks = float(weights @ np.exp(volatility * math.sqrt(years) * points))
+    counts = np.arange(80)
+    logs = counts * math.log(rate * years) - rate * years - [math.lgamma(count + 1) for count in counts]
+    sizes = np.exp(counts[:, None] * mean + np.sqrt(counts)[:, None] * deviation * points) @ weights
+    assert np.exp(logs).sum() == pytest.approx(1, abs=1e-12)
+    expected = quiet * shocks * float(np.exp(logs) @ sizes)
+    assert expected == pytest.approx(math.exp(drift * years), rel=1e-9)
+
+
+class NoJumps:
+    """Generator that draws no jump and no size."""
+
+    def spawn(self, count: int) -> list[NoJumps]:
+        return [self] * count
+
+    def poisson(self, expected: float, count: int) -> np.ndarray:
+        return np.zeros(count, dtype=np.int64)
+
+    def standard_normal(self, count: int) -> np.ndarray:
+        return np.zeros(count)
+
+
+def test_what_is_drawn_has_the_expected_price_of_the_drift() -> None:
+    """Fifty standard errors from each of: no compensation, half of it, and one of the wrong sign."""
+    paths, steps, month = 400, 1_000, SECONDS_PER_YEAR / 12
+    rate, mean, deviation, drift = 60.0, -0.1, 0.05, 0.6
+    process, rng = JumpDiffusion(0.1, rate, mean, deviation, drift), stream(12, "drift")
+    returns = [np.diff(np.log(process.path(1.0, steps, month, rng))) for _ in range(paths)]
+    growths = np.exp(np.concatenate(returns))
+    error = growths.std() / math.sqrt(paths * steps)
+    assert growths.mean() == pytest.approx(math.exp(drift / 12), abs=4 * error)
+    compensation = rate * (math.exp(mean + deviation**2 / 2) - 1) / 12
+    for wrong in (compensation, compensation / 2, 2 * compensation):
+        assert abs(math.exp(drift / 12 + wrong) - math.exp(drift / 12)) > 50 * error
 
 
 def test_jumps_can_be_given_by_their_mean_size() -> None:

@@ -60,6 +60,18 @@ def test_normal_values_have_mean_and_deviation() -> None:
     assert np.mean(values < 1.7) == pytest.approx(0.158655, abs=4 * 0.366 / math.sqrt(N))
 
 
+def test_a_value_on_a_bound_is_within_it() -> None:
+    class Scripted:
+        """Generator of three shocks; a fourth would mean that one of them was redrawn."""
+
+        shocks = iter([-1.0, 0.0, 1.0])
+
+        def standard_normal(self, count: int):
+            return np.array([next(self.shocks) for _ in range(count)])
+
+    assert Normal(2.0, 0.5, low=1.5, high=2.5).sample(3, Scripted()).tolist() == [1.5, 2.0, 2.5]
+
+
 def test_a_bounded_normal_is_the_part_within_the_bounds() -> None:
     values = drawn(Normal(2.0, 0.3, low=1.5, high=2.2))
     everything = drawn(Normal(2.0, 0.3), count=3 * N, seed=2)

@@ -395,6 +395,13 @@ def test_options_that_mean_nothing_are_refused(file, options) -> None:
 # -- statistics of a series -------------------------------------------------------------------------------------------
 
 
+def test_the_volatility_of_three_prices_is_the_sample_deviation_of_two_returns(file) -> None:
+    year = 365 * 86_400
+    found = Series.read(file(lines("0,100", f"{year},110", f"{2 * year},99"))).volatility
+    first, second = np.log(1.1), np.log(0.9)
+    assert found == pytest.approx(abs(first - second) / np.sqrt(2), rel=1e-12)
+
+
 def test_the_volatility_of_a_series_is_per_year(file) -> None:
     day = 86_400
     prices = [100 * np.exp(0.01 * (-1) ** n) for n in range(401)]

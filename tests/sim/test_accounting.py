@@ -8,7 +8,7 @@ import pytest
 
 from mayavi import Fork, ether, gwei
 from mayavi.agents.base import Agent, Intent, StepResult, World
-from mayavi.errors import SimulationError
+from mayavi.errors import ActionRefused, SimulationError
 from mayavi.protocols import AaveV3, CompoundV3, CurveStableSwap, PriceFeed, UniswapV3
 from mayavi.protocols.tokens import Erc20
 from mayavi.sim.accounting import NATIVE, Books
@@ -103,6 +103,27 @@ def test_a_random_life_on_every_protocol_loses_not_a_wei(fork: Fork, seed: int) 
     # What was wrapped left the native coin: together with it nothing is minted.
     assert pnl.minted == (balances["WETH"].supply_change) * Fraction(price(fork, fork.address_of("WETH")), 10**26)
     assert set(pnl.by_name) >= {"wanderer 0", "AaveV3", "CompoundV3.cUSDCv3", "Curve.3pool"}
+
+
+def test_a_transfer_that_was_undone_is_no_flow(fork: Fork) -> None:
+    def script(world: World, step_idx: int) -> StepResult:
+        usdc, me, purse = Erc20(world.fork, "USDC"), world.address("payer"), world.address("purse")
+
+        def changes_its_mind() -> None:
+            usdc.transfer(purse, 40 * 10**6, sender=me)
+            raise ActionRefused("the payer changes its mind")
+
+        pays = Intent("pay", lambda: usdc.transfer(purse, 7 * 10**6, sender=me) and None)
+        return StepResult((Intent("regret", changes_its_mind), pays))
+
+    def prepare(world: World) -> None:
+        world.fork.deal("USDC", world.address("payer"), 100 * 10**6)
+
+    books = Books(["USDC"])
+    recorder, _ = ran(fork, [Scripted("payer", script, prepare)], steps=2, hooks=[books])
+    assert sorted(row.status for row in recorder.actions) == ["failed", "failed", "success", "success"]
+    assert books.verify()[0].conserved
+    assert Erc20(fork, "USDC").balance_of(books.world.address("purse")) == 14 * 10**6
 
 
 def test_gains_without_trades_are_what_prices_did_to_holdings(fork: Fork) -> None:

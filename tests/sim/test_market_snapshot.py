@@ -67,6 +67,13 @@ def test_a_compound_market_is_what_the_adapter_says(fork: Fork) -> None:
     assert read[f"{name}.WETH", "supplied"].value == comet.asset("WETH").supplied
     assert read[f"{name}.WETH", "price"] == Figure(f"{name}.WETH", "price", comet.price_e8("WETH"), "usd_e8")
     assert not any("WBTC" in subject for subject, _ in read)
+    both = figures(fork, CompoundFigures(comet, ["WETH", "WBTC"]))
+    held = Erc20(fork, "USDC").balance_of(comet.address) * comet.price_e8() // 10**6
+    for symbol, unit in (("WETH", 10**18), ("WBTC", 10**8)):
+        amount = Erc20(fork, symbol).balance_of(comet.address)
+        assert amount > 0
+        held += amount * comet.price_e8(symbol) // unit
+    assert both[name, "tvl"] == Figure(name, "tvl", held, "usd_e8")
 
 
 def test_a_pool_has_a_price_in_the_order_of_its_name_and_is_worth_what_it_holds(fork: Fork) -> None:
@@ -157,6 +164,39 @@ def test_a_population_is_counted_by_health_and_its_bad_debt_is_what_collateral_d
     short = data["tight"].debt_usd_e8 - data["tight"].collateral_usd_e8
     assert short > 0
     assert (after["all bad_debt"], after["all accounts_with_bad_debt"]) == (short, 1)
+
+
+def test_a_health_factor_of_exactly_one_is_not_below_it(fork: Fork) -> None:
+    market, world = AaveV3(fork), WorldState(fork, [], seed=1)
+    PriceFeed(fork, market.oracle.getSourceOfAsset(market.address_of("USDC"))).move(10**8)
+    account = market.account(world.address("edge"))
+    fork.deal("WETH", account.address, ether(10))
+    account.supply("WETH", ether(10))
+    account.borrow("USDC", 8_300 * 10**6)
+    while account.debt("USDC") % 83:
+        account.borrow("USDC", 1)
+    one = account.debt("USDC") * 1_000 // 83  # ten WETH at a threshold of 83 % are worth the debt
+    for price, below in ((one + 1, 0), (one, 0), (one - 1, 1)):
+        PriceFeed(fork, "Chainlink.ETH/USD").move(price)
+        assert (account.data().health_factor_wad == 10**18) == (price == one)
+        read = figures(fork, PopulationFigures("all", market, ["edge"]))
+        assert read["all", "health_factor_below_1"].value == read["all", "liquidatable"].value == below
+
+
+def test_an_account_without_collateral_cannot_be_liquidated_however_much_it_owes(fork: Fork) -> None:
+    market, world = AaveV3(fork), WorldState(fork, [], seed=1)
+    account, keeper = (market.account(world.address(name)) for name in ("poor", "keeper"))
+    fork.deal("WETH", account.address, ether(10))
+    account.supply("WETH", ether(10))
+    account.borrow("USDC", account.data().available_usd_e8 // 100)
+    PriceFeed(fork, "Chainlink.ETH/USD").move_by(-0.6)
+    before = figures(fork, PopulationFigures("all", market, ["poor"]))
+    assert before["all", "health_factor_below_1"].value == before["all", "liquidatable"].value == 1
+    fork.deal("USDC", keeper.address, 10**12)
+    keeper.liquidate(account.address, "WETH", "USDC", account.debt("USDC"))
+    after = figures(fork, PopulationFigures("all", market, ["poor"]))
+    assert after["all", "collateral"].value == 0 < after["all", "debt"].value
+    assert (after["all", "health_factor_below_1"].value, after["all", "liquidatable"].value) == (1, 0)
 
 
 def test_a_population_on_compound_is_read_the_same_way(fork: Fork) -> None:

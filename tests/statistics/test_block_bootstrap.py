@@ -20,6 +20,16 @@ def test_blocks_are_neighbouring_hours_of_the_length_asked_for():
     assert seen == pytest.approx(np.ones(500), abs=0.5)  # each hour once on average, the ends as often as the middle
 
 
+@pytest.mark.parametrize("block", [1, 2, 24])
+def test_the_mean_length_of_a_block_is_the_one_asked_for(block: int):
+    """Four standard errors, with enough draws that a block longer or shorter by one is far outside of them."""
+    length = 500
+    drawn = np.concatenate(list(block_indices(length, 4_000, block=block, seed=3)))
+    begins = (np.diff(drawn, axis=1) % length != 1).mean()
+    expected = (1 - 1 / length) / block  # a new block may continue the old one by chance
+    assert begins == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / drawn.size) + 1e-12)
+
+
 def test_the_same_seed_draws_the_same():
     one, two, other = (np.concatenate(list(block_indices(100, 50, block=10, seed=seed))) for seed in (1, 1, 2))
     assert (one == two).all()

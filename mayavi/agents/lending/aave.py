@@ -158,7 +158,7 @@ class AaveLending:
         debts: Sequence[str],
         funds: dict[str, int] | None = None,
     ) -> list[LiquidationQuote]:
-        """Return the largest liquidations of `borrowers` possible now: half of a debt, all of it below 0.95."""
+        """Return the largest liquidations of `borrowers` possible now: half of a debt, all of it at 0.95 or less."""
         if not borrowers:
             return []
         sides = {asset: _AssetState.of(self, asset) for asset in sorted({*collaterals, *debts})}

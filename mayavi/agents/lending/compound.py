@@ -129,7 +129,8 @@ class CompoundLending:
     ) -> list[LiquidationQuote]:
         """Quote absorbing each of `borrowers` and buying one of its assets now.
 
-        While the market's reserves are at their target it sells nothing, and only the absorption is left.
+        If the market's reserves are at their target even after they paid the debt, it sells nothing, and only the
+        absorption is left.
         """
         del health_factors_wad, debts  # absorption is total, and only the base token is owed
         if not borrowers:
@@ -137,14 +138,14 @@ class CompoundLending:
         base = self.market.base.symbol
         data = self.market.account_data(borrowers)
         most = None if funds is None else funds.get(base, 0)
-        selling = self.market.reserves < self.market.target_reserves
+        excess = self.market.reserves - self.market.target_reserves
         debt, found = data.debt.ints(), []
         for symbol in collaterals:
             asset = self.market.asset(symbol)
             held, price = data.collateral[symbol].ints(), self._discounted_e8(asset)
             for borrower, amount, owed in zip(borrowers, held, debt, strict=True):
                 if amount and owed:
-                    pays, seized = self._purchase_amounts(asset, price, amount, most) if selling else (0, 0)
+                    pays, seized = self._purchase_amounts(asset, price, amount, most) if excess < owed else (0, 0)
                     found.append(LiquidationQuote(borrower, symbol, base, owed, pays, seized, owed))
         return found
 

@@ -40,7 +40,7 @@ class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
     factor. No transaction is sent for an account that cannot be liquidated.
 
     Actions. Discrete: 0 waits; 1 + 3 · rank + k repays a quarter, half or all (k is 0, 1, 2) of what the close factor
-    allows: half of a debt, all of it below a health factor of 0.95. Continuous: two numbers from -1 to 1. The first is
+    allows: half of a debt, all of it up to a health factor of 0.95. Continuous: two numbers from -1 to 1. The first is
     the rank (in even parts of the range). The second is the share of what the close factor allows; up to zero waits.
     A repayment is limited by the liquidator's money.
 

@@ -217,7 +217,8 @@ class Loans:
             np.minimum(self.floats("health", WAD), 1e6),
         )
         exactly = Words(self.of_accounts("health").reshape(-1, 32))
-        below, far_below = ((exactly < bound).reshape(health.shape) for bound in (WAD, FULL_CLOSE_BELOW_WAD))
+        bounds = WAD, FULL_CLOSE_BELOW_WAD + 1  # all of a debt can be repaid at this health factor too
+        below, far_below = ((exactly < bound).reshape(health.shape) for bound in bounds)
         backed = collateral * self.price()[:, None] > DUST_USD
         liquidatable = below & backed
         close_bps = np.where(far_below, ALL_BPS, CLOSE_FACTOR_BPS)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CLOSE_FACTOR_BPS = 5_000
 """Share of a debt that one liquidation may repay; a constant of the pool's code since V3.0."""
 FULL_CLOSE_BELOW_WAD = 95 * 10**16
-"""Health factor below which a liquidation may repay all of a debt."""
+"""Health factor at and below which a liquidation may repay all of a debt."""
 
 _POOL = [
     "supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode)",

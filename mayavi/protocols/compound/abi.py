@@ -43,5 +43,8 @@ COMET = [
     "absorb(address absorber, address[] accounts)",
     "buyCollateral(address asset, uint256 minAmount, uint256 baseAmount, address recipient)",
     "accrueAccount(address account)",
+    "event AbsorbCollateral(address indexed absorber, address indexed borrower, address indexed asset,"
+    " uint256 collateralAbsorbed, uint256 usdValue)",
+    "event AbsorbDebt(address indexed absorber, address indexed borrower, uint256 basePaidOut, uint256 usdValue)",
     "event BuyCollateral(address indexed buyer, address indexed asset, uint256 baseAmount, uint256 collateralAmount)",
 ]

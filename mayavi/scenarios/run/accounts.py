@@ -72,7 +72,7 @@ class FinalAccounts(Hook):
                     health_factor=str(factor) if debt else "",
                     liquidations=tally.times_liquidated[account],
                     liquidated=str(tally.covered_e8[account]),
-                    bad_debt=str(max(0, debt - collateral) + tally.loss_e8[account]),
+                    bad_debt=str(max(0, debt - collateral) + tally.market_losses_e8.get(account, 0)),
                     reason=reason,
                 )
             )

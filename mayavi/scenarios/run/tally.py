@@ -6,10 +6,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from mayavi.agents.gas import fee_value_e8
+from mayavi.scenarios.run.absorptions import Absorptions
 from mayavi.sim.rows import ActionRow
 from mayavi.sim.tally import RunTally
 
@@ -53,26 +53,29 @@ class ScenarioTally(RunTally):
         """Seized collateral that liquidators sold: value at the oracle's price, and proceeds of the sales."""
         self.liquidator_fees: dict[str, int] = {}
         """Gas cost of all liquidation attempts, failed ones included, in `USD` and in `ETH`, with eight decimals."""
-        self.market_loss_e8 = 0
-        """Losses of Compound V3 markets: debt they absorbed for collateral that returned less."""
         self.times_liquidated: Counter[str] = Counter()
         self.covered_e8: Counter[str] = Counter()
-        self.loss_e8: Counter[str] = Counter()
-        """By account: number of liquidations, debt that they covered, and its part in the losses of its market."""
+        """By account: number of liquidations, and debt that they covered."""
+        self.market_losses_e8: dict[str, int] = {}
+        """Losses of Compound V3 markets by account: debt they absorbed for collateral that returned less."""
         self.arbitrages = self.arbitrage_profit_e8 = 0
         self.sold: dict[tuple[str, str, str], list[int]] = {}
         """Amounts sold and received, by agent, token sold and token received."""
         self.recorded_trades = self.largest_difference_ppm = 0
         """Trades with a recorded amount, and the largest difference from such an amount."""
-        self._unsold: dict[str, dict[str, tuple[int, int, int]]] = {}
+        self._absorptions = Absorptions(self.absorbers.values())
 
     def begin(self, world: WorldState) -> None:
-        """Read the collateral that Compound V3 markets hold unsold before the run."""
-        self._unsold = {market: _unsold_collateral(world, market) for market in set(self.absorbers.values())}
+        """Start to watch what Compound V3 markets absorb."""
+        self._absorptions.begin(world)
+
+    @property
+    def market_loss_e8(self) -> int:
+        """Sum of `market_losses_e8`."""
+        return sum(self.market_losses_e8.values())
 
     def add_step(self, world: WorldState, actions: Sequence[ActionRow]) -> None:
         """Add the actions of one step; each row's details are decoded at most once."""
-        absorbed: dict[str, list[Facts]] = {}
         for row in actions:
             self.count(row)
             if row.kind == "liquidate":
@@ -85,7 +88,7 @@ class ScenarioTally(RunTally):
                 facts = json.loads(row.details)
                 self._add_liquidation(facts)
                 if row.agent in self.absorbers:
-                    absorbed.setdefault(self.absorbers[row.agent], []).append(facts)
+                    self._add_market_loss(world, self.absorbers[row.agent], facts)
             elif row.status != "success":
                 continue
             elif row.kind in {"sell", "buy"}:
@@ -93,8 +96,7 @@ class ScenarioTally(RunTally):
             elif row.kind == "arbitrage":
                 self.arbitrages += 1
                 self.arbitrage_profit_e8 += int(json.loads(row.details)["profit_e8"])
-        for market in sorted(absorbed):
-            self._add_market_loss(world, market, absorbed[market])
+        self._absorptions.end_step()
 
     def count(self, row: ActionRow) -> None:
         """Add one action to the totals that need no chain reads, including failures by reason."""
@@ -115,19 +117,11 @@ class ScenarioTally(RunTally):
             self.seized_sold_e8 += int(facts["seized_e8"])
             self.seized_proceeds_e8 += int(facts["received_e8"])
 
-    def _add_market_loss(self, world: WorldState, market: str, liquidations: Sequence[Facts]) -> None:
-        """Add the loss of a Compound V3 market in a step: debt absorbed, less payments and collateral still held."""
-        before, after = self._unsold[market], _unsold_collateral(world, market)
-        kept = sum((after[asset][0] - before[asset][0]) * after[asset][1] // after[asset][2] for asset in after)
-        base_price, unit = _base_price(world, market)
-        paid = sum(int(each["paid"]) for each in liquidations) * base_price // unit
-        covered = sum(int(each["covered_e8"]) for each in liquidations)
-        loss = max(0, covered - paid - kept)
-        self.market_loss_e8 += loss
-        self._unsold[market] = after
-        unpaid = [max(0, int(each["covered_e8"]) - int(each["paid"]) * base_price // unit) for each in liquidations]
-        for facts, part in zip(liquidations, split(loss, unpaid), strict=True):
-            self.loss_e8[facts["borrower"]] += part
+    def _add_market_loss(self, world: WorldState, market: str, facts: Facts) -> None:
+        borrower = facts["borrower"]
+        loss = self._absorptions.loss_e8(market, world.address(borrower), facts)
+        if loss:
+            self.market_losses_e8[borrower] = self.market_losses_e8.get(borrower, 0) + loss
 
     def _add_trade(self, agent: str, facts: Facts) -> None:
         if agent in self.sellers:
@@ -142,35 +136,3 @@ class ScenarioTally(RunTally):
             self.recorded_trades += 1
             difference_ppm = abs(int(facts["amount_out"]) - recorded) * 10**6 // max(recorded, 1)
             self.largest_difference_ppm = max(self.largest_difference_ppm, difference_ppm)
-
-
-def split(total: int, weights: Sequence[int]) -> list[int]:
-    """Split `total` in proportion to `weights`, to the unit; equally if all are zero."""
-    parts, whole = list(weights) if any(weights) else [1] * len(weights), 0
-    bounds = [0]
-    for weight in parts:
-        whole += weight
-        bounds.append(whole)
-    return [total * high // whole - total * low // whole for low, high in pairwise(bounds)]
-
-
-def _unsold_collateral(world: WorldState, name: str) -> dict[str, tuple[int, int, int]]:
-    """Return amount, price and unit of each asset that a Compound V3 market absorbed and has not sold."""
-    from mayavi.protocols.compound.market import CompoundV3
-
-    market = CompoundV3(world.fork, name)
-    return {
-        asset.symbol: (
-            market.collateral_reserves(asset.address),
-            int(market.contract.getPrice(asset.price_feed)),
-            int(10**asset.decimals),
-        )
-        for asset in market.assets
-    }
-
-
-def _base_price(world: WorldState, name: str) -> tuple[int, int]:
-    from mayavi.protocols.compound.market import CompoundV3
-
-    market = CompoundV3(world.fork, name)
-    return market.price_e8(), int(10**market.base.decimals)

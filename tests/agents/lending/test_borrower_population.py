@@ -42,6 +42,18 @@ def test_every_member_opens_at_the_health_factor_it_drew(chain: str, market: str
         assert token.balance_of(address) == loan - (loan - loan * 300_000 // 1_000_000)
 
 
+def test_who_wants_more_than_the_market_lends_opens_at_its_limit_and_is_told_of_with_that_health_factor() -> None:
+    people = crowd(target=Uniform(1.001, 1.06))
+    Stage(replica(), [people])
+    factors = people.loan.lending.healths(people.addresses).health_factor_wad
+    limited = people.loan.at_limit
+    for member, (address, target) in enumerate(zip(people.addresses, people.targets_wad, strict=True)):
+        assert (address in limited) is (target < 8_300 * WAD // 8_050)  # threshold over loan to value
+        if address in limited:
+            assert abs(limited[address] - factors[member]) < 10**11
+    assert 0 < len(limited) < people.members
+
+
 def test_a_member_is_the_same_however_many_there_are_and_another_with_another_seed() -> None:
     few, many, others = crowd(10), crowd(25), crowd(10)
     Stage(replica(), [few], seed=3)

@@ -58,6 +58,17 @@ def test_a_loan_is_the_largest_that_leaves_the_health_factor(
     assert account.health().health_factor_wad < target
 
 
+@pytest.mark.parametrize(("market", "debt"), [("AaveV3", "DAI"), ("AaveV3", "USDC"), ("Spark", "DAI")])
+@pytest.mark.parametrize("value_e8", [10**8, 123_456_789_012, 1_700 * 10**8 + 99])
+def test_no_larger_loan_is_worth_as_little(market: str, debt: str, value_e8: int) -> None:
+    """Up to three units: the pool rounds the debt when it is made and when it is read."""
+    fork = replica()
+    fork.mine(777)
+    lending = lending_market(fork, market)
+    loan, price, unit = lending.loan_of(debt, value_e8), lending.price_e8(debt), 10 ** lending.decimals(debt)
+    assert loan * price // unit <= value_e8 < (loan + 3) * price // unit
+
+
 @pytest.mark.parametrize(("chain", "market", "debt", "route"), MARKETS)
 @pytest.mark.parametrize("fall", ["-0.17", "-0.25", "-0.45"])
 def test_a_prize_is_what_the_liquidation_then_does_to_the_unit(
@@ -111,6 +122,30 @@ def test_half_of_a_debt_may_be_covered_and_all_of_it_far_below() -> None:
             assert quote.cover == (owed + share - 1) // share
 
 
+@pytest.mark.parametrize(("above_e8", "share"), [(1, 2), (0, 1), (-1, 1)])
+def test_at_a_health_factor_of_exactly_095_the_pool_lets_all_be_covered(above_e8: int, share: int) -> None:
+    """The price is chosen so that the pool itself says 0.95 to the last digit, or just above or below it."""
+    fork = replica()
+    lending = lending_market(fork, "aave")
+    pool = lending.market  # type: ignore[attr-defined]
+    PriceFeed(fork, pool.oracle.getSourceOfAsset(pool.address_of("USDC"))).move(10**8)
+    fork.deal("WETH", ALICE, 10 * WETH)
+    account, amount = lending.account(ALICE), 8_300 * 10**6
+    account.supply("WETH", 10 * WETH)
+    account.borrow("USDC", amount)
+    while (owed := account.debt("USDC")) % 83:  # the pool rounds debts, and the price has to come out even
+        account.borrow("USDC", 1)
+    assert pool.reserve("WETH").configuration.liquidation_threshold_bps == 8_300
+    PriceFeed(fork, ETH_FEED).move(owed * 950 // 83 + above_e8)  # 10 · price · 83 % = 95 % of the debt
+    factor = account.health().health_factor_wad
+    assert (factor > 95 * WAD // 100, factor == 95 * WAD // 100) == (above_e8 > 0, above_e8 == 0)
+    (quote,) = lending.quote_liquidations([ALICE], [factor], ["WETH"], ["USDC"])
+    fork.deal("USDC", KEEPER, 10**12)
+    done = pool.account(KEEPER).liquidate(ALICE, "WETH", "USDC", owed)  # the pool takes as much as it allows
+    assert quote.cover == done.covered == (owed + share - 1) // share
+    assert quote.seized == done.seized
+
+
 def test_an_account_in_an_efficiency_mode_is_liquidated_at_that_modes_bonus() -> None:
     fork = replica()
     lending = lending_market(fork, "AaveV3")
@@ -158,6 +193,31 @@ def test_while_compound_has_its_reserves_it_absorbs_and_sells_nothing() -> None:
     assert lending.account(ALICE).debt("USDC") == 0
 
 
+@pytest.mark.parametrize(("percent", "sells"), [(-50, True), (0, True), (50, True), (150, False)])
+def test_compound_sells_if_the_absorbed_debt_brings_its_reserves_below_the_target(percent: int, sells: bool) -> None:
+    """Reserves start above their target by a share of the debt; the market itself decides."""
+    fork = replica()
+    lending = lending_market(fork, "compound")
+    opened(lending, "USDC", {ALICE: 1_180})
+    market = lending.market  # type: ignore[attr-defined]
+    fork.deal("USDC", KEEPER, 10**12)
+    PriceFeed(fork, ETH_FEED).move_by("-0.2")
+    cash = Erc20(fork, "USDC").balance_of(market.address)
+    above = lending.account(ALICE).debt("USDC") * percent // 100
+    fork.deal("USDC", market.address, cash + market.target_reserves - market.reserves + above)
+    (quote,) = lending.quote_liquidations([ALICE], [0], ["WETH"], ["USDC"])
+    assert bool(quote.pays) is sells
+    with fork.snapshot():
+        taken = lending.liquidate(KEEPER, quote)
+        assert (taken.paid, taken.seized) == (quote.pays, quote.seized)
+    market.absorb(ALICE, sender=KEEPER)
+    if sells:
+        assert market.buy_collateral("WETH", quote.pays, sender=KEEPER).amount == quote.seized
+    else:
+        with pytest.raises(CallReverted, match="NotForSale"):
+            market.buy_collateral("WETH", 10**6, sender=KEEPER)
+
+
 def test_who_is_healthy_is_not_liquidated() -> None:
     for market in ("AaveV3", "Spark", "cUSDCv3"):
         lending = lending_market(replica(), market)
@@ -175,6 +235,23 @@ def test_compound_lends_its_base_token_alone() -> None:
     with pytest.raises(BadArgument, match="lends USDC alone, not WETH"):
         lending.account(ALICE).borrow("WETH", 1)
     assert lending.account(ALICE).debt("WETH") == 0
+
+
+def test_compounds_loan_is_the_largest_to_the_unit_while_interest_runs() -> None:
+    """Nobody touches the market for years, so its stored index is old, and debts round up more often."""
+    fork = replica()
+    lending = lending_market(fork, "cUSDCv3")
+    fork.deal("WETH", ALICE, 10 * WETH)
+    account = lending.account(ALICE)
+    account.supply("WETH", 10 * WETH)
+    fork.mine(10_000_000)
+    price = lending.price_e8("USDC")
+    for value_e8 in range(5_000 * 10**8, 5_000 * 10**8 + 4_000, 101):
+        loan = lending.loan_of("USDC", value_e8)
+        for amount, fits in ((loan, True), (loan + 1, False)):
+            with fork.snapshot():
+                account.borrow("USDC", amount)
+                assert (account.debt("USDC") * price // 10**6 <= value_e8) is fits
 
 
 def test_a_loan_below_compounds_minimum_is_none() -> None:

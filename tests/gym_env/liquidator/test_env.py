@@ -103,6 +103,16 @@ def test_ranks_put_those_first_who_can_be_liquidated_and_owe_most() -> None:
     assert some > 20
 
 
+def test_at_a_health_factor_of_exactly_095_all_of_a_debt_can_be_repaid_as_in_the_pool() -> None:
+    env = make_rows("liquidator", 1, borrowers=3)
+    env.begin([0], [0])
+    loans = env.loans  # type: ignore[attr-defined]
+    edge = 95 * 10**16
+    for at, health in enumerate((edge - 1, edge, edge + 1)):
+        env.columns["looked"][0, loans.outputs[f"health_{at}"]] = Words.of([health]).words[0]
+    assert loans.accounts().close_bps.tolist() == [[10_000, 10_000, 5_000]]
+
+
 # -- what pays --------------------------------------------------------------------------------------------------------
 
 

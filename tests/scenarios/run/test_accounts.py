@@ -18,7 +18,6 @@ from mayavi.errors import ExecutionError
 from mayavi.evm.units import WAD
 from mayavi.protocols import AaveV3, Erc20, UniswapV3
 from mayavi.protocols.aave.spark import SparkLend
-from mayavi.scenarios.run.tally import split
 from mayavi.sim.hooks import Hook
 from mayavi.sim.rows import AccountRow, ActionRow, SnapshotRow
 from mayavi.sim.world_state import WorldState
@@ -177,14 +176,6 @@ def test_losses_of_a_compound_market_are_split_over_the_absorbed_accounts() -> N
     assert len(lost) > 2
     assert played.kpis["bad_debt"] > 1_000 * 10**8
     assert all(row.liquidations == 1 and int(row.debt) == 0 for row in lost)
-
-
-@pytest.mark.parametrize(
-    ("total", "weights", "parts"),
-    [(10, [1, 1], [5, 5]), (10, [1, 1, 1], [3, 3, 4]), (7, [0, 3, 1], [0, 5, 2]), (5, [0, 0], [2, 3]), (0, [4], [0])],
-)
-def test_a_loss_is_split_to_the_unit(total: int, weights: list[int], parts: list[int]) -> None:
-    assert split(total, weights) == parts
 
 
 def test_an_account_that_nobody_watches_says_so() -> None:

@@ -99,6 +99,15 @@ def test_a_seller_who_never_gets_its_price_has_sold_nothing_and_at_no_price() ->
     assert "average_price.investors.NOVA/USDC" not in played.kpis
 
 
+def test_what_a_seller_got_in_several_sales_is_added_up() -> None:
+    slowly = ["agents.investors.sells=twap", "agents.investors.over=3", "agents.investors.cliff=6h"]
+    played = play("vesting_cliff", steps=6, overrides=slowly)
+    sales = played.details("sell")
+    assert len(sales) == 3
+    assert played.kpis["sold.investors.NOVA"] == sum(int(each["sold"]) for each in sales) == 5_000_000 * 10**18
+    assert played.kpis["proceeds.investors.USDC"] == sum(int(each["received"]) for each in sales)
+
+
 def test_a_liquidators_profit_is_what_is_left_after_the_gas_of_all_it_tried() -> None:
     played = play("depeg_cascade", steps=4)
     fees = sum(int(row.fee_wei) for row in played.actions if row.kind == "liquidate")

@@ -82,6 +82,20 @@ def test_values_may_hold_commas_in_brackets_and_quotes() -> None:
     assert split_values('{uniform: [1, 2]},"a,b",c') == ["{uniform: [1, 2]}", '"a,b"', "c"]
 
 
+def test_a_sweep_may_be_as_large_as_its_limit_and_no_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mayavi.scenarios.run.sweep_plan.TASK_LIMIT", 6)
+    points = (("a=1",), ("a=2",))
+    assert len(make_plan(["one", "two"], points, (1, 2, 3), WORLD).tasks) == 6
+    with pytest.raises(UsageError, match="8 runs are more than a sweep holds"):
+        make_plan(["one", "two"], points, (1, 2, 3, 4), WORLD)
+    assert parse_seeds("0:6") == (0, 1, 2, 3, 4, 5)
+    with pytest.raises(UsageError, match="7 seeds are more than a sweep holds"):
+        parse_seeds("0:7")
+    assert len(parse_grid(["a=1,2", "b=1,2,3"])) == 6
+    with pytest.raises(UsageError, match="a grid of 8 points is more than a sweep holds"):
+        parse_grid(["a=1,2", "b=1,2,3,4"])
+
+
 @pytest.mark.parametrize(
     ("axes", "words"),
     [
