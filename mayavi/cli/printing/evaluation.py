@@ -142,5 +142,7 @@ def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _interval(estimate: dict[str, float]) -> str:
-    return f"[{_number(estimate['low'])}, {_number(estimate['high'])}]"
+def _interval(estimate: dict[str, float | None]) -> str:
+    """Interval of an estimate; `–` where none can be trusted."""
+    low, high = estimate["low"], estimate["high"]
+    return "–" if low is None or high is None else f"[{_number(low)}, {_number(high)}]"
