@@ -231,7 +231,8 @@ def refuse_unreached(found: Sweep) -> None:
     if status.hopeless:
         hint += "; start with more seeds, or change the scenario so that the figure varies"
     elif status.runs_needed is not None:
-        hint += f"; about {status.runs_needed:,} seeds are needed: the same command with --most {status.runs_needed}"
+        about = "at least" if status.relative is None else "about"
+        hint += f"; {about} {status.runs_needed:,} seeds are needed: the same command with --most {status.runs_needed}"
     else:
         hint += "; a larger --most continues"
     raise SimulationError(

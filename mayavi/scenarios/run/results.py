@@ -218,7 +218,7 @@ class Sweep:
 
 
 BAD_DEBT, LIQUIDATED = "bad_debt", "liquidated"
-SUMMARY_COLUMNS = ("figure", "mean", "p5", "p50", "p95", "95 % interval of p95", "worst 5 %")
+SUMMARY_COLUMNS = ("figure", "mean", "p5", "p50", "p95", "95 % interval of p95", "mean of top 5 %")
 
 
 def summary_rows(point: PointSummary, chain: str = "") -> list[tuple[str, ...]]:
