@@ -18,7 +18,9 @@ from mayavi.scenarios.run.until import CONFIDENCE_AT_LOOKS, TargetStatus, parse_
 from mayavi.statistics.block_bootstrap import resampled_statistics
 from mayavi.statistics.bootstrap import Bootstrap, improvement, interquartile_mean
 from mayavi.statistics.estimate import Estimate
-from mayavi.statistics.summary import summarise
+from mayavi.statistics.means import mean_of
+from mayavi.statistics.quantiles import quantile_of_sorted
+from mayavi.statistics.summary import QUANTILES, summarise
 
 Floats = NDArray[np.float64]
 EXPERIMENTS = 2_000
@@ -129,7 +131,10 @@ def summary_coverage(
     distribution: Distribution, count: int, experiments: int = EXPERIMENTS, names: tuple[str, ...] = STATISTICS
 ) -> dict[str, Coverage]:
     """Coverage of every interval of a sweep's summary of `count` runs, by statistic."""
-    found = [summarise(each) for each in samples(distribution, count, experiments)]
+    drawn = samples(distribution, count, experiments)
+    if names == ("mean",):
+        return {"mean": coverage([mean_of(each) for each in drawn], distribution.truth["mean"])}
+    found = [summarise(each) for each in drawn]
     return {name: coverage([getattr(each, name) for each in found], distribution.truth[name]) for name in names}
 
 
@@ -204,13 +209,18 @@ def stopping_coverage(
 ) -> tuple[Coverage, float]:
     """Coverage at the stop of a sweep `--until target`, of those that reach it, and their median number of runs."""
     wanted = parse_target(target)
+
+    def look(outcomes: Floats) -> Estimate:
+        if wanted.statistic == "mean":
+            return mean_of(outcomes, CONFIDENCE_AT_LOOKS)
+        return quantile_of_sorted(np.sort(outcomes), QUANTILES[wanted.statistic], CONFIDENCE_AT_LOOKS)
+
     rng = stream(14, "until", distribution.name, target)
     found, runs = [], []
     for _ in range(experiments):
         outcomes, count = distribution.draw(rng, most), 100
         while True:
-            summary = summarise(outcomes[:count], confidence=CONFIDENCE_AT_LOOKS)
-            estimate = wanted.estimate({wanted.figure: summary})
+            estimate = look(outcomes[:count])
             status = TargetStatus(wanted, count, most, estimate, relative_width(estimate), constant=False)
             if status.reached or count >= most:
                 break

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mayavi.cli.console.exit_codes import INTERRUPTED
+from mayavi.cli.console.exit_codes import FAILURE, INTERRUPTED
 from mayavi.cli.console.output import Column, print_json, print_note, print_table
 from mayavi.cli.console.progress import Advance, activity, counted, duration
 from mayavi.cli.position import block_of
@@ -116,7 +116,9 @@ def sweep(
             raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print_json(document(found))
-        refuse_unreached(found)
+        if found.target is not None and not found.target.reached:
+            print(f"error: {unreached_text(found.target)[0]}", file=sys.stderr)
+            raise typer.Exit(FAILURE)  # an error object would be a second document
         return
     if len(found.points) == 1:
         print_point(found.points[0], found.chain)
@@ -127,9 +129,13 @@ def sweep(
     if len(found.seeds) > 1 and len(set(found.digests)) <= len(found.points):
         print("all seeds gave the same rows: nothing in this scenario is random")
     print_note(last_line(found))
-    refuse_unreached(found)
-    if found.target is not None:
-        print(f"reached: {reached_text(found.target)}")
+    if found.target is None:
+        return
+    if not found.target.reached:
+        from mayavi.errors import SimulationError
+
+        raise SimulationError(*unreached_text(found.target))
+    print(f"reached: {reached_text(found.target)}")
 
 
 def terminal_listener(bars: ExitStack, *, as_json: bool) -> Any:
@@ -220,13 +226,8 @@ def reached_text(status: TargetStatus) -> str:
     return f"{status.target}: {known_text(status)} after {status.runs:,} seeds; intervals allow for repeated looks"
 
 
-def refuse_unreached(found: Sweep) -> None:
-    """Raise `SimulationError` if the target of a sweep is not reached."""
-    status = found.target
-    if status is None or status.reached:
-        return
-    from mayavi.errors import SimulationError
-
+def unreached_text(status: TargetStatus) -> tuple[str, str]:
+    """Return message and hint of a sweep whose target is not reached."""
     hint = "the runs are kept"
     if status.hopeless:
         hint += "; start with more seeds, or change the scenario so that the figure varies"
@@ -235,9 +236,8 @@ def refuse_unreached(found: Sweep) -> None:
         hint += f"; {about} {status.runs_needed:,} seeds are needed: the same command with --most {status.runs_needed}"
     else:
         hint += "; a larger --most continues"
-    raise SimulationError(
-        f"{status.target} is not reached with {status.runs:,} seeds (--most {status.most}): {known_text(status)}", hint
-    )
+    reached = f"{status.target} is not reached with {status.runs:,} seeds (--most {status.most})"
+    return f"{reached}: {known_text(status)}", hint
 
 
 def print_grid(found: Sweep) -> None:

@@ -160,10 +160,7 @@ class Bootstrap:
 
     def _resampled(self, values: Floats, statistic: Statistic, size: int) -> Estimate:
         if (values == values[0]).all():
-            figure = float(statistic(values[:1]))
-            needed = math.ceil(math.log(1 - self.confidence) / math.log(0.75))
-            bound = figure if size >= needed else None  # so many equal values are the middle half of all
-            return Estimate(figure, bound, bound, None if size >= needed else needed)
+            return Estimate(float(statistic(values[:1])), None, None)  # equal values show no spread
         parts = [statistic(values[drawn]) for drawn in self._draws("episodes", len(values), size)]
         return self.interval(float(statistic(values)), np.concatenate(parts), size)
 

@@ -129,7 +129,8 @@ def _print_regret(regret: dict[str, Any] | None) -> None:
             if share is None
             else f"{'' if exact else 'at most '}{_percent(share, 1)} of attainable"
         )
-        print(f"{name}: {attained}, regret {_number(one['regret']['value'])} {_interval(one['regret'])}")
+        interval = _interval(one["regret"]).replace("–", "")
+        print(f"{name}: {attained}, regret {_number(one['regret']['value'])} {interval}".rstrip())
     reference = f"beyond {regret['reference']}" if regret["reference"] else "beyond zero"
     print_note(f"  {found}; attainable is what can be had {reference}")
 
