@@ -48,13 +48,16 @@ class Row:
 
 
 def timed(what: str, timing: Timing, unit: str, **beside: Quantity) -> Row:
-    """Return a row for a timing, with further figures."""
+    """Return a row for a timing, with further figures; from six rounds on with the interval of the median."""
     scale = SCALES[unit]
     figures = {
         "median": Quantity(timing.median * scale, unit),
         "fastest": Quantity(timing.fastest * scale, unit),
         "spread": Quantity(timing.spread, "%"),
     }
+    if interval := timing.median_interval:
+        low, high = (Quantity(each * scale, unit) for each in interval)
+        figures |= {"median_low": low, "median_high": high}
     return Row(what, figures | beside)
 
 

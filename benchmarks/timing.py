@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from mayavi.statistics.quantiles import estimate_quantile
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -18,6 +20,12 @@ class Timing:
     def median(self) -> float:
         """Median round."""
         return statistics.median(self.rounds)
+
+    @property
+    def median_interval(self) -> tuple[float, float] | None:
+        """Exact 95 % interval of the median: two of the rounds; None with fewer than six."""
+        found = estimate_quantile(self.rounds, 0.5)
+        return None if found.low is None or found.high is None else (found.low, found.high)
 
     @property
     def fastest(self) -> float:

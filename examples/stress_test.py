@@ -29,5 +29,6 @@ sweep = mayavi.sweep(
 )
 for point in sweep.points:
     at_risk = point.figures["bad_debt"].at_risk
-    print(f"{point.label}: VaR {at_risk.value:,.0f} USD, between {at_risk.low:,.0f} and {at_risk.high:,.0f}")
+    interval = at_risk.interval(lambda number: f"{number:,.0f}")
+    print(f"{point.label}: VaR {at_risk.value:,.0f} USD, {interval} ({at_risk.missing()})")
 print("a deeper shock costs more:", sweep.points[0].figures["bad_debt"].p95.value < at_risk.value)

@@ -78,6 +78,12 @@ class TestTargets:
             "spread": "100.0 %",
         }
 
+    def test_six_rounds_have_an_interval_of_the_median_and_five_do_not(self) -> None:
+        rounds = (5e-3, 1e-3, 2e-3, 6e-3, 3e-3, 4e-3)
+        assert Timing(rounds[:5]).median_interval is None
+        figures = timed("a call", Timing(rounds), "ms").figures
+        assert (str(figures["median_low"]), str(figures["median_high"])) == ("1.00 ms", "6.00 ms")
+
 
 class TestPosition:
     def test_every_timed_call_succeeds_alike_on_both_forks(self) -> None:

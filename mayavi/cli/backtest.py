@@ -265,7 +265,9 @@ def _difference(paired: dict[str, Any]) -> tuple[str, str]:
     ]
 
 
-def _interval(metric: str, estimate: dict[str, float]) -> str:
+def _interval(metric: str, estimate: dict[str, float | None]) -> str:
+    """Interval of a metric; `–` where none can be trusted."""
     from mayavi.portfolio.backtest.page import figure
 
-    return f"[{figure(metric, estimate['low'])}, {figure(metric, estimate['high'])}]"
+    low, high = estimate["low"], estimate["high"]
+    return "–" if low is None or high is None else f"[{figure(metric, low)}, {figure(metric, high)}]"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mayavi.cli.console.exit_codes import INTERRUPTED
+from mayavi.cli.console.exit_codes import FAILURE, INTERRUPTED
 from mayavi.cli.console.output import Column, print_json, print_note, print_table
 from mayavi.cli.console.progress import Advance, activity, counted, duration
 from mayavi.cli.position import block_of
@@ -25,17 +25,35 @@ from mayavi.cli.run import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager, ExitStack
 
     from mayavi.scenarios.run.results import PointSummary, Sweep
     from mayavi.scenarios.run.sweep import SweepRequest
     from mayavi.scenarios.run.sweep_plan import Plan
+    from mayavi.scenarios.run.until import TargetStatus
     from mayavi.worlds.source import WorldSource
 
 
 def sweep(
     scenario: ScenarioName,
-    seeds: Annotated[str, typer.Option("--seeds", metavar="0:1000", help="The seeds: 0:1000, 1,2,5 or both.")],
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            "--seeds", metavar="0:1000", help="The seeds: 0:1000, 1,2,5 or both; with --until the first ones."
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar='"VaR ±10%"',
+            help="Add seeds until this is known: VaR, LaR, ES, mean(FIGURE), p95(FIGURE); +- is ± too.",
+        ),
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option("--most", metavar="N", help="Most seeds of --until; by default 10,000.")
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", metavar="N", help="Number of processes; by default one per core.")
     ] = None,
@@ -56,7 +74,7 @@ def sweep(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Run a scenario once for each seed, on all cores, and summarise: mean, p5, p50, p95, VaR and LaR.
+    """Run a scenario once for each seed, on all cores, and summarise: mean, quantiles, VaR, ES and LaR.
 
     Every run is stored, and a stored run is not repeated: the same command continues an interrupted sweep.
     """
@@ -72,6 +90,8 @@ def sweep(
             found = sweep_scenario(
                 scenario,
                 seeds=seeds,
+                until=until,
+                most=most,
                 jobs=jobs,
                 grid=grid or (),
                 chain=chain,
@@ -96,6 +116,9 @@ def sweep(
             raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print_json(document(found))
+        if found.target is not None and not found.target.reached:
+            print(f"error: {unreached_text(found.target)[0]}", file=sys.stderr)
+            raise typer.Exit(FAILURE)  # an error object would be a second document
         return
     if len(found.points) == 1:
         print_point(found.points[0], found.chain)
@@ -106,6 +129,13 @@ def sweep(
     if len(found.seeds) > 1 and len(set(found.digests)) <= len(found.points):
         print("all seeds gave the same rows: nothing in this scenario is random")
     print_note(last_line(found))
+    if found.target is None:
+        return
+    if not found.target.reached:
+        from mayavi.errors import SimulationError
+
+        raise SimulationError(*unreached_text(found.target))
+    print(f"reached: {reached_text(found.target)}")
 
 
 def terminal_listener(bars: ExitStack, *, as_json: bool) -> Any:
@@ -124,13 +154,23 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> Any:
 
         def planned(self, request: SweepRequest, plan: Plan) -> None:
             name, chain = request.scenarios[0].name, request.scenarios[0].config.chain
-            heading = f"{name} · {chain} · {len(plan.tasks):,} runs · {plan.sweep_id}"
+            runs = f"{len(plan.tasks):,} runs"
+            if request.until is not None:
+                runs = f"until {request.until}, at most {request.most * len(plan.points):,} runs"
+            heading = f"{name} · {chain} · {runs} · {plan.sweep_id}"
             print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
             self.plan = plan
             self.advance = bars.enter_context(counted("sweeping", "runs", eta=True))
 
         def runs_done(self, done: int, total: int) -> None:
             self.advance(done, total)
+
+        def looked(self, status: TargetStatus) -> None:
+            more = "" if status.reached or status.runs >= status.most else f"; next {status.next_runs():,}"
+            print(f"{status.runs:,} seeds: {known_text(status)}{more}", file=sys.stderr, flush=True)
+
+        def extended(self, plan: Plan) -> None:
+            self.plan = plan
 
     return TerminalListener()
 
@@ -143,28 +183,67 @@ def command() -> str:
 
 
 def print_point(point: PointSummary, chain: str) -> None:
-    """Print all figures of a point, VaR and LaR."""
-    from mayavi.scenarios.run.figures import shown_number
-    from mayavi.scenarios.run.results import SUMMARY_COLUMNS, summary_rows
+    """Print all figures of a point, VaR, expected shortfall and LaR."""
+    from mayavi.scenarios.run.results import SUMMARY_COLUMNS, headlines, summary_rows
 
     print()
     print_table(
         [Column(title, right=index > 0) for index, title in enumerate(SUMMARY_COLUMNS)], summary_rows(point, chain)
     )
     print()
-    at_risk = (("VaR", "bad debt", point.value_at_risk), ("LaR", "liquidated value", point.liquidations_at_risk))
-    for short, what, found in at_risk:
-        if found is not None:
-            value, low, high = (
-                shown_number(each, "usd_e8") for each in (found.p95.value, found.p95.low, found.p95.high)
-            )
-            print(f"{short}  {value}  the {what} that 95 % of the runs stay below (95 % interval {low} to {high})")
+    for line in headlines(point):
+        print(line)
+    if not point.value_at_risk and (missing := missing_bounds([point], list(point.figures))):
+        print_note(missing)
+
+
+def missing_bounds(points: Sequence[PointSummary], names: Sequence[str]) -> str:
+    """Say how many runs the missing bounds of p95 need; empty if none is missing."""
+    found = [point.figures[name].p95 for point in points for name in names]
+    lacking = [each for each in found if not each.complete]
+    if not lacking:
+        return ""
+    return f"{min(point.figures[names[0]].count for point in points):,} runs: {lacking[0].missing()} of p95"
+
+
+def known_text(status: TargetStatus) -> str:
+    """Say how well the target of a sweep is known: `VaR $1,204 ±18.2 %`."""
+    from mayavi.scenarios.run.figures import dollars, plain
+
+    show = dollars if status.target.figure in {"bad_debt", "liquidated"} else plain
+    label, found = status.target.label, status.estimate
+    if status.relative is not None:
+        return f"{label} {show(found.value)} ±{status.relative * 100:.3g} %"
+    if status.hopeless:
+        return f"every run gave {label} {show(found.value)}, and equal values show no spread"
+    if found.complete:
+        return f"{label} is {show(found.value)}, of which no percentage can be taken (interval {found.interval(show)})"
+    return f"{label} {show(found.value)}, {found.missing()}"
+
+
+def reached_text(status: TargetStatus) -> str:
+    """Say that the target is reached, and how repeated looks are accounted for."""
+    return f"{status.target}: {known_text(status)} after {status.runs:,} seeds; intervals allow for repeated looks"
+
+
+def unreached_text(status: TargetStatus) -> tuple[str, str]:
+    """Return message and hint of a sweep whose target is not reached."""
+    hint = "the runs are kept"
+    if status.hopeless:
+        hint += "; start with more seeds, or change the scenario so that the figure varies"
+    elif status.runs_needed is not None:
+        about = "at least" if status.relative is None else "about"
+        hint += f"; {about} {status.runs_needed:,} seeds are needed: the same command with --most {status.runs_needed}"
+    else:
+        hint += "; a larger --most continues"
+    reached = f"{status.target} is not reached with {status.runs:,} seeds (--most {status.most})"
+    return f"{reached}: {known_text(status)}", hint
 
 
 def print_grid(found: Sweep) -> None:
     """Print a line for each point of the grid with the headline figures."""
     from mayavi.scenarios.run.figures import shown_number, title_of
-    from mayavi.scenarios.run.results import headline_figures
+    from mayavi.scenarios.run.results import BAD_DEBT, headline_figures
 
     axes = [override.partition("=")[0] for override in found.points[0].overrides]
     names = headline_figures(found.points)
@@ -172,20 +251,28 @@ def print_grid(found: Sweep) -> None:
     columns = [Column(axis) for axis in axes]
     for name in names:
         columns += [Column(f"{title_of(name)}, mean"), Column(short.get(name, "p95")), Column("95 % interval")]
+        columns += [Column("ES")] if name == BAD_DEBT else []
     rows = []
     for point in found.points:
         row = [override.partition("=")[2] for override in point.overrides]
         for name in names:
             each, unit = point.figures[name], point.units[name]
-            numbers = (each.mean.value, each.p95.value, each.p95.low, each.p95.high)
-            mean, high, lower, upper = (shown_number(number, unit, name) for number in numbers)
-            row += [mean, high, f"{lower} to {upper}"]
+
+            def show(number: float, name: str = name, unit: str = unit) -> str:
+                return shown_number(number, unit, name)
+
+            row += [show(each.mean.value), show(each.p95.value), each.p95.interval(show)]
+            if name == BAD_DEBT:
+                row.append(show(each.expected_shortfall.value))
         rows.append(row)
     print()
     print_table(columns, rows)
     print()
     if {"bad_debt", "liquidated"} <= set(names):
         print("VaR and LaR: the bad debt and the liquidated value that 95 % of the runs stay below")
+        print("ES: the mean bad debt of the worst 5 % of the runs")
+    if missing := missing_bounds(found.points, names):
+        print_note(missing)
     print_note("--json has every figure of every point")
 
 
@@ -214,6 +301,7 @@ def document(found: Sweep) -> dict[str, object]:
         "points": [point.to_json() for point in found.points],
         "notes": found.notes,
         "resumed": found.resumed,
+        "until": None if found.target is None else found.target.to_json(),
         "seconds": found.seconds,
         "store": str(found.store_path),
     }

@@ -1,8 +1,12 @@
-"""Percentile bootstrap over episodes.
+"""Estimates over the episodes of an evaluation, with confidence intervals.
 
-Episodes are resampled with replacement; the middle 95 % of the resampled statistics is the confidence interval. All
-statistics of one evaluation share the same resamples, so paired differences stay paired. The random stream is seeded by
-name: the same rewards give the same intervals on every machine.
+Means, ratios of means and probabilities have the closed intervals of `means` and `proportions`. Other statistics are
+bootstrapped: episodes are resampled with replacement, and the percentiles of the resampled statistics, widened after
+Student's t, are the interval. Paired differences are estimated from the differences, so pairs stay together. The random
+stream is seeded by name: the same rewards give the same intervals on every machine.
+
+Trainings of several seeds are pooled: the interval over episodes is widened by that over trainings, side by side in
+squares, because both add to the error.
 """
 
 from __future__ import annotations
@@ -10,20 +14,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
 from mayavi.numerics.streams import stream
-from mayavi.statistics.estimate import Estimate
+from mayavi.statistics.distributions import student_t_quantile
+from mayavi.statistics.estimate import CONFIDENCE, Estimate
+from mayavi.statistics.means import exact_mean, mean_of
+from mayavi.statistics.proportions import estimate_share
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 """Function that reduces samples along the last axis to one number each."""
 
 RESAMPLES = 10_000
-CONFIDENCE = 0.95
+FEWEST_RESAMPLED = 6
+"""Fewest values whose bootstrap interval is shown."""
 _DRAWS_AT_ONCE = 2_000_000
 
 
@@ -47,13 +56,6 @@ def improvement(differences: Floats) -> Floats:
     return np.asarray((differences > 0).mean(axis=-1) + (differences == 0).mean(axis=-1) / 2)
 
 
-def exact_mean(values: Floats) -> float:
-    """Mean by exact summation: independent of the order, and exact for equal values."""
-    if (values == values[0]).all():
-        return float(values[0])
-    return math.fsum(values.tolist()) / len(values)
-
-
 def deviation(values: Floats) -> float:
     """Population standard deviation by exact summation; exactly 0 if all values are equal."""
     if (values == values[0]).all():
@@ -64,14 +66,14 @@ def deviation(values: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """Bootstrap settings: equal settings give equal intervals for equal values."""
+    """Settings of intervals: equal settings give equal intervals for equal values."""
 
     seed: int = 0
     resamples: int = RESAMPLES
     confidence: float = CONFIDENCE
     independent_episodes: int | None = None
-    """Number of non-overlapping episodes, or None if all are independent. Resamples are no larger than this, because
-    overlapping windows of one history add little evidence."""
+    """Number of non-overlapping episodes, or None if all are independent. An interval is no shorter than that of so
+    many values, because overlapping windows of one history add little evidence."""
 
     def __post_init__(self) -> None:
         if self.resamples < 100:
@@ -82,90 +84,98 @@ class Bootstrap:
     def estimate(self, values: Floats, statistic: Statistic = mean) -> Estimate:
         """Estimate `statistic` of `values`, which hold one value per episode."""
         values = checked(values)
-        if (values == values[0]).all():
-            figure = float(statistic(values[:1]))
-            return Estimate(figure, figure, figure)
-        centre = exact_mean(values) if statistic is mean else float(statistic(values))
-        return self._interval(centre, [statistic(values[drawn]) for drawn in self._draws("episodes", len(values))])
+        size = self._size(len(values))
+        if statistic is mean:
+            return mean_of(values, self.confidence, independent=size)
+        if statistic is improvement:
+            return self._share(float(improvement(values)), size)
+        return self._resampled(values, statistic, size)
 
-    def resampled_means(self, values: Floats) -> Floats:
-        """Means of `values` with shape (figures, episodes) in each resample: (resamples, figures).
-
-        Uses the same resamples as `estimate`. Matrix products compute the means, so that thousands of episodes with a
-        hundred figures each take seconds.
-        """
-        figures = np.ascontiguousarray(checked(values).T)
-        episodes = len(figures)
-        parts = []
-        for drawn in self._draws("episodes", episodes):
-            drawn += np.arange(len(drawn))[:, None] * episodes
-            counts = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-            parts.append(counts.astype(np.float64) @ figures)
-        return np.concatenate(parts) / episodes
-
-    def training_weights(self, trainings: int) -> Floats:
-        """Resample trainings; return the weight of each training in each resample, (resamples, trainings)."""
-        chosen = stream(self.seed, "bootstrap", "trainings").integers(trainings, size=(self.resamples, trainings))
-        weights = np.zeros((self.resamples, trainings))
-        np.add.at(weights, (np.arange(self.resamples)[:, None], chosen), 1 / trainings)
-        return weights
-
-    def interval(self, centre: float, resampled: Floats, trainings: int = 1) -> Estimate:
-        """Confidence interval around `centre` from resampled values that pool `trainings` trainings."""
-        return self._interval(centre, [resampled], _expanded_tail((1 - self.confidence) / 2, trainings))
+    def interval(self, centre: float, resampled: Floats, count: int) -> Estimate:
+        """Percentile interval of resampled values of `count` independent values, widened after Student's t."""
+        if count < FEWEST_RESAMPLED:
+            return Estimate(centre, None, None, FEWEST_RESAMPLED)
+        tail = expanded_tail((1 - self.confidence) / 2, count)
+        low, high = np.quantile(resampled, [tail, 1 - tail])
+        return Estimate(centre, float(low), float(high))
 
     def estimate_pooled(self, values: Floats, statistic: Statistic = mean) -> Estimate:
-        """Estimate `statistic` of (trainings, episodes) values, resampling both trainings and episodes.
+        """Estimate `statistic` of (trainings, episodes) values.
 
-        The interval accounts for the choice of training seeds and of episodes. Percentile intervals from few trainings
-        are too narrow, so the percentiles are widened according to Student's t.
+        The interval accounts for the choice of training seeds and of episodes.
         """
         values = np.asarray(values, dtype=np.float64)
         checked(values.ravel())
-        average = values.mean(axis=0)
-        centre = exact_mean(average) if statistic is mean else float(statistic(average))
-        trainings, episodes = values.shape
-        weights = self.training_weights(trainings)
-        parts, done = [], 0
-        for drawn in self._draws("episodes", episodes):
-            mixed = weights[done : done + len(drawn)] @ values
-            parts.append(statistic(np.take_along_axis(mixed, drawn, axis=1)))
-            done += len(drawn)
-        return self._interval(centre, parts, _expanded_tail((1 - self.confidence) / 2, trainings))
+        found = self.estimate(values.mean(axis=0), statistic)
+        pooled = self.pooled(found, np.asarray(statistic(values)))
+        if statistic is not improvement or pooled.low is None or pooled.high is None:
+            return pooled
+        return Estimate(pooled.value, max(0.0, pooled.low), min(1.0, pooled.high))
+
+    def pooled(self, estimate: Estimate, by_training: Floats) -> Estimate:
+        """Widen an estimate of the mean training by the spread of `by_training`, one value per training."""
+        trainings = len(by_training)
+        if trainings < 2 or estimate.low is None or estimate.high is None:
+            return estimate
+        student = student_t_quantile(1 - (1 - self.confidence) / 2, trainings - 1)
+        spread = student * float(by_training.std(ddof=1)) / math.sqrt(trainings)
+        below, above = estimate.value - estimate.low, estimate.high - estimate.value
+        return Estimate(
+            estimate.value, estimate.value - math.hypot(spread, below), estimate.value + math.hypot(spread, above)
+        )
 
     def estimate_ratio(self, parts: Floats, wholes: Floats) -> Estimate | None:
-        """Estimate mean(parts) / mean(wholes) of non-negative values; None if all `wholes` are zero."""
+        """Estimate mean(parts) / mean(wholes) of non-negative `wholes`; None if all of them are zero.
+
+        The interval is that of the mean of the ratio's linear terms.
+        """
         parts, wholes = checked(parts), checked(wholes)
         whole = exact_mean(wholes)
         if whole <= 0:
             return None
-        ratios = []
-        for drawn in self._draws("episodes", len(parts)):
-            above, below = parts[drawn].mean(axis=1), wholes[drawn].mean(axis=1)
-            ratios.append(above[below > 0] / below[below > 0])
-        return self._interval(exact_mean(parts) / whole, ratios)
+        ratio = exact_mean(parts) / whole
+        terms = (parts - ratio * wholes) / whole
+        if np.abs(terms).max() <= 1e-12 * max(1.0, abs(ratio)):
+            return Estimate(ratio, ratio, ratio)  # every episode has the same ratio
+        found = self.linearised(ratio, terms)
+        if found.low is None or found.high is None:
+            return found
+        low = max(0.0, found.low) if (parts >= 0).all() else found.low
+        high = min(1.0, found.high) if (parts <= wholes).all() else found.high
+        return Estimate(ratio, low, high)
 
-    def _draws(self, name: str, count: int) -> Iterator[NDArray[np.int64]]:
+    def linearised(self, value: float, terms: Floats) -> Estimate:
+        """Estimate a smooth function of means, given its first-order terms, one per episode with a mean of zero."""
+        found = mean_of(terms, self.confidence, independent=self._size(len(terms)))
+        if found.low is None or found.high is None:
+            return Estimate(value, None, None, found.runs_needed)
+        return Estimate(value, value + found.low - found.value, value + found.high - found.value)
+
+    def _size(self, count: int) -> int:
+        return count if self.independent_episodes is None else min(count, self.independent_episodes)
+
+    def _share(self, share: float, size: int) -> Estimate:
+        found = estimate_share(round(share * size * 2) / 2, size, self.confidence)
+        return Estimate(share, found.low, found.high)
+
+    def _resampled(self, values: Floats, statistic: Statistic, size: int) -> Estimate:
+        if (values == values[0]).all():
+            return Estimate(float(statistic(values[:1])), None, None)  # equal values show no spread
+        parts = [statistic(values[drawn]) for drawn in self._draws("episodes", len(values), size)]
+        return self.interval(float(statistic(values)), np.concatenate(parts), size)
+
+    def _draws(self, name: str, count: int, size: int) -> Iterator[NDArray[np.int64]]:
         """Yield resampled indices, (rows, size), in batches of bounded memory."""
         rng = stream(self.seed, "bootstrap", name)
-        size = count if self.independent_episodes is None else min(count, self.independent_episodes)
         rows = max(1, _DRAWS_AT_ONCE // size)
         for start in range(0, self.resamples, rows):
             yield rng.integers(count, size=(min(rows, self.resamples - start), size))
 
-    def _interval(self, centre: float, parts: list[Floats], tail: float | None = None) -> Estimate:
-        tail = (1 - self.confidence) / 2 if tail is None else tail
-        low, high = np.quantile(np.concatenate(parts), [tail, 1 - tail])
-        return Estimate(centre, float(low), float(high))
 
-
-def _expanded_tail(tail: float, count: int) -> float:
-    """Smaller tail probability, which widens the interval of a bootstrap of only `count` values."""
-    if count < 2:
-        return tail
-    from scipy.special import ndtr, stdtrit
-
-    return float(ndtr(-math.sqrt(count / (count - 1)) * stdtrit(count - 1, 1 - tail)))
+def expanded_tail(tail: float, count: int) -> float:
+    """Smaller tail probability, which widens the percentile interval of a bootstrap of only `count` values."""
+    student = student_t_quantile(1 - tail, count - 1)
+    return NormalDist().cdf(-math.sqrt(count / (count - 1)) * student)
 
 
 def checked(values: Floats) -> Floats:

@@ -1,12 +1,8 @@
-"""Estimates with confidence intervals, and summaries of many runs.
-
-Quantiles are interpolated between the two nearest outcomes (type 7 of Hyndman and Fan, the default of NumPy, pandas, R
-and DuckDB's `quantile_cont`). Intervals are percentile bootstraps. The caller provides the random generator.
-"""
+"""An estimated value with its confidence interval, and the outcomes it is estimated from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,92 +10,62 @@ from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
 
-QUANTILES = {"p5": 0.05, "p50": 0.50, "p95": 0.95}
-AT_RISK = 0.95
-"""Level of value at risk and liquidations at risk: 95 % of the runs stay below."""
-
-_DRAWS_AT_ONCE = 4_000_000
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimated value with its confidence interval."""
+    """Estimated value with its confidence interval.
+
+    A bound that the sample does not support is None. `runs_needed` is the number of runs that would support both
+    bounds, approximate for means; it is None if both are there, or if no number can be told.
+    """
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    runs_needed: int | None = None
 
-    def to_json(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, float | None]:
         """The estimate as plain data."""
-        return {"value": self.value, "low": self.low, "high": self.high}
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """Summary of one figure over many runs. `minimum` and `maximum` are outcomes; the others are estimates."""
-
-    count: int
-    minimum: float
-    maximum: float
-    mean: Estimate
-    p5: Estimate
-    p50: Estimate
-    p95: Estimate
+        return {"value": self.value, "low": self.low, "high": self.high, "runs_needed": self.runs_needed}
 
     @property
-    def at_risk(self) -> Estimate:
-        """95 % quantile: VaR if the figure is bad debt, LaR if it is liquidated value."""
-        return self.p95
+    def complete(self) -> bool:
+        """Whether the interval has both bounds."""
+        return self.low is not None and self.high is not None
 
-    def to_json(self) -> dict[str, object]:
-        """The summary as plain data."""
-        estimates = {name: getattr(self, name).to_json() for name in ("mean", *QUANTILES)}
-        return {"count": self.count, "minimum": self.minimum, "maximum": self.maximum, **estimates}
+    def covers(self, value: float) -> bool:
+        """Whether `value` lies in the interval; a missing bound excludes nothing."""
+        return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the interval; None without both bounds."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    def interval(self, show: Callable[[float], str]) -> str:
+        """The interval in words: `$1 to $2`, `at least $1`, `at most $2` or `–`; `show` formats a number."""
+        if self.low is None:
+            return "–" if self.high is None else f"at most {show(self.high)}"
+        return f"at least {show(self.low)}" if self.high is None else f"{show(self.low)} to {show(self.high)}"
+
+    def missing(self, *, unit: str = "runs") -> str:
+        """What is missing, and the runs needed: `59 runs are needed for an upper bound`; empty if complete."""
+        if self.complete:
+            return ""
+        bound = "an interval" if self.low is self.high else "an upper bound" if self.high is None else "a lower bound"
+        about = "about " if self.low is self.high else ""
+        if self.runs_needed is None:
+            return f"{unit} with other outcomes are needed for {bound}"
+        return f"{about}{self.runs_needed:,} {unit} are needed for {bound}"
 
 
-def summarise(
-    values: Iterable[float], rng: np.random.Generator, *, resamples: int = 2_000, confidence: float = 0.95
-) -> Summary:
-    """Estimate mean and quantiles of `values`.
-
-    The result depends on the values and the state of `rng`, not on the order of the values.
-    """
-    sample = np.sort(outcomes(values))
-    if resamples < 1:
-        raise UsageError(
-            f"{resamples} resamples are too few", "a bootstrap takes one at least, usually a thousand or more"
-        )
+def check_confidence(confidence: float) -> float:
+    """Return `confidence`; raise `UsageError` unless it lies between 0 and 1."""
     if not 0 < confidence < 1:
         raise UsageError(f"a confidence of {confidence} is none", "it lies between 0 and 1: 0.95")
-    shares = list(QUANTILES.values())
-    drawn = _resampled(sample, shares, rng, resamples)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
-    centre = [float(np.mean(sample)), *(float(each) for each in np.quantile(sample, shares))]
-    estimates = [Estimate(*map(float, each)) for each in zip(centre, low, high, strict=True)]
-    return Summary(len(sample), float(sample[0]), float(sample[-1]), *estimates)
-
-
-def summarise_all(
-    columns: Mapping[str, Iterable[float]], seed: int, *, resamples: int = 2_000, confidence: float = 0.95
-) -> dict[str, Summary]:
-    """Summarise each column with a random stream of its own: adding a column changes no other."""
-    return {
-        name: summarise(values, _stream(seed, name), resamples=resamples, confidence=confidence)
-        for name, values in columns.items()
-    }
-
-
-def quantile(values: Iterable[float], share: float) -> float:
-    """Quantile of the outcomes, interpolated between the two nearest."""
-    if not 0 <= share <= 1:
-        raise UsageError(f"there is no quantile {share}", "a quantile is a share between 0 and 1: 0.95")
-    return float(np.quantile(outcomes(values), share))
-
-
-def value_at_risk(values: Iterable[float], level: float = AT_RISK) -> float:
-    """Value that a share `level` of the runs do not exceed: VaR of bad debt, LaR of liquidated value."""
-    return quantile(values, level)
+    return confidence
 
 
 def outcomes(values: Iterable[float]) -> NDArray[np.float64]:
@@ -110,20 +76,3 @@ def outcomes(values: Iterable[float]) -> NDArray[np.float64]:
     if not np.isfinite(sample).all():
         raise UsageError(f"{sample[~np.isfinite(sample)][0]} is no outcome", "every figure of a run is a finite number")
     return sample
-
-
-def _resampled(
-    sample: NDArray[np.float64], shares: list[float], rng: np.random.Generator, resamples: int
-) -> NDArray[np.float64]:
-    """Compute mean and quantiles of each resample, in batches of bounded memory."""
-    rows = max(1, _DRAWS_AT_ONCE // len(sample))
-    parts = []
-    for start in range(0, resamples, rows):
-        count = min(rows, resamples - start)
-        drawn = sample[rng.integers(len(sample), size=(count, len(sample)))]
-        parts.append(np.column_stack([drawn.mean(axis=1), *np.quantile(drawn, shares, axis=1)]))
-    return np.concatenate(parts)
-
-
-def _stream(seed: int, name: str) -> np.random.Generator:
-    return np.random.default_rng([seed, *name.encode()])

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mayavi.sim.store import Store
-from mayavi.statistics.estimate import quantile
+from mayavi.statistics.quantiles import quantile
 
 SMALL = ("depeg_cascade", "--set", "agents.borrowers.count=6", "--set", "prices.WETH.at=1")
 
@@ -48,8 +48,14 @@ def test_every_seed_is_run_stored_and_summarised(run_mayavi, tmp_path: Path) -> 
     assert summary["count"] == 5
     assert summary["mean"]["value"] == pytest.approx(sum(bad_debt) / 5)
     assert point["VaR"]["value"] == summary["p95"]["value"] == pytest.approx(quantile(bad_debt, 0.95))
-    assert point["VaR"]["low"] <= point["VaR"]["value"] <= point["VaR"]["high"]
-    assert point["LaR"] == {key: point["figures"]["liquidated"]["p95"][key] for key in ("value", "low", "high")}
+    assert point["VaR"]["low"] <= point["VaR"]["value"]
+    assert (point["VaR"]["high"], point["VaR"]["runs_needed"]) == (None, 59)
+    assert point["LaR"] == point["figures"]["liquidated"]["p95"]
+    assert point["ES"] == summary["expected_shortfall"]
+    assert point["ES"]["value"] == pytest.approx(max(bad_debt))
+    assert point["probability_of_loss"]["value"] == sum(each > 0 for each in bad_debt) / 5
+    assert (summary["mean"]["low"], summary["mean"]["runs_needed"]) == (None, 20)
+    assert found["until"] is None
 
     again = swept(run_mayavi(*options))  # everything is there: nothing runs, all is told again
     assert again["resumed"] == 5
@@ -67,7 +73,7 @@ def test_a_grid_is_summarised_point_by_point(run_mayavi, tmp_path: Path) -> None
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout.splitlines()[0].startswith("depeg_cascade · ethereum · 4 runs · sweep-")
     (header,) = [line for line in finished.stdout.splitlines() if line.startswith("prices.WETH.size")]
-    for word in ("bad debt, mean", "VaR", "liquidated, mean", "LaR", "95 % interval"):
+    for word in ("bad debt, mean", "VaR", "liquidated, mean", "LaR", "95 % interval", "ES"):
         assert word in header
     mild, hard = (line.split() for line in finished.stdout.splitlines() if line.split()[:1] in (["-10%"], ["-60%"]))
     assert mild[:3] == ["-10%", "$0", "$0"]
@@ -77,6 +83,33 @@ def test_a_grid_is_summarised_point_by_point(run_mayavi, tmp_path: Path) -> None
     assert sweep_id in finished.stdout.splitlines()[-1]
     data = swept(run_mayavi("sweep", *SMALL, *options, "--grid", "prices.WETH.size=-10%,-60%", "--json"))
     assert [run["overrides"] for run in data["runs"]] == [["prices.WETH.size=-10%"], ["prices.WETH.size=-60%"]] * 2
+
+
+def test_few_runs_say_which_bounds_are_missing_and_how_many_runs_they_take(run_mayavi, tmp_path: Path) -> None:
+    finished = run_mayavi("sweep", *SMALL, "--seeds", "0:3", "--steps", "4", "--store", str(tmp_path / "runs.duckdb"))
+    assert finished.returncode == 0, finished.stderr
+    lines = {line.split("  ")[0]: line for line in finished.stdout.splitlines()}
+    assert "(at least $" in lines["VaR"]
+    assert lines["VaR"].endswith("59 runs are needed for an upper bound)")
+    assert lines["ES"].endswith("100 runs are needed for an upper bound)")
+    assert lines["mean"].endswith("(no interval; about 20 runs are needed for an interval)")
+    assert " % to " in lines["P(loss)"]
+
+
+def test_a_target_out_of_budget_fails_and_the_same_command_continues(run_mayavi, tmp_path: Path) -> None:
+    options = ("sweep", *SMALL, "--steps", "2", "--seeds", "0:3", "--store", str(tmp_path / "runs.duckdb"))
+    short = run_mayavi(*options, "--until", "VaR ±10%", "--most", "4")
+    assert short.returncode == 1
+    assert "error: VaR ±10 % is not reached with 4 seeds (--most 4): VaR $" in short.stderr
+    assert "the runs are kept; at least 69 seeds are needed: the same command with --most 69" in short.stderr
+    assert "until VaR ±10 %, at most 4 runs" in short.stdout
+    reached = run_mayavi(*options, "--until", "p50(transactions) +-95%", "--most", "9")
+    assert reached.returncode == 0, reached.stderr
+    assert "(4 were stored before)" in reached.stdout
+    assert reached.stdout.splitlines()[-1].startswith("reached: p50(transactions) ±95 %")
+    failed = run_mayavi(*options, "--until", "VaR ±10%", "--most", "4", "--json")
+    assert failed.returncode == 1
+    assert json.loads(failed.stdout)["until"]["reached"] is False
 
 
 LONG = (*SMALL, "--steps", "60", "--seeds", "0:6", "--jobs", "2")
@@ -186,6 +219,9 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[s
         (["--seeds", "x"], "'x' names no seeds"),
         (["--seeds", str(2**63)], "is out of range"),
         ([], "--seeds"),
+        (["--until", "VaR 10%"], "'VaR 10%' is no target of a sweep"),
+        (["--until", "VaR ±10%", "--most", "50", "--seeds", "0:60"], "a budget of 50 runs is less than the 60 seeds"),
+        (["--seeds", "0:4", "--most", "50"], "a budget without a target"),
         (["--seeds", "0:4", "--grid", "agents.borrowers.count"], "is no axis of a grid"),
         (["--seeds", "0:4", "--grid", "agents.borrowers.cuont=1,2"], "unknown key 'cuont'"),
         (["--seeds", "0:4", "--grid", "agents.borrowers.count=1,-2"], "-2"),

@@ -143,7 +143,8 @@ def _print_regret(regret: dict[str, Any] | None) -> None:
             if share is None
             else f"{'' if exact else 'at most '}{_percent(share, 1)} of attainable"
         )
-        print(f"{name}: {attained}, regret {_number(one['regret']['value'])} {_interval(one['regret'])}")
+        interval = _interval(one["regret"]).replace("–", "")
+        print(f"{name}: {attained}, regret {_number(one['regret']['value'])} {interval}".rstrip())
     reference = f"beyond {regret['reference']}" if regret["reference"] else "beyond zero"
     print_note(f"  {found}; attainable is what can be had {reference}")
 
@@ -156,5 +157,7 @@ def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _interval(estimate: dict[str, float]) -> str:
-    return f"[{_number(estimate['low'])}, {_number(estimate['high'])}]"
+def _interval(estimate: dict[str, float | None]) -> str:
+    """Interval of an estimate; `–` where none can be trusted."""
+    low, high = estimate["low"], estimate["high"]
+    return "–" if low is None or high is None else f"[{_number(low)}, {_number(high)}]"

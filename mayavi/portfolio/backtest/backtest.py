@@ -70,7 +70,7 @@ class Portfolio:
     outcome: Outcome
     figures: dict[str, Estimate]
     resampled: dict[str, Floats]
-    """Metrics in each bootstrap sample; all strategies share the samples."""
+    """Metrics of a historical market in each bootstrap sample; all strategies share the samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,21 +228,40 @@ def _baselines(env: RWAYieldEnv, against: Sequence[str] | None) -> list[str]:
 
 
 def _simulated_portfolios(runs: Runs, settings: BacktestSettings, horizon: int) -> dict[str, Portfolio]:
-    """Bootstrap over episodes, which are independent; a metric is the mean over the episodes.
+    """A metric is the mean over the episodes, which are independent.
 
     There are two exceptions, because annualised returns of single months have extreme outliers: the CAGR is that of the
     mean log growth, and the Calmar ratio divides it by the mean drawdown.
     """
-    everything = np.stack([outcome.metrics[metric] for outcome in runs.outcomes.values() for metric in METRICS])
-    both = np.concatenate([everything.mean(axis=1)[None], settings.bootstrap.resampled_means(everything)])
+    years = horizon / HOURS_A_YEAR
     found = {}
-    for at, (name, outcome) in enumerate(runs.outcomes.items()):
-        own = {metric: both[:, at * len(METRICS) + place] for place, metric in enumerate(METRICS)}
-        own["cagr"] = np.expm1(np.minimum(own["log_growth"] * (HOURS_A_YEAR / horizon), 700.0))
-        own["calmar"] = ratio(own["cagr"], own["max_drawdown"])
-        figures = {metric: settings.bootstrap.interval(float(own[metric][0]), own[metric][1:]) for metric in METRICS}
-        found[name] = Portfolio(outcome, figures, {metric: own[metric][1:] for metric in METRICS})
+    for name, outcome in runs.outcomes.items():
+        figures = {metric: settings.bootstrap.estimate(outcome.metrics[metric]) for metric in METRICS}
+        figures["cagr"] = _annualised(figures["log_growth"], years)
+        figures["calmar"] = _calmar(figures["cagr"].value, outcome, years, settings.bootstrap)
+        found[name] = Portfolio(outcome, figures, {})
     return found
+
+
+def _annualised(log_growth: Estimate, years: float) -> Estimate:
+    """Compound annual growth rate of a mean log growth over `years`."""
+
+    def rate(growth: float | None) -> float | None:
+        return None if growth is None else float(np.expm1(min(growth / years, 700.0)))
+
+    value = float(np.expm1(min(log_growth.value / years, 700.0)))
+    return Estimate(value, rate(log_growth.low), rate(log_growth.high), log_growth.runs_needed)
+
+
+def _calmar(cagr: float, outcome: Outcome, years: float, bootstrap: Bootstrap) -> Estimate:
+    """Annual growth rate over the mean drawdown; its interval is that of the mean of its linear terms."""
+    growth, drawdown = outcome.metrics["log_growth"], outcome.metrics["max_drawdown"]
+    deepest = float(drawdown.mean())
+    value = float(ratio(np.array(cagr), np.array(deepest)))
+    if not value:
+        return Estimate(value, None, None)
+    slope = (cagr + 1) / years / deepest
+    return bootstrap.linearised(value, slope * (growth - growth.mean()) - value / deepest * (drawdown - deepest))
 
 
 def _historical_portfolios(runs: Runs, settings: BacktestSettings, config: RWAConfig) -> dict[str, Portfolio]:
@@ -264,11 +283,18 @@ def _historical_portfolios(runs: Runs, settings: BacktestSettings, config: RWACo
             turnover=turnover.sum(keepdims=True),
             cost=cost.sum(keepdims=True),
         )
+        blocks = block_count(len(growth), settings)
         figures = {
-            metric: settings.bootstrap.interval(float(whole[metric][0]), resampled[name][metric]) for metric in METRICS
+            metric: settings.bootstrap.interval(float(whole[metric][0]), resampled[name][metric], blocks)
+            for metric in METRICS
         }
         found[name] = Portfolio(runs.outcomes[name], figures, resampled[name])
     return found
+
+
+def block_count(hours: int, settings: BacktestSettings) -> int:
+    """Number of whole bootstrap blocks in `hours`, at least one."""
+    return max(1, hours // settings.block_hours)
 
 
 def _hourly(outcome: Outcome) -> tuple[Floats, Floats, Floats]:
@@ -281,11 +307,15 @@ def _compare(
 ) -> Paired:
     """Compare one portfolio, or several trainings of one algorithm, with another."""
     bootstrap, trainings = settings.bootstrap, len(ours)
-    centre = float(np.mean([each.figures[metric].value for each in ours])) - other.figures[metric].value
-    drawn = np.stack([each.resampled[metric] for each in ours], axis=1)
-    mixed = drawn[:, 0] if trainings == 1 else (drawn * bootstrap.training_weights(trainings)).sum(axis=1)
-    difference = bootstrap.interval(centre, mixed - other.resampled[metric], trainings)
     by_episode = np.stack([each.outcome.metrics[metric] for each in ours]) - other.outcome.metrics[metric]
+    if config.data is None:
+        difference = bootstrap.estimate_pooled(by_episode)
+    else:
+        each_training = np.array([each.figures[metric].value for each in ours]) - other.figures[metric].value
+        drawn = np.mean([each.resampled[metric] for each in ours], axis=0) - other.resampled[metric]
+        blocks = block_count(len(_hourly(other.outcome)[0]), settings)
+        difference = bootstrap.interval(float(each_training.mean()), drawn, blocks)
+        difference = bootstrap.pooled(difference, each_training)
     wins = float((by_episode > 0).mean() + (by_episode == 0).mean() / 2)
     name = ours[0].outcome.name
     if trainings > 1:
@@ -315,7 +345,7 @@ def _evidence(
         return {"episodes": len(equal), "distinct": distinct, "equal": int(equal.sum())}, ("episode", "episodes")
     same = np.all([_hourly(each.outcome)[0] == _hourly(other.outcome)[0] for each in ours], axis=0)
     hours = settings.block_hours
-    blocks = max(1, len(same) // hours)
+    blocks = block_count(len(same), settings)
     equal = np.array([same[at * hours : (at + 1) * hours].all() for at in range(blocks)])
     of = (f"block of {hours} hours", f"blocks of {hours} hours")
     return {"episodes": blocks, "distinct": blocks, "equal": int(equal.sum())}, of
@@ -331,8 +361,9 @@ def _bound(runs: Runs, settings: BacktestSettings, config: RWAConfig) -> dict[st
     grown = runs.bound / config.initial_capital
     if config.data is not None:
         total = float(np.log(grown).sum())
+        grown_to = float(np.expm1(min(total, 700.0)))
         return {
-            "total_return": Estimate(*[float(np.expm1(min(total, 700.0)))] * 3),
+            "total_return": Estimate(grown_to, grown_to, grown_to),
             "log_growth": Estimate(total, total, total),
         }
     both = {"total_return": grown - 1.0, "log_growth": np.log(grown)}

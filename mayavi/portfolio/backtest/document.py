@@ -1,4 +1,4 @@
-"""JSON document of a backtest: schema `mayavi-backtest`, version 1, described in docs/how-to/backtest.md.
+"""JSON document of a backtest: schema `mayavi-backtest`, version 2, described in docs/how-to/backtest.md.
 
 It depends on the markets, the strategies and their names, and on the versions of the software. It contains no time of
 day, and run ids only in the command.
@@ -17,7 +17,7 @@ from mayavi.portfolio.backtest.episodes import Curves
 from mayavi.portfolio.env.markets import SharedMarket
 from mayavi.rl.evaluation.document import env_facts
 
-SCHEMA, VERSION = "mayavi-backtest", 1
+SCHEMA, VERSION = "mayavi-backtest", 2
 MOST_LISTED = 200
 """Most episodes that are listed one by one; beyond that the document has aggregates only."""
 

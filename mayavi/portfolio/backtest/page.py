@@ -152,9 +152,9 @@ def _weights(document: Mapping[str, Any]) -> str:
 def _figures(document: Mapping[str, Any]) -> str:
     share = f"{document['settings']['confidence'] * 100:g} %"
     how = (
-        "over whole episodes"
+        "of means over whole episodes"
         if document["market"]["kind"] == "simulated"
-        else f"over blocks of {document['settings']['block_hours']} hours"
+        else f"by a bootstrap over blocks of {document['settings']['block_hours']} hours"
     )
     head = "".join(f'<th scope="col" title="{escape(METRICS[name])}">{TITLES[name]}</th>' for name in METRICS)
     rows = []
@@ -165,16 +165,19 @@ def _figures(document: Mapping[str, Any]) -> str:
     cells = "".join(_cell(metric, bound[metric]) if metric in bound else "<td>–</td>" for metric in METRICS)
     rows.append(f'<tr><th scope="row">{BOUND} (upper bound)</th>{cells}<td>–</td></tr>')
     return (
-        f"<p>Below each figure its {share} confidence interval, by a bootstrap {how}. Stopped episodes ended early "
-        "at the largest drawdown allowed; their value stays constant from then on.</p>"
+        f"<p>Below each figure its {share} confidence interval, {how}, or none where none can be trusted. Stopped "
+        "episodes ended early at the largest drawdown allowed; their value stays constant from then on.</p>"
         f'<div class="scroll"><table><thead><tr><th scope="col">portfolio</th>{head}<th scope="col">stopped</th>'
         f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
-def _cell(metric: str, estimate: Mapping[str, float]) -> str:
-    low, high = (figure(metric, estimate[side]) for side in ("low", "high"))
-    return f"<td>{figure(metric, estimate['value'])}<small>{low} to {high}</small></td>"
+def _cell(metric: str, estimate: Mapping[str, Any]) -> str:
+    low, high = estimate["low"], estimate["high"]
+    interval = "no interval"
+    if low is not None and high is not None:
+        interval = f"{figure(metric, low)} to {figure(metric, high)}"
+    return f"<td>{figure(metric, estimate['value'])}<small>{interval}</small></td>"
 
 
 def figure(metric: str, value: float) -> str:

@@ -1,8 +1,10 @@
 """An evaluation as JSON: schema `mayavi-eval`, described in docs/how-to/evaluate.md.
 
-Version 1 has the strategies of a single agent at the top, version 2 those of each of several roles under the role's
-name. Each strategy is a key of its own: `ppo.mean_reward`, and `borrower.ppo.mean_reward` in a market. The bytes depend
-on the strategies, the episodes and the versions of the software alone: no time, no path, no run id.
+Version 3 has the strategies of a single agent at the top, version 4 those of each of several roles under the role's
+name. They differ from versions 1 and 2 in their intervals: `low` and `high` are null where no interval can be trusted,
+and `runs_needed` says how many episodes one would take, if that is known. Each strategy is a key of its own:
+`ppo.mean_reward`, and `borrower.ppo.mean_reward` in a market. The bytes depend on the strategies, the episodes and the
+versions of the software alone: no time, no path, no run id.
 """
 
 from __future__ import annotations
@@ -23,10 +25,13 @@ from mayavi.rl.evaluation.convergence import Convergence
 from mayavi.rl.evaluation.evaluate import REFERENCE, Evaluation, Summary
 from mayavi.rl.evaluation.settings import EvaluationSettings
 from mayavi.rl.search.optimum import SearchSettings
-from mayavi.statistics.bootstrap import Bootstrap, deviation, exact_mean
+from mayavi.statistics.bootstrap import Bootstrap, deviation
 from mayavi.statistics.estimate import Estimate
+from mayavi.statistics.means import exact_mean
 
-SCHEMA, VERSION, ROLES_VERSION = "mayavi-eval", 1, 2
+SCHEMA, VERSION, ROLES_VERSION = "mayavi-eval", 3, 4
+OLDER = {VERSION: 1, ROLES_VERSION: 2}
+"""Versions that are still read."""
 RESERVED = (
     "schema", "version", "versions", "env", "models", "settings", "strategies", "starts", "comparisons", "pooled",
     "regret", "checkpoints", "differing_settings", "roles", "agents", "others", "rivals",
@@ -155,7 +160,8 @@ def read_eval(content: bytes, name: str | Path) -> dict[str, Any]:
         version = document["version"]
     except (ValueError, KeyError, TypeError):
         raise EvaluationFileError(f"'{name}' is no evaluation", "`mayavi eval` writes them") from None
-    if version != (ROLES_VERSION if "roles" in document else VERSION):
+    known = ROLES_VERSION if "roles" in document else VERSION
+    if version not in (known, OLDER[known]):
         raise EvaluationFileError(
             f"'{name}' has version {version}, this mayavi knows {VERSION}, and {ROLES_VERSION} for a market",
             "use a newer mayavi",
@@ -163,7 +169,7 @@ def read_eval(content: bytes, name: str | Path) -> dict[str, Any]:
     return document
 
 
-def _estimate(estimate: Estimate | None) -> dict[str, float] | None:
+def _estimate(estimate: Estimate | None) -> dict[str, float | None] | None:
     return None if estimate is None else estimate.to_json()
 
 

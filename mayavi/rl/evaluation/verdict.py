@@ -11,7 +11,7 @@ from mayavi.statistics.estimate import Estimate
 Word = Literal["better", "worse", "indistinguishable", "saturated"]
 
 MINIMUM_DISTINCT = 20
-"""Fewest distinct trajectories for a claim. With fewer, a 95 % bootstrap interval covers noticeably less than 95 %."""
+"""Fewest distinct trajectories for a claim. With fewer, no interval of a mean is given."""
 
 
 def check_minimum(distinct: int) -> None:
@@ -66,6 +66,17 @@ def judged(
             "saturated",
             f"{every} {played}, and a claim needs {minimum:,}: the same course of events again is no new evidence",
         )
+    if equal == episodes:
+        return Verdict(
+            "indistinguishable", f"{strategy} earned exactly what {against} did in each of {episodes:,} {many}"
+        )
+    if difference.low is None or difference.high is None:
+        needed = "" if difference.runs_needed is None else f", about {difference.runs_needed:,} are needed"
+        return Verdict(
+            "indistinguishable",
+            f"the difference is equal in too many of {episodes:,} {many}, or that of a few, for an interval that can"
+            f" be trusted{needed}: they do not tell {strategy} from {against}",
+        )
     interval = f"[{number(difference.low)}, {number(difference.high)}]"
     share = f"{confidence * 100:g} %"
     if difference.low > 0 or difference.high < 0:
@@ -75,10 +86,6 @@ def judged(
             "better" if difference.low > 0 else "worse",
             f"{strategy} {wording[0]} {by} {more} than {against} on the same {episodes:,} {many},"
             f" and the whole {share} interval {interval} lies {side} zero",
-        )
-    if equal == episodes:
-        return Verdict(
-            "indistinguishable", f"{strategy} earned exactly what {against} did in each of {episodes:,} {many}"
         )
     return Verdict(
         "indistinguishable",

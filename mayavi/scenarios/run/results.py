@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib import import_module
@@ -16,8 +16,10 @@ from mayavi.sim.rows import AccountRow, ActionRow, KpiRow, RunStatus, SnapshotRo
 
 if TYPE_CHECKING:
     from mayavi.scenarios.run.highlights import Highlights
+    from mayavi.scenarios.run.until import TargetStatus
     from mayavi.sim.store import Rows, Store
-    from mayavi.statistics.estimate import Summary
+    from mayavi.statistics.estimate import Estimate
+    from mayavi.statistics.summary import Summary
 
 
 class Kpis(Mapping[str, float]):
@@ -116,7 +118,7 @@ class PointSummary:
 
     overrides: tuple[str, ...]
     figures: Mapping[str, Summary]
-    """By KPI: mean, p5, p50 and p95 with their confidence intervals."""
+    """By KPI: mean, p5, p50, p95 and expected shortfall with their confidence intervals."""
     units: Mapping[str, str]
 
     @property
@@ -131,6 +133,8 @@ class PointSummary:
             "figures": {name: {"unit": self.units[name], **each.to_json()} for name, each in self.figures.items()},
             "VaR": self.value_at_risk.at_risk.to_json() if self.value_at_risk else None,
             "LaR": self.liquidations_at_risk.at_risk.to_json() if self.liquidations_at_risk else None,
+            "ES": self.expected_shortfall.to_json() if self.expected_shortfall else None,
+            "probability_of_loss": self.probability_of_loss.to_json() if self.probability_of_loss else None,
         }
 
     @property
@@ -142,6 +146,16 @@ class PointSummary:
     def liquidations_at_risk(self) -> Summary | None:
         """Statistics of liquidated value, whose 95th percentile is LaR; None if the scenario has no lending."""
         return self.figures.get(LIQUIDATED)
+
+    @property
+    def expected_shortfall(self) -> Estimate | None:
+        """Mean bad debt of the worst 5 % of the runs; None if the scenario has no lending."""
+        return self.figures[BAD_DEBT].expected_shortfall if BAD_DEBT in self.figures else None
+
+    @property
+    def probability_of_loss(self) -> Estimate | None:
+        """Probability of a bad debt above zero; None if the scenario has no lending."""
+        return self.figures[BAD_DEBT].probability_above_zero if BAD_DEBT in self.figures else None
 
 
 @dataclass(frozen=True)
@@ -163,6 +177,8 @@ class Sweep:
     resumed: int
     """Number of runs that were stored before."""
     store_path: Path
+    target: TargetStatus | None = None
+    """How well the target is known, for a sweep with `until`; `target.reached` says whether well enough."""
 
     @property
     def summary(self) -> Mapping[str, Summary]:
@@ -202,11 +218,12 @@ class Sweep:
         for point in self.points:
             parts += [f"<p>{escape(point.label)}</p>"] if point.label else []
             parts.append(_table(SUMMARY_COLUMNS, summary_rows(point)))
+            parts += [f"<p>{escape(line)}</p>" for line in headlines(point)]
         return "".join([*parts, _noted(self.notes)])
 
 
 BAD_DEBT, LIQUIDATED = "bad_debt", "liquidated"
-SUMMARY_COLUMNS = ("figure", "mean", "p5", "p50", "p95", "95 % interval of p95")
+SUMMARY_COLUMNS = ("figure", "mean", "p5", "p50", "p95", "95 % interval of p95", "mean of top 5 %")
 
 
 def summary_rows(point: PointSummary, chain: str = "") -> list[tuple[str, ...]]:
@@ -217,13 +234,38 @@ def summary_rows(point: PointSummary, chain: str = "") -> list[tuple[str, ...]]:
     for name, found in point.figures.items():
         if not (found.minimum or found.maximum or name in (BAD_DEBT, LIQUIDATED)):
             continue
-        cells = [
-            shown_number(each.value, point.units[name], name, chain)
-            for each in (found.mean, found.p5, found.p50, found.p95)
-        ]
-        low, high = (shown_number(each, point.units[name], name, chain) for each in (found.p95.low, found.p95.high))
-        rows.append((title_of(name), *cells, f"{low} to {high}"))
+
+        def show(number: float, name: str = name) -> str:
+            return shown_number(number, point.units[name], name, chain)
+
+        cells = [show(each.value) for each in (found.mean, found.p5, found.p50, found.p95)]
+        rows.append((title_of(name), *cells, found.p95.interval(show), show(found.expected_shortfall.value)))
     return rows
+
+
+def headlines(point: PointSummary) -> list[str]:
+    """Return a sentence each for VaR, expected shortfall, P(loss), mean bad debt and LaR, with their intervals."""
+    from mayavi.scenarios.run.figures import dollars, percent
+
+    lines = []
+    if loss := point.value_at_risk:
+        lines += [
+            _headline("VaR", loss.p95, dollars, "the bad debt that 95 % of the runs stay below"),
+            _headline("ES", loss.expected_shortfall, dollars, "the mean bad debt of the worst 5 % of the runs"),
+            _headline("mean", loss.mean, dollars, "the mean bad debt"),
+            _headline("P(loss)", loss.probability_above_zero, percent, "the share of runs with bad debt"),
+        ]
+    if liquidated := point.liquidations_at_risk:
+        what = "the liquidated value that 95 % of the runs stay below"
+        lines.append(_headline("LaR", liquidated.p95, dollars, what))
+    return lines
+
+
+def _headline(short: str, found: Estimate, show: Callable[[float], str], what: str) -> str:
+    interval = "no interval" if found.low is found.high is None else found.interval(show)
+    if found.complete:
+        interval = f"95 % interval {interval}"
+    return f"{short}  {show(found.value)}  {what} ({'; '.join(each for each in (interval, found.missing()) if each)})"
 
 
 def headline_figures(points: Sequence[PointSummary], most: int = 2) -> list[str]:

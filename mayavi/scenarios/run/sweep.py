@@ -3,7 +3,8 @@
     sweep = mayavi.sweep("depeg_cascade", seeds=range(1_000), jobs=2)
     sweep.summary["bad_debt"].p95
 
-A stored run is never repeated: the same call continues an interrupted sweep, and ends with the same digests.
+A stored run is never repeated: the same call continues an interrupted sweep, and ends with the same digests. With
+`until="VaR ±10%"` seeds are added until the interval is that short, or the budget is spent.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import mayavi
-from mayavi.errors import BadScenario, SimulationError
+from mayavi.errors import BadScenario, SimulationError, UsageError
 from mayavi.parallel.cores import available_cores
 from mayavi.parallel.processes import check_jobs
 from mayavi.scenarios.loading import Scenario, load_scenario
@@ -26,10 +27,22 @@ from mayavi.scenarios.run.results import Kpis, PointSummary, Run, Sweep
 from mayavi.scenarios.run.run import refuse_unknown
 from mayavi.scenarios.run.sweep_plan import Plan, check_seeds, make_plan, parse_grid, parse_seeds, task_key
 from mayavi.scenarios.run.sweep_workers import run_tasks
+from mayavi.scenarios.run.until import (
+    CONFIDENCE_AT_LOOKS,
+    FIRST_SEEDS,
+    MOST_RUNS,
+    Target,
+    TargetStatus,
+    check_most,
+    more_seeds,
+    parse_target,
+    status_of,
+)
 from mayavi.sim.rows import KpiRow
 from mayavi.sim.store import Store, SweepRecord, store_path
 from mayavi.sim.store.opening import refuse_unusable
-from mayavi.statistics.estimate import summarise_all
+from mayavi.statistics.estimate import CONFIDENCE
+from mayavi.statistics.summary import summarise_all
 from mayavi.worlds.source import WorldSource
 
 Progress = Callable[[int, int], None]
@@ -48,6 +61,10 @@ class SweepRequest:
     jobs: int
     ray: str | None = None
     """Address of a Ray cluster; None runs `jobs` processes here."""
+    until: Target | None = None
+    """Precision to reach by adding seeds; None runs `seeds` alone."""
+    most: int = MOST_RUNS
+    """Largest number of seeds of a sweep with a target."""
 
 
 class SweepListener:
@@ -72,11 +89,19 @@ class SweepListener:
         if self.progress is not None:
             self.progress(done, total)
 
+    def looked(self, status: TargetStatus) -> None:
+        """The target of the sweep was checked; unless the sweep ends here, a plan with more runs comes next."""
+
+    def extended(self, plan: Plan) -> None:
+        """Seeds were added to reach the target."""
+
 
 def sweep(
     scenario: str | Path,
     *,
-    seeds: Iterable[int] | str,
+    seeds: Iterable[int] | str | None = None,
+    until: str | None = None,
+    most: int | None = None,
     jobs: int | None = None,
     grid: Mapping[str, Sequence[object]] | Sequence[str] = (),
     chain: str | None = None,
@@ -97,22 +122,48 @@ def sweep(
     `seeds` are integers, or text such as `0:1000`. `grid` gives some overrides several values:
     `{"agents.borrowers.count": [100, 200]}`. `jobs` processes work in parallel, by default one per core; each opens the
     same frozen world. `ray` is the address of a Ray cluster that does the work instead. Stored runs are not repeated.
+
+    `until` is a precision, `VaR ±10%` or `mean(bad_debt) ±5%`: the sweep starts with `seeds`, by default 0 to 99, and
+    adds seeds until it is reached or there are `most`, by default 10,000. `Sweep.target` says which.
     """
     refuse_unknown(sweep, unknown)
     jobs = check_jobs(available_cores() if jobs is None else jobs)
-    chosen = parse_seeds(seeds) if isinstance(seeds, str) else check_seeds(seeds)
+    target = None if until is None else parse_target(until)
+    chosen = _starting_seeds(seeds, most, target)
     points = parse_grid(grid_texts(grid))
     base = override_texts(overrides)
     scenarios = [load_scenario(scenario, chain=chain, steps=steps, overrides=base, grid=point) for point in points]
     world = WorldSource.of(source, chain=scenarios[0].config.chain, snapshot=snapshot, rpc_url=rpc_url, block=block)
     request = SweepRequest(
-        scenarios=scenarios, points=points, seeds=chosen, world=world, store=store_path(store), jobs=jobs, ray=ray
+        scenarios=scenarios,
+        points=points,
+        seeds=chosen,
+        world=world,
+        store=store_path(store),
+        jobs=jobs,
+        ray=ray,
+        until=target,
+        most=MOST_RUNS if most is None else check_most(most, len(chosen)),
     )
     return run_sweep(request, listener or SweepListener(progress))
 
 
+def _starting_seeds(seeds: Iterable[int] | str | None, most: int | None, target: Target | None) -> tuple[int, ...]:
+    if target is None:
+        if most is not None:
+            raise UsageError("a budget without a target", "`--most` belongs to `--until`: give both, or neither")
+        if seeds is None:
+            raise UsageError("there are no seeds", 'give --seeds 0:100, or a precision: --until "VaR ±10%"')
+    if seeds is None:
+        return tuple(range(min(FIRST_SEEDS, max(1, FIRST_SEEDS if most is None else most))))
+    return parse_seeds(seeds) if isinstance(seeds, str) else check_seeds(seeds)
+
+
 def run_sweep(request: SweepRequest, listener: SweepListener | None = None) -> Sweep:
-    """Run every scenario with every seed, except for runs already stored, and summarise all runs."""
+    """Run every scenario with every seed, except for runs already stored, and summarise all runs.
+
+    With a target, seeds are added in batches until it is reached or the budget is spent.
+    """
     listener = listener or SweepListener()
     refuse_unusable(request.store)
     listener.open_world(request.world)
@@ -120,6 +171,28 @@ def run_sweep(request: SweepRequest, listener: SweepListener | None = None) -> S
         check_buildable(request.scenarios, request.world)
         plan = plan_of(request)
     listener.planned(request, plan)
+    return run_plan(request, plan, listener) if request.until is None else _run_until(request, request.until, listener)
+
+
+def _run_until(request: SweepRequest, target: Target, listener: SweepListener) -> Sweep:
+    """Add seeds until the target is reached. A first run alone shows whether the scenario has the figure."""
+    began, executed, count = time.monotonic(), 0, 1
+    while True:
+        plan = plan_of(request, more_seeds(request.seeds, count))
+        listener.extended(plan)
+        found = run_plan(request, plan, listener)
+        executed += len(plan.tasks) - found.resumed
+        status = status_of(target, [point.figures for point in found.points], count, request.most)
+        if count > 1 or len(request.seeds) == 1:
+            listener.looked(status)
+            if status.reached or status.hopeless or count >= request.most:
+                resumed = len(plan.tasks) - executed
+                return replace(found, target=status, seconds=time.monotonic() - began, resumed=resumed)
+        count = status.next_runs() if count >= len(request.seeds) else len(request.seeds)
+
+
+def run_plan(request: SweepRequest, plan: Plan, listener: SweepListener) -> Sweep:
+    """Run the tasks of a plan that are not stored, and summarise all."""
     began = time.monotonic()
     database = Store(request.store)
     done = stored_runs(database, plan)
@@ -127,7 +200,7 @@ def run_sweep(request: SweepRequest, listener: SweepListener | None = None) -> S
     listener.runs_done(len(done), len(plan.tasks))
     _drop_superseded(database, plan, done)
     scenario = request.scenarios[0]
-    record = _record(plan, scenario)
+    record = _record(plan, scenario, request)
     if tasks := plan.open_tasks(done):
         database.save_sweep(record)
     try:
@@ -157,7 +230,10 @@ def run_sweep(request: SweepRequest, listener: SweepListener | None = None) -> S
         chain=scenario.config.chain,
         seeds=plan.seeds,
         runs=runs,
-        points=tuple(_summary(plan, index, runs) for index in range(len(plan.points))),
+        points=tuple(
+            _summary(plan, index, runs, CONFIDENCE if request.until is None else CONFIDENCE_AT_LOOKS)
+            for index in range(len(plan.points))
+        ),
         seconds=time.monotonic() - began,
         resumed=resumed,
         store_path=request.store,
@@ -169,17 +245,27 @@ def run_sweep(request: SweepRequest, listener: SweepListener | None = None) -> S
     return found
 
 
-def _record(plan: Plan, scenario: Scenario) -> SweepRecord:
-    asked = {"seeds": [str(seed) for seed in plan.seeds], "points": [list(point) for point in plan.points]}
+def _record(plan: Plan, scenario: Scenario, request: SweepRequest) -> SweepRecord:
+    asked: dict[str, object] = {
+        "seeds": [str(seed) for seed in plan.seeds],
+        "points": [list(point) for point in plan.points],
+    }
+    if request.until is not None:
+        asked["until"] = str(request.until)
     started = datetime.now(UTC)
     return SweepRecord(plan.sweep_id, scenario.name, scenario.text, asked, "running", started, versions=versions())
 
 
-def plan_of(request: SweepRequest) -> Plan:
-    """Return the plan of a sweep, identified by everything its results depend on."""
+def plan_of(request: SweepRequest, seeds: Sequence[int] | None = None) -> Plan:
+    """Return the plan of a sweep, identified by everything its results depend on.
+
+    `seeds` are those of a sweep that grows, by default the ones it starts with.
+    """
     world = request.world
     identity = {"world": world.open().digest(), "source": world.kind, "version": mayavi.__version__}
-    return make_plan([each.text for each in request.scenarios], request.points, request.seeds, identity)
+    start = None if request.until is None else request.seeds
+    texts = [each.text for each in request.scenarios]
+    return make_plan(texts, request.points, request.seeds if seeds is None else seeds, identity, start=start)
 
 
 def check_buildable(scenarios: Sequence[Scenario], world: WorldSource) -> None:
@@ -239,9 +325,8 @@ def kpis_of_sweep(store: Store, sweep_id: str) -> dict[str, Kpis]:
     return {run_id: Kpis(each) for run_id, each in rows.items()}
 
 
-def _summary(plan: Plan, point: int, runs: Sequence[Run]) -> PointSummary:
+def _summary(plan: Plan, point: int, runs: Sequence[Run], confidence: float) -> PointSummary:
     own = [run for run, task in zip(runs, plan.tasks, strict=True) if task.point == point]
     units = {row.name: row.unit for run in own for row in run.kpis.rows()}
     columns = {name: [run.kpis[name] for run in own if name in run.kpis] for name in units}
-    seed = int(plan.sweep_id.rpartition("-")[2], 16)
-    return PointSummary(plan.points[point], summarise_all(columns, seed), units)
+    return PointSummary(plan.points[point], summarise_all(columns, confidence=confidence), units)

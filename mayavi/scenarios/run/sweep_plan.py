@@ -48,18 +48,27 @@ class Plan:
 
 
 def make_plan(
-    texts: Sequence[str], points: Sequence[tuple[str, ...]], seeds: Sequence[int], world: Mapping[str, object]
+    texts: Sequence[str],
+    points: Sequence[tuple[str, ...]],
+    seeds: Sequence[int],
+    world: Mapping[str, object],
+    *,
+    start: Sequence[int] | None = None,
 ) -> Plan:
     """Plan to run each of `texts` (the scenario at each of `points`) with each of `seeds`.
 
-    `world` holds what else results depend on: the digest of the world, the version of the code.
+    `world` holds what else results depend on: the digest of the world, the version of the code. A sweep that grows is
+    identified by the seeds it starts with, `start`, instead of all its tasks.
     """
     if len(texts) * len(seeds) > TASK_LIMIT:
         raise UsageError(f"{len(texts) * len(seeds):,} runs are more than a sweep holds", f"at most {TASK_LIMIT:,}")
     tasks = tuple(Task(task_key(text, seed), point, seed) for seed in seeds for point, text in enumerate(texts))
     if len({task.key for task in tasks}) < len(tasks):
         raise UsageError("two points of the grid are the same scenario", "leave out values that mean the same")
-    identity = json.dumps([dict(world), [task.key for task in tasks]], sort_keys=True)
+    named: list[object] = [dict(world), [task.key for task in tasks]]
+    if start is not None:
+        named = [dict(world), [task_key(text, seed) for seed in start for text in texts], "grows"]
+    identity = json.dumps(named, sort_keys=True)
     return Plan(f"sweep-{_digest(identity)[:16]}", tuple(points), tuple(seeds), tasks)
 
 

@@ -113,7 +113,7 @@ def test_scripts_alone_play_beside_the_reference_of_the_other_role(capsys: pytes
     document = evaluate_baselines("market", ["noop", "repay_all", "random"], QUICK, config=STORMY)
     assert (document["schema"], document["version"], document["roles"]) == (
         "mayavi-eval",
-        2,
+        4,
         ["borrower", "liquidator"],
     )
     borrower, liquidator = document["borrower"], document["liquidator"]
