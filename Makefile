@@ -5,7 +5,9 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 PY      := $(BIN)/python
 STAMPS  := $(VENV)/.stamps
-WORKERS ?= 2
+# Test processes: one more than cores, since tests also wait; at most eight, each of which may take 2 GB.
+CORES   := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+WORKERS ?= $(shell echo $$(($(CORES) < 7 ? $(CORES) + 1 : 8)))
 
 # The virtual environment comes first: it holds `node` on machines without one.
 export PATH := $(abspath $(BIN)):$(PATH)

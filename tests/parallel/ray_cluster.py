@@ -13,12 +13,24 @@ from pathlib import Path
 import pytest
 
 
+_turns = 0
+
+
 @contextmanager
 def only_ray() -> Iterator[None]:
-    """Nobody else's Ray while the body runs: two of them on a machine starve each other until heartbeats are late."""
+    """Nobody else's Ray while the body runs: two of them on a machine starve each other until heartbeats are late.
+
+    May be nested in one process.
+    """
+    global _turns
     with (Path(tempfile.gettempdir()) / "mayavi-ray-cluster.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        yield
+        if not _turns:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+        _turns += 1
+        try:
+            yield
+        finally:
+            _turns -= 1
 
 
 @contextmanager
