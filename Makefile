@@ -42,7 +42,7 @@ $(call drop,node,$(CONTRACTS_MADE) $(HARDHAT))
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-fast check check-python check-kernel check-workflows check-tables wheel format docs bench clean clean-all
+.PHONY: help setup bytecode demo test test-fast check check-python check-kernel check-workflows check-tables wheel format docs bench clean clean-all
 
 help:  ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -52,7 +52,11 @@ help:  ## list the targets
 demo: setup  ## run a borrower on the real Aave V3 contracts, offline
 	@$(BIN)/mayavi demo
 
-setup: $(STAMPS)/python $(STAMPS)/kernel $(STAMPS)/contracts  ## install Python packages, the Rust kernel and the contracts
+setup: $(STAMPS)/python $(STAMPS)/kernel $(STAMPS)/contracts bytecode  ## install Python packages, the Rust kernel and the contracts
+
+# Compile what changed: where Python writes no bytecode it still reads it.
+bytecode: $(STAMPS)/kernel
+	@$(PY) -m compileall -q mayavi
 
 test: $(STAMPS)/node setup $(STAMPS)/rl check  ## run all checks, then all tests (MAYAVI_CASES names the reference data)
 	$(call say,all tests)

@@ -5,6 +5,7 @@ The real tools take minutes and the network; each stand-in logs its call and cre
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -79,6 +80,18 @@ def checkout(tmp_path: Path, repository: Path) -> Checkout:
 def test_the_set_up_does_every_step_once(checkout: Checkout) -> None:
     assert checkout.make("setup") == ["kernel", "contracts"]
     assert checkout.make("setup") == []
+
+
+def test_the_set_up_compiles_the_package_where_python_writes_no_bytecode(checkout: Checkout) -> None:
+    checkout.make("setup")
+    assert "python -m compileall -q mayavi" in (checkout.root / "ran").read_text()
+
+
+def test_there_is_a_test_worker_more_than_cores_unless_told_otherwise(checkout: Checkout) -> None:
+    expected = min(len(os.sched_getaffinity(0)) + 1, 8)
+    for given, workers in (((), expected), (("WORKERS=5",), 5)):
+        checkout.make("test-fast", *given)
+        assert f"-m pytest -n {workers} " in (checkout.root / "ran").read_text()
 
 
 @pytest.mark.parametrize(

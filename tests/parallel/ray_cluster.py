@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-
 _turns = 0
 
 

@@ -69,7 +69,7 @@ def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_th
         assert killed.returncode == -9
         assert open_model("killed", tmp_path).record["status"] == "interrupted"
         resumed = last_line(train_process(fresh=fresh, **asked, resume="killed"))
-    assert resumed["resumed_from"] == 512
+    assert 512 <= resumed["resumed_from"] < 768
     assert resumed["exact"]
     assert [resumed[key] for key in ("digest", "steps", "episodes")] == [
         whole[key] for key in ("digest", "steps", "episodes")
