@@ -5,9 +5,10 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 PY      := $(BIN)/python
 STAMPS  := $(VENV)/.stamps
-# Test processes: one more than cores, since tests also wait; at most eight, each of which may take 2 GB.
+# Test processes, unless WORKERS names a number: as many as cores for the fast tests, and one more for all, which also
+# wait for other processes. At most eight, since each may take 2 GB.
 CORES   := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
-WORKERS ?= $(shell echo $$(($(CORES) < 7 ? $(CORES) + 1 : 8)))
+workers  = $(or $(WORKERS),$(shell echo $$(($(CORES) + $(1) < 8 ? $(CORES) + $(1) : 8))))
 
 # The virtual environment comes first: it holds `node` on machines without one.
 export PATH := $(abspath $(BIN)):$(PATH)
@@ -24,7 +25,7 @@ NPM_PACKAGES   := $(shell sed -n '/"dependencies"/,/}/s/^ *"\([^"]*\)": *"[^"]*"
 VYPER_NAMES    := $(shell LC_ALL=C; export LC_ALL; ls $(SOURCES)/vyper 2>/dev/null | sed -n 's/^\([A-Z].*\)\.vy$$/\1/p')
 NODE_MODULES   := contracts/node_modules
 HARDHAT        := $(NODE_MODULES)/.bin/hardhat
-PYTEST         := $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST          = $(PY) -m pytest -n $(call workers,$(1)) --dist loadfile --no-loadscope-reorder
 CARGO          := cargo
 say             = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[1m==> %s\033[0m\n' "$(1)"; else printf '==> %s\n' "$(1)"; fi
 
@@ -60,10 +61,10 @@ bytecode: $(STAMPS)/kernel
 
 test: $(STAMPS)/node setup $(STAMPS)/rl check  ## run all checks, then all tests (MAYAVI_CASES names the reference data)
 	$(call say,all tests)
-	@$(PYTEST)
+	@$(call PYTEST,1)
 
 test-fast: setup $(STAMPS)/rl  ## run the fast tests only: nothing slow, no node, no checks
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(PYTEST) -q -m "not slow and not node"
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(call PYTEST,0) -q -m "not slow and not node"
 
 check: check-python check-kernel check-workflows  ## run ruff, mypy, import-linter, stubtest, cargo fmt, clippy, actionlint
 

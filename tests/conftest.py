@@ -26,7 +26,7 @@ os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
 # In CI the same examples every time, so that a red build is a fault of the change. Elsewhere fresh ones each run.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("local", deadline=None)
-settings.register_profile("few", deadline=None, max_examples=25)  # the inner loop, which is run often
+settings.register_profile("few", deadline=None, max_examples=10)  # the inner loop, which is run often
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
 
 RunMayavi = Callable[..., subprocess.CompletedProcess[str]]

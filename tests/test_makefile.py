@@ -87,10 +87,14 @@ def test_the_set_up_compiles_the_package_where_python_writes_no_bytecode(checkou
     assert "python -m compileall -q mayavi" in (checkout.root / "ran").read_text()
 
 
-def test_there_is_a_test_worker_more_than_cores_unless_told_otherwise(checkout: Checkout) -> None:
-    expected = min(len(os.sched_getaffinity(0)) + 1, 8)
-    for given, workers in (((), expected), (("WORKERS=5",), 5)):
-        checkout.make("test-fast", *given)
+def test_all_tests_have_a_worker_more_than_cores_unless_told_otherwise(checkout: Checkout) -> None:
+    cores = len(os.sched_getaffinity(0))
+    for given, workers in (
+        (["test"], min(cores + 1, 8)),
+        (["test-fast"], min(cores, 8)),
+        (["test", "WORKERS=5"], 5),
+    ):
+        checkout.make(*given)
         assert f"-m pytest -n {workers} " in (checkout.root / "ran").read_text()
 
 

@@ -29,7 +29,7 @@ from tests.rl.training.train_process import weights_digest
 
 assert chase_env.ChaseEnv
 CHASE = {"env": "chase", "framework": "sb3", "seed": 3}
-SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "network": [16, 16]}
+SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "epochs": 2, "network": [16, 16]}
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,7 @@ def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_th
     tmp_path: Path, settings: dict[str, Any], train_process: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     process, fresh = train_process, not settings  # forks share the seed of hashes, new interpreters do not
-    config = {**CHASE, **SMALL, "epochs": 2, "timesteps": 1_024, "checkpoint_every_steps": 256, **settings}
+    config = {**CHASE, **SMALL, "timesteps": 1_024, "checkpoint_every_steps": 256, **settings}
     whole = process(fresh=fresh, config=config, models=str(tmp_path), run_id="whole")
     assert whole.returncode == 0, whole.stderr
     killed = process(config=config, models=str(tmp_path), run_id="killed", die_at=700)
