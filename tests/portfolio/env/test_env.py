@@ -430,7 +430,8 @@ def test_a_batch_is_two_hundred_single_environments(horizon: int, each_end: int)
             told[row].append((*fact, infos["portfolio_value"][row], infos["weights"][row]))
         ruined |= terminated & ~over
         over |= terminated | truncated
-    compared = {0, count - 1, *np.flatnonzero(ruined)[:each_end], *np.flatnonzero(~ruined)[:each_end]}
+    some = [np.flatnonzero(which)[:each_end].tolist() for which in (ruined, ~ruined)]
+    compared = {0, count - 1, *some[0], *some[1]}
     for row in sorted(compared):
         assert played_alone(single, 100 + row, actions[:, row]) == told[row]
     ends = {told[row][-1][2:4] for row in compared}
