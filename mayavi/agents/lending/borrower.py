@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from mayavi.agents.base import Agent, StepResult, World
 from mayavi.agents.lending.behaviours import Behaviour, KeepsBand, format_health
-from mayavi.agents.lending.loan import Loan, exchange_along
+from mayavi.agents.lending.loan import Loan
 from mayavi.agents.lending.market import read_healths
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad
+from mayavi.agents.trading.exchange import UniswapExchange
 from mayavi.errors import BadArgument
 from mayavi.evm.units import WAD
 from mayavi.protocols.health import NO_DEBT
@@ -63,7 +64,7 @@ class BorrowerAgent(Agent):
     def prepare(self, world: World) -> None:
         """Open the loan."""
         self.address = world.address(self.name)
-        exchange = exchange_along(self.route, world.fork)
+        exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
         self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
         holders = [self.address]
         loans = self.loan.open_many(holders, [self.collateral_amount], [self.target_wad], payer=self.address)

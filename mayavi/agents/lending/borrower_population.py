@@ -10,9 +10,10 @@ import numpy as np
 from mayavi.agents.base import Agent, StepResult, World
 from mayavi.agents.lending.behaviours import Behaviour, Passive
 from mayavi.agents.lending.borrower import drop_ppm, spend
-from mayavi.agents.lending.loan import Loan, exchange_along
+from mayavi.agents.lending.loan import Loan
 from mayavi.agents.lending.market import read_healths
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad, units_of
+from mayavi.agents.trading.exchange import UniswapExchange
 from mayavi.errors import BadArgument
 from mayavi.markets.distributions import Choice, Distribution, Spec, distribution_of
 from mayavi.protocols.uniswap.route import RouteLike
@@ -69,7 +70,7 @@ class BorrowerPopulation(Agent):
     def prepare(self, world: World) -> None:
         """Draw the members and open their loans."""
         self.addresses = tuple(world.address(account) for account in self.accounts)
-        exchange = exchange_along(self.route, world.fork)
+        exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
         self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
         lending = self.loan.lending
         decimals = lending.decimals(self.collateral)

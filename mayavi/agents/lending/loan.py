@@ -7,20 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from mayavi.agents.base import Details, Intent
 from mayavi.agents.lending.behaviours import Move, format_health
 from mayavi.agents.lending.market import Health, LendingAccount, LendingMarket
 from mayavi.agents.lending.open_market import lending_market
+from mayavi.agents.trading.exchange import Exchange
 from mayavi.errors import ActionRefused, BadArgument, ExecutionError
 from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD
 from mayavi.protocols.tokens import Erc20, atomic
-
-if TYPE_CHECKING:
-    from mayavi.agents.trading.exchange import Exchange
-    from mayavi.protocols.uniswap.route import RouteLike
 
 ROUNDS = 24
 """Most rounds of withdrawing, selling and repaying in one bundle; each repayment frees more collateral."""
@@ -254,12 +250,3 @@ class Loan:
 
     def _with_health(self, account: LendingAccount, **facts: int) -> Details:
         return {**facts, "health_factor_after_wad": account.health().health_factor_wad}
-
-
-def exchange_along(route: RouteLike | None, fork: Fork) -> Exchange | None:
-    """Return the exchange over a Uniswap `route`, or None without a route."""
-    if route is None:
-        return None
-    from mayavi.agents.trading.exchange import UniswapExchange  # imports all exchanges, which many loans do not need
-
-    return UniswapExchange(fork, route)

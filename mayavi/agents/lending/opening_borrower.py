@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from mayavi.agents.base import Details, Intent, StepResult, World
 from mayavi.agents.lending.borrower import OUTSIDE, BorrowerAgent
-from mayavi.agents.lending.loan import Loan, exchange_along
+from mayavi.agents.lending.loan import Loan
 from mayavi.agents.quantities import MILLION
+from mayavi.agents.trading.exchange import UniswapExchange
 from mayavi.protocols.tokens import Erc20
 
 
@@ -25,7 +26,7 @@ class OpeningBorrower(BorrowerAgent):
     def prepare(self, world: World) -> None:
         """Take the collateral."""
         self.address = world.address(self.name)
-        exchange = exchange_along(self.route, world.fork)
+        exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
         self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
         world.fork.deal(self.collateral, self.address, self.collateral_amount)
         if self.cash:

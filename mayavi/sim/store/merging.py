@@ -2,9 +2,6 @@
 
 A segment's name is committed together with its rows, and its files are deleted afterwards. A process that dies in
 between leaves a segment that is known to be merged: no row is lost, and none counts twice.
-
-A merge ends in DuckDB's log beside the database (`.wal`), which DuckDB reads with the database. Only once the log has
-grown to a megabyte is it written into the database itself: that takes longer than the merge of a short run.
 """
 
 from __future__ import annotations
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
 _MOST_BYTES = 64 * 1024 * 1024
 _SPARE_BYTES = 1024 * 1024
 _PAUSE_S = 0.005
-_KEEP_LOG = "PRAGMA disable_checkpoint_on_shutdown; SET checkpoint_threshold = '1MB'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,6 @@ def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged
     segments = folder.segments()
     removed = folder.removed_runs()
     try:
-        connection.execute(_KEEP_LOG)
         known = {name for (name,) in connection.execute("SELECT segment FROM merged_segments").fetchall()}
         done = [each for each in segments if each.name in known or each.run_id in removed]
         waiting = [each for each in segments if each not in done]
