@@ -5,7 +5,10 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 PY      := $(BIN)/python
 STAMPS  := $(VENV)/.stamps
-WORKERS ?= 2
+# Test processes, unless WORKERS names a number: as many as cores for the fast tests, and one more for all, which also
+# wait for other processes. At most eight, since each may take 2 GB.
+CORES   := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+workers  = $(or $(WORKERS),$(shell echo $$(($(CORES) + $(1) < 8 ? $(CORES) + $(1) : 8))))
 
 # The virtual environment comes first: it holds `node` on machines without one.
 export PATH := $(abspath $(BIN)):$(PATH)
@@ -22,7 +25,7 @@ NPM_PACKAGES   := $(shell sed -n '/"dependencies"/,/}/s/^ *"\([^"]*\)": *"[^"]*"
 VYPER_NAMES    := $(shell LC_ALL=C; export LC_ALL; ls $(SOURCES)/vyper 2>/dev/null | sed -n 's/^\([A-Z].*\)\.vy$$/\1/p')
 NODE_MODULES   := contracts/node_modules
 HARDHAT        := $(NODE_MODULES)/.bin/hardhat
-PYTEST         := $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST          = $(PY) -m pytest -n $(call workers,$(1)) --dist loadfile --no-loadscope-reorder
 CARGO          := cargo
 say             = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[1m==> %s\033[0m\n' "$(1)"; else printf '==> %s\n' "$(1)"; fi
 
@@ -40,7 +43,7 @@ $(call drop,node,$(CONTRACTS_MADE) $(HARDHAT))
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-fast check check-python check-kernel check-workflows check-tables wheel format docs bench clean clean-all
+.PHONY: help setup bytecode demo test test-fast check check-python check-kernel check-workflows check-tables wheel format docs bench clean clean-all
 
 help:  ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -50,14 +53,18 @@ help:  ## list the targets
 demo: setup  ## run a borrower on the real Aave V3 contracts, offline
 	@$(BIN)/mayavi demo
 
-setup: $(STAMPS)/python $(STAMPS)/kernel $(STAMPS)/contracts  ## install Python packages, the Rust kernel and the contracts
+setup: $(STAMPS)/python $(STAMPS)/kernel $(STAMPS)/contracts bytecode  ## install Python packages, the Rust kernel and the contracts
+
+# Compile what changed: where Python writes no bytecode it still reads it.
+bytecode: $(STAMPS)/kernel
+	@$(PY) -m compileall -q mayavi
 
 test: $(STAMPS)/node setup $(STAMPS)/rl check  ## run all checks, then all tests (MAYAVI_CASES names the reference data)
 	$(call say,all tests)
-	@$(PYTEST)
+	@$(call PYTEST,1)
 
 test-fast: setup $(STAMPS)/rl  ## run the fast tests only: nothing slow, no node, no checks
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(PYTEST) -q -m "not slow and not node"
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(call PYTEST,0) -q -m "not slow and not node"
 
 check: check-python check-kernel check-workflows  ## run ruff, mypy, import-linter, stubtest, cargo fmt, clippy, actionlint
 

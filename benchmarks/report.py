@@ -122,7 +122,7 @@ class Effort:
 
     def rounds(self, usual: int) -> int:
         """Return the number of rounds in place of the usual one."""
-        return min(2, usual) if self.quick else usual
+        return 1 if self.quick else usual
 
     @property
     def round_seconds(self) -> float:

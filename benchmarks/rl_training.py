@@ -24,7 +24,7 @@ from benchmarks.startup import command, run
 from benchmarks.timing import Timing, in_turns
 
 ENV, FREE_ENV = "aave", "free"
-TIMESTEPS, QUICK_TIMESTEPS = 50_000, 4_096
+TIMESTEPS, QUICK_TIMESTEPS = 50_000, 2_048
 LIMIT_S = {"sb3": 40, "rllib": 60}
 SEEDS_STEPS_A_SECOND = 188
 ROUNDS, PROFILE_ROUNDS = 2, 1

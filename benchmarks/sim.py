@@ -35,7 +35,7 @@ from tests.node.replica_on_node import put_on_node
 PROCESS_ROUNDS = 11
 RUN_ROUNDS = 3
 STEPS = 100
-BORROWERS = (100, 1_000, 5_000)
+BORROWERS, QUICK_BORROWERS = (100, 1_000, 5_000), (100, 1_000)
 SWEEP_ROUNDS = 2
 SWEEP_SEEDS = 32
 """Enough to outweigh the second in which worker processes start."""
@@ -70,11 +70,11 @@ def worked_example(section: Section, effort: Effort, folder: Path) -> None:
 
 def population(section: Section, effort: Effort, folder: Path) -> None:
     """Measure depeg_cascade with more and more borrowers: speed, time by part, and linearity."""
-    steps = 10 if effort.quick else STEPS
+    steps, counts = (4, QUICK_BORROWERS) if effort.quick else (STEPS, BORROWERS)
     costs: dict[int, float] = {}
-    for count in BORROWERS:
+    for count in counts:
         scenario = cascade(count, steps)
-        rounds = effort.rounds(1 if count == max(BORROWERS) else RUN_ROUNDS)
+        rounds = effort.rounds(1 if count == max(counts) else RUN_ROUNDS)
         runs = [stored(scenario, folder / "population.duckdb") for _ in range(rounds)]
         seconds = statistics.median(each.timings["total"] for each in runs)
         outside = statistics.median(1 - each.timings["kernel"] / each.timings["total"] for each in runs)
@@ -89,8 +89,8 @@ def population(section: Section, effort: Effort, folder: Path) -> None:
         if count == 1_000:
             what = "time outside the kernel, 1,000 borrowers"
             section.targets.append(Target(what, Quantity(0.35, "%"), Quantity(outside, "%")))
-    growth = costs[max(BORROWERS)] / costs[min(BORROWERS)]
-    what = f"cost of an agent's step, {max(BORROWERS):,} borrowers against {min(BORROWERS):,}"
+    growth = costs[max(counts)] / costs[min(counts)]
+    what = f"cost of an agent's step, {max(counts):,} borrowers against {min(counts):,}"
     section.targets.append(Target(what, Quantity(1.2, "×"), Quantity(growth, "×")))
 
 
@@ -122,7 +122,7 @@ def through_a_node(section: Section, effort: Effort, folder: Path) -> None:
     """Measure the same scenario with every call and transaction sent to `hardhat node`; rows must agree."""
     if not (contracts_root() / "node_modules" / ".bin" / "hardhat").exists():
         raise Unavailable("hardhat is not installed", "`make test` installs it")
-    count, steps = (10, 4) if effort.quick else (100, 10)
+    count, steps = (5, 2) if effort.quick else (100, 10)
     scenario = cascade(count, steps)
     ours = [ticked(scenario, prepared(scenario)) for _ in range(effort.rounds(RUN_ROUNDS))]
     fastest = statistics.median(each.timings["total"] for each in ours)

@@ -7,15 +7,16 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from tests.command_server import LEARNING_COMMANDS, CommandServer
 from tests.missing import skip_or_fail
+from tests.scheduling import longest_first, make_scheduler
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -25,7 +26,7 @@ os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
 # In CI the same examples every time, so that a red build is a fault of the change. Elsewhere fresh ones each run.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("local", deadline=None)
-settings.register_profile("few", deadline=None, max_examples=25)  # the inner loop, which is run often
+settings.register_profile("few", deadline=None, max_examples=10)  # the inner loop, which is run often
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
 
 RunMayavi = Callable[..., subprocess.CompletedProcess[str]]
@@ -42,9 +43,11 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the files with the most slow tests first, so that no worker begins a long file when the other is done."""
-    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -slow[item.path])
+    longest_first(items)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return make_scheduler(config, log)
 
 
 def pytest_collection_finish() -> None:

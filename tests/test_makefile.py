@@ -5,6 +5,7 @@ The real tools take minutes and the network; each stand-in logs its call and cre
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -79,6 +80,22 @@ def checkout(tmp_path: Path, repository: Path) -> Checkout:
 def test_the_set_up_does_every_step_once(checkout: Checkout) -> None:
     assert checkout.make("setup") == ["kernel", "contracts"]
     assert checkout.make("setup") == []
+
+
+def test_the_set_up_compiles_the_package_where_python_writes_no_bytecode(checkout: Checkout) -> None:
+    checkout.make("setup")
+    assert "python -m compileall -q mayavi" in (checkout.root / "ran").read_text()
+
+
+def test_all_tests_have_a_worker_more_than_cores_unless_told_otherwise(checkout: Checkout) -> None:
+    cores = len(os.sched_getaffinity(0))
+    for given, workers in (
+        (["test"], min(cores + 1, 8)),
+        (["test-fast"], min(cores, 8)),
+        (["test", "WORKERS=5"], 5),
+    ):
+        checkout.make(*given)
+        assert f"-m pytest -n {workers} " in (checkout.root / "ran").read_text()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from typer.main import get_command
 
 import mayavi
-from mayavi.cli.app import app
+from mayavi.cli.app import app_of
 from mayavi.setup_errors import setup_fault
 from tests.pages import Page, page
 from tools.list_requirements import list_requirements
@@ -80,7 +80,7 @@ def commands(command: Any, path: str = "mayavi") -> Iterator[tuple[str, Any]]:
 
 def test_every_command_and_option_stands_in_the_documentation() -> None:
     usages = page("reference/cli.md").commands()
-    found = dict(commands(get_command(app)))
+    found = dict(commands(get_command(app_of())))
     assert {"mayavi demo", "mayavi world build", "mayavi snapshot diff"} <= set(found)
     for path, command in found.items():
         (usage,) = [line for line in usages if f"{line} ".startswith(f"{path} ")]

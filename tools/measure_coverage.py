@@ -11,7 +11,7 @@ import math
 import sys
 from pathlib import Path
 
-from tools.coverage_experiments import (
+from tests.statistics.coverage_experiments import (
     COUNTS,
     DISTRIBUTIONS,
     HEAVY,

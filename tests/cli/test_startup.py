@@ -14,7 +14,7 @@ import pytest
 from typer.main import get_command
 
 from mayavi import cli
-from mayavi.cli.app import app, app_for
+from mayavi.cli.app import ENTRIES, app_for, app_of
 
 HEAVY = [
     "numpy",
@@ -67,9 +67,16 @@ def test_a_plain_demo_needs_no_drawing_library_and_no_numpy() -> None:
 def test_a_command_is_made_without_the_others() -> None:
     for words in (["run", "depeg_cascade"], ["runs", "list"], ["eval"]):
         assert list(get_command(app_for(words)).commands) == words[:1]
-    everything = list(get_command(app).commands)
+    everything = list(get_command(app_of()).commands)
+    assert sorted(everything) == sorted(entry.name for entry in ENTRIES)
     for words in ([], ["--help"], ["--debug", "run"], ["rnu"], ["Run"]):
         assert list(get_command(app_for(words)).commands) == everything
+
+
+def test_a_command_is_imported_without_the_others() -> None:
+    imported = modules_after("from mayavi.cli import main; assert main(['world', 'build', '--help']) == 0")
+    commands = {f"mayavi.cli.{entry.target.partition(':')[0]}" for entry in ENTRIES}
+    assert imported & commands == {"mayavi.cli.world"}
 
 
 COMMANDS = sorted({path.stem for path in Path(cli.__file__).parent.glob("*.py")} - NO_COMMANDS)
@@ -135,3 +142,10 @@ def test_reading_a_scenario_needs_no_database_and_no_search_for_plugins() -> Non
     statement += "assert main() == 0; from pydantic.plugin import _loader; assert _loader._plugins is None"
     imported = modules_after(statement)
     assert not imported & {"rich", "duckdb", "mayavi.worlds.tables.chain"}
+
+
+def test_a_run_imports_nothing_that_reads_the_database(tmp_path: Path) -> None:
+    arguments = ["run", "aave_borrower", "--steps", "1", "--store", str(tmp_path / "runs.duckdb")]
+    imported = modules_after(f"from mayavi.cli import main; assert main({arguments!r}) == 0")
+    assert "mayavi.sim.store.recorder" in imported
+    assert not imported & {"mayavi.sim.store.store", "mayavi.sim.store.explanation", "mayavi.cli.sweep"}

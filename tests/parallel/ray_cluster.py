@@ -27,17 +27,27 @@ PATIENT = {
 
 TURN = "MAYAVI_RAY_TURN"
 """Environment variable of a process whose parent has the machine's only Ray to itself already."""
+_turns = 0
 
 
 @contextmanager
 def only_ray() -> Iterator[None]:
-    """Nobody else's Ray while the body runs: two of them on a machine starve each other until heartbeats are late."""
+    """Nobody else's Ray while the body runs: two of them on a machine starve each other until heartbeats are late.
+
+    May be nested in one process.
+    """
+    global _turns
     if TURN in os.environ:
         yield
         return
     with (Path(tempfile.gettempdir()) / "mayavi-ray-cluster.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        yield
+        if not _turns:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+        _turns += 1
+        try:
+            yield
+        finally:
+            _turns -= 1
 
 
 @contextmanager

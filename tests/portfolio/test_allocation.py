@@ -48,6 +48,7 @@ def test_the_covariance_is_that_of_the_returns():
         assert found == pytest.approx(np.cov(past[row].T - 1), rel=1e-9, abs=1e-18)
 
 
+@pytest.mark.slow
 def test_minimum_variance_and_risk_parity_are_what_skfolio_finds():
     import skfolio  # of the extra dev-rl, which every run of the tests installs: without it nothing is proven
     from skfolio.optimization import MeanRisk, ObjectiveFunction, RiskBudgeting

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mayavi.statistics.summary import summarise
-from tools.coverage_experiments import (
+from tests.statistics.coverage_experiments import (
     COUNTS,
     DISTRIBUTIONS,
     LOGNORMAL,

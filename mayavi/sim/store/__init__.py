@@ -1,16 +1,10 @@
 """Store of runs: a DuckDB database, segment files beside it, and one view over both.
 
 `SegmentRecorder` writes a run, `Store` reads what was written, `new_run_id` names a run.
+
+Lazy public API: `__init__.pyi` lists the names, and each loads its module on first use.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from mayavi.runs.run_id import new_run_id as new_run_id
-from mayavi.sim.store.location import store_path as store_path
-from mayavi.sim.store.recorder import SegmentRecorder as SegmentRecorder
-from mayavi.sim.store.relation import Rows as Rows
-from mayavi.sim.store.store import RunRecord as RunRecord
-from mayavi.sim.store.store import Store as Store
-from mayavi.sim.store.store import SweepRecord as SweepRecord
-
-__all__ = ["Rows", "RunRecord", "SegmentRecorder", "Store", "SweepRecord", "new_run_id", "store_path"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

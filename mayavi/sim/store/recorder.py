@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from mayavi.runs.run_id import check_id
+from mayavi.runs.run_id import new_run_id as new_run_id
 from mayavi.sim.rows import AccountRow, ActionRow, RunEnd, RunInfo, SnapshotRow
 from mayavi.sim.store.merging import Merged, merge
 from mayavi.sim.store.opening import refuse_unusable

@@ -125,6 +125,7 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_one_thread")
+@pytest.mark.slow
 def test_ppo_learns_the_same_twice_from_the_same_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ENVS, "free", FREE)
 

@@ -1,4 +1,4 @@
-"""Trainings with RLlib that share one Ray. `test_rllib_training.py` runs these in a process of their own."""
+"""Trainings with RLlib that share one Ray. `test_trainer.py` runs these in a process of their own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.rl.training.train_process import weights_digest
 
 assert chase_env.ChaseEnv
 CHASE = {"env": "chase", "framework": "rllib", "seed": 3, "runners": 0}
-SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "network": [16, 16]}
+SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "epochs": 2, "network": [16, 16], "lstm_size": 8}
 ACTIONS = {"env_config": {"actions": "continuous"}}
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -48,9 +48,9 @@ def dying(at: int) -> Any:
     "settings",
     [
         {"recurrent": True, "target_kl": 0.01},
-        {"normalize_observations": True, "normalize_rewards": True, "evaluate_every": 400, "recurrent": True},
-        {"algorithm": "dqn", "learning_starts": 200, "train_every": 4, "gradient_steps": 2, "target_update_every": 300},
-        {"algorithm": "sac", "learning_starts": 200, "train_every": 4, "gradient_steps": 2, **ACTIONS},
+        {"normalize_observations": True, "normalize_rewards": True, "evaluate_every": 300, "recurrent": True},
+        {"algorithm": "dqn", "learning_starts": 100, "train_every": 4, "gradient_steps": 2, "target_update_every": 150},
+        {"algorithm": "sac", "learning_starts": 100, "train_every": 4, "gradient_steps": 2, **ACTIONS},
         {"env": "market", "num_envs": 2, "timesteps": 120, "checkpoint_every_steps": 32, "minibatch_size": 32},
     ],
     ids=["lstm", "normalised-lstm", "dqn", "sac", "market"],
@@ -58,7 +58,7 @@ def dying(at: int) -> Any:
 def test_a_training_that_died_ends_with_the_weights_of_one_that_did_not(
     tmp_path: Path, settings: dict[str, Any]
 ) -> None:
-    config = TrainConfig.of(CHASE, SMALL, {"timesteps": 1_500, "checkpoint_every_steps": 300}, settings)
+    config = TrainConfig.of(CHASE, SMALL, {"timesteps": 768, "checkpoint_every_steps": 256}, settings)
     whole = train(config, models=tmp_path, run_id="whole")
     with pytest.raises(DiedError):
         train(config, models=tmp_path, run_id="died", progress=dying(config.timesteps * 2 // 3))

@@ -29,7 +29,7 @@ from tests.rl.training.train_process import weights_digest
 
 assert chase_env.ChaseEnv
 CHASE = {"env": "chase", "framework": "sb3", "seed": 3}
-SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "network": [16, 16]}
+SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "epochs": 2, "network": [16, 16]}
 
 
 @pytest.fixture(scope="module")
@@ -135,12 +135,12 @@ def test_neighbouring_seeds_share_no_episode() -> None:
     "settings",
     [
         {},
-        {"recurrent": True, "timesteps": 1_500},
-        {"algorithm": "dqn", "learning_starts": 200, "train_every": 4},
-        {"algorithm": "sac", "learning_starts": 200, "train_every": 4, "env_config": {"actions": "continuous"}},
+        {"recurrent": True, "lstm_size": 8},
+        {"algorithm": "dqn", "learning_starts": 100, "train_every": 4},
+        {"algorithm": "sac", "learning_starts": 100, "train_every": 4, "env_config": {"actions": "continuous"}},
         {"learning_rate_end": 0.0, "env_config": {"actions": "continuous"}},
-        {"normalize_observations": True, "normalize_rewards": True, "evaluate_every": 700, "evaluate_episodes": 16},
-        {"normalize_observations": True, "normalize_rewards": True, "recurrent": True, "timesteps": 1_500},
+        {"normalize_observations": True, "normalize_rewards": True, "evaluate_every": 300, "evaluate_episodes": 16},
+        {"normalize_observations": True, "normalize_rewards": True, "recurrent": True, "lstm_size": 8},
     ],
     ids=["ppo", "lstm", "dqn", "sac", "gaussian", "normalised", "normalised-lstm"],
 )
@@ -148,16 +148,16 @@ def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_th
     tmp_path: Path, settings: dict[str, Any], train_process: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     process, fresh = train_process, not settings  # forks share the seed of hashes, new interpreters do not
-    config = {**CHASE, **SMALL, "timesteps": 2_500, "checkpoint_every_steps": 500, **settings}
+    config = {**CHASE, **SMALL, "timesteps": 1_024, "checkpoint_every_steps": 256, **settings}
     whole = process(fresh=fresh, config=config, models=str(tmp_path), run_id="whole")
     assert whole.returncode == 0, whole.stderr
-    killed = process(config=config, models=str(tmp_path), run_id="killed", die_at=1_300)
+    killed = process(config=config, models=str(tmp_path), run_id="killed", die_at=700)
     assert killed.returncode == -9
     assert open_model("killed", tmp_path).record["status"] == "interrupted"
     resumed = process(fresh=fresh, config=config, models=str(tmp_path), resume="killed")
     assert resumed.returncode == 0, resumed.stderr
     first, second = (json.loads(each.stdout.splitlines()[-1]) for each in (whole, resumed))
-    assert second["resumed_from"] in range(1_000, 1_300)
+    assert second["resumed_from"] in range(512, 700)
     assert second["exact"]
     assert [second[key] for key in ("digest", "steps", "episodes")] == [
         first[key] for key in ("digest", "steps", "episodes")

@@ -21,7 +21,7 @@ from tests.rl.training.train_process import weights_digest
 
 assert chase_env.ChaseEnv
 CHASE = {"env": "chase", "framework": "sb3", "seed": 3, "learning_rate": 3e-3, "timesteps": 2_560}
-SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "network": [16, 16]}
+SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "epochs": 2, "network": [16, 16]}
 EVALUATED = {"evaluate_every": 600, "evaluate_episodes": 150, "normalize_observations": True}
 Run = tuple[TrainedModel, Path, list[TrainProgress]]
 

@@ -1,0 +1,52 @@
+"""Which tests a worker is given at once, and in which order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+USUAL_SECONDS = 4
+"""Duration of a test marked `slow` without a number."""
+
+RAY_FILES = frozenset(
+    {
+        "tests/cli/test_eval_market.py",
+        "tests/cli/test_on_ray.py",
+        "tests/parallel/test_ray_tasks.py",
+        "tests/portfolio/test_training.py",
+        "tests/rl/rllib/test_trainer.py",
+        "tests/test_benchmarks.py",
+    }
+)
+"""Files that start Ray. Of two that do so at once, one waits for the other (`tests/parallel/ray_cluster.py`)."""
+
+
+def unit_of(nodeid: str) -> str:
+    """Return what a worker takes with this test: its file, or all files that start Ray."""
+    file = nodeid.partition("::")[0]
+    return "ray" if file in RAY_FILES else file
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Sort tests by the duration of their unit, so that no worker begins a long one when the others are done."""
+    seconds: Counter[str] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("slow")
+        if marker:
+            seconds[unit_of(item.nodeid)] += marker.args[0] if marker.args else USUAL_SECONDS
+    items.sort(key=lambda item: -seconds[unit_of(item.nodeid)])
+
+
+def make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return xdist's scheduler of files with units instead of files; None for other ways to distribute."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class LoadUnitScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return unit_of(nodeid)
+
+    return LoadUnitScheduling(config, log)
