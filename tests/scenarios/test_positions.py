@@ -14,6 +14,7 @@ from mayavi.protocols import AaveV3, CompoundV3, SparkLend
 from mayavi.scenarios.loading import load_scenario, load_text
 from mayavi.scenarios.models.config import CHAINS
 from mayavi.scenarios.run.notes import notes
+from tests.missing import skip_or_fail
 from tests.scenarios.play import Played, play
 
 BOOK = """\
@@ -264,7 +265,7 @@ def test_every_borrower_against_wsteth_of_june_2023_opens_on_the_replica(cases: 
     """Accounts whose assets the source lists in full; those in eMode keep the health factor they had."""
     path = cases / "books" / "steth-2023" / "book_aave_v3_wsteth.csv"
     if not path.exists():
-        pytest.skip(f"no {path}")
+        skip_or_fail(f"the reference data has no '{path}'")
     names = {each.lower(): each for each in ("wstETH", "cbETH", "rETH", "WETH", "WBTC", "USDC", "DAI", "USDT", "LUSD")}
     recorded, lines = {}, ["account,asset,collateral,debt,emode"]
     with path.open(encoding="utf-8") as file:
