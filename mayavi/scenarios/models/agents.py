@@ -69,7 +69,9 @@ class Borrower(AgentSettings):
     an `emode`, opens its loan before the first step.
     """
 
-    question_fields: ClassVar[frozenset[str]] = frozenset({"count", "collateral", "debt", "size_usd", "health_factor"})
+    question_fields: ClassVar[frozenset[str]] = frozenset(
+        {"count", "collateral", "debt", "size_usd", "health_factor", "emode"}
+    )
 
     kind: Literal["borrower"]
     count: Count = 1
@@ -173,15 +175,15 @@ class Liquidator(AgentSettings):
     acted had no more of it."""
     latency_blocks: Annotated[int, Field(ge=0, le=10_000)] = 0
     """Blocks between noticing an account and acting on it."""
-    notices: PositiveRatio = Decimal("0.6")
+    notices: Share = Decimal("0.6")
     """Chance that it notices an account within a block. On four crash days of Aave V2 the first of nine to eleven
     liquidators made 54 to 66 % of all liquidations; 100 % lets the first in the order make all of them."""
 
     @field_validator("notices")
     @classmethod
     def _is_a_chance(cls, value: Decimal) -> Decimal:
-        if value > 1:
-            raise fault(f"is {value:.0%}; a chance is at most 100 %")
+        if not value:
+            raise fault("is 0; a liquidator that notices nothing does nothing")
         return value
 
     @model_validator(mode="after")

@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from mayavi.errors import did_you_mean
+from mayavi.scenarios.models.assumption_marks import Mark
 from mayavi.scenarios.models.quantities import NotNegative, Share, fault, ratio_of
 from mayavi.settings.model import Model
 
@@ -43,7 +44,7 @@ Bonus = Annotated[Decimal, BeforeValidator(ratio_of), AfterValidator(_bonus), Wi
 class ParameterChange(Model):
     """Parameters to set. Which exist depends on the key; those left out keep their values."""
 
-    at: Annotated[int, Field(ge=0, le=10_000_000)] | None = None
+    at: Annotated[int, Field(ge=0, le=10_000_000), Mark.IN_STEPS] | None = None
     """Step in which agents first see the change; by default it holds from the start, before positions are opened."""
     ltv: Points | None = None
     """Aave, Spark: loan to value, the share of collateral that can be borrowed."""

@@ -16,13 +16,14 @@ import csv
 import io
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from mayavi.errors import BadScenario, did_you_mean
 from mayavi.scenarios.models.agent_settings import AgentSettings, BehaviourName, Protocol
+from mayavi.scenarios.models.assumption_marks import Mark
 from mayavi.scenarios.models.quantities import LARGEST, PositiveRatio, RatioFromZero, Share, fault
 
 POSITIONS = "positions"
@@ -138,6 +139,8 @@ class Positions(AgentSettings):
     """Accounts that start with given positions on a lending market, from a table of account, asset, collateral, debt
     and emode. They are opened on the market's contracts before the first step."""
 
+    question_fields: ClassVar[frozenset[str]] = frozenset({"allow_unhealthy"})
+
     kind: Literal["positions"] = "positions"
     file: str | None = None
     """CSV or Parquet file with the columns account, asset, collateral, debt and, optionally, emode; relative to the
@@ -153,11 +156,11 @@ class Positions(AgentSettings):
     behaviour: dict[BehaviourName, RatioFromZero] | BehaviourName = "hold"
     """hold: never acts. band: keeps its health factor inside `band`. panic: repays all it can below `panic_below`. Or
     shares of each, drawn per account."""
-    band: Annotated[list[PositiveRatio], Field(min_length=2, max_length=2)] = Field(
+    band: Annotated[list[Annotated[PositiveRatio, Mark.LEVEL]], Field(min_length=2, max_length=2)] = Field(
         default_factory=lambda: [Decimal("1.3"), Decimal("1.8")]
     )
     """Bounds for `behaviour: band`."""
-    panic_below: PositiveRatio = Decimal("1.1")
+    panic_below: Annotated[PositiveRatio, Mark.LEVEL] = Decimal("1.1")
     """Health factor below which `behaviour: panic` repays."""
     cash: Share = Decimal(0)
     """Share of the borrowed amounts that accounts keep to repay with; the rest is spent."""
