@@ -119,4 +119,4 @@ def test_two_markets_are_compared_role_by_role_and_listed(run_mayavi, training: 
     told = json.loads(run_mayavi("trainings", "show", run_id, "--json", cwd=place).stdout)
     assert (told["status"], told["env"], told["framework"]) == ("finished", "market", "rllib")
     assert [each["name"] for each in told["checkpoints"]] == ["64", "final"]
-    assert told["curves"]["env_runners/num_env_steps_sampled"]["steps"] == 128
+    assert told["curves"]["env_runners/episode_return_mean"]["steps"] == 128

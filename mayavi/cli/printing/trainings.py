@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,9 @@ def training_document(training: Training, models: Path | None) -> dict[str, Any]
         "validations": record.get("validations", []),
         "best": record.get("best"),
         "resumes": record.get("resumes", []),
-        "curves": None if curves is None else {name: each._asdict() for name, each in curves.items()},
+        "curves": None
+        if curves is None
+        else {name: {"steps": each.steps, "value": _finite(each.value)} for name, each in curves.items()},
         "evaluations": {name: score.to_json() for name, score in _evaluations(training).items()},
         "bytes": sum(each.stat().st_size for each in training.folder.path.rglob("*") if each.is_file()),
         "continues": continuation(training, models),
@@ -276,6 +279,11 @@ def _rewards(score: Score) -> str:
 
 def _time(written: Any) -> str:
     return str(written).replace("T", " ").removesuffix("Z") if written else ""
+
+
+def _finite(value: float) -> float | None:
+    """`value`; None for NaN and infinity, which JSON does not have."""
+    return value if math.isfinite(value) else None
 
 
 def _number(value: Any) -> str:
