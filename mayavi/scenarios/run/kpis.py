@@ -99,7 +99,7 @@ class ScenarioKpis:
             ("collateral", "collateral"),
         ):
             total = sum(latest[each, metric].value for each in self.populations)
-            total += tally.market_loss_e8 if name == "bad_debt" else 0
+            total += {"bad_debt": tally.market_loss_e8, "bad_debt_accounts": len(tally.market_losses_e8)}.get(name, 0)
             yield kpi(name, total, unit if latest[self.populations[0], metric].unit.endswith("_e8") else "count")
         yield from self._openings()
         for account in self.traced:

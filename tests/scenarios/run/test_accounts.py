@@ -77,6 +77,7 @@ def check(played: Played) -> list[AccountRow]:
     assert sum(int(row.liquidated) for row in rows) == played.kpis["liquidated"]
     assert sum(row.liquidations for row in rows) == played.kpis["liquidations"]
     assert sum(int(row.debt) for row in rows) == played.kpis["debt"]
+    assert sum(int(row.bad_debt) > 0 for row in rows) == played.kpis["bad_debt_accounts"]
     for row in rows:
         below = bool(row.health_factor) and int(row.health_factor) < WAD
         assert bool(row.reason) == below, row
