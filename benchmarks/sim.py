@@ -122,7 +122,7 @@ def through_a_node(section: Section, effort: Effort, folder: Path) -> None:
     """Measure the same scenario with every call and transaction sent to `hardhat node`; rows must agree."""
     if not (contracts_root() / "node_modules" / ".bin" / "hardhat").exists():
         raise Unavailable("hardhat is not installed", "`make test` installs it")
-    count, steps = (5, 2) if effort.quick else (100, 10)
+    count, steps = (5, 4) if effort.quick else (100, 10)
     scenario = cascade(count, steps)
     ours = [ticked(scenario, prepared(scenario)) for _ in range(effort.rounds(RUN_ROUNDS))]
     fastest = statistics.median(each.timings["total"] for each in ours)
