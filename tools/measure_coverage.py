@@ -281,27 +281,28 @@ def limits_table() -> list[str]:
 def evaluation_table() -> list[str]:
     """Table of the intervals of evaluations and simulated backtests."""
     lines = [row("interval", *(f"{count:,} episodes" for count in COUNTS)), row(*["---"] * 6)]
+    numbers = {count: 500 if count < 1_000 else 100 for count in COUNTS}
     for each in DISTRIBUTIONS:
-        cells = [shown(interquartile_coverage(each, count)) for count in COUNTS]
+        cells = [shown(interquartile_coverage(each, count, number)) for count, number in numbers.items()]
         lines.append(row(f"interquartile mean, {each.name}", *cells))
     cells = [shown(improvement_coverage(count)) for count in COUNTS]
     lines.append(row("probability of improvement, 30 % ties", *cells))
     lines.append(row("ratio of means, lognormal", *(shown(ratio_coverage(count)) for count in COUNTS)))
     for trainings in (2, 5):
         for spread in (0.1, 1.0):
-            cells = [shown(pooled_coverage(trainings, count, spread)) for count in COUNTS]
+            cells = [shown(pooled_coverage(trainings, count, spread, 500)) for count in COUNTS]
             lines.append(row(f"mean of {trainings} trainings that differ by {spread:g}, lognormal episodes", *cells))
-    cells = [shown(pooled_coverage(5, count, 0.3, interquartile=True)) for count in COUNTS]
+    cells = [shown(pooled_coverage(5, count, 0.3, number, interquartile=True)) for count, number in numbers.items()]
     lines.append(row("interquartile mean of 5 trainings, normal episodes", *cells))
     return lines
 
 
 def block_table() -> list[str]:
     """Table of the block bootstrap of historical backtests."""
-    lengths = {1_344: 1_000, 4_368: 500, 8_760: 300}
+    lengths = {1_344: 300, 4_368: 100}
     lines = [
         row("mean hourly return", *(f"{hours:,} hours, {hours // 168} blocks" for hours in lengths)),
-        row(*["---"] * 4),
+        row(*["---"] * 3),
     ]
     for memory in (0.0, 0.5, 0.95):
         cells = [shown(block_coverage(hours, memory, number)) for hours, number in lengths.items()]
