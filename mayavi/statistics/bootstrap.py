@@ -127,14 +127,16 @@ class Bootstrap:
     def estimate_ratio(self, parts: Floats, wholes: Floats) -> Estimate | None:
         """Estimate mean(parts) / mean(wholes) of non-negative `wholes`; None if all of them are zero.
 
-        The interval is that of the mean of the ratio's linear terms.
+        The interval is that of the mean of the ratio's linear terms. A term is weighted by what the ratio would be
+        without its episode, because episodes with large wholes pull the ratio towards themselves.
         """
         parts, wholes = checked(parts), checked(wholes)
         whole = exact_mean(wholes)
         if whole <= 0:
             return None
         ratio = exact_mean(parts) / whole
-        terms = (parts - ratio * wholes) / whole
+        weights = np.maximum(0.1, 1 - wholes / wholes.sum()) ** -2
+        terms = (parts - ratio * wholes) / whole * weights
         if np.abs(terms).max() <= 1e-12 * max(1.0, abs(ratio)):
             return Estimate(ratio, ratio, ratio)  # every episode has the same ratio
         found = self.linearised(ratio, terms)

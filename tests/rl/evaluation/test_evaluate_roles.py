@@ -129,7 +129,7 @@ def test_scripts_alone_play_beside_the_reference_of_the_other_role(capsys: pytes
     assert settings_from(again) == QUICK
     assert checkpoint_steps(again) == []
     assert eval_name(again).startswith("test-24-deterministic-")
-    with pytest.raises(EvaluationFileError, match="has version 1, this mayavi knows 1, and 2 for a market"):
+    with pytest.raises(EvaluationFileError, match="has version 1, this mayavi knows 3, and 4 for a market"):
         read_eval(as_bytes({**document, "version": 1}), "x")
     alone = evaluate_baselines("market", ["repay_all", "hold_band"], QUICK, config=STORMY)
     assert alone["roles"] == ["borrower"]
