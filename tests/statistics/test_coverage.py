@@ -1,7 +1,8 @@
 """Every interval covers what it says, on distributions whose truth is known, small samples included.
 
 Quantiles and probabilities must cover 95 % less the binomial error of the test, means and what is built on them 93 %
-wherever an interval is shown; a bootstrap of few blocks covers a little less, as its page says. docs/concepts/intervals.md has all measured cells.
+wherever an interval is shown. A bootstrap of few blocks covers a little less, as docs/concepts/intervals.md says, which
+has all measured cells.
 """
 
 from __future__ import annotations
