@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,10 +47,15 @@ def accounts(
         return
     shown = [row for row in rows if show_all or row.reason or row.liquidations or int(row.bad_debt)]
     if shown:
-        print_accounts(sorted(shown, key=lambda row: (-int(row.bad_debt), -int(row.liquidated), row.account)))
+        print_accounts(sorted(shown, key=_rank))
     print_note(summary(rows))
     if len(shown) < len(rows):
         print_note(f"… {len(rows) - len(shown):,} healthy accounts that were never liquidated; `--all` shows them")
+
+
+def _rank(row: AccountRow) -> tuple[int, bool, int, str]:
+    """Sort bad debt first, then accounts below a health factor of one, then by the amount liquidated."""
+    return -int(row.bad_debt), not row.reason, -int(row.liquidated), row.account
 
 
 def print_accounts(rows: Sequence[AccountRow]) -> None:
@@ -72,6 +76,8 @@ def _cells(row: AccountRow) -> tuple[str, ...]:
 
 def summary(rows: Sequence[AccountRow]) -> str:
     """Return the number of accounts that were liquidated, have bad debt or are left, with the reasons."""
+    from collections import Counter
+
     liquidated, bad = sum(row.liquidations > 0 for row in rows), sum(int(row.bad_debt) > 0 for row in rows)
     reasons = Counter(row.reason for row in rows if row.reason)
     named = "; ".join(f"{reason}: {count:,}" for reason, count in sorted(reasons.items()))

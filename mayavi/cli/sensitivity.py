@@ -142,7 +142,7 @@ def print_result(found: Sensitivity) -> None:
     print()
     print(found.headline())
     print()
-    right = {"difference", "95 % interval"}
+    right = {"difference", "of base", "95 % interval"}
     print_table([Column(title, right=title in right) for title in COLUMNS], found.rows())
     print()
     for line in found.skipped_lines():

@@ -68,7 +68,9 @@ def test_what_makes_figures_doubtful_is_told_by_run_show_and_sweep_alike(run_may
     assert f"note: {note}" in run_mayavi("run", *options).stdout
     shown = run_mayavi("runs", "show", "latest", "--store", str(tmp_path / "r.duckdb")).stdout
     assert f"note: {note}" in shown
-    (sold, pool) = json.loads(run_mayavi("run", *options, "--json").stdout)["notes"]
+    told = json.loads(run_mayavi("run", *options, "--json").stdout)["notes"]
+    sold, pool = (next(each for each in told if start in each) for start in ("sold what they seized", " ends "))
+    assert any("the capital of the arbitrageurs" in each for each in told)
     assert (sold.startswith(note), pool.startswith("WETH/USDC.500 ends +")) == (True, True)
     swept = run_mayavi("sweep", *options, "--seeds", "0:3", "--jobs", "1")
     assert f"note: in 3 of 3 runs, as in the first of them: {note}" in swept.stdout

@@ -44,6 +44,8 @@ def test_slower_liquidators_leave_more_bad_debt() -> None:
     fast, slow, slowest = (bad_debt(f"agents.bots.latency_blocks={blocks}") for blocks in (0, 15, 60))
     assert fast < slow < slowest
     assert fast == 0
+    assert crash("agents.bots.latency_blocks=60").kpis["limited.latency"] > 5
+    assert crash("agents.bots.notices=100%").kpis["limited.latency"] == 0
 
 
 def test_less_capital_leaves_more_bad_debt_and_says_so() -> None:

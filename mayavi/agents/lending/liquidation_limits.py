@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-Limit = Literal["capital", "depth", "gas", "most_a_block"]
-"""What kept a liquidator from an account: its capital, the depth of the pool it sells in, gas, or its own limit."""
+Limit = Literal["capital", "depth", "gas", "most_a_block", "latency"]
+"""What kept a liquidator from an account: its capital, the depth of the pool it sells in, gas, its own limit, or that
+it had not noticed the account or was not ready yet."""
 LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 Reason = Literal["unprofitable: bonus", "unprofitable: gas", "unprofitable: depth", "no capital", "too late"]

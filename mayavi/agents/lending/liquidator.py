@@ -165,6 +165,7 @@ class LiquidatorAgent(Agent):
             return self.rests(f"none of {len(self.watched)} can be liquidated")
         quotes = [quote for quote in self._quotes(world, factors) if quote.borrower in ready]
         chosen = self._choose(world, quotes, factors)
+        self._limited_now["latency"] = set(factors) - ready
         intents = tuple(
             Intent(
                 "liquidate",

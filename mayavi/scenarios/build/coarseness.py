@@ -28,6 +28,8 @@ class LargestFall(NamedTuple):
     change_wad: int
     step_needed: int
     """Seconds a step may last for falls of at most five percent; 0 if the steps are short enough."""
+    jump_wad: int
+    """Largest fall among the jumps that the scenario asks for; 0 without one."""
 
 
 def largest_falls(
@@ -40,9 +42,10 @@ def largest_falls(
             continue
         path = [prices.usd_e8(symbol, step) for step in range(config.steps)]
         wanted = set(_jumps(config.prices[symbol]))
-        changes = ((path[at] - path[at - 1]) * WAD // path[at - 1] for at in range(1, len(path)) if at not in wanted)
-        change = min(changes, default=0)
-        found[symbol] = LargestFall(min(change, 0), _step_needed(change, step_seconds))
+        changes = {at: (path[at] - path[at - 1]) * WAD // path[at - 1] for at in range(1, len(path))}
+        change = min((each for at, each in changes.items() if at not in wanted), default=0)
+        jump = min((each for at, each in changes.items() if at in wanted), default=0)
+        found[symbol] = LargestFall(min(change, 0), _step_needed(change, step_seconds), min(jump, 0))
     return found
 
 

@@ -173,7 +173,7 @@ class Liquidator(AgentSettings):
     most_a_block: Count = 9
     """Most liquidations it sends in one block. On Aave V2 in 2021 and 2022, 99.6 % of the blocks in which a liquidator
     acted had no more of it."""
-    latency_blocks: Annotated[int, Field(ge=0, le=10_000)] = 0
+    latency_blocks: Annotated[int, Field(ge=0, le=10_000), Mark.DELAY] = 0
     """Blocks between noticing an account and acting on it."""
     notices: Share = Decimal("0.6")
     """Chance that it notices an account within a block. On four crash days of Aave V2 the first of nine to eleven

@@ -20,6 +20,8 @@ class Mark(Enum):
 
     LEVEL = "level"
     """A level around 1, such as a health factor or the price of a peg: its distance from 1 is what varies."""
+    DELAY = "delay"
+    """A number of blocks that may be 0, which is the best case."""
     IN_STEPS = "in_steps"
     """Counted in steps: half as long steps mean twice as many."""
     PER_STEP = "per_step"

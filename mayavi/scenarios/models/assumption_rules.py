@@ -142,6 +142,12 @@ RULES = (
         lambda kind, value: [moved(value, Linear(HALF, 1 - HALF)), moved(value, Linear(DOUBLE, 1 - DOUBLE))],
         "is 1",
     ),
+    Rule(
+        "delay",
+        "half and double; 0 becomes 5 and 25 blocks",
+        lambda kind, value: Mark.DELAY in kind.metadata and _is_number(value),
+        lambda kind, value: [value // 2, value * 2] if value else [5, 25],
+    ),
     Rule("share", "10 points less and more, within its bounds", _is_share, _by_points),
     Rule("growth", "10 points less and more", _is_signed, _by_points),
     Rule(

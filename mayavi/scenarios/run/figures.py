@@ -7,6 +7,7 @@ from mayavi.sim.rows import KpiRow, SnapshotRow
 _CHANGES = (
     "oracle_change",
     "largest_fall",
+    "jump",
     "price_impact",
     "pool_change",
     "opening_gap",
@@ -14,6 +15,11 @@ _CHANGES = (
     "liquidity_change",
     "liquidation_sale_gap",
 )
+_TITLES = {
+    "fees_wei": "gas_fees",
+    "largest_fall": "largest_fall_in_a_step",
+    "step_needed": "seconds_a_step_may_last",
+}
 _RATES = ("supply_rate", "borrow_rate", "utilisation")
 
 
@@ -66,5 +72,5 @@ def percent(share: float, *, sign: bool = False) -> str:
 def title_of(name: str) -> str:
     """Return the title of a figure: `bad debt` for `bad_debt`, `price impact NOVA/USDC.3000`."""
     kind, dot, of = name.partition(".")
-    kind = "gas_fees" if kind == "fees_wei" else kind
+    kind = _TITLES.get(kind, kind)
     return kind.removesuffix("_wei").replace("_", " ") + (f" {of}" if dot else "")

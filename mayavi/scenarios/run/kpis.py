@@ -129,6 +129,8 @@ class ScenarioKpis:
             yield kpi(f"opening_gap.{name}", gap, "wad")
         for name, fall in sorted(self.falls.items()):
             yield kpi(f"largest_fall.{name}", fall.change_wad, "wad")
+            if fall.jump_wad:
+                yield kpi(f"jump.{name}", fall.jump_wad, "wad")
             if fall.step_needed:
                 yield kpi(f"step_needed.{name}", fall.step_needed, "count")
         for subject, name in self.assets:

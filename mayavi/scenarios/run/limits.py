@@ -21,6 +21,7 @@ TEXTS = {
     "depth": "the depth of the pools they sell in ({} accounts)",
     "gas": "the cost of gas and the least profit ({} accounts)",
     "most_a_block": "the liquidations a liquidator sends in a block ({} accounts)",
+    "latency": "their attention and latency ({} accounts)",
     "block_gas": "the gas limit of a block ({} transactions)",
     "arbitrage_capital": "the capital of the arbitrageurs ({} blocks)",
 }

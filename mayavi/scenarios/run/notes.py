@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from mayavi.scenarios.run.alike import one_of_each_kind
@@ -22,8 +23,12 @@ NOTED = (
     "limited",
     "largest_fall",
     "step_needed",
+    "jump",
 )
 """Kinds of KPIs that notes cover."""
+
+COARSE = 0.05
+"""Fall of a price in one step above which a jump gets a note."""
 
 Figures = Mapping[str, float]
 
@@ -75,6 +80,12 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
                 f"the price of {of} begins {percent(number, sign=True)} from the oracle's, so that the first step is "
                 "a shock by itself; `anchored: true` for a file, or no `start`, begins where the market stands",
             )
+        elif kind == "jump" and number < -COARSE and kpis.get("bad_debt"):
+            yield (
+                name,
+                f"{of} jumps by {percent(number, sign=True)} at once, as the scenario says, and nobody can act in "
+                "between: bad debt follows from it. If the fall takes time, write it as `process: ramp` in short steps",
+            )
         elif kind == "step_needed":
             yield name, _coarse(of, kpis[f"largest_fall.{of}"], int(number))
         elif kind == "liquidation_sale_gap" and abs(number) > LARGE_GAP:
@@ -95,9 +106,10 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
 
 def _limited(kpis: Figures, names: Sequence[str]) -> str:
     parts = [TEXTS[name.removeprefix(PREFIX)].format(f"{kpis[name]:,.0f}") for name in names]
+    parts = [re.sub(r"\((1 \w+)s\)", r"(\1)", part) for part in parts]
     listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     touched = "liquidations and bad debt" if "bad_debt" in kpis else "arbitrage and pool prices"
-    return f"{touched} depend on what limited the agents: {listed}"
+    return f"{touched} depend on what limited the agents at the end of some step: {listed}"
 
 
 def _coarse(token: str, fall: float, seconds: int) -> str:

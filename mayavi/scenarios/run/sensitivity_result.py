@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import SetupError
-from mayavi.scenarios.run.figures import shown_number, title_of
+from mayavi.scenarios.run.figures import percent, shown_number, title_of
 from mayavi.scenarios.run.paired_difference import PairedDifference
 from mayavi.scenarios.run.sensitivity_plan import Skipped
 
-COLUMNS = ("assumption", "base", "moved to", "difference", "95 % interval", "less │ more", "")
+COLUMNS = ("assumption", "base", "moved to", "difference", "of base", "95 % interval", "less │ more", "")
 HALF_BAR = 10
 """Characters of a bar on each side of zero."""
 
@@ -141,8 +141,15 @@ class Sensitivity:
                 if low is not None and high is not None and found.verdict != "no_effect":
                     interval = f"{self._difference(low)} to {self._difference(high)}"
                 shown = "0" if found.verdict == "no_effect" else self._difference(found.value)
-                lines.append((*head, move.value, shown, interval, bar(found.value, largest), words(found)))
+                share = self._share(found)
+                lines.append((*head, move.value, shown, share, interval, bar(found.value, largest), words(found)))
         return lines
+
+    def _share(self, found: PairedDifference) -> str:
+        """Format a difference as a share of the base's mean; empty if that is zero."""
+        if found.verdict == "no_effect" or not self.base_mean:
+            return ""
+        return percent(found.value / abs(self.base_mean), sign=True)
 
     def headline(self) -> str:
         """Return the base line: the mean of the figure before anything is moved."""

@@ -564,7 +564,7 @@ def test_an_action_of_another_shape_is_told_as_it_was_given() -> None:
     env.reset(seed=1)
     with pytest.raises(BadArgument, match=r"an action has the shape \(2,\)") as caught:
         env.step(np.zeros(2))
-    assert caught.value.hint == "it takes the shape (3,)"
+    assert caught.value.hint == "it takes the shape (3,): 3 numbers from -1 to 1"
 
 
 def test_a_person_sees_a_line_for_each_step(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,3 +58,18 @@ def test_a_run_with_long_steps_prints_a_note_that_names_the_step_to_take() -> No
     assert "`step_time: 10m`" in note
     shorter = MARKET.format(price="{process: ramp, at: 2, steps: 7, size: -20%}", time="10m")
     assert "step_needed.WETH" not in play("", text=shorter).kpis
+
+
+def test_bad_debt_after_a_jump_is_explained_by_the_jump() -> None:
+    played = play("", text=MARKET.format(price="{process: step, at: 2, size: -50%}", time="1h"))
+    rows = {row.name: row.number for row in played.built.kpis(played.built.world)}
+    assert rows["jump.WETH"] == pytest.approx(-0.5)
+    assert rows["bad_debt"] > 0
+    (note,) = [note for note in notes(rows) if "jumps by" in note]
+    assert "WETH jumps by −50.0 % at once" in note
+    small = play("", text=MARKET.format(price="{process: step, at: 2, size: -10%}", time="1h"))
+    assert not [
+        note
+        for note in notes({row.name: row.number for row in small.built.kpis(small.built.world)})
+        if "jumps by" in note
+    ]

@@ -59,7 +59,7 @@ def test_accounts_the_market_does_not_lend_so_much_are_counted_and_told_of() -> 
     assert f"{below} of 100 accounts of borrowers start at the market's limit, a health factor of 1.031" in told[0]
     healthy = play("depeg_cascade", steps=3)
     assert healthy.kpis["accounts_at_limit.borrowers"] == 0
-    assert notes(numbers(healthy)) == []
+    assert all("jumps by" in note for note in notes(numbers(healthy)))
 
 
 def test_a_pool_far_from_the_oracle_is_told_of() -> None:
@@ -67,7 +67,8 @@ def test_a_pool_far_from_the_oracle_is_told_of() -> None:
     played = play("depeg_cascade", steps=4, overrides=poor)
     assert played.kpis["pool_gap.WETH/USDC.500"] > 0.3 * 10**18
     assert any(note.startswith("WETH/USDC.500 ends +") for note in notes(numbers(played)))
-    assert notes(numbers(play("", text="name: mine\n" + starter("mine.yaml"), steps=8))) == []
+    own = notes(numbers(play("", text="name: mine\n" + starter("mine.yaml"), steps=8)))
+    assert all("jumps by" in note for note in own)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,8 @@ def test_a_pool_far_from_the_oracle_is_told_of() -> None:
     ],
 )
 def test_the_pools_of_the_library_are_near_the_oracle(scenario: str, chain: str) -> None:
-    assert notes(numbers(play(scenario, chain=chain))) == []
+    found = notes(numbers(play(scenario, chain=chain)))
+    assert [note for note in found if "jumps by" not in note] == []
 
 
 def test_a_pool_that_follows_a_shock_changes_and_one_that_is_sold_into_is_pressed() -> None:
