@@ -3,7 +3,7 @@
     PYTHONPATH=. .venv/bin/python tools/liquidation_days.py --seeds 0:3
 
 Prints the table of `docs/studies/crash.md`: recorded days of Aave V2 and V3 from the reference data (`--cases`), then
-runs of `docs/studies/configs/crash-day.yaml`. Nothing in the scenario is fitted to one of the days.
+runs of `docs/studies/scenarios/crash-day.yaml`. Nothing in the scenario is fitted to one of the days.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import mayavi
 
-SCENARIO = Path(__file__).parents[1] / "docs" / "studies" / "configs" / "crash-day.yaml"
+SCENARIO = Path(__file__).parents[1] / "docs" / "studies" / "scenarios" / "crash-day.yaml"
 DAYS = ("2021-12-04", "2022-01-21", "2022-01-22", "2022-02-24")
 
 

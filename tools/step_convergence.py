@@ -2,7 +2,7 @@
 
     PYTHONPATH=. .venv/bin/python tools/step_convergence.py --seeds 0:8 --jobs 2
 
-Runs `docs/studies/configs/crash.yaml` with steps of 12 seconds to one hour: ten minutes before the fall, an hour of
+Runs `docs/studies/scenarios/crash.yaml` with steps of 12 seconds to one hour: ten minutes before the fall, an hour of
 falling, half an hour after it. Runs are kept in `--store`, so an interrupted command continues.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import mayavi
 
-SCENARIO = Path(__file__).parents[1] / "docs" / "studies" / "configs" / "crash.yaml"
+SCENARIO = Path(__file__).parents[1] / "docs" / "studies" / "scenarios" / "crash.yaml"
 STEP_SECONDS = (12, 60, 300, 900, 3_600)
 FIGURES = ("bad_debt", "liquidated", "liquidations", "liquidated_accounts", "liquidatable_accounts")
 
