@@ -48,7 +48,6 @@ FRAGMENTS = {
     "docs/how-to/use-from-python.md": "lines that need a node, an ABI or arrays of the reader's",
     "docs/how-to/train.md": "needs a finished training run",
     "docs/how-to/train-offline.md": "needs a snapshot of a node's state",
-    "docs/studies/crash.md": "needs hundreds of runs",
     "docs/studies/liquidator.md": "needs five finished training runs",
     "docs/studies/shock.md": "needs five finished training runs",
     "docs/studies/vesting.md": "needs five finished training runs",

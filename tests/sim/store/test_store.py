@@ -94,7 +94,7 @@ def test_removed_runs_are_gone_and_others_stay(tmp_path: Path) -> None:
     assert store.remove(first.run_id, third.run_id) == [first.run_id, third.run_id]
     assert [run.run_id for run in store.runs()] == [second.run_id]
     with duckdb.connect(path, read_only=True) as shell:
-        for table in ("runs", "actions", "market_snapshots", "kpis", "accounts"):
+        for table in ("runs", "actions", "market_snapshots", "kpis"):
             assert shell.execute(f"SELECT DISTINCT run_id FROM {table}").fetchall() == [(second.run_id,)]
     with pytest.raises(UnknownRun):
         store.remove(first.run_id)
@@ -126,7 +126,7 @@ def test_exported_rows_are_the_stored_ones(tmp_path: Path, format: str) -> None:
     store = Store(path)
     files = store.export(first.run_id, tmp_path / "out", format)
     assert sorted(file.name for file in files) == sorted(
-        f"{table}.{format}" for table in ("runs", "actions", "market_snapshots", "kpis")
+        f"{table}.{format}" for table in ("runs", "actions", "market_snapshots", "kpis", "accounts")
     )
     assert sorted((tmp_path / "out").iterdir()) == sorted(files)
     with duckdb.connect() as reader:
