@@ -10,10 +10,8 @@ from .lending.behaviours import Passive as Passive
 from .lending.borrower import BorrowerAgent as BorrowerAgent
 from .lending.borrower_population import BorrowerPopulation as BorrowerPopulation
 from .lending.curve_borrower import CurveBorrowerAgent as CurveBorrowerAgent
-from .lending.frictionless_liquidator import FrictionlessLiquidator as FrictionlessLiquidator
 from .lending.governance import GovernanceAgent as GovernanceAgent
 from .lending.governance import ParameterUpdate as ParameterUpdate
-from .lending.liquidator import LiquidatorAgent as LiquidatorAgent
 from .lending.market import LendingAccount as LendingAccount
 from .lending.market import LendingMarket as LendingMarket
 from .lending.mixed_borrowers import MixedBorrowers as MixedBorrowers
@@ -21,6 +19,8 @@ from .lending.open_market import lending_market as lending_market
 from .lending.opening_borrower import OpeningBorrower as OpeningBorrower
 from .lending.position_holders import PositionHolders as PositionHolders
 from .lending.position_opening import OpeningPosition as OpeningPosition
+from .liquidation.frictionless import FrictionlessLiquidator as FrictionlessLiquidator
+from .liquidation.liquidator import LiquidatorAgent as LiquidatorAgent
 from .oracle.price_path import PricePathAgent as PricePathAgent
 from .oracle.reference import FeedPrices as FeedPrices
 from .oracle.reference import OutsidePrices as OutsidePrices

@@ -1,1 +1,1 @@
-"""Agents on lending markets: borrowers, populations of borrowers and liquidators."""
+"""Agents on lending markets: borrowers, populations of borrowers, governance."""

@@ -108,8 +108,8 @@ def _check_single_loan(name: str, model: Borrower, debt: Asset, behaviours: int)
 @agent_kind(Liquidator, last=True)
 def build_liquidators(agents: AgentSet, name: str, model: Liquidator) -> list[Agent]:
     """Build liquidators that watch the borrowers of one market."""
-    from mayavi.agents.lending.frictionless_liquidator import FrictionlessLiquidator
-    from mayavi.agents.lending.liquidator import LiquidatorAgent
+    from mayavi.agents.liquidation.frictionless import FrictionlessLiquidator
+    from mayavi.agents.liquidation.liquidator import LiquidatorAgent
 
     market, groups = market_name(model.protocol, model.market), agents.borrower_groups
     for watched in model.watches or []:

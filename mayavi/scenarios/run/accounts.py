@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mayavi.agents.lending.liquidation_limits import REASONS, Reason
+from mayavi.agents.liquidation.limits import REASONS, Reason
 from mayavi.evm.units import WAD
 from mayavi.sim.hooks import Hook
 from mayavi.sim.rows import AccountRow, ActionRow, SnapshotRow
 
 if TYPE_CHECKING:
-    from mayavi.agents.lending.liquidator import LiquidatorAgent
+    from mayavi.agents.liquidation.liquidator import LiquidatorAgent
     from mayavi.scenarios.build.agent_set import BorrowerGroup
     from mayavi.scenarios.run.tally import ScenarioTally
     from mayavi.sim.market_figures import PopulationFigures

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mayavi.agents.lending.liquidation_limits import LIMITS
+from mayavi.agents.liquidation.limits import LIMITS
 
 if TYPE_CHECKING:
-    from mayavi.agents.lending.liquidator import LiquidatorAgent
+    from mayavi.agents.liquidation.liquidator import LiquidatorAgent
     from mayavi.agents.trading.arbitrageur import ArbitrageurAgent
     from mayavi.agents.trading.curve_arbitrageur import CurveArbitrageur
     from mayavi.sim.scheduler import Scheduler

@@ -12,8 +12,8 @@ import pytest
 import mayavi
 from mayavi import Fork
 from mayavi.agents.gas import gas_value_e8
-from mayavi.agents.lending.liquidation_choice import PARTS
-from mayavi.agents.lending.liquidator import GAS_OF_LIQUIDATION, GAS_OF_SALE
+from mayavi.agents.liquidation.choice import PARTS
+from mayavi.agents.liquidation.liquidator import GAS_OF_LIQUIDATION, GAS_OF_SALE
 from mayavi.errors import ExecutionError
 from mayavi.evm.units import WAD
 from mayavi.protocols import AaveV3, Erc20, UniswapV3

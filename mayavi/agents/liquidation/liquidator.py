@@ -9,8 +9,6 @@ import numpy as np
 from mayavi.agents.base import Agent, Details, Intent, StepResult, World
 from mayavi.agents.gas import gas_value_e8
 from mayavi.agents.lending.aave import require_aave
-from mayavi.agents.lending.liquidation_choice import Choice, Chosen, Sales
-from mayavi.agents.lending.liquidation_limits import LIMITS, Limit, Reason, no_limits
 from mayavi.agents.lending.market import (
     LendingMarket,
     LiquidationQuote,
@@ -18,6 +16,8 @@ from mayavi.agents.lending.market import (
     read_healths,
 )
 from mayavi.agents.lending.open_market import lending_market
+from mayavi.agents.liquidation.choice import Choice, Chosen, Sales
+from mayavi.agents.liquidation.limits import LIMITS, Limit, Reason, no_limits
 from mayavi.errors import BadArgument
 from mayavi.protocols.aave.flash_loan import flash_borrower
 from mayavi.protocols.tokens import Erc20, atomic

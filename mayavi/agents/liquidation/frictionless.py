@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from mayavi.agents.base import Details, World
-from mayavi.agents.lending.liquidation_choice import Chosen
-from mayavi.agents.lending.liquidation_limits import Reason
-from mayavi.agents.lending.liquidator import LiquidatorAgent
 from mayavi.agents.lending.market import LiquidationQuote, LiquidationResult
+from mayavi.agents.liquidation.choice import Chosen
+from mayavi.agents.liquidation.limits import Reason
+from mayavi.agents.liquidation.liquidator import LiquidatorAgent
 
 _UNLIMITED_FUNDS = 10**12  # in whole tokens: more than any market holds
 

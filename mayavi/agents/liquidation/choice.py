@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mayavi.agents.lending.liquidation_limits import REASONS, Limit, Reason
 from mayavi.agents.lending.market import LendingMarket, LiquidationQuote
+from mayavi.agents.liquidation.limits import REASONS, Limit, Reason
 from mayavi.numerics.portable import log
 from mayavi.protocols.uniswap.market import UniswapV3
 from mayavi.protocols.uniswap.route import RouteLike

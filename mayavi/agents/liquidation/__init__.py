@@ -1,0 +1,1 @@
+"""Liquidators: which accounts they go for, what limits them, and how they act."""
