@@ -144,7 +144,7 @@ def _emode(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Cau
         mode = market.emode(account.emode)
         return (
             f"{_symbol(market, arguments[0])} is not in eMode {_mode_text(mode)}, which the account has chosen",
-            f"borrow {_or_list(mode.assets)}, or leave the mode with `set_emode(0)`",
+            f"borrow {_or_list(mode.assets)}, or leave the mode: eMode 0 is none",
         )
     if function != "setUserEMode":
         return None

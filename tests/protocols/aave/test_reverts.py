@@ -163,7 +163,7 @@ def test_the_three_causes_of_58_are_told_apart(market: AaveV3, alice: AaveAccoun
     message, hint = refused(market, lambda: bob.borrow("USDC", 10**6))
     assert message.endswith("USDC is not in eMode 1 (ETH correlated), which the account has chosen")
     assert "wstETH" in hint
-    assert "set_emode(0)" in hint
+    assert "eMode 0" in hint
 
 
 def test_isolated_collateral_is_enabled_by_hand_and_the_error_says_so(market: AaveV3, bob: AaveAccount) -> None:
