@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from typer.main import get_command
 
-from mayavi.cli.app import app
+from mayavi.cli.app import app_of
 from tests.source_texts import GAP, Signatures, Text, texts
 
 CALL = re.compile(r"([A-Za-z_][\w.]*)\(([^()]*)\)")
@@ -50,7 +50,7 @@ def commands() -> dict[tuple[str, ...], set[str]]:
         for name, inner in getattr(command, "commands", {}).items():
             yield from walk(inner, (*words, name))
 
-    return dict(walk(get_command(app), ()))
+    return dict(walk(get_command(app_of()), ()))
 
 
 def unknown_arguments(text: Text) -> list[str]:

@@ -64,7 +64,7 @@ def test_the_command_in_the_document_makes_it_again(run_mayavi) -> None:
     first = run_mayavi("backtest", "rwa", *FEW, *more, "--json")
     assert first.returncode == 0, first.stderr
     document = json.loads(first.stdout)
-    assert (document["schema"], document["version"]) == ("mayavi-backtest", 1)
+    assert (document["schema"], document["version"]) == ("mayavi-backtest", 2)
     assert list(document["strategies"]) == ["momentum", "random"]
     again = run_mayavi(*shlex.split(document["command"])[1:], "--json", "--threads", "1")
     assert again.stdout == first.stdout

@@ -38,7 +38,7 @@ def test_baselines_are_compared_without_any_training(run_mayavi, tmp_path: Path)
         run_mayavi, "-", "--env", "aave", *FEW, "--against", "noop,repay_all", "--output", str(file), cwd=tmp_path
     )
     assert json.loads(file.read_bytes()) == document
-    assert (document["schema"], document["version"]) == ("mayavi-eval", 1)
+    assert (document["schema"], document["version"]) == ("mayavi-eval", 3)
     assert document["strategies"] == ["noop", "repay_all"]
     again = tmp_path / "again.json"
     more = ("--threads", "1")  # and it does not matter on how many threads

@@ -44,7 +44,7 @@ def test_a_market_is_evaluated_role_by_role_bundled_and_verified(run_mayavi, tra
         assert f"\n{line}" in told
     (file,) = (place / "data" / "models" / run_id / "eval").iterdir()
     document = json.loads(file.read_bytes())
-    assert document["version"] == 2
+    assert document["version"] == 4
     assert document["models"][0]["steps"] == 128
     assert document["borrower"]["strategies"] == ["ppo", "noop", "repay_all"]
     assert document["liquidator"]["strategies"] == ["ppo", "noop", "close_factor_max"]

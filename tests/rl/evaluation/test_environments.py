@@ -95,8 +95,8 @@ def test_resamples_are_no_larger_than_the_number_of_independent_episodes() -> No
     values = np.random.default_rng(1).normal(size=400)
     whole, capped = (Bootstrap(independent_episodes=each).estimate(values) for each in (None, 25))
     assert whole.value == capped.value
-    assert (capped.high - capped.low) / (whole.high - whole.low) == pytest.approx(4.0, rel=0.1)
+    assert (capped.high - capped.low) / (whole.high - whole.low) == pytest.approx(4.0 * 2.064 / 1.966, rel=0.1)  # and t
     assert Bootstrap(independent_episodes=500).estimate(values) == whole
     several = np.stack([values, values + 0.1])
     wide, narrow = Bootstrap(independent_episodes=25).estimate_pooled(several), Bootstrap().estimate_pooled(several)
-    assert wide.high - wide.low > 1.5 * (narrow.high - narrow.low)
+    assert wide.high - wide.low > 1.1 * (narrow.high - narrow.low)  # two trainings that differ make up most of it
