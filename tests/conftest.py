@@ -23,7 +23,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # Replicas and caches of the tests stay in the checkout, built once and away from the user's own.
 os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
 
-# Ray turns its token authentication on in the process that starts a cluster, where a forked process would not know of it.
+# Ray turns token authentication on in the process that starts a cluster; a forked process would not know of it.
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 
 # In CI the same examples every time, so that a red build is a fault of the change. Elsewhere fresh ones each run.
