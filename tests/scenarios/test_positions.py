@@ -209,7 +209,7 @@ def test_a_missing_file_and_a_bad_row_name_the_place(folder: Path) -> None:
         ("a,USDC,,5,\n", "line 2: account 'a', USDC: it owes and has no collateral", "bad debt already"),
         ("a,WETH,0.0000000000000000001,,\n", "is less than its smallest unit", "remove the row"),
         ("a,WETH,1,,\na,USDC,,2_300,\n", "1 of 1 accounts start with a health factor below 1: 'a' 0.9249", "allow_un"),
-        ("a,WETH,1,,1\na,USDC,,5,\n", "line 3: account 'a' cannot borrow 5 USDC: 58 INCONSISTENT_EMODE", "set_emode"),
+        ("a,WETH,1,,1\na,USDC,,5,\n", "line 3: account 'a' cannot borrow 5 USDC: 58 INCONSISTENT_EMODE", "eMode 0"),
         ("a,WETH,90_000_000,,\n", "line 2: account 'a' cannot supply 90,000,000 WETH: 51 SUPPLY_CAP", "raise the cap"),
     ],
 )  # fmt: skip
