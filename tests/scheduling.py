@@ -17,7 +17,7 @@ RAY_FILES = frozenset(
         "tests/parallel/test_ray_tasks.py",
         "tests/portfolio/test_training.py",
         "tests/rl/rllib/test_trainer.py",
-        "tests/test_benchmarks.py",
+        "tests/test_benchmark_of_training.py",
     }
 )
 """Files that start Ray. Of two that do so at once, one waits for the other (`tests/parallel/ray_cluster.py`)."""

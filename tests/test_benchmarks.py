@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,18 +14,7 @@ from benchmarks.report import Quantity, Target, timed
 from benchmarks.timing import Timing, in_turns
 from mayavi import Fork
 from mayavi.evm.hashing import keccak256
-
-
-def run_benchmarks(repository: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "benchmarks", *arguments],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        timeout=500,
-        check=False,
-        env=os.environ | environment,
-    )
+from tests.benchmark_command import check_row, run_benchmarks
 
 
 class TestTimings:
@@ -129,7 +114,7 @@ class TestCommand:
         assert "MAYAVI_CASES" in section["skipped"]
         assert section["targets"] == []
 
-    @pytest.mark.slow
+    @pytest.mark.slow(30)
     def test_a_quick_run_measures_every_part_that_needs_no_build(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "startup,batch,codec,fleet", "--quick", "--json")
         assert finished.returncode == 0, finished.stderr
@@ -146,7 +131,7 @@ class TestCommand:
         promised = [each["what"] for section in found["sections"].values() for each in section["targets"]]
         assert {"mayavi demo", "mayavi --help", "what a row holds"} <= set(promised)
 
-    @pytest.mark.slow
+    @pytest.mark.slow(50)
     @pytest.mark.node
     def test_a_quick_run_of_simulations_compares_with_a_node_that_gives_the_same_rows(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "sim", "--quick", "--json")
@@ -163,27 +148,7 @@ class TestCommand:
         assert len(through) == 2 or any("hardhat is not installed" in note for note in section["notes"])
         assert all(row["against_us"]["value"] > 1 for row in through)
 
-    @pytest.mark.slow
-    def test_a_quick_run_of_training_measures_every_environment_and_both_frameworks(self, repository: Path) -> None:
-        finished = run_benchmarks(repository, "--only", "rl", "--quick", "--json")
-        assert finished.returncode == 0, finished.stderr
-        section = json.loads(finished.stdout.splitlines()[-1])["sections"]["rl"]
-        assert section["skipped"] is None
-        for row in section["rows"]:
-            check_row(row)
-        named = {row["what"].partition(",")[0] for row in section["rows"]}
-        assert {"aave", "aave-shock", "compound", "vesting", "liquidator", "market", "PPO"} <= named
-        batches = [row for row in section["rows"] if "adapter" in row]
-        parts = ("kernel", "fleet run", "apply", "observe", "rewards", "begin", "adapter")
-        for row in batches:
-            whole = sum(row[part]["value"] for part in (*parts, "playing", "learner", "other") if part in row)
-            assert whole == pytest.approx(1), row["what"]
-        promised = [each["what"] for each in section["targets"]]
-        assert sum("÷ EVM time of a row" in what for what in promised) in {1, 2}
-        assert sum(what.startswith("mayavi train") for what in promised) == 2
-        assert sum(what.startswith("the EVM slows") for what in promised) == 2
-
-    @pytest.mark.slow
+    @pytest.mark.slow(30)
     def test_a_quick_run_of_the_portfolio_measures_market_rows_backtest_and_memory(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "rwa", "--quick", "--json")
         assert finished.returncode == 0, finished.stderr
@@ -211,12 +176,3 @@ class TestCommand:
         assert line.split()[4:6] == ["≤", "64.00"]
         assert line.endswith(("met", "MISSED"))
         assert finished.stdout.splitlines()[-1].endswith("targets met")
-
-
-def check_row(row: dict[str, Any]) -> None:
-    figures = {name: figure for name, figure in row.items() if name != "what"}
-    assert figures
-    for figure in figures.values():
-        assert figure.keys() == {"value", "unit"}
-    if "fastest" in figures:
-        assert 0 < figures["fastest"]["value"] <= figures["median"]["value"]

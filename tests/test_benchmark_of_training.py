@@ -1,0 +1,31 @@
+"""The quick benchmark of training, in a file of its own because it starts Ray."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.benchmark_command import check_row, run_benchmarks
+
+
+@pytest.mark.slow(95)
+def test_a_quick_run_of_training_measures_every_environment_and_both_frameworks(repository: Path) -> None:
+    finished = run_benchmarks(repository, "--only", "rl", "--quick", "--json")
+    assert finished.returncode == 0, finished.stderr
+    section = json.loads(finished.stdout.splitlines()[-1])["sections"]["rl"]
+    assert section["skipped"] is None
+    for row in section["rows"]:
+        check_row(row)
+    named = {row["what"].partition(",")[0] for row in section["rows"]}
+    assert {"aave", "aave-shock", "compound", "vesting", "liquidator", "market", "PPO"} <= named
+    batches = [row for row in section["rows"] if "adapter" in row]
+    parts = ("kernel", "fleet run", "apply", "observe", "rewards", "begin", "adapter")
+    for row in batches:
+        whole = sum(row[part]["value"] for part in (*parts, "playing", "learner", "other") if part in row)
+        assert whole == pytest.approx(1), row["what"]
+    promised = [each["what"] for each in section["targets"]]
+    assert sum("÷ EVM time of a row" in what for what in promised) in {1, 2}
+    assert sum(what.startswith("mayavi train") for what in promised) == 2
+    assert sum(what.startswith("the EVM slows") for what in promised) == 2
