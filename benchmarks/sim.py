@@ -20,9 +20,10 @@ from mayavi import Fork
 from mayavi.scenarios.build.build import Built, build
 from mayavi.scenarios.loading import Scenario, load_scenario
 from mayavi.scenarios.run.request import RunRequest, versions
-from mayavi.scenarios.run.results import Run
+from mayavi.scenarios.run.result import Run
 from mayavi.scenarios.run.run import execute
-from mayavi.scenarios.run.sweep import SweepRequest, run_sweep
+from mayavi.scenarios.sweep.request import SweepRequest
+from mayavi.scenarios.sweep.sweep import run_sweep
 from mayavi.sim.recorder import MemoryRecorder
 from mayavi.sim.rows import RunEnd, RunInfo
 from mayavi.sim.runner import Runner

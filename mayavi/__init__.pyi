@@ -16,8 +16,8 @@ from .evm.units import format_units as format_units
 from .evm.units import gwei as gwei
 from .evm.units import to_units as to_units
 from .scenarios.run.run import run as run
-from .scenarios.run.sensitivity import sensitivity as sensitivity
-from .scenarios.run.sweep import sweep as sweep
+from .scenarios.sensitivity.analysis import sensitivity as sensitivity
+from .scenarios.sweep.sweep import sweep as sweep
 from .sim.store import Store as Store
 
 __version__: str

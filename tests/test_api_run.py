@@ -10,10 +10,10 @@ import pytest
 import mayavi
 from mayavi import Fork
 from mayavi.errors import RunHalted, StoreUnreadable, UsageError
-from mayavi.scenarios.run.figures import shown_number, title_of
+from mayavi.scenarios.figures.formatting import shown_number, title_of
 from mayavi.scenarios.run.overrides import override_texts
 from mayavi.scenarios.run.request import RunListener, RunRequest
-from mayavi.scenarios.run.results import Run
+from mayavi.scenarios.run.result import Run
 from mayavi.sim.rows import ActionRow
 from mayavi.worlds.source import WorldSource
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.numerics.streams import stream
-from mayavi.scenarios.run.until import CONFIDENCE_AT_LOOKS, TargetStatus, parse_target, relative_width
+from mayavi.scenarios.sweep.until import CONFIDENCE_AT_LOOKS, TargetStatus, parse_target, relative_width
 from mayavi.statistics.block_bootstrap import resampled_statistics
 from mayavi.statistics.bootstrap import Bootstrap, improvement, interquartile_mean
 from mayavi.statistics.estimate import Estimate
@@ -212,7 +212,7 @@ def block_coverage(hours: int, memory: float, experiments: int, block: int = 168
 def stopping_coverage(
     distribution: Distribution, target: str, experiments: int, *, most: int = 10_000
 ) -> tuple[Coverage, float]:
-    """Coverage at the stop of a sweep `--until target`, of those that reach it, and their median number of runs."""
+    """Return the coverage of sweeps `--until target` when they stop, and their median number of runs."""
     wanted = parse_target(target)
 
     def look(outcomes: Floats) -> Estimate:

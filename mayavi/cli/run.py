@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mayavi.evm.fork import Fork
     from mayavi.scenarios.run.request import RunListener, RunRequest
-    from mayavi.scenarios.run.results import Run
+    from mayavi.scenarios.run.result import Run
     from mayavi.worlds.source import WorldSource
 
 ScenarioName = Annotated[
@@ -27,6 +27,9 @@ ScenarioName = Annotated[
 ]
 ChainOption = Annotated[str | None, typer.Option("--chain", help="The chain; by default the scenario's own.")]
 StepsOption = Annotated[int | None, typer.Option("--steps", help="Number of steps; by default the scenario's own.")]
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", metavar="N", help="Number of processes; by default one per core.")
+]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override a value of the scenario; repeatable.")
 ]

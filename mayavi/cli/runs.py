@@ -128,8 +128,8 @@ def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fals
         return
     print_facts(run_facts(found))
     if kpis:
-        from mayavi.scenarios.run.figures import shown, title_of
-        from mayavi.scenarios.run.notes import notes
+        from mayavi.scenarios.figures.formatting import shown, title_of
+        from mayavi.scenarios.figures.notes import notes
 
         print()
         print_table(

@@ -65,7 +65,7 @@ def print_accounts(rows: Sequence[AccountRow]) -> None:
 
 
 def _cells(row: AccountRow) -> tuple[str, ...]:
-    from mayavi.scenarios.run.figures import shown_number
+    from mayavi.scenarios.figures.formatting import shown_number
 
     collateral, debt, liquidated, bad_debt = (
         shown_number(int(value) / _E8, row.unit) for value in (row.collateral, row.debt, row.liquidated, row.bad_debt)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mayavi.cli.console.exit_codes import INTERRUPTED
 from mayavi.cli.console.output import Column, print_json, print_note, print_table
-from mayavi.cli.console.progress import Advance, activity, counted, duration
+from mayavi.cli.console.progress import duration
 from mayavi.cli.position import block_of
 from mayavi.cli.run import (
     BlockOption,
     ChainOption,
+    JobsOption,
     RpcUrlOption,
     ScenarioName,
     SetOption,
@@ -21,16 +20,12 @@ from mayavi.cli.run import (
     SourceOption,
     StepsOption,
     StoreOption,
-    open_with_progress,
 )
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager, ExitStack
-
-    from mayavi.scenarios.run.sensitivity_result import Sensitivity
-    from mayavi.scenarios.run.sweep import SweepRequest
-    from mayavi.scenarios.run.sweep_plan import Plan
-    from mayavi.worlds.source import WorldSource
+    from mayavi.scenarios.sensitivity.result import Sensitivity
+    from mayavi.scenarios.sweep.plan import Plan
+    from mayavi.scenarios.sweep.request import SweepRequest
 
 
 def sensitivity(
@@ -41,9 +36,7 @@ def sensitivity(
     seeds: Annotated[
         str, typer.Option("--seeds", metavar="0:20", help="The seeds of the base and of every move: 0:20, 1,2,5.")
     ] = "0:20",
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", help="Number of processes; by default one per core.")
-    ] = None,
+    jobs: JobsOption = None,
     assumptions: Annotated[
         list[str] | None,
         typer.Option("--assumption", metavar="A.B=LOW,HIGH", help="Values of your own for an assumption; repeatable."),
@@ -69,11 +62,18 @@ def sensitivity(
     """
     from contextlib import ExitStack
 
-    from mayavi.scenarios.run.sensitivity import sensitivity as analyse
-    from mayavi.scenarios.run.stored_runs import stored_anywhere
+    from mayavi.cli.sweep_terminal import SweepTerminal, interrupted
+    from mayavi.scenarios.sensitivity.analysis import sensitivity as analyse
+    from mayavi.scenarios.sweep.stored_runs import stored_anywhere
+
+    class Terminal(SweepTerminal):
+        doing = "moving assumptions"
+
+        def describe(self, request: SweepRequest, plan: Plan) -> str:
+            return f"{len(plan.points) - 1:,} moves and the base with {len(plan.seeds):,} seeds each"
 
     with ExitStack() as bars:
-        listener = terminal_listener(bars, as_json=as_json)
+        listener = Terminal(bars, as_json=as_json)
         try:
             found = analyse(
                 scenario,
@@ -97,47 +97,16 @@ def sensitivity(
             if listener.plan is None:
                 raise
             kept = len(stored_anywhere(listener.request, listener.plan))  # workers may have stored more than reported
-            print(f"interrupted: {kept:,} of {len(listener.plan.tasks):,} runs are done and kept", file=sys.stderr)
-            print(f"  the same command continues with the rest: {_command()}", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from None
+            raise interrupted(kept, listener.plan) from None
     if as_json:
         print_json(found.to_json())
     else:
         print_result(found)
 
 
-def terminal_listener(bars: ExitStack, *, as_json: bool) -> Any:
-    """Return a listener that prints heading and progress, and keeps request and plan."""
-    from mayavi.scenarios.run.sweep import SweepListener
-
-    class TerminalListener(SweepListener):
-        request: SweepRequest
-        plan: Plan | None = None
-        advance: Advance
-
-        def open_world(self, world: WorldSource) -> None:
-            open_with_progress(world)
-
-        def planning(self) -> AbstractContextManager[None]:
-            return activity("planning")
-
-        def planned(self, request: SweepRequest, plan: Plan) -> None:
-            name, chain = request.scenarios[0].name, request.scenarios[0].config.chain
-            moves, seeds = len(plan.points) - 1, len(plan.seeds)
-            heading = f"{name} · {chain} · {moves:,} moves and the base with {seeds:,} seeds each · {plan.sweep_id}"
-            print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
-            self.request, self.plan = request, plan
-            self.advance = bars.enter_context(counted("moving assumptions", "runs", eta=True))
-
-        def runs_done(self, done: int, total: int) -> None:
-            self.advance(done, total)
-
-    return TerminalListener()
-
-
 def print_result(found: Sensitivity) -> None:
     """Print the base, the tornado table, what was skipped, and notes."""
-    from mayavi.scenarios.run.sensitivity_result import COLUMNS
+    from mayavi.scenarios.sensitivity.result import COLUMNS
 
     print()
     print(found.headline())
@@ -153,9 +122,3 @@ def print_result(found: Sensitivity) -> None:
         print(f"note: {note}")
     before = f" ({found.resumed:,} were stored before)" if found.resumed else ""
     print_note(f"{found.runs:,} runs{before} · {duration(found.seconds)} · another --figure needs no new run")
-
-
-def _command() -> str:
-    import shlex
-
-    return shlex.join(["mayavi", *sys.argv[1:]])

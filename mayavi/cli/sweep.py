@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mayavi.cli.console.exit_codes import FAILURE, INTERRUPTED
+from mayavi.cli.console.exit_codes import FAILURE
 from mayavi.cli.console.output import Column, print_json, print_note, print_table
-from mayavi.cli.console.progress import Advance, activity, counted, duration
+from mayavi.cli.console.progress import duration
 from mayavi.cli.position import block_of
 from mayavi.cli.run import (
     BlockOption,
     ChainOption,
+    JobsOption,
     RpcUrlOption,
     ScenarioName,
     SetOption,
@@ -21,18 +22,15 @@ from mayavi.cli.run import (
     SourceOption,
     StepsOption,
     StoreOption,
-    open_with_progress,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager, ExitStack
 
-    from mayavi.scenarios.run.results import PointSummary, Sweep
-    from mayavi.scenarios.run.sweep import SweepRequest
-    from mayavi.scenarios.run.sweep_plan import Plan
-    from mayavi.scenarios.run.until import TargetStatus
-    from mayavi.worlds.source import WorldSource
+    from mayavi.scenarios.sweep.plan import Plan
+    from mayavi.scenarios.sweep.request import SweepRequest
+    from mayavi.scenarios.sweep.result import PointSummary, Sweep
+    from mayavi.scenarios.sweep.until import TargetStatus
 
 
 def sweep(
@@ -54,9 +52,7 @@ def sweep(
     most: Annotated[
         int | None, typer.Option("--most", metavar="N", help="Most seeds of --until; by default 10,000.")
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", help="Number of processes; by default one per core.")
-    ] = None,
+    jobs: JobsOption = None,
     grid: Annotated[
         list[str] | None,
         typer.Option("--grid", metavar="A.B=1,2,3", help="Several values of a key; repeated, all combinations."),
@@ -80,12 +76,28 @@ def sweep(
     """
     from contextlib import ExitStack
 
-    from mayavi.scenarios.run.sweep import stored_runs
-    from mayavi.scenarios.run.sweep import sweep as sweep_scenario
+    from mayavi.cli.sweep_terminal import SweepTerminal, interrupted
+    from mayavi.scenarios.sweep.stored_runs import stored_runs
+    from mayavi.scenarios.sweep.sweep import sweep as sweep_scenario
     from mayavi.sim.store import Store, store_path
 
+    class Terminal(SweepTerminal):
+        doing = "sweeping"
+
+        def describe(self, request: SweepRequest, plan: Plan) -> str:
+            if request.until is None:
+                return f"{len(plan.tasks):,} runs"
+            return f"until {request.until}, at most {request.most * len(plan.points):,} runs"
+
+        def looked(self, status: TargetStatus) -> None:
+            more = "" if status.reached or status.runs >= status.most else f"; next {status.next_runs():,}"
+            print(f"{status.runs:,} seeds: {known_text(status)}{more}", file=sys.stderr, flush=True)
+
+        def extended(self, plan: Plan) -> None:
+            self.plan = plan
+
     with ExitStack() as bars:
-        listener = terminal_listener(bars, as_json=as_json)
+        listener = Terminal(bars, as_json=as_json)
         try:
             found = sweep_scenario(
                 scenario,
@@ -111,9 +123,7 @@ def sweep(
                 raise
             plan = listener.plan
             kept = len(stored_runs(Store(store_path(store)), plan))  # workers may have stored runs not reported yet
-            print(f"interrupted: {kept:,} of {len(plan.tasks):,} runs are done and kept", file=sys.stderr)
-            print(f"  the same command continues with the rest: {command()}", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from None
+            raise interrupted(kept, plan) from None
     if as_json:
         print_json(document(found))
         if found.target is not None and not found.target.reached:
@@ -138,53 +148,9 @@ def sweep(
     print(f"reached: {reached_text(found.target)}")
 
 
-def terminal_listener(bars: ExitStack, *, as_json: bool) -> Any:
-    """Return a listener that prints heading and progress, and keeps the plan; its progress bar ends with `bars`."""
-    from mayavi.scenarios.run.sweep import SweepListener
-
-    class TerminalListener(SweepListener):
-        plan: Plan | None = None
-        advance: Advance
-
-        def open_world(self, world: WorldSource) -> None:
-            open_with_progress(world)
-
-        def planning(self) -> AbstractContextManager[None]:
-            return activity("planning")
-
-        def planned(self, request: SweepRequest, plan: Plan) -> None:
-            name, chain = request.scenarios[0].name, request.scenarios[0].config.chain
-            runs = f"{len(plan.tasks):,} runs"
-            if request.until is not None:
-                runs = f"until {request.until}, at most {request.most * len(plan.points):,} runs"
-            heading = f"{name} · {chain} · {runs} · {plan.sweep_id}"
-            print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
-            self.plan = plan
-            self.advance = bars.enter_context(counted("sweeping", "runs", eta=True))
-
-        def runs_done(self, done: int, total: int) -> None:
-            self.advance(done, total)
-
-        def looked(self, status: TargetStatus) -> None:
-            more = "" if status.reached or status.runs >= status.most else f"; next {status.next_runs():,}"
-            print(f"{status.runs:,} seeds: {known_text(status)}{more}", file=sys.stderr, flush=True)
-
-        def extended(self, plan: Plan) -> None:
-            self.plan = plan
-
-    return TerminalListener()
-
-
-def command() -> str:
-    """Return the command line of this process, quoted for a shell."""
-    import shlex
-
-    return shlex.join(["mayavi", *sys.argv[1:]])
-
-
 def print_point(point: PointSummary, chain: str) -> None:
     """Print all figures of a point, VaR, expected shortfall and LaR."""
-    from mayavi.scenarios.run.results import SUMMARY_COLUMNS, headlines, summary_rows
+    from mayavi.scenarios.sweep.result import SUMMARY_COLUMNS, headlines, summary_rows
 
     print()
     print_table(
@@ -208,7 +174,7 @@ def missing_bounds(points: Sequence[PointSummary], names: Sequence[str]) -> str:
 
 def known_text(status: TargetStatus) -> str:
     """Say how well the target of a sweep is known: `VaR $1,204 ±18.2 %`."""
-    from mayavi.scenarios.run.figures import dollars, plain
+    from mayavi.scenarios.figures.formatting import dollars, plain
 
     show = dollars if status.target.figure in {"bad_debt", "liquidated"} else plain
     label, found = status.target.label, status.estimate
@@ -242,8 +208,8 @@ def unreached_text(status: TargetStatus) -> tuple[str, str]:
 
 def print_grid(found: Sweep) -> None:
     """Print a line for each point of the grid with the headline figures."""
-    from mayavi.scenarios.run.figures import shown_number, title_of
-    from mayavi.scenarios.run.results import BAD_DEBT, headline_figures
+    from mayavi.scenarios.figures.formatting import shown_number, title_of
+    from mayavi.scenarios.sweep.result import BAD_DEBT, headline_figures
 
     axes = [override.partition("=")[0] for override in found.points[0].overrides]
     names = headline_figures(found.points)

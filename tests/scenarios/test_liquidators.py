@@ -6,7 +6,7 @@ import pytest
 
 from mayavi.errors import BadScenario
 from mayavi.evm.units import WAD
-from mayavi.scenarios.run.notes import notes
+from mayavi.scenarios.figures.notes import notes
 from tests.scenarios.play import Played, play
 
 TWO_DEBTS = """\

@@ -11,9 +11,9 @@ import pytest
 
 from mayavi.errors import BadArgument, BadScenario, UsageError
 from mayavi.protocols import AaveV3, CompoundV3, SparkLend
+from mayavi.scenarios.figures.notes import notes
 from mayavi.scenarios.loading import load_scenario, load_text
 from mayavi.scenarios.models.config import CHAINS
-from mayavi.scenarios.run.notes import notes
 from tests.missing import skip_or_fail
 from tests.scenarios.play import Played, play
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mayavi.scenarios.models.config import ScenarioConfig
-    from mayavi.scenarios.run.results import Run
+    from mayavi.scenarios.run.result import Run
 
 IN_FIRST_LINE = {"actions", "failed", "raised", "transactions", "gas_used", "fees_wei"}
 """KPIs that the first line covers."""
@@ -20,8 +20,8 @@ Facts = list[tuple[str, str]]
 
 def summary_lines(run: Run, config: ScenarioConfig) -> list[str]:
     """Describe a run: number of steps and transactions, failures, KPIs, price moves, notes."""
-    from mayavi.scenarios.run.figures import shown, title_of
-    from mayavi.scenarios.run.notes import NOTED
+    from mayavi.scenarios.figures.formatting import shown, title_of
+    from mayavi.scenarios.figures.notes import NOTED
 
     lines = [f"{plural(run.steps, 'step')}, {describe_agents(config)}, {describe_transactions(run)}"]
     if raised := int(run.kpis.get("raised", 0)):
@@ -44,7 +44,7 @@ def summary_lines(run: Run, config: ScenarioConfig) -> list[str]:
 
 def lending_facts(run: Run) -> tuple[Facts, set[str]]:
     """Return liquidated value and bad debt, and the names of the KPIs they cover."""
-    from mayavi.scenarios.run.figures import shown
+    from mayavi.scenarios.figures.formatting import shown
 
     kpis = run.kpis
     if not {"liquidated", "liquidated_accounts", "bad_debt", "bad_debt_accounts"} <= set(kpis):
@@ -67,7 +67,7 @@ def lending_facts(run: Run) -> tuple[Facts, set[str]]:
 
 def price_facts(run: Run) -> tuple[Facts, set[str]]:
     """Return price moves, `WETH/USDC.500: 2,562.92 → 1,873.41 (oracle −25.0 %, pool −26.9 %)`, and their KPIs."""
-    from mayavi.scenarios.run.figures import percent, plain
+    from mayavi.scenarios.figures.formatting import percent, plain
 
     facts: Facts = []
     names: set[str] = set()

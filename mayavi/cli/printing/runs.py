@@ -90,7 +90,7 @@ def print_diff(found: RunDiff) -> None:
     for line in found.scenario_lines[2:]:
         print(f"  {line}")
     if found.kpis:
-        from mayavi.scenarios.run.figures import shown, title_of
+        from mayavi.scenarios.figures.formatting import shown, title_of
 
         print_table(
             [Column("figure", right=False), Column("before"), Column("after")],

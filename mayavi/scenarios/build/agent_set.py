@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from mayavi.agents.base import Agent
 from mayavi.scenarios.build.creation import give, units
 from mayavi.scenarios.build.routes import pool_named
+from mayavi.scenarios.figures.limits import Limits
 from mayavi.scenarios.models.config import ScenarioConfig, pool_tokens
-from mayavi.scenarios.run.limits import Limits
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from mayavi.agents.base import Agent
 from mayavi.errors import BadScenario, BadSeries, ExecutionError, UsageError
 from mayavi.scenarios.build.agents import build_agents
-from mayavi.scenarios.build.coarseness import LargestFall, largest_falls
 from mayavi.scenarios.build.creation import Liquidity, create_pool, create_token, open_pool, provide
 from mayavi.scenarios.build.lending_markets import (
     has_aave,
@@ -28,11 +27,12 @@ from mayavi.scenarios.build.oracle import build_price_posters
 from mayavi.scenarios.build.parameters import build_governance, set_parameters
 from mayavi.scenarios.build.pricing import draw_prices, opening_gaps_wad
 from mayavi.scenarios.build.routes import pool_named
+from mayavi.scenarios.figures.accounts import FinalAccounts
+from mayavi.scenarios.figures.coarseness import LargestFall, largest_falls
+from mayavi.scenarios.figures.kpis import ScenarioKpis
+from mayavi.scenarios.figures.tally import ScenarioTally
 from mayavi.scenarios.models.agents import LaunchTrader, OracleShock
 from mayavi.scenarios.models.config import GOVERNANCE, PRICES, ScenarioConfig
-from mayavi.scenarios.run.accounts import FinalAccounts
-from mayavi.scenarios.run.kpis import ScenarioKpis
-from mayavi.scenarios.run.tally import ScenarioTally
 from mayavi.sim.rows import KpiRow
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ def _final_accounts(agents: AgentSet, tally: ScenarioTally, snapshots: MarketSna
 
     figures = {each.name: each for each in snapshots.readers if isinstance(each, PopulationFigures)}
     last = agents.config.steps - 1
-    return FinalAccounts(last, agents.borrower_groups, figures, tally, agents.limits.liquidators)
+    markets = {name: group.market for name, group in agents.borrower_groups.items()}
+    return FinalAccounts(last, markets, figures, tally, agents.limits.liquidators)
 
 
 def _kpis(

@@ -1,1 +1,1 @@
-"""Run scenarios, once or as a sweep, and summarise the results."""
+"""Run a scenario once, and check that it repeats exactly."""

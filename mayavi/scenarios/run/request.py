@@ -18,7 +18,7 @@ from mayavi.worlds.source import WorldSource
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
-    from mayavi.scenarios.run.results import Run
+    from mayavi.scenarios.run.result import Run
 
 Progress = Callable[[int, int], None]
 """Called as `progress(done, total)`."""

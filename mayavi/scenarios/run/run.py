@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import BadScenario, RunHalted, UsageError, did_you_mean
+from mayavi.scenarios.figures.highlights import Highlights
 from mayavi.scenarios.loading import load_scenario
-from mayavi.scenarios.run.highlights import Highlights
 from mayavi.scenarios.run.overrides import Overrides, override_texts
 from mayavi.scenarios.run.request import Progress, RunListener, RunRequest, check_threads
-from mayavi.scenarios.run.results import Kpis, Run
+from mayavi.scenarios.run.result import Kpis, Run
 from mayavi.sim.rows import Recorder, RunEnd, RunInfo
 from mayavi.sim.store import SegmentRecorder, store_path
 from mayavi.sim.world_state import checked_seed

@@ -412,7 +412,7 @@ def played_alone(env: gymnasium.Env[Any, Any], seed: int, actions: NDArray[np.fl
 @pytest.mark.slow(7)
 @pytest.mark.parametrize(("horizon", "each_end"), [(36, 200), (720, 6)], ids=["every row", "a month"])
 def test_a_batch_is_two_hundred_single_environments(horizon: int, each_end: int) -> None:
-    """Every row over 36 hours; over a month, so many rows of each end, with the first and the last."""
+    """Compare a batch with single environments: all rows of a day and a half, the first and last six of a month."""
     count = 200
     settings: dict[str, Any] = {"horizon": horizon, "stop_drawdown": 0.02 if horizon < 100 else 0.15}
     batch = gymnasium.make_vec("mayavi/RWAYield-v0", count, vectorization_mode="vector_entry_point", **settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mayavi.scenarios.run.paired_difference import paired_difference
+from mayavi.scenarios.sensitivity.paired_difference import paired_difference
 from mayavi.statistics.means import FEWEST_RUNS
 
 

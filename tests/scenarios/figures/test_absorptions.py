@@ -16,7 +16,7 @@ from mayavi.errors import ActionRefused
 from mayavi.evm.address import account_address
 from mayavi.evm.units import WAD
 from mayavi.protocols import CompoundV3
-from mayavi.scenarios.run.tally import ScenarioTally
+from mayavi.scenarios.figures.tally import ScenarioTally
 from mayavi.sim.hooks import Hook
 from mayavi.sim.rows import ActionRow, SnapshotRow
 from mayavi.sim.scheduler import AgentBlock, Scheduler

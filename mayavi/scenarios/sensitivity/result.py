@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mayavi.errors import SetupError
-from mayavi.scenarios.run.figures import percent, shown_number, title_of
-from mayavi.scenarios.run.paired_difference import PairedDifference
-from mayavi.scenarios.run.sensitivity_plan import Skipped
+from mayavi.scenarios.figures.formatting import percent, shown_number, title_of
+from mayavi.scenarios.figures.tables import data_frame, html_notes, html_table
+from mayavi.scenarios.sensitivity.paired_difference import PairedDifference
+from mayavi.scenarios.sensitivity.plan import Skipped
 
 COLUMNS = ("assumption", "base", "moved to", "difference", "of base", "95 % interval", "less │ more", "")
 HALF_BAR = 10
@@ -30,7 +29,7 @@ class MoveEffect:
     difference: PairedDifference
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the effect as JSON data."""
         return {
             "value": self.value,
             "overrides": list(self.overrides),
@@ -53,7 +52,7 @@ class AssumptionEffect:
         return max(abs(move.difference.value) for move in self.moves)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the effect as JSON data."""
         return {"assumption": self.path, "base": self.base, "moves": [move.to_json() for move in self.moves]}
 
 
@@ -86,12 +85,6 @@ class Sensitivity:
 
     def df(self) -> Any:
         """Return a pandas data frame with a row for each move, in the order of the effects."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError as error:
-            raise SetupError(
-                "data frames need pandas, which is not installed", "run `pip install 'mayavi-sim[notebook]'`"
-            ) from error
         rows = [
             {
                 "assumption": effect.path,
@@ -107,7 +100,7 @@ class Sensitivity:
             for effect in self.effects
             for move in effect.moves
         ]
-        return pandas.DataFrame(rows)
+        return data_frame(rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data."""
@@ -172,11 +165,8 @@ class Sensitivity:
 
     def _repr_html_(self) -> str:
         head = f"{self.scenario} · {self.chain} · {self.headline()}"
-        columns = "".join(f"<th>{escape(column)}</th>" for column in COLUMNS)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in self.rows())
-        below = [*self.skipped_lines(), *(f"note: {note}" for note in self.notes)]
-        tail = "".join(f"<p>{escape(line)}</p>" for line in below)
-        return f"<b>{escape(head)}</b><table><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>{tail}"
+        skipped = "".join(f"<p>{escape(line)}</p>" for line in self.skipped_lines())
+        return f"<b>{escape(head)}</b>{html_table(COLUMNS, self.rows())}{skipped}{html_notes(self.notes)}"
 
 
 def ranked(effects: Iterable[AssumptionEffect]) -> tuple[AssumptionEffect, ...]:

@@ -1,115 +1,25 @@
-"""Results of runs and sweeps: KPIs in memory, rows in the store, tables in notebooks."""
+"""Result of a sweep: all its runs, and statistics of each KPI at each point of its grid."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mayavi.errors import SetupError
-from mayavi.scenarios.run.figures import shown, title_of
-from mayavi.scenarios.run.notes import notes, notes_of_many
-from mayavi.sim.rows import AccountRow, ActionRow, KpiRow, RunStatus, SnapshotRow
+from mayavi.scenarios.figures.formatting import dollars, percent, shown_number, title_of
+from mayavi.scenarios.figures.notes import notes_of_many
+from mayavi.scenarios.figures.tables import data_frame, html_notes, html_table
+from mayavi.scenarios.run.result import Run
 
 if TYPE_CHECKING:
-    from mayavi.scenarios.run.highlights import Highlights
-    from mayavi.scenarios.run.until import TargetStatus
-    from mayavi.sim.store import Rows, Store
+    from mayavi.scenarios.sweep.until import TargetStatus
     from mayavi.statistics.estimate import Estimate
     from mayavi.statistics.summary import Summary
 
-
-class Kpis(Mapping[str, float]):
-    """KPIs of a run by name, as floats in their unit: dollars, tokens, ratios, counts.
-
-    `exact(name)` returns the row of a KPI, whose `value` is an exact integer.
-    """
-
-    def __init__(self, rows: Sequence[KpiRow]) -> None:
-        self._rows = {row.name: row for row in rows}
-
-    def exact(self, name: str) -> KpiRow:
-        """Return the row of a KPI."""
-        return self._rows[name]
-
-    def rows(self) -> tuple[KpiRow, ...]:
-        """Return all rows, in the order of the run."""
-        return tuple(self._rows.values())
-
-    def __getitem__(self, name: str) -> float:
-        return self._rows[name].number
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __repr__(self) -> str:
-        return f"Kpis({', '.join(f'{row.name}: {shown(row)}' for row in self.rows())})"
-
-    def _repr_html_(self) -> str:
-        return _table(("figure", "value"), [(title_of(row.name), shown(row)) for row in self.rows()])
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run that has ended and is stored.
-
-    run = mayavi.run("depeg_cascade", chain="base", seed=7)
-    run.kpis["bad_debt"], run.digest
-    run.actions.df()
-    """
-
-    run_id: str
-    scenario: str
-    chain: str
-    seed: int
-    steps: int
-    status: RunStatus
-    digest: str
-    """Identifies its rows: the same scenario, seed and world give the same digest."""
-    kpis: Kpis
-    timings: Mapping[str, float]
-    store_path: Path
-    sweep_id: str | None = None
-    error: str = ""
-    highlights: Highlights | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def store(self) -> Store:
-        """The store that holds its rows."""
-        from mayavi.sim.store import Store
-
-        return Store(self.store_path)
-
-    @property
-    def actions(self) -> Rows[ActionRow]:
-        """All actions in order of execution: iterate, or `.df()`."""
-        return self.store.actions(self.run_id)
-
-    @property
-    def snapshots(self) -> Rows[SnapshotRow]:
-        """Market figures after every step, one per row: iterate, or `.df()`."""
-        return self.store.snapshots(self.run_id)
-
-    @property
-    def accounts(self) -> Rows[AccountRow]:
-        """Borrowing accounts after the last step, with the reason why an unhealthy one is left: iterate, or `.df()`."""
-        return self.store.accounts(self.run_id)
-
-    @property
-    def notes(self) -> list[str]:
-        """Warnings about its KPIs; empty if everything went as the scenario describes."""
-        return notes(self.kpis)
-
-    def _repr_html_(self) -> str:
-        head = f"{self.scenario} · {self.chain} · seed {self.seed} · run {self.run_id}"
-        tail = f"{self.steps:,} steps · {self.status} · digest {self.digest[:16]}…"
-        return f"<b>{escape(head)}</b>{self.kpis._repr_html_()}{_noted(self.notes)}<p>{escape(tail)}</p>"
+BAD_DEBT, LIQUIDATED = "bad_debt", "liquidated"
+SUMMARY_COLUMNS = ("figure", "mean", "p5", "p50", "p95", "95 % interval of p95", "mean of top 5 %")
 
 
 @dataclass(frozen=True)
@@ -201,35 +111,23 @@ class Sweep:
 
     def df(self) -> Any:
         """Return a pandas data frame with a row for each run: seed, overrides and all KPIs."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError as error:
-            raise SetupError(
-                "data frames need pandas, which is not installed", "run `pip install 'mayavi-sim[notebook]'`"
-            ) from error
         rows = []
         for index, run in enumerate(self.runs):
             overrides = dict(each.partition("=")[::2] for each in self.points[index % len(self.points)].overrides)
             rows.append({"run_id": run.run_id, "seed": run.seed, **overrides, **run.kpis, "digest": run.digest})
-        return pandas.DataFrame(rows)
+        return data_frame(rows)
 
     def _repr_html_(self) -> str:
         parts = [f"<b>{escape(f'{self.scenario} · {self.chain} · {len(self.runs):,} runs · {self.sweep_id}')}</b>"]
         for point in self.points:
             parts += [f"<p>{escape(point.label)}</p>"] if point.label else []
-            parts.append(_table(SUMMARY_COLUMNS, summary_rows(point)))
+            parts.append(html_table(SUMMARY_COLUMNS, summary_rows(point)))
             parts += [f"<p>{escape(line)}</p>" for line in headlines(point)]
-        return "".join([*parts, _noted(self.notes)])
-
-
-BAD_DEBT, LIQUIDATED = "bad_debt", "liquidated"
-SUMMARY_COLUMNS = ("figure", "mean", "p5", "p50", "p95", "95 % interval of p95", "mean of top 5 %")
+        return "".join([*parts, html_notes(self.notes)])
 
 
 def summary_rows(point: PointSummary, chain: str = "") -> list[tuple[str, ...]]:
     """Return a line for each KPI that is not zero in every run; bad debt and liquidated value are always shown."""
-    from mayavi.scenarios.run.figures import shown_number
-
     rows = []
     for name, found in point.figures.items():
         if not (found.minimum or found.maximum or name in (BAD_DEBT, LIQUIDATED)):
@@ -245,8 +143,6 @@ def summary_rows(point: PointSummary, chain: str = "") -> list[tuple[str, ...]]:
 
 def headlines(point: PointSummary) -> list[str]:
     """Return a sentence each for VaR, expected shortfall, P(loss), mean bad debt and LaR, with their intervals."""
-    from mayavi.scenarios.run.figures import dollars, percent
-
     lines = []
     if loss := point.value_at_risk:
         lines += [
@@ -278,13 +174,3 @@ def headline_figures(points: Sequence[PointSummary], most: int = 2) -> list[str]
         if name.partition(".")[0] in {"price_impact", "pool_change", "oracle_change", "average_price"}
     ]
     return (lending or moves or shared)[:most]
-
-
-def _noted(texts: Sequence[str]) -> str:
-    return "".join(f"<p>note: {escape(text)}</p>" for text in texts)
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

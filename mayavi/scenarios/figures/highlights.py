@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mayavi.scenarios.run.tally import ScenarioTally
+    from mayavi.scenarios.figures.tally import ScenarioTally
     from mayavi.sim.market_snapshot import MarketSnapshotHook
 
 

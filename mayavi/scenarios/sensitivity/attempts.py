@@ -10,10 +10,10 @@ from pathlib import Path
 from mayavi.errors import ExecutionError, SimulationError, UsageError
 from mayavi.parallel.processes import work_off
 from mayavi.scenarios.loading import Scenario
-from mayavi.scenarios.run.results import Run
-from mayavi.scenarios.run.sweep import SweepRequest
-from mayavi.scenarios.run.sweep_plan import Task
-from mayavi.scenarios.run.sweep_workers import prepare
+from mayavi.scenarios.run.result import Run
+from mayavi.scenarios.sweep.plan import Task
+from mayavi.scenarios.sweep.request import SweepRequest
+from mayavi.scenarios.sweep.workers import prepare
 from mayavi.sim.store import Store
 from mayavi.worlds.source import WorldSource
 

@@ -11,9 +11,9 @@ from typing import Any
 from mayavi.parallel.processes import work_off
 from mayavi.scenarios.loading import Scenario
 from mayavi.scenarios.run.request import RunRequest
-from mayavi.scenarios.run.results import Run
+from mayavi.scenarios.run.result import Run
 from mayavi.scenarios.run.run import execute, run_result
-from mayavi.scenarios.run.sweep_plan import Task
+from mayavi.scenarios.sweep.plan import Task
 from mayavi.sim.rows import ActionRow, RunEnd, RunInfo, SnapshotRow
 from mayavi.sim.store import SegmentRecorder, Store
 from mayavi.worlds.source import WorldSource

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from mayavi.scenarios.run.alike import one_of_each_kind
-from mayavi.scenarios.run.figures import percent
-from mayavi.scenarios.run.limits import PREFIX, TEXTS
+from mayavi.scenarios.figures.alike import one_of_each_kind
+from mayavi.scenarios.figures.formatting import percent
+from mayavi.scenarios.figures.limits import PREFIX, TEXTS
 
 LARGE_GAP = 0.05
 """Relative distance from the oracle's price above which pools and sales get a note."""

@@ -13,8 +13,8 @@ from mayavi.scenarios.loading import Scenario
 from mayavi.scenarios.models.assumptions import Assumption, find_assumptions
 from mayavi.scenarios.models.written_values import Writing
 from mayavi.scenarios.run.overrides import override_value
-from mayavi.scenarios.run.step_length import StepLength
-from mayavi.scenarios.run.sweep_plan import split_values
+from mayavi.scenarios.sensitivity.step_length import StepLength
+from mayavi.scenarios.sweep.plan import split_values
 from mayavi.settings.document import Document
 
 Given = Mapping[str, Sequence[object]] | Sequence[str]

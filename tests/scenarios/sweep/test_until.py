@@ -9,9 +9,9 @@ import pytest
 
 import mayavi
 from mayavi.errors import UnknownKey, UsageError
-from mayavi.scenarios.run.sweep import SweepListener
-from mayavi.scenarios.run.sweep_plan import make_plan
-from mayavi.scenarios.run.until import (
+from mayavi.scenarios.sweep.plan import make_plan
+from mayavi.scenarios.sweep.request import SweepListener
+from mayavi.scenarios.sweep.until import (
     CONFIDENCE_AT_LOOKS,
     TargetStatus,
     more_seeds,
@@ -120,7 +120,7 @@ def test_a_sweep_goes_on_until_its_target_and_repeats_no_run(tmp_path: Path) -> 
         def looked(self, status: TargetStatus) -> None:
             self.looks.append(status.runs)
 
-    def swept(until: str, most: int) -> tuple[mayavi.scenarios.run.results.Sweep, list[int]]:
+    def swept(until: str, most: int) -> tuple[mayavi.scenarios.sweep.result.Sweep, list[int]]:
         listener = Listener()
         listener.looks = []
         place = tmp_path / "runs.duckdb"

@@ -10,10 +10,10 @@ from mayavi import Fork
 from mayavi.agents.lending.borrower_population import BorrowerPopulation
 from mayavi.errors import BadArgument, BadScenario
 from mayavi.protocols.aave.market import AaveV3
+from mayavi.scenarios.figures.kpis import kpi
+from mayavi.scenarios.figures.notes import notes, notes_of_many
+from mayavi.scenarios.figures.tally import gist
 from mayavi.scenarios.loading import load_scenario
-from mayavi.scenarios.run.kpis import kpi
-from mayavi.scenarios.run.notes import notes, notes_of_many
-from mayavi.scenarios.run.tally import gist
 from mayavi.scenarios.starter import starter
 from tests.scenarios.play import Played, play
 

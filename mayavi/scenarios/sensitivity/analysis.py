@@ -20,19 +20,21 @@ from pathlib import Path
 from mayavi.errors import SimulationError, UnknownName, UsageError
 from mayavi.parallel.cores import available_cores
 from mayavi.parallel.processes import check_jobs
+from mayavi.scenarios.figures.notes import notes_of_many
 from mayavi.scenarios.loading import Scenario, load_scenario
-from mayavi.scenarios.run.attempts import Refusal, run_attempts
-from mayavi.scenarios.run.notes import notes_of_many
 from mayavi.scenarios.run.overrides import Overrides, override_texts
-from mayavi.scenarios.run.paired_difference import paired_difference
 from mayavi.scenarios.run.request import versions
-from mayavi.scenarios.run.results import BAD_DEBT, Run
+from mayavi.scenarios.run.result import Run
 from mayavi.scenarios.run.run import refuse_unknown
-from mayavi.scenarios.run.sensitivity_plan import AssumptionMove, Given, Skipped, plan_moves, without_options
-from mayavi.scenarios.run.sensitivity_result import AssumptionEffect, MoveEffect, Sensitivity, ranked
-from mayavi.scenarios.run.stored_runs import stored_anywhere
-from mayavi.scenarios.run.sweep import Progress, SweepListener, SweepRequest, check_buildable, plan_of
-from mayavi.scenarios.run.sweep_plan import Plan, check_seeds, parse_seeds, task_key
+from mayavi.scenarios.sensitivity.attempts import Refusal, run_attempts
+from mayavi.scenarios.sensitivity.paired_difference import paired_difference
+from mayavi.scenarios.sensitivity.plan import AssumptionMove, Given, Skipped, plan_moves, without_options
+from mayavi.scenarios.sensitivity.result import AssumptionEffect, MoveEffect, Sensitivity, ranked
+from mayavi.scenarios.sweep.plan import Plan, check_seeds, parse_seeds, task_key
+from mayavi.scenarios.sweep.request import Progress, SweepListener, SweepRequest
+from mayavi.scenarios.sweep.result import BAD_DEBT
+from mayavi.scenarios.sweep.stored_runs import stored_anywhere
+from mayavi.scenarios.sweep.sweep import check_buildable, plan_of
 from mayavi.sim.store import Store, SweepRecord, store_path
 from mayavi.sim.store.opening import refuse_unusable
 from mayavi.worlds.source import WorldSource

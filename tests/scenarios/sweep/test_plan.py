@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mayavi.errors import UsageError
-from mayavi.scenarios.run.sweep_plan import (
+from mayavi.scenarios.sweep.plan import (
     check_seed,
     check_seeds,
     make_plan,
@@ -83,7 +83,7 @@ def test_values_may_hold_commas_in_brackets_and_quotes() -> None:
 
 
 def test_a_sweep_may_be_as_large_as_its_limit_and_no_larger(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mayavi.scenarios.run.sweep_plan.TASK_LIMIT", 6)
+    monkeypatch.setattr("mayavi.scenarios.sweep.plan.TASK_LIMIT", 6)
     points = (("a=1",), ("a=2",))
     assert len(make_plan(["one", "two"], points, (1, 2, 3), WORLD).tasks) == 6
     with pytest.raises(UsageError, match="8 runs are more than a sweep holds"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mayavi import Fork
-from mayavi.scenarios.run.tally import ScenarioTally
+from mayavi.scenarios.figures.tally import ScenarioTally
 from mayavi.sim.rows import ActionRow, canonical
 from mayavi.sim.world_state import WorldState
 

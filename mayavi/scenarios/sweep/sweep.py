@@ -10,9 +10,8 @@ A stored run is never repeated: the same call continues an interrupted sweep, an
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,77 +22,28 @@ from mayavi.parallel.processes import check_jobs
 from mayavi.scenarios.loading import Scenario, load_scenario
 from mayavi.scenarios.run.overrides import Overrides, grid_texts, override_texts
 from mayavi.scenarios.run.request import versions
-from mayavi.scenarios.run.results import Kpis, PointSummary, Run, Sweep
+from mayavi.scenarios.run.result import Run
 from mayavi.scenarios.run.run import refuse_unknown
-from mayavi.scenarios.run.sweep_plan import Plan, check_seeds, make_plan, parse_grid, parse_seeds, task_key
-from mayavi.scenarios.run.sweep_workers import run_tasks
-from mayavi.scenarios.run.until import (
+from mayavi.scenarios.sweep.plan import Plan, check_seeds, make_plan, parse_grid, parse_seeds, task_key
+from mayavi.scenarios.sweep.request import Progress, SweepListener, SweepRequest
+from mayavi.scenarios.sweep.result import PointSummary, Sweep
+from mayavi.scenarios.sweep.stored_runs import stored_runs
+from mayavi.scenarios.sweep.until import (
     CONFIDENCE_AT_LOOKS,
     FIRST_SEEDS,
     MOST_RUNS,
     Target,
-    TargetStatus,
     check_most,
     more_seeds,
     parse_target,
     status_of,
 )
-from mayavi.sim.rows import KpiRow
+from mayavi.scenarios.sweep.workers import run_tasks
 from mayavi.sim.store import Store, SweepRecord, store_path
 from mayavi.sim.store.opening import refuse_unusable
 from mayavi.statistics.estimate import CONFIDENCE
 from mayavi.statistics.summary import summarise_all
 from mayavi.worlds.source import WorldSource
-
-Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRequest:
-    """One sweep: the scenario at each point of the grid, the seeds, the world, and the workers."""
-
-    scenarios: Sequence[Scenario]
-    points: Sequence[tuple[str, ...]]
-    """Overrides of each point of the grid, in the order of `scenarios`."""
-    seeds: Sequence[int]
-    world: WorldSource
-    store: Path
-    jobs: int
-    ray: str | None = None
-    """Address of a Ray cluster; None runs `jobs` processes here."""
-    until: Target | None = None
-    """Precision to reach by adding seeds; None runs `seeds` alone."""
-    most: int = MOST_RUNS
-    """Largest number of seeds of a sweep with a target."""
-
-
-class SweepListener:
-    """Callbacks of one sweep, in the order of the methods. Override those you need."""
-
-    def __init__(self, progress: Progress | None = None) -> None:
-        self.progress = progress
-
-    def open_world(self, world: WorldSource) -> None:
-        """Open the world for the first time, which may build a replica."""
-        world.open()
-
-    def planning(self) -> AbstractContextManager[None]:
-        """Return a context for the time in which scenarios are built once and the plan is made."""
-        return nullcontext()
-
-    def planned(self, request: SweepRequest, plan: Plan) -> None:
-        """The plan is made; runs that are not stored come next."""
-
-    def runs_done(self, done: int, total: int) -> None:
-        """`done` of `total` runs are stored."""
-        if self.progress is not None:
-            self.progress(done, total)
-
-    def looked(self, status: TargetStatus) -> None:
-        """The target of the sweep was checked; unless the sweep ends here, a plan with more runs comes next."""
-
-    def extended(self, plan: Plan) -> None:
-        """Seeds were added to reach the target."""
 
 
 def sweep(
@@ -279,50 +229,11 @@ def check_buildable(scenarios: Sequence[Scenario], world: WorldSource) -> None:
             raise scenario.blame(error) from error
 
 
-def stored_runs(store: Store, plan: Plan) -> dict[str, Run]:
-    """Return the finished runs of this sweep that the store has, by task key."""
-    wanted = {task.key for task in plan.tasks}
-    found: dict[str, Run] = {}
-    records = [each for each in store.runs(sweep_id=plan.sweep_id) if each.status == "finished"]
-    if not records:
-        return found
-    kpis = kpis_of_sweep(store, plan.sweep_id)
-    for record in records:
-        key = task_key(record.scenario_text, record.seed)
-        if key in wanted:
-            found[key] = Run(
-                run_id=record.run_id,
-                scenario=record.scenario,
-                chain=record.chain,
-                seed=record.seed,
-                steps=record.steps,
-                status=record.status,
-                digest=record.digest,
-                kpis=kpis.get(record.run_id, Kpis(())),
-                timings=record.timings,
-                store_path=store.path,
-                sweep_id=record.sweep_id,
-            )
-    return found
-
-
 def _drop_superseded(store: Store, plan: Plan, done: Mapping[str, Run]) -> None:
     """Remove interrupted runs whose task was finished later."""
     left = store.runs(sweep_id=plan.sweep_id, status="interrupted")
     if gone := [each.run_id for each in left if task_key(each.scenario_text, each.seed) in done]:
         store.remove(*gone)
-
-
-def kpis_of_sweep(store: Store, sweep_id: str) -> dict[str, Kpis]:
-    """Read the KPIs of every run of a sweep in one query, by run id."""
-    rows: dict[str, list[KpiRow]] = {}
-    query = (
-        "SELECT kpis.run_id, kpis.name, kpis.value, kpis.number, kpis.unit FROM kpis JOIN runs USING (run_id) "
-        f"WHERE runs.sweep_id = '{sweep_id}' ORDER BY kpis.run_id, kpis.seq"
-    )
-    for run_id, name, value, number, unit in store.sql(query).fetchall():
-        rows.setdefault(run_id, []).append(KpiRow(name, value, number, unit))
-    return {run_id: Kpis(each) for run_id, each in rows.items()}
 
 
 def _summary(plan: Plan, point: int, runs: Sequence[Run], confidence: float) -> PointSummary:

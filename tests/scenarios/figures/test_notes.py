@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mayavi.scenarios.run.notes import notes, notes_of_many
+from mayavi.scenarios.figures.notes import notes, notes_of_many
 
 TOLD = "from the oracle's price: what is sold there is not sold at the price of the shock; an arbitrageur"
 

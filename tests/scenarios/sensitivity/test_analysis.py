@@ -10,7 +10,7 @@ import pytest
 import mayavi
 from mayavi.errors import SimulationError, UnknownName, UsageError
 from mayavi.scenarios.loading import load_text
-from mayavi.scenarios.run.sensitivity_result import Sensitivity, bar
+from mayavi.scenarios.sensitivity.result import Sensitivity, bar
 from mayavi.sim.store import Store
 
 SMALL = {"agents.borrowers.count": 8, "prices.WETH.at": 1, "prices.WETH.size": "-45%"}

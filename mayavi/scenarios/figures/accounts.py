@@ -12,8 +12,7 @@ from mayavi.sim.rows import AccountRow, ActionRow, SnapshotRow
 
 if TYPE_CHECKING:
     from mayavi.agents.liquidation.liquidator import LiquidatorAgent
-    from mayavi.scenarios.build.agent_set import BorrowerGroup
-    from mayavi.scenarios.run.tally import ScenarioTally
+    from mayavi.scenarios.figures.tally import ScenarioTally
     from mayavi.sim.market_figures import PopulationFigures
     from mayavi.sim.world_state import WorldState
 
@@ -26,18 +25,19 @@ NO_LIQUIDATOR = "no liquidator"
 class FinalAccounts(Hook):
     """Read all borrowing accounts after the last step, at the moment of the last market figures.
 
-    The bad debt of the accounts adds up to the KPI `bad_debt`, to the unit.
+    `markets` has the lending market of each group of borrowers. The bad debt of the accounts adds up to the KPI
+    `bad_debt`, to the unit.
     """
 
     def __init__(
         self,
         last_step: int,
-        groups: Mapping[str, BorrowerGroup],
+        markets: Mapping[str, str],
         figures: Mapping[str, PopulationFigures],
         tally: ScenarioTally,
         liquidators: Sequence[LiquidatorAgent],
     ) -> None:
-        self.last_step, self.groups, self.figures, self.tally = last_step, dict(groups), dict(figures), tally
+        self.last_step, self.markets, self.figures, self.tally = last_step, dict(markets), dict(figures), tally
         self.liquidators = tuple(liquidators)
         self.rows: list[AccountRow] = []
 
@@ -49,7 +49,7 @@ class FinalAccounts(Hook):
         """Read the accounts if this was the last step."""
         del actions
         if world.step == self.last_step:
-            self.rows = [row for name in self.groups for row in self._rows(world, name)]
+            self.rows = [row for name in self.markets for row in self._rows(world, name)]
         return ()
 
     def _rows(self, world: WorldState, name: str) -> list[AccountRow]:
@@ -65,7 +65,7 @@ class FinalAccounts(Hook):
                 AccountRow(
                     agent=name,
                     account=account,
-                    market=self.groups[name].market,
+                    market=self.markets[name],
                     unit=figures.unit,
                     collateral=str(collateral),
                     debt=str(debt),

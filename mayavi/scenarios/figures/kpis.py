@@ -16,8 +16,8 @@ from mayavi.sim.rows import KpiRow
 
 if TYPE_CHECKING:
     from mayavi.agents.base import Agent
-    from mayavi.scenarios.build.coarseness import LargestFall
-    from mayavi.scenarios.run.tally import ScenarioTally
+    from mayavi.scenarios.figures.coarseness import LargestFall
+    from mayavi.scenarios.figures.tally import ScenarioTally
     from mayavi.sim.market_figures import Figure
     from mayavi.sim.market_snapshot import MarketSnapshotHook
     from mayavi.sim.world_state import WorldState

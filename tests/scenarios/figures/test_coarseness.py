@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mayavi.evm.units import WAD
-from mayavi.scenarios.build.coarseness import largest_falls
 from mayavi.scenarios.build.pricing import draw_prices
+from mayavi.scenarios.figures.coarseness import largest_falls
+from mayavi.scenarios.figures.notes import notes
 from mayavi.scenarios.loading import load_text
-from mayavi.scenarios.run.notes import notes
 from tests.agents.stage import replica
 from tests.scenarios.play import play
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mayavi.agents.gas import fee_value_e8
-from mayavi.scenarios.run.absorptions import Absorptions
+from mayavi.scenarios.figures.absorptions import Absorptions
 from mayavi.sim.rows import ActionRow
 from mayavi.sim.tally import RunTally
 

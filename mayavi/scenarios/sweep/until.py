@@ -80,7 +80,7 @@ class TargetStatus:
 
     @property
     def runs_needed(self) -> int | None:
-        """Rough number of seeds that would reach the target; None if it cannot be told."""
+        """Estimated number of seeds that reach the target; None if it cannot be estimated."""
         if self.reached:
             return self.runs
         if self.relative is not None:

@@ -17,7 +17,7 @@ from mayavi.scenarios.models.assumption_marks import Mark
 from mayavi.scenarios.models.assumptions import find_assumptions
 from mayavi.scenarios.models.config import ScenarioConfig
 from mayavi.scenarios.models.quantities import Share
-from mayavi.scenarios.run.step_length import StepLength
+from mayavi.scenarios.sensitivity.step_length import StepLength
 from mayavi.settings.document import Document
 from mayavi.settings.model import Model
 

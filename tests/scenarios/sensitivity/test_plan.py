@@ -9,7 +9,7 @@ import pytest
 
 from mayavi.errors import UnknownName, UsageError
 from mayavi.scenarios.loading import Scenario, load_scenario, load_text
-from mayavi.scenarios.run.sensitivity_plan import AssumptionMove, Given, Skipped, parse_given, plan_moves
+from mayavi.scenarios.sensitivity.plan import AssumptionMove, Given, Skipped, parse_given, plan_moves
 
 
 def load(name: str, grid: Sequence[str]) -> Scenario:

@@ -1,0 +1,1 @@
+"""Move each assumption of a scenario alone and rank the effects."""

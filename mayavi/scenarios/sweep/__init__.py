@@ -1,0 +1,1 @@
+"""Run a scenario with many seeds at every point of a grid."""
