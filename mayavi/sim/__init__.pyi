@@ -1,4 +1,5 @@
 from .accounting import Books as Books
+from .agent_blocks import AgentBlock as AgentBlock
 from .claims import aave_claims as aave_claims
 from .claims import compound_claims as compound_claims
 from .claims import curve_claims as curve_claims
@@ -15,7 +16,6 @@ from .market_figures import UniswapFigures as UniswapFigures
 from .market_snapshot import MarketSnapshotHook as MarketSnapshotHook
 from .recorder import MemoryRecorder as MemoryRecorder
 from .runner import Runner as Runner
-from .scheduler import AgentBlock as AgentBlock
 from .scheduler import Scheduler as Scheduler
 from .tally import RunTally as RunTally
 from .world_state import WorldState as WorldState

@@ -9,44 +9,29 @@ left to do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import contextmanager
 from time import perf_counter
-from typing import Any
 
-from mayavi.agents.base import Agent, Intent, StepResult
+from mayavi.agents.base import StepResult
 from mayavi.errors import (
     BadArgument,
-    ExecutionError,
     ObservationChanged,
     RpcError,
     RunHalted,
-    SimulationError,
     UnknownName,
     UsageError,
 )
-from mayavi.evm.sent import Sent
+from mayavi.sim.agent_blocks import AgentBlock, checked_blocks, first_repeated, repeated_blocks
+from mayavi.sim.execution import Execution, Moment, action_row
 from mayavi.sim.hooks import Hook
 from mayavi.sim.ordering import ORDERINGS, Ordering, QueuedIntent, ordered
-from mayavi.sim.rows import ActionRow, SnapshotRow, Status, canonical
+from mayavi.sim.rows import ActionRow, SnapshotRow, canonical
 from mayavi.sim.tally import RunTally
 from mayavi.sim.traceback_text import error_text, traceback_text
 from mayavi.sim.world_state import WorldState
 
 NATIVE_WEI = 100 * 10**18
 """Native balance each account starts with where gas is charged."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentBlock:
-    """Agents that act on the same state, in one block of the chain (cadCAD's partial state update block)."""
-
-    name: str
-    agents: tuple[Agent, ...]
-
-    def __init__(self, name: str, agents: Sequence[Agent]) -> None:
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "agents", tuple(agents))
 
 
 class Scheduler:
@@ -87,7 +72,7 @@ class Scheduler:
         if step_blocks is not None and step_blocks < 1:
             raise UsageError(f"a step of {step_blocks} blocks does not advance the chain", "give at least one block")
         self.world = world
-        self.blocks = _checked_blocks(world, blocks)
+        self.blocks = checked_blocks(world, blocks)
         self.ordering: Ordering = ordering
         self.step_blocks = len(self.blocks) if step_blocks is None else step_blocks
         self.block_seconds = block_seconds
@@ -102,16 +87,15 @@ class Scheduler:
         """Actions of the current step, or of the step in which a halt happened."""
         self.left_out = 0
         """Intents of agents with `every_block` that found no room in the last block of a step."""
-        self._repeated = _repeated(self.blocks)
+        self._repeated = repeated_blocks(self.blocks)
         self._repeating = {agent.name for block in self._repeated for agent in block.agents}
-        self._first_repeated = _place_of_first(self.blocks)
+        self._first_repeated = first_repeated(self.blocks)
         self._busy = False
         self._gas_block, self._gas_used, self._left_in_block = -1, 0, 0
         self.seconds = {"agents": 0.0, "hooks": 0.0}
         """Time spent in agents' and hooks' own code, outside the kernel."""
         self._begun = False
-        self._applied: list[Sent] = []
-        self._reverted: list[Sent] = []
+        self._execution = Execution(world, base_fee_wei, lambda: self._timed("agents"))
 
     # -- a run --------------------------------------------------------------------------------------------------------
 
@@ -144,10 +128,9 @@ class Scheduler:
     def tick(self) -> tuple[list[ActionRow], list[SnapshotRow]]:
         """Execute one step; return its actions in order of execution and the figures its hooks read."""
         snapshots = self.begin()
-        world, fork = self.world, self.world.fork
-        world.step += 1
+        self.world.step += 1
         actions = self.unfinished = []
-        stop = fork.watch(self._applied.append, self._on_revert)
+        stop = self._execution.watch()
         try:
             for number, block in enumerate(self.blocks):
                 if 0 < number < self.step_blocks:
@@ -184,16 +167,18 @@ class Scheduler:
         """Run one agent block in the current block of the chain; `again` counts its repetitions in this step."""
         world, start = self.world, len(actions)
         env = world.fork.block
-        moment = int(env["number"]), int(env["timestamp"])
-        if self._gas_block != moment[0]:
-            self._gas_block, self._gas_used, self._left_in_block = moment[0], 0, 0
+        moment = Moment(int(env["number"]), int(env["timestamp"]))
+        if self._gas_block != moment.block_number:
+            self._gas_block, self._gas_used, self._left_in_block = moment.block_number, 0, 0
         intents = self._collect_intents(block, moment, actions, again)
         name = f"{block.name} {again}" if again else block.name
         queue = ordered(intents, self.ordering, seed=world.seed, step=world.step, block=name)
         position = sum(row.block == block.name and row.position >= 0 for row in actions) if again else 0
         for queued in queue:
             if self._has_room(queued, int(env["gas_limit"])):
-                self._execute(queued, position, block.name, moment, actions)
+                row, exception = self._execution.execute(queued, block.name, position, moment)
+                self._gas_used += row.gas_used
+                self._record(row, exception, actions)
                 position += 1
         self._busy = self._busy or any(row.status == "success" and row.position >= 0 for row in actions[start:])
         if self.hooks:
@@ -209,7 +194,7 @@ class Scheduler:
         return False
 
     def _collect_intents(
-        self, block: AgentBlock, moment: tuple[int, int], actions: list[ActionRow], again: int
+        self, block: AgentBlock, moment: Moment, actions: list[ActionRow], again: int
     ) -> list[QueuedIntent]:
         """Call `step` of all agents of a block on the same state, and return their intents in list order."""
         world, fork = self.world, self.world.fork
@@ -228,19 +213,22 @@ class Scheduler:
                     raise
                 except Exception as error:
                     answers.pop(agent.name, None)
-                    self._record_exception(actions, block.name, moment, agent.name, agent.name, "step", -1, error)
+                    text = traceback_text(error, leave_out=__file__)
+                    actor = agent.name, agent.name, "step"
+                    row = action_row(world.step, block.name, -1, actor, moment, "{}", "raised", text)
+                    self._record(row, error, actions)
                 finally:
                     if fork.marker != before:
                         snapshot.revert()
                         snapshot = fork.snapshot()
             snapshot.keep()
-        self._applied.clear()
+        self._execution.forget()
         self._busy = self._busy or any(each.waits for each in answers.values())
         if self.record_rests and not again:
             for name, answer in answers.items():
                 if not answer.intents:
                     note = canonical({"note": answer.note} if answer.note else {})
-                    actions.append(_row(world.step, block.name, -1, name, name, "rest", moment, note))
+                    actions.append(action_row(world.step, block.name, -1, (name, name, "rest"), moment, note))
         intents = []
         for agent in block.agents:  # in list order, which only `fifo` keeps
             answer = answers.get(agent.name, StepResult())
@@ -249,98 +237,12 @@ class Scheduler:
                 intents.append(QueuedIntent(agent.name, intent.account or agent.name, intent, tip, answer.note))
         return intents
 
-    def _execute(
-        self, queued: QueuedIntent, position: int, block: str, moment: tuple[int, int], actions: list[ActionRow]
-    ) -> None:
-        fork, intent = self.world.fork, queued.intent
-        applied, reverted = self._applied, self._reverted
-        applied.clear()
-        reverted.clear()
-        status: Status = "success"
-        reason, exception = "", None
-        snapshot = fork.snapshot()
-        try:
-            with self._timed("agents"), self._paying(queued.tip_wei):
-                outcome = intent.run()
-            details = _details(intent, queued.note, outcome)
-            if fork.block_number != moment[0]:
-                raise SimulationError("an intent moved the chain to another block", "time passes after the block")
-        except ExecutionError as error:
-            status, reason = "failed", self.world.named(str(error))
-        except RpcError:
-            raise
-        except Exception as error:
-            exception = error
-        if status == "success" and exception is None:
-            snapshot.keep()
-            sent = applied
-        else:
-            snapshot.revert()
-            sent = reverted
-            self._charge_for_failure(sent)
-            try:
-                details = _details(intent, queued.note, None)
-            except Exception as error:
-                exception, details = exception or error, "{}"
-        if self.base_fee_wei:
-            fees = ((each.fee_wei, each.receipt.gas_used) for each in sent)
-            self.world.burned_wei += sum(min(fee, gas * self.base_fee_wei) for fee, gas in fees)
-        gas_used = sum(each.receipt.gas_used for each in sent)
-        self._gas_used += gas_used
-        totals: dict[str, Any] = {
-            "transactions": len(sent),
-            "gas_used": gas_used,
-            "fee_wei": str(sum(each.fee_wei for each in sent)),
-        }
-        actor = queued.agent, queued.account, intent.kind
-        if exception is None:
-            step = self.world.step
-            actions.append(_row(step, block, position, *actor, moment, details, status, reason, **totals))
-        else:
-            self._record_exception(actions, block, moment, *actor, position, exception, details, **totals)
-
-    def _paying(self, tip_wei: int) -> AbstractContextManager[None]:
-        if self.base_fee_wei is None:
-            return _FREE
-        return self.world.fork.paying(self.base_fee_wei, tip_wei, self.world.accounts)
-
-    def _charge_for_failure(self, sent: list[Sent]) -> None:
-        """Charge the senders of a reverted intent for the gas that its transactions used."""
-        fork = self.world.fork
-        for number, each in enumerate(sent):
-            if each.fee_wei:
-                held = fork.balance(each.sender)
-                paid = min(each.fee_wei, held)
-                fork.set_balance(each.sender, held - paid)
-                tip = paid - min(paid, each.receipt.gas_used * (self.base_fee_wei or 0))
-                if tip:
-                    producer = fork.block["coinbase"]
-                    fork.set_balance(producer, fork.balance(producer) + tip)
-                sent[number] = each._replace(fee_wei=paid)
-
-    def _record_exception(
-        self,
-        actions: list[ActionRow],
-        block: str,
-        moment: tuple[int, int],
-        agent: str,
-        account: str,
-        kind: str,
-        position: int,
-        error: Exception,
-        details: str = "{}",
-        **totals: Any,
-    ) -> None:
-        text, step = traceback_text(error, leave_out=__file__), self.world.step
-        actions.append(_row(step, block, position, agent, account, kind, moment, details, "raised", text, **totals))
-        if self.halt_on_exception:
-            what = f"agent '{agent}' raised in step {step}, block '{block}', {kind}: {error_text(error)}"
-            raise RunHalted(what, traceback=text) from error
-
-    def _on_revert(self, marker: int) -> None:
-        applied = self._applied
-        while applied and applied[-1].marker > marker:
-            self._reverted.append(applied.pop())
+    def _record(self, row: ActionRow, exception: Exception | None, actions: list[ActionRow]) -> None:
+        """Add the row of an action; raise `RunHalted` if the agent's code raised and the run shall halt."""
+        actions.append(row)
+        if exception is not None and self.halt_on_exception:
+            place = f"agent '{row.agent}' raised in step {row.step}, block '{row.block}', {row.kind}"
+            raise RunHalted(f"{place}: {error_text(exception)}", traceback=row.reason) from exception
 
     # -- hooks --------------------------------------------------------------------------------------------------------
 
@@ -372,81 +274,7 @@ class Scheduler:
             self.seconds[what] += perf_counter() - started - (fork.kernel_seconds - kernel)
 
 
-_FREE: AbstractContextManager[None] = nullcontext()
-
-
-def _checked_blocks(world: WorldState, blocks: Sequence[AgentBlock]) -> tuple[AgentBlock, ...]:
-    if not any(block.agents for block in blocks):
-        raise UsageError("a run without agents does nothing", "give at least one block with an agent in it")
-    names = [block.name for block in blocks]
-    if len(set(names)) < len(names):
-        raise UsageError(f"two blocks have the same name: {', '.join(names)}", "give each block its own name")
-    known = {id(agent) for agent in world.agents}
-    for block in blocks:
-        listed = [agent.name for agent in block.agents]
-        if len(set(listed)) < len(listed):
-            raise UsageError(f"an agent is listed twice in block '{block.name}'", "list it once")
-        for agent in block.agents:
-            if id(agent) not in known:
-                raise UsageError(
-                    f"agent '{agent.name}' of block '{block.name}' is not part of this world",
-                    "give all agents to `WorldState` first",
-                )
-    return tuple(blocks)
-
-
-def _repeated(blocks: Sequence[AgentBlock]) -> tuple[AgentBlock, ...]:
-    """Return the agents that act in every block, in their agent blocks."""
-    own = ((block.name, [agent for agent in block.agents if agent.every_block]) for block in blocks)
-    return tuple(AgentBlock(name, agents) for name, agents in own if agents)
-
-
-def _place_of_first(blocks: Sequence[AgentBlock]) -> int:
-    """Return the place of the first agent block with an agent that acts in every block."""
-    return next((at for at, block in enumerate(blocks) if any(each.every_block for each in block.agents)), len(blocks))
-
-
 def _checked_answer(answer: object) -> StepResult:
     if not isinstance(answer, StepResult):
         raise BadArgument(f"step() returned {answer!r}", "return a StepResult: self.does(…) or self.rests()")
     return answer
-
-
-def _details(intent: Intent, note: str, outcome: Any) -> str:
-    if not note and not outcome:
-        return canonical(intent.details)
-    start = {"note": note} if note else {}
-    return canonical({**start, **intent.details, **(outcome or {})})
-
-
-def _row(
-    step: int,
-    block: str,
-    position: int,
-    agent: str,
-    account: str,
-    kind: str,
-    moment: tuple[int, int],
-    details: str,
-    status: Status = "success",
-    reason: str = "",
-    transactions: int = 0,
-    gas_used: int = 0,
-    fee_wei: str = "0",
-) -> ActionRow:
-    return ActionRow(
-        step=step,
-        block=block,
-        position=position,
-        agent=agent,
-        account=account,
-        kind=kind,
-        status=status,
-        reason=reason,
-        transactions=transactions,
-        gas_used=gas_used,
-        fee_wei=fee_wei,
-        block_number=moment[0],
-        timestamp=moment[1],
-        details=details,
-    )

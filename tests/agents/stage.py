@@ -13,8 +13,9 @@ from mayavi import Fork
 from mayavi.agents.base import Agent
 from mayavi.markets.price_paths import PricePaths
 from mayavi.protocols import PriceFeed
+from mayavi.sim.agent_blocks import AgentBlock
 from mayavi.sim.rows import ActionRow
-from mayavi.sim.scheduler import AgentBlock, Scheduler
+from mayavi.sim.scheduler import Scheduler
 from mayavi.sim.world_state import WorldState
 
 DIRECT, OVER_USDC = ("WETH", "USDC", 500), ("WETH", 500, "USDC", 100, "DAI")

@@ -8,10 +8,11 @@ from typing import Any
 from mayavi import Fork
 from mayavi.agents.base import Agent, Intent, StepResult, World
 from mayavi.protocols.tokens import Erc20
+from mayavi.sim.agent_blocks import AgentBlock
 from mayavi.sim.recorder import MemoryRecorder
 from mayavi.sim.rows import RunEnd, RunInfo
 from mayavi.sim.runner import Runner
-from mayavi.sim.scheduler import AgentBlock, Scheduler
+from mayavi.sim.scheduler import Scheduler
 from mayavi.sim.world_state import WorldState
 
 Script = Callable[[World, int], StepResult]

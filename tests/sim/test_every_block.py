@@ -7,8 +7,8 @@ from collections.abc import Callable
 from mayavi import Fork
 from mayavi.agents.base import StepResult, World
 from mayavi.errors import ActionRefused
+from mayavi.sim.agent_blocks import AgentBlock
 from mayavi.sim.hooks import Hook
-from mayavi.sim.scheduler import AgentBlock
 from mayavi.sim.world_state import WorldState
 from tests.sim.small_world import Script, Scripted, nothing, scheduled, wish
 

@@ -8,8 +8,9 @@ from mayavi import Fork
 from mayavi.agents.base import StepResult, World
 from mayavi.errors import ObservationChanged, UnknownName, UsageError
 from mayavi.protocols.tokens import Erc20
+from mayavi.sim.agent_blocks import AgentBlock
 from mayavi.sim.hooks import Hook
-from mayavi.sim.scheduler import AgentBlock, Scheduler
+from mayavi.sim.scheduler import Scheduler
 from mayavi.sim.world_state import WorldState
 from tests.sim.small_world import Racer, Scripted, nothing, scheduled, wish
 

@@ -38,9 +38,10 @@ from mayavi.sim.rows import KpiRow
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.scenarios.build.agent_set import AgentSet
+    from mayavi.sim.agent_blocks import AgentBlock
     from mayavi.sim.market_figures import Reader
     from mayavi.sim.market_snapshot import MarketSnapshotHook
-    from mayavi.sim.scheduler import AgentBlock, Scheduler
+    from mayavi.sim.scheduler import Scheduler
     from mayavi.sim.world_state import WorldState
 
 TRACED_ACCOUNTS = 200
@@ -215,7 +216,7 @@ def _check_chain(config: ScenarioConfig, fork: Fork) -> None:
 
 def _blocks(config: ScenarioConfig, agents: dict[str, list[Agent]]) -> list[AgentBlock]:
     """Return the agent blocks of a step: the scenario's `blocks`, by default oracles first, then all other agents."""
-    from mayavi.sim.scheduler import AgentBlock
+    from mayavi.sim.agent_blocks import AgentBlock
 
     if config.blocks is not None:
         placed = {name for members in config.blocks.values() for name in members}

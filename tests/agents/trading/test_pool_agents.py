@@ -21,7 +21,8 @@ from mayavi.protocols.curve.pool import CurveStableSwap
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.creation import create_pool
 from mayavi.protocols.uniswap.market import UniswapV3
-from mayavi.sim.scheduler import AgentBlock, Scheduler
+from mayavi.sim.agent_blocks import AgentBlock
+from mayavi.sim.scheduler import Scheduler
 from mayavi.sim.world_state import WorldState
 
 POOL = ("WETH", "USDC", 500)

@@ -13,8 +13,9 @@ from mayavi import Fork
 from mayavi.agents.base import Agent, Details, Intent, StepResult, World
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
+from mayavi.sim.agent_blocks import AgentBlock
 from mayavi.sim.rows import ActionRow
-from mayavi.sim.scheduler import AgentBlock, Scheduler
+from mayavi.sim.scheduler import Scheduler
 from mayavi.sim.world_state import WorldState
 from mayavi.worlds.source import WorldSource
 

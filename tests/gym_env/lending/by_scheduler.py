@@ -25,7 +25,8 @@ from mayavi.markets.process import Floats
 from mayavi.numerics import portable
 from mayavi.protocols.compound.market import CompoundV3
 from mayavi.protocols.tokens import Erc20
-from mayavi.sim.scheduler import AgentBlock, Scheduler
+from mayavi.sim.agent_blocks import AgentBlock
+from mayavi.sim.scheduler import Scheduler
 from mayavi.sim.world_state import WorldState
 
 MILLION, BILLION, YEAR_S = 10**6, 10**9, 365 * 86_400

@@ -25,7 +25,8 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
 from mayavi.protocols.uniswap.route import Route
 from mayavi.protocols.uniswap.router import Router
-from mayavi.sim.scheduler import AgentBlock, Scheduler
+from mayavi.sim.agent_blocks import AgentBlock
+from mayavi.sim.scheduler import Scheduler
 from mayavi.sim.world_state import WorldState
 
 MILLION = 10**6

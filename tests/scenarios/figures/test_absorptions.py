@@ -17,9 +17,10 @@ from mayavi.evm.address import account_address
 from mayavi.evm.units import WAD
 from mayavi.protocols import CompoundV3
 from mayavi.scenarios.figures.tally import ScenarioTally
+from mayavi.sim.agent_blocks import AgentBlock
 from mayavi.sim.hooks import Hook
 from mayavi.sim.rows import ActionRow, SnapshotRow
-from mayavi.sim.scheduler import AgentBlock, Scheduler
+from mayavi.sim.scheduler import Scheduler
 from mayavi.sim.world_state import WorldState
 from tests.agents.stage import WETH
 from tests.protocols.compound.worlds import MAINNET, mainnet_world, set_price
