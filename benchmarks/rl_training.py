@@ -1,9 +1,10 @@
 """PPO end to end, one process per training: from the command line, and with its parts timed.
 
-    python -m benchmarks.rl_training '{"env": "aave", "framework": "sb3", "timesteps": 50000}'
+    python -m benchmarks.rl_training '{"framework": "sb3", "timesteps": 50000}'
 
-is a process of the second kind: it trains with the function behind `mayavi train` and prints where the time went. There
-RLlib samples in the learner's process, so that the free environment is registered where it is played.
+is a process of the second kind: it trains on a real and on the free environment with the function behind
+`mayavi train`, and prints where the time went. There RLlib samples in the learner's process, so that the free
+environment is registered where it is played.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from functools import partial
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,15 +28,14 @@ ENV, FREE_ENV = "aave", "free"
 TIMESTEPS, QUICK_TIMESTEPS = 50_000, 2_048
 LIMIT_S = {"sb3": 40, "rllib": 60}
 SEEDS_STEPS_A_SECOND = 188
-ROUNDS, PROFILE_ROUNDS = 2, 1
+ROUNDS = 2
 NAMES = {"sb3": "Stable-Baselines3", "rllib": "RLlib"}
 SPANS = ("kernel", "fleet.run", "apply", "observe", "rewards", "begin", "adapter", "playing", "learner", "other")
 
 
 class Trained(NamedTuple):
-    """Report of one training process."""
+    """Report of one training."""
 
-    process_s: float
     train_s: float
     steps: int
     spans: dict[str, float]
@@ -50,7 +50,7 @@ def trainings(section: Section, effort: Effort) -> None:
     """Measure both frameworks from the command line; then on a real and on the free environment, in turn."""
     timesteps = QUICK_TIMESTEPS if effort.quick else TIMESTEPS
     from_the_shell(section, effort, timesteps)
-    against_free(section, effort, timesteps)
+    against_free(section, timesteps)
     if effort.quick:
         section.notes.append(f"a quick run trains {timesteps:,} steps: most of its time is the start of frameworks")
 
@@ -72,28 +72,19 @@ def from_the_shell(section: Section, effort: Effort, timesteps: int) -> None:
         section.targets.append(Target(what, Quantity(5, "×"), gain, at_most=False))
 
 
-def against_free(section: Section, effort: Effort, timesteps: int) -> None:
+def against_free(section: Section, timesteps: int) -> None:
     """Measure where training time goes, and how much a free environment saves."""
-    kept: dict[str, list[Trained]] = {}
-
-    def once(framework: str, env: str) -> float:
-        done = train_in_process(framework, env, timesteps)
-        kept.setdefault(f"{framework} {env}", []).append(done)
-        return done.loop_s
-
-    names = [f"{framework} {env}" for framework in NAMES for env in (ENV, FREE_ENV)]
-    timings = in_turns({name: partial(once, *name.split()) for name in names}, 1 if effort.quick else PROFILE_ROUNDS)
-    for name in names:
-        framework, env = name.split()
-        fastest = min(kept[name], key=lambda each: each.loop_s)
-        parts = {span: Quantity(fastest.spans.get(span, 0.0) / fastest.train_s, "%") for span in SPANS}
-        what = f"PPO, {NAMES[framework]}, {fastest.steps:,} steps of '{env}', playing and learning"
-        figures = figures_of(timings[name], Quantity(fastest.steps / fastest.loop_s, "/s"))
-        section.rows.append(Row(what, figures | {span.replace(".", " "): share for span, share in parts.items()}))
     for framework, title in NAMES.items():
-        slower = Quantity(timings[f"{framework} {ENV}"].ratio(timings[f"{framework} {FREE_ENV}"]), "×")
-        what = f"the EVM slows playing and learning with {title} down"
-        section.targets.append(Target(what, Quantity(2.5, "×"), slower))
+        done = train_in_process(framework, timesteps)
+        for env, trained in done.items():
+            parts = {span: Quantity(trained.spans.get(span, 0.0) / trained.train_s, "%") for span in SPANS}
+            what = f"PPO, {title}, {trained.steps:,} steps of '{env}', playing and learning"
+            figures = figures_of(Timing((trained.loop_s,)), Quantity(trained.steps / trained.loop_s, "/s"))
+            section.rows.append(Row(what, figures | {span.replace(".", " "): share for span, share in parts.items()}))
+        slower = Quantity(done[ENV].loop_s / done[FREE_ENV].loop_s, "×")
+        section.targets.append(
+            Target(f"the EVM slows playing and learning with {title} down", Quantity(2.5, "×"), slower)
+        )
 
 
 def figures_of(timing: Timing, speed: Quantity) -> dict[str, Quantity]:
@@ -101,18 +92,15 @@ def figures_of(timing: Timing, speed: Quantity) -> dict[str, Quantity]:
     return {"steps": speed, "spread": Quantity(timing.spread, "%"), "seconds": Quantity(timing.median, "s")}
 
 
-def train_in_process(framework: str, env: str, timesteps: int) -> Trained:
-    """Train in a fresh process."""
-    config = {"env": env, "framework": framework, "timesteps": timesteps, "seed": 1, "runners": 0}
+def train_in_process(framework: str, timesteps: int) -> dict[str, Trained]:
+    """Train on both environments in a fresh process."""
+    config = {"framework": framework, "timesteps": timesteps, "seed": 1, "runners": 0}
     arguments = [sys.executable, "-m", "benchmarks.rl_training", json.dumps(config)]
-    began = time.perf_counter()
     done = subprocess.run(arguments, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    taken = time.perf_counter() - began
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise Unavailable(f"a training with {NAMES[framework]} failed: {reason}")
-    report = json.loads(done.stdout.splitlines()[-1])
-    return Trained(taken, report["train_s"], report["steps"], report["spans"])
+    return {env: Trained(**found) for env, found in json.loads(done.stdout.splitlines()[-1]).items()}
 
 
 # -- inside the process -----------------------------------------------------------------------------------------------
@@ -121,34 +109,32 @@ def train_in_process(framework: str, env: str, timesteps: int) -> Trained:
 def main() -> None:
     """Train as the command line says, with every part timed."""
     config = json.loads(sys.argv[1])
-    began = time.perf_counter()
-    spans = Spans()
-    watch_training(spans, config)
+    spans, found = Spans(), {}
+    watch_training(spans, config["framework"])
     from mayavi.rl.config import TrainConfig
+    from mayavi.rl.rllib.ray_connection import ray_for
     from mayavi.rl.training.train import train
 
-    with tempfile.TemporaryDirectory() as folder:
-        done = train(TrainConfig.of(config), models=Path(folder))
-    seconds = time.perf_counter() - began
-    spans.seconds["other"] = seconds - sum(spans.seconds.values())
-    print(json.dumps({"train_s": seconds, "steps": done.steps, "spans": spans.seconds}))
+    with tempfile.TemporaryDirectory() as folder, ray_for(0, None) if config["framework"] == "rllib" else nullcontext():
+        for env in (ENV, FREE_ENV):
+            spans.reset()
+            began = time.perf_counter()
+            done = train(TrainConfig.of({**config, "env": env}), models=Path(folder))
+            seconds = time.perf_counter() - began
+            other = {"other": seconds - sum(spans.seconds.values())}
+            found[env] = {"train_s": seconds, "steps": done.steps, "spans": spans.seconds | other}
+    print(json.dumps(found))
 
 
-def watch_training(spans: Spans, config: dict[str, Any]) -> None:
-    """Time the rows, their adapter, sampling and learning, for either framework."""
+def watch_training(spans: Spans, framework: str) -> None:
+    """Time the rows of both environments, their adapter, sampling and learning."""
     from benchmarks.free_env import FREE
     from mayavi.gym_env.registry import ENVS
 
     ENVS[FREE.name] = FREE
-    kind = ENVS[config["env"]].load()
-    made = kind.__init__
-
-    def init(self: Any, *args: Any, **options: Any) -> None:
-        made(self, *args, **options)
-        watch_rows(spans, self)
-
-    kind.__init__ = init  # type: ignore[method-assign]
-    if config["framework"] == "sb3":
+    for env in (ENV, FREE_ENV):
+        watch_env(spans, ENVS[env].load())
+    if framework == "sb3":
         from stable_baselines3 import PPO
 
         from mayavi.gym_env.adapters.sb3 import RowsVecEnv
@@ -169,6 +155,17 @@ def watch_training(spans: Spans, config: dict[str, Any]) -> None:
         spans.watch(LearnerGroup, "update", "learner")
         spans.watch(EnvRunnerGroup, "sync_weights", "learner")
         spans.watch(RllibPpo, "training_step", "playing")
+
+
+def watch_env(spans: Spans, kind: type[Any]) -> None:
+    """Time the rows of every environment of this class."""
+    made = kind.__init__
+
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        made(self, *args, **options)
+        watch_rows(spans, self)
+
+    kind.__init__ = init
 
 
 if __name__ == "__main__":

@@ -17,6 +17,10 @@ class Spans:
         self._open: list[float] = []
         """Seconds of inner spans, per open span."""
 
+    def reset(self) -> None:
+        """Start all spans from zero."""
+        self.seconds.update(dict.fromkeys(self.seconds, 0.0))
+
     def around(self, name: str, work: F) -> F:
         """Wrap `work` so that its seconds are counted."""
         seconds, under_way = self.seconds, self._open

@@ -124,14 +124,17 @@ def run_mayavi(
 
 @pytest.fixture(scope="session")
 def train_process(learning_server: CommandServer) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Train in a separate process that may be killed: a fork, or a new interpreter if `fresh`."""
+    """Train in a separate process that may be killed: a fork, or a new interpreter if `hash_seed` is given."""
     module = "tests.rl.training.train_process"
 
-    def run(*, fresh: bool = False, **request: object) -> subprocess.CompletedProcess[str]:
-        if not fresh:
+    def run(*, hash_seed: str | None = None, **request: object) -> subprocess.CompletedProcess[str]:
+        if hash_seed is None:
             return learning_server.run([json.dumps(request)], command_environment(None), REPOSITORY, module=module)
         command = [sys.executable, "-m", module, json.dumps(request)]
-        return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, check=False)
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        return subprocess.run(
+            command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
 
     return run
 

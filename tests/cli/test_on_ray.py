@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from mayavi.rl.models import open_model
 from mayavi.sim.store import Store
 from tests.parallel.ray_cluster import two_nodes
 
 pytestmark = pytest.mark.slow
 SWEEP = ("depeg_cascade", "--set", "agents.borrowers.count=6", "--set", "prices.WETH.at=1", "--steps", "4")
-TRAIN = (
-    "train", "--env", "aave", "--framework", "rllib", "--timesteps", "512", "--seed", "2", "--set", "runners=2",
-    "--set", "num_envs=16", "--set", "rollout_steps=16", "--set", "minibatch_size=64", "--set", "network=[16, 16]",
-    "--set", "epochs=2", "--json",
-)  # fmt: skip
+CONFIG: dict[str, object] = {
+    "env": "aave", "framework": "rllib", "timesteps": 1_024, "seed": 2, "runners": 2, "num_envs": 16, "epochs": 2,
+    "rollout_steps": 16, "minibatch_size": 64, "network": [16, 16], "checkpoint_every_steps": 256,
+    "normalize_observations": True, "normalize_rewards": True,
+}  # fmt: skip
+TRAIN = ("train", "--env", "aave", "--framework", "rllib", "--json")
 
 
 @pytest.fixture(scope="module")
@@ -55,21 +58,31 @@ def test_a_sweep_without_a_cluster_says_how_to_get_one(run_mayavi, tmp_path: Pat
 
 
 @pytest.mark.slow(40)
-def test_a_training_on_two_nodes_gives_the_same_weights(run_mayavi, cluster: str, tmp_path: Path) -> None:
+def test_a_training_killed_on_two_nodes_ends_with_the_weights_of_one_on_this_machine(
+    run_mayavi, train_process: Callable[..., subprocess.CompletedProcess[str]], cluster: str, tmp_path: Path
+) -> None:
     pytest.importorskip("ray.rllib", reason="`pip install 'mayavi-sim[rl]'` installs RLlib")
     from tests.rl.training.train_process import weights_digest
 
-    many = run_mayavi(*TRAIN, "--models", str(tmp_path), "--ray", cluster, "--set", "runners=3")
+    settings = [word for key, value in CONFIG.items() for word in ("--set", f"{key}={json.dumps(value)}")]
+    on_cluster = ("--models", str(tmp_path), "--ray", cluster)
+    many = run_mayavi(*TRAIN, *on_cluster, *settings, "--set", "runners=3")
     assert many.returncode == 2
     assert "3 runners need as many cores, and the Ray cluster has 2" in many.stderr
-    spread = run_mayavi(*TRAIN, "--models", str(tmp_path), "--ray", cluster)
-    assert spread.returncode == 0, spread.stderr
-    alone = run_mayavi(*TRAIN, "--models", str(tmp_path))
+    killed = train_process(config=CONFIG, models=str(tmp_path), run_id="killed", ray=cluster, die_at=768)
+    assert killed.returncode == -9
+    assert open_model("killed", tmp_path).record["status"] == "interrupted"
+    resumed = run_mayavi("train", "--resume", "killed", "--json", *on_cluster)
+    assert resumed.returncode == 0, resumed.stderr
+    alone = run_mayavi(*TRAIN, *settings, "--models", str(tmp_path))
     assert alone.returncode == 0, alone.stderr
-    runs = [json.loads(each.stdout.splitlines()[-1])["run_id"] for each in (spread, alone)]
-    nodes = [json.loads((tmp_path / run / "run.json").read_text())["nodes"] for run in runs]
-    assert nodes == [2, 1]
-    assert len({weights_digest(run, tmp_path) for run in runs}) == 1
+    found, whole = (json.loads(each.stdout.splitlines()[-1]) for each in (resumed, alone))
+    assert 512 <= found["resumed_from"] < 768
+    assert found["exact"]
+    assert (found["steps"], found["episodes"]) == (whole["steps"], whole["episodes"])
+    records = [open_model(run, tmp_path).record for run in ("killed", whole["run_id"])]
+    assert [each["nodes"] for each in records] == [2, 1]
+    assert len({weights_digest(run, tmp_path) for run in ("killed", whole["run_id"])}) == 1
 
 
 def test_a_training_without_a_cluster_says_how_to_get_one(run_mayavi, tmp_path: Path) -> None:

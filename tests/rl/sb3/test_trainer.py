@@ -29,6 +29,7 @@ from tests.rl.training.train_process import weights_digest
 
 assert chase_env.ChaseEnv
 CHASE = {"env": "chase", "framework": "sb3", "seed": 3}
+NORMALISED = {"normalize_observations": True, "normalize_rewards": True}
 SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "epochs": 2, "network": [16, 16]}
 
 
@@ -135,26 +136,31 @@ def test_neighbouring_seeds_share_no_episode() -> None:
     "settings",
     [
         {},
-        {"recurrent": True, "lstm_size": 8},
         {"algorithm": "dqn", "learning_starts": 100, "train_every": 4},
         {"algorithm": "sac", "learning_starts": 100, "train_every": 4, "env_config": {"actions": "continuous"}},
-        {"learning_rate_end": 0.0, "env_config": {"actions": "continuous"}},
-        {"normalize_observations": True, "normalize_rewards": True, "evaluate_every": 300, "evaluate_episodes": 16},
-        {"normalize_observations": True, "normalize_rewards": True, "recurrent": True, "lstm_size": 8},
+        NORMALISED
+        | {
+            "evaluate_every": 300,
+            "evaluate_episodes": 16,
+            "learning_rate_end": 0.0,
+            "env_config": {"actions": "continuous"},
+        },
+        NORMALISED | {"recurrent": True, "lstm_size": 8},
     ],
-    ids=["ppo", "lstm", "dqn", "sac", "gaussian", "normalised", "normalised-lstm"],
+    ids=["ppo", "dqn", "sac", "normalised-gaussian", "normalised-lstm"],
 )
 def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_them(
     tmp_path: Path, settings: dict[str, Any], train_process: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    process, fresh = train_process, not settings  # forks share the seed of hashes, new interpreters do not
+    process = train_process
+    anew = {} if settings else {"hash_seed": "random"}  # forks share the seed of hashes
     config = {**CHASE, **SMALL, "timesteps": 1_024, "checkpoint_every_steps": 256, **settings}
-    whole = process(fresh=fresh, config=config, models=str(tmp_path), run_id="whole")
+    whole = process(**anew, config=config, models=str(tmp_path), run_id="whole")
     assert whole.returncode == 0, whole.stderr
     killed = process(config=config, models=str(tmp_path), run_id="killed", die_at=700)
     assert killed.returncode == -9
     assert open_model("killed", tmp_path).record["status"] == "interrupted"
-    resumed = process(fresh=fresh, config=config, models=str(tmp_path), resume="killed")
+    resumed = process(**anew, config=config, models=str(tmp_path), resume="killed")
     assert resumed.returncode == 0, resumed.stderr
     first, second = (json.loads(each.stdout.splitlines()[-1]) for each in (whole, resumed))
     assert second["resumed_from"] in range(512, 700)
@@ -162,6 +168,8 @@ def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_th
     assert [second[key] for key in ("digest", "steps", "episodes")] == [
         first[key] for key in ("digest", "steps", "episodes")
     ]
+    if NORMALISED.items() <= settings.items():
+        return  # the algorithms alone show that seeds differ
     other = process(config=config | {"seed": 4}, models=str(tmp_path), run_id="other")
     assert json.loads(other.stdout.splitlines()[-1])["digest"] != first["digest"]
 
