@@ -24,7 +24,7 @@ FEW = {
     "spark_borrower": [],
     "compound_v3_borrower": ["prices.WETH={process: step, at: 2, size: -30%, then: {process: gbm, volatility: 30%}}"],
     "depeg_cascade": ["agents.borrowers.count=12"],
-    "curve_depeg": ["prices.USDC={process: step, at: 1, size: -10%}", "agents.holders.count=10"],
+    "curve_depeg": ["step_time=3m", "prices.USDC={process: step, at: 1, size: -10%}", "agents.holders.count=10"],
     "vesting_cliff": ["agents.investors.cliff=6h"],
     "multi_cohort": ["agents.investors.cliff=1d"],
     "launch_replay": [],
