@@ -67,7 +67,8 @@ class CurveArbitrageur(Agent):
         best: _Trade | None = None
         for coin_in, coin_out in permutations(self.coins, 2):
             trade = self._best(world, coin_in, coin_out, prices)
-            if trade is not None and trade.gain_e8 > gas and (best is None or trade.gain_e8 > best.gain_e8):
+            dust = -(-prices[coin_out] // self.units[coin_out])  # an exchange may pay a unit less than its quote
+            if trade is not None and trade.gain_e8 > gas + dust and (best is None or trade.gain_e8 > best.gain_e8):
                 best = trade
         if best is None:
             return self.rests("the pool is near the prices outside")

@@ -202,6 +202,23 @@ def test_an_arbitrageur_brings_a_curve_pool_to_the_price_outside(fork: Fork) -> 
     assert scheduler.tick()[0] == []  # near enough: nothing pays any more
 
 
+def test_an_arbitrageur_makes_no_trade_that_rounding_would_eat(fork: Fork) -> None:
+    """At a profit of less than a unit it would trade one coin in every block, for ever, and lose by it."""
+
+    class Nearly:
+        def usd_e8(self, world: object, token: str) -> int:
+            del world
+            return {"USDC": 99_997_427, "DAI": 99_990_004, "USDT": 100_017_686}[token]
+
+    capital = {"DAI": 10**26, "USDC": 10**14, "USDT": 10**14}
+    agent = CurveArbitrageur("arb", pool="Curve.3pool", capital=capital, reference=Nearly())
+    scheduler = Scheduler(WorldState(fork, [agent], seed=1), [AgentBlock("market", [agent])])
+    steps = [scheduler.tick()[0] for _ in range(25)]
+    assert min(int(json.loads(row.details)["profit_e8"]) for rows in steps for row in rows) > 0
+    assert steps[0]
+    assert not steps[-1]
+
+
 def test_an_arbitrageur_without_the_coin_that_is_dear_does_nothing(fork: Fork) -> None:
     agent = CurveArbitrageur("arb", pool="Curve.3pool", capital={"DAI": 10**26}, reference=Outside())
     world = WorldState(fork, [agent], seed=1)
