@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from mayavi.numerics.streams import stream
 from mayavi.scenarios.sweep.until import CONFIDENCE_AT_LOOKS, TargetStatus, parse_target, relative_width
-from mayavi.statistics.block_bootstrap import resampled_statistics
 from mayavi.statistics.bootstrap import Bootstrap, improvement, interquartile_mean
 from mayavi.statistics.estimate import Estimate
 from mayavi.statistics.means import mean_of
@@ -191,22 +190,15 @@ def pooled_coverage(
     return coverage(found, truth)
 
 
-def block_coverage(hours: int, memory: float, experiments: int, block: int = 168) -> Coverage:
-    """Coverage of the mean of an AR(1) series with the autocorrelation `memory`, by the block bootstrap."""
-    rng = stream(14, "blocks", str(hours), str(memory))
+def windows_coverage(independent: int, overlap: int, experiments: int) -> Coverage:
+    """Coverage of the mean over windows of one history that overlap: only `independent` fit side by side."""
+    rng = stream(14, "windows", str(independent), str(overlap))
     found = []
-    for at in range(experiments):
-        noise, series = rng.standard_normal(hours + 500), np.empty(hours + 500)
-        last = 0.0
-        for hour, each in enumerate(noise.tolist()):
-            last = memory * last + each
-            series[hour] = last
-        series = series[500:]
-        drawn = resampled_statistics(
-            {"series": (series,)}, lambda rows: {"mean": rows.mean(axis=1)}, resamples=200, block=block, seed=at
-        )
-        found.append(Bootstrap().interval(float(series.mean()), drawn["series"]["mean"], hours // block))
-    return coverage(found, 0.0)
+    for _ in range(experiments):
+        parts = LOGNORMAL.draw(rng, independent * overlap)
+        rewards = np.convolve(parts, np.ones(overlap), "valid")
+        found.append(Bootstrap(independent_episodes=independent).estimate(rewards))
+    return coverage(found, overlap * LOGNORMAL.truth["mean"])
 
 
 def stopping_coverage(
@@ -292,21 +284,11 @@ def evaluation_table() -> list[str]:
         for spread in (0.1, 1.0):
             cells = [shown(pooled_coverage(trainings, count, spread, 500)) for count in COUNTS]
             lines.append(row(f"mean of {trainings} trainings that differ by {spread:g}, lognormal episodes", *cells))
+    for overlap in (2, 8):
+        cells = [shown(windows_coverage(count, overlap, EXPERIMENTS)) for count in COUNTS]
+        lines.append(row(f"mean over windows of one history, each hour in {overlap}; so many side by side", *cells))
     cells = [shown(pooled_coverage(5, count, 0.3, number, interquartile=True)) for count, number in numbers.items()]
     lines.append(row("interquartile mean of 5 trainings, normal episodes", *cells))
-    return lines
-
-
-def block_table() -> list[str]:
-    """Table of the block bootstrap of historical backtests."""
-    lengths = {1_344: 300, 4_368: 100}
-    lines = [
-        row("mean hourly return", *(f"{hours:,} hours, {hours // 168} blocks" for hours in lengths)),
-        row(*["---"] * 3),
-    ]
-    for memory in (0.0, 0.5, 0.95):
-        cells = [shown(block_coverage(hours, memory, number)) for hours, number in lengths.items()]
-        lines.append(row(f"autocorrelation {memory:g}", *cells))
     return lines
 
 
@@ -327,13 +309,18 @@ def stopping_table() -> list[str]:
     return lines
 
 
-TABLES = {
-    "sweeps": summary_table,
-    "limits": limits_table,
-    "evaluations": evaluation_table,
-    "blocks": block_table,
-    "stopping": stopping_table,
-}
+def tables() -> dict[str, Callable[[], list[str]]]:
+    """Functions that measure each table of the page, by name."""
+    from tools.backtest_coverage import historical_table, simulated_table
+
+    return {
+        "sweeps": summary_table,
+        "limits": limits_table,
+        "evaluations": evaluation_table,
+        "simulated": simulated_table,
+        "historical": historical_table,
+        "stopping": stopping_table,
+    }
 
 
 def with_table(text: str, name: str, lines: list[str]) -> str:
@@ -345,8 +332,9 @@ def with_table(text: str, name: str, lines: list[str]) -> str:
 
 def main() -> None:
     """Measure the named tables, or all, and write them."""
-    for name in sys.argv[1:] or TABLES:
-        lines = TABLES[name]()
+    known = tables()
+    for name in sys.argv[1:] or known:
+        lines = known[name]()
         PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), name, lines), encoding="utf-8")
         print("\n".join(lines), flush=True)
 
