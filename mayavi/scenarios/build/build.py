@@ -97,7 +97,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         halt_on_exception=config.halt_on_exception,
         tally=tally,
     )
-    limits = partial(agents.limits.counts, scheduler)
+    limits = partial(agents.limits.counts, scheduler, tally)
     collaterals = dict.fromkeys(asset for group in agents.borrower_groups.values() for asset in group.collaterals)
     falls = largest_falls(config, prices, collaterals if agents.limits.liquidators else (), step_seconds)
     kpis = _kpis(agents, tally, snapshots, opening_gaps_wad(config, fork, prices), limits, falls)

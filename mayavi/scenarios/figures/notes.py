@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mayavi.scenarios.figures.alike import one_of_each_kind
 from mayavi.scenarios.figures.formatting import percent
-from mayavi.scenarios.figures.limits import PREFIX, TEXTS
+from mayavi.scenarios.figures.limits import PREFIX, REFUSALS, TEXTS
 
 LARGE_GAP = 0.05
 """Relative distance from the oracle's price above which pools and sales get a note."""
@@ -49,8 +49,11 @@ def notes_of_many(runs: Sequence[Figures]) -> list[str]:
 
 def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
     """Yield the KPIs that warn of something, with the warning."""
-    if limits := [name for name in kpis if name.startswith(PREFIX) and kpis[name]]:
-        yield PREFIX, _limited(kpis, limits)
+    limits = [name for name in kpis if name.startswith(PREFIX) and kpis[name]]
+    if own := [name for name in limits if name.removeprefix(PREFIX) in TEXTS]:
+        yield PREFIX, _limited(kpis, own)
+    if refusals := [name for name in limits if name.removeprefix(PREFIX) in REFUSALS]:
+        yield "refused", _refused(kpis, refusals)
     for name, number in kpis.items():
         kind, _, of = name.partition(".")
         if kind == "accounts_at_limit" and number:
@@ -105,11 +108,24 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
 
 
 def _limited(kpis: Figures, names: Sequence[str]) -> str:
-    parts = [TEXTS[name.removeprefix(PREFIX)].format(f"{kpis[name]:,.0f}") for name in names]
-    parts = [re.sub(r"\((1 \w+)s\)", r"(\1)", part) for part in parts]
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     touched = "liquidations and bad debt" if "bad_debt" in kpis else "arbitrage and pool prices"
-    return f"{touched} depend on what limited the agents at the end of some step: {listed}"
+    text = f"{touched} depend on what limited the agents at the end of some step: {_listed(kpis, names, TEXTS)}"
+    if f"{PREFIX}depth" in names:
+        text += "; the depth of a replica's pools is an assumption, which `pool_depth` moves"
+    return text
+
+
+def _refused(kpis: Figures, names: Sequence[str]) -> str:
+    return (
+        f"collateral, debt and bad debt depend on what the market refused: {_listed(kpis, names, REFUSALS)}; "
+        "`mayavi runs explain` says which cap refused whom, and `parameters` can raise it"
+    )
+
+
+def _listed(kpis: Figures, names: Sequence[str], texts: Mapping[str, str]) -> str:
+    parts = [texts[name.removeprefix(PREFIX)].format(f"{kpis[name]:,.0f}") for name in names]
+    parts = [re.sub(r"\((1 \w+)s\)", r"(\1)", part) for part in parts]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _coarse(token: str, fall: float, seconds: int) -> str:
