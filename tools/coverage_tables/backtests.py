@@ -20,7 +20,8 @@ from mayavi.portfolio.backtest.history import WITHOUT_INTERVAL, historical_figur
 from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, portfolio_metrics
 from mayavi.statistics.bootstrap import Bootstrap
 from mayavi.statistics.estimate import Estimate
-from tools.measure_coverage import Coverage, coverage, row, shown
+
+from .cells import Coverage, coverage, row, shown
 
 Floats = NDArray[np.float64]
 
