@@ -64,6 +64,6 @@ class Limits:
             yield PREFIX + "block_gas", scheduler.left_out
         if self.arbitrageurs:
             yield PREFIX + "arbitrage_capital", sum(each.short_of_capital for each in self.arbitrageurs)
-        for limit in REFUSALS:
-            if accounts := tally.refused[limit]:
-                yield PREFIX + limit, len(accounts)
+        for name in REFUSALS:
+            if accounts := tally.refused[name]:
+                yield PREFIX + name, len(accounts)
