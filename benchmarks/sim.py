@@ -18,6 +18,7 @@ from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailabl
 from benchmarks.startup import command, run
 from benchmarks.timing import in_turns
 from mayavi import Fork
+from mayavi.agents.base import Agent
 from mayavi.agents.liquidation.liquidator import LiquidatorAgent
 from mayavi.agents.trading.arbitrageur import ArbitrageurAgent
 from mayavi.scenarios.build.build import Built, build
@@ -171,7 +172,7 @@ def every_block(section: Section, effort: Effort, most_a_block: int = 1_000) -> 
 @contextmanager
 def bots_acting(*, every_block: bool) -> Iterator[None]:
     """Let agents that are built meanwhile act in every block of a step, or once a step."""
-    kinds = (LiquidatorAgent, ArbitrageurAgent)
+    kinds: tuple[type[Agent], ...] = (LiquidatorAgent, ArbitrageurAgent)
     before = [kind.every_block for kind in kinds]
     for kind in kinds:
         kind.every_block = every_block
