@@ -2,8 +2,9 @@
 
 The series is cut into consecutive blocks, long enough that blocks are nearly independent. Leaving out each block in
 turn shows how much it contributes to the statistic: its *term*. The statistic is then estimated like a mean over so
-many independent blocks (Künsch 1989; Carlstein 1986 for means). Terms of two series that are cut alike can be
-subtracted, so differences stay paired. Quantiles are not smooth enough for that; they have an interval of their own.
+many blocks (Künsch 1989; Carlstein 1986 for means), with an allowance for neighbours that are alike. Terms of two
+series that are cut alike can be subtracted, so differences stay paired. Quantiles are not smooth enough for that; they
+have an interval of their own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from mayavi.statistics.estimate import Estimate
 
 Floats = NDArray[np.float64]
 
+MOST_ALIKE = 0.4
+"""Largest correlation of neighbouring blocks whose interval is shown."""
 _VALUES_AT_ONCE = 1_000_000
 
 
@@ -73,6 +76,28 @@ def block_terms(
     return found
 
 
+def estimate_over_blocks(value: float, terms: Floats, bootstrap: Bootstrap) -> Estimate:
+    """Estimate a statistic from the terms of consecutive blocks, like a mean over them.
+
+    Neighbouring blocks that are alike carry less evidence: the interval is widened as a first-order autoregression of
+    the blocks requires. There is none above `MOST_ALIKE`, because the blocks are then too short.
+    """
+    found, alike = bootstrap.linearised(value, terms), neighbour_correlation(terms)
+    if found.low is None or found.high is None:
+        return found
+    if alike > MOST_ALIKE:
+        return Estimate(value, None, None)
+    wider = math.sqrt((1 + max(0.0, alike)) / (1 - max(0.0, alike)))
+    return Estimate(value, value - wider * (value - found.low), value + wider * (found.high - value))
+
+
+def neighbour_correlation(terms: Floats) -> float:
+    """Correlation of each block's term with the next one's, without the bias of a short series; 0 if all are equal."""
+    away = terms - terms.mean()
+    spread = float(np.square(away).sum())
+    return float((away[1:] * away[:-1]).sum()) / spread + 1 / len(terms) if spread else 0.0
+
+
 def exceedance_interval(values: Floats, share: float, blocks: int, bootstrap: Bootstrap) -> Estimate:
     """Value that a `share` of the series reaches or exceeds, with Woodruff's (1952) interval.
 
@@ -85,7 +110,7 @@ def exceedance_interval(values: Floats, share: float, blocks: int, bootstrap: Bo
     value = float(falling[rank - 1])
     size = length // blocks
     shares = (values[: blocks * size].reshape(blocks, size) >= value).mean(axis=1)
-    found = bootstrap.linearised(rank / length, shares - shares.mean())
+    found = estimate_over_blocks(rank / length, shares - shares.mean(), bootstrap)
     if found.low is None or found.high is None:
         return Estimate(value, None, None, found.runs_needed)
     fewest, most = math.floor(found.low * length), math.ceil(found.high * length)

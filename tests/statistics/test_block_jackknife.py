@@ -7,7 +7,14 @@ import pytest
 from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
-from mayavi.statistics.block_jackknife import block_count, block_terms, exceedance_interval, left_out
+from mayavi.statistics.block_jackknife import (
+    block_count,
+    block_terms,
+    estimate_over_blocks,
+    exceedance_interval,
+    left_out,
+    neighbour_correlation,
+)
 from mayavi.statistics.bootstrap import Bootstrap
 
 Floats = NDArray[np.float64]
@@ -72,3 +79,24 @@ def test_blocks_are_counted_whole_and_have_a_value_at_least() -> None:
     assert [block_count(each, 24) for each in (5, 47, 48, 100)] == [1, 1, 2, 4]
     with pytest.raises(UsageError, match="blocks of 0 values"):
         block_count(10, 0)
+
+
+def test_neighbours_that_are_alike_widen_the_interval_and_too_much_alike_leave_none() -> None:
+    rng = np.random.default_rng(4)
+
+    def blocks(memory: float) -> Floats:
+        noise, terms = rng.normal(size=400), np.zeros(400)
+        for at in range(1, 400):
+            terms[at] = memory * terms[at - 1] + noise[at]
+        return terms - terms.mean()
+
+    for memory, wider in ((0.0, 1.0), (0.25, (1.25 / 0.75) ** 0.5)):
+        terms = blocks(memory)
+        plain, found = Bootstrap().linearised(3.0, terms), estimate_over_blocks(3.0, terms, Bootstrap())
+        assert neighbour_correlation(terms) == pytest.approx(memory, abs=0.1)
+        assert found.half_width is not None
+        assert plain.half_width is not None
+        assert found.half_width / plain.half_width == pytest.approx(wider, rel=0.12)
+    assert not estimate_over_blocks(3.0, blocks(0.7), Bootstrap()).complete
+    opposite = np.tile([1.0, -1.0], 30) * rng.uniform(1, 2, 60)
+    assert estimate_over_blocks(0.0, opposite, Bootstrap()) == Bootstrap().linearised(0.0, opposite)

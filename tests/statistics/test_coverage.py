@@ -125,7 +125,7 @@ def test_evaluations_on_overlapping_windows_of_one_history_cover(overlap: int) -
 def check_backtest(found: dict[str, Coverage], names: tuple[str, ...]) -> None:
     assert tuple(found) == names
     for name, cell in found.items():
-        assert cell.complete > 0.9, (name, cell)
+        assert cell.complete > 0.8, (name, cell)
         assert at_least(0.93, cell), (name, cell)
 
 

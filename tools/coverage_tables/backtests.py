@@ -18,6 +18,7 @@ from mayavi.numerics.streams import stream
 from mayavi.portfolio.backtest.backtest import simulated_figures
 from mayavi.portfolio.backtest.history import WITHOUT_INTERVAL, historical_figures
 from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, portfolio_metrics
+from mayavi.statistics.block_jackknife import estimate_over_blocks
 from mayavi.statistics.bootstrap import Bootstrap
 from mayavi.statistics.estimate import Estimate
 
@@ -150,7 +151,7 @@ def historical_coverage(process: Process, blocks: int, experiments: int, block_h
         )
         for name, metric in zip(DIFFERENCES, ("log_growth", "sharpe"), strict=True):
             value = others[metric].value - figures[metric].value
-            found[name].append(bootstrap.linearised(value, other_terms[metric] - terms[metric]))
+            found[name].append(estimate_over_blocks(value, other_terms[metric] - terms[metric], bootstrap))
         for name in MEASURED[: -len(DIFFERENCES)]:
             found[name].append(figures[name])
     return {name: coverage(each, truth[name]) for name, each in found.items()}

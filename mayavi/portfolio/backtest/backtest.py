@@ -25,7 +25,7 @@ from mayavi.rl.evaluation.comparison import pooled_name
 from mayavi.rl.evaluation.play import Progress, Strategy
 from mayavi.rl.evaluation.strategies import OPTIMUM, RandomPlay, Trained, baseline, check_strategies
 from mayavi.rl.evaluation.verdict import MINIMUM_DISTINCT, Verdict, check_minimum, judged
-from mayavi.statistics.block_jackknife import block_count
+from mayavi.statistics.block_jackknife import block_count, estimate_over_blocks
 from mayavi.statistics.bootstrap import Bootstrap
 from mayavi.statistics.estimate import Estimate
 
@@ -293,7 +293,7 @@ def _compare(
     else:
         each_training = np.array([each.figures[metric].value for each in ours]) - other.figures[metric].value
         terms = np.mean([each.terms[metric] for each in ours], axis=0) - other.terms[metric]
-        difference = bootstrap.linearised(float(each_training.mean()), terms)
+        difference = estimate_over_blocks(float(each_training.mean()), terms, bootstrap)
         difference = bootstrap.pooled(difference, each_training)
     wins = float((by_episode > 0).mean() + (by_episode == 0).mean() / 2)
     name = ours[0].outcome.name

@@ -14,7 +14,8 @@ import numpy as np
 from mayavi.markets.timestamps import say_time
 from mayavi.portfolio.backtest.backtest import BOUND, Backtest, Paired, Portfolio, episode_results
 from mayavi.portfolio.backtest.episodes import Curves
-from mayavi.portfolio.backtest.history import NO_INTERVAL
+from mayavi.portfolio.backtest.history import NO_INTERVAL, WITHOUT_INTERVAL
+from mayavi.portfolio.backtest.metrics import METRICS
 from mayavi.portfolio.env.markets import SharedMarket
 from mayavi.rl.evaluation.document import env_facts
 from mayavi.statistics.block_jackknife import block_count
@@ -70,6 +71,17 @@ def _without_interval(done: Backtest) -> list[str]:
     if blocks < FEWEST_RUNS:
         text = f"{hours:,} hours are {blocks} blocks of {size:,}, and an interval takes {FEWEST_RUNS}"
         found.append(f"{text}: about {FEWEST_RUNS * size:,} hours are needed, or a shorter --block-hours")
+        return found
+    alike = {
+        name
+        for each in done.portfolios.values()
+        for name, figure in each.figures.items()
+        if name not in WITHOUT_INTERVAL and not figure.complete and each.terms[name].any()
+    }
+    if alike:
+        names = ", ".join(name for name in METRICS if name in alike)
+        text = f"neighbouring blocks of {size:,} hours are too much alike, or one of them decides"
+        found.append(f"{text}, so some intervals of {names} are missing: try a longer --block-hours")
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, TAIL, Floats, portfolio_metrics
-from mayavi.statistics.block_jackknife import block_count, block_terms, exceedance_interval
+from mayavi.statistics.block_jackknife import block_count, block_terms, estimate_over_blocks, exceedance_interval
 from mayavi.statistics.bootstrap import Bootstrap
 from mayavi.statistics.estimate import Estimate
 
@@ -54,7 +54,7 @@ def historical_figures(
 def _figure(name: str, value: float, terms: Floats, bootstrap: Bootstrap) -> Estimate:
     if name in WITHOUT_INTERVAL:
         return Estimate(value, None, None)
-    found = bootstrap.linearised(value, terms)
+    found = estimate_over_blocks(value, terms, bootstrap)
     if found.low is not None and name in _NOT_NEGATIVE:
         return Estimate(value, max(0.0, found.low), found.high, found.runs_needed)
     return found

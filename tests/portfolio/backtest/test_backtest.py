@@ -189,7 +189,9 @@ def test_a_document_says_why_figures_of_a_history_have_no_interval(tmp_path: Pat
     assert "no interval" in few[0]
     assert few[1].startswith("432 hours are 18 blocks of 24, and an interval takes 20: about 480 hours are needed")
     enough = document_of(backtest(market, [], ["usdy_only"], replace(QUICK, block_hours=12)))
-    assert enough["no_interval"] == few[:1]
+    assert enough["no_interval"][:1] == few[:1]
+    assert "blocks of 12 hours are too much alike" in enough["no_interval"][1]
+    assert "some intervals of value_at_risk are missing" in enough["no_interval"][1]
     assert few[0] in render_page({**enough, "command": None})
     assert document_of(backtest(making(), [], ["usdy_only"], QUICK))["no_interval"] == []
 
@@ -203,12 +205,14 @@ def test_hours_that_hang_together_are_not_taken_for_independent_ones(tmp_path: P
     values[0, :, PLACE["eth_price"]] = 2_000 * np.exp(np.cumsum(moves))
     file = tmp_path / "trends.csv"
     write_rwa(RWAMarket(None, values), file)
-    widths = {}
-    for block in (1, 20):
-        done = backtest(making(data=str(file)), [], ["usdy_only", "meth_only"], replace(QUICK, block_hours=block))
-        own, apart = done.portfolios["meth_only"].figures["log_growth"], done.comparisons[0].difference
-        widths[block] = np.array([own.high - own.low, apart.high - apart.low])
-    assert (widths[20] > 2 * widths[1]).all(), widths
+    hours, blocks = (
+        backtest(making(data=str(file)), [], ["usdy_only", "meth_only"], replace(QUICK, block_hours=block))
+        for block in (1, 20)
+    )
+    assert not hours.comparisons[0].difference.complete
+    assert hours.comparisons[0].verdict.word == "indistinguishable"
+    assert "neighbouring blocks of 1 hours are too much alike" in hours.comparisons[0].verdict.reason
+    assert blocks.comparisons[0].difference.complete
 
 
 # -- misuse -----------------------------------------------------------------------------------------------------------
