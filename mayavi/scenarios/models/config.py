@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from mayavi.errors import did_you_mean
 from mayavi.scenarios.models.agents import AgentModel, OracleShock
-from mayavi.scenarios.models.parameters import Changes, fault_of
+from mayavi.scenarios.models.parameters import Changes, fault_of, misplaced_value
 from mayavi.scenarios.models.positions import POSITIONS, TopLevelPositions
 from mayavi.scenarios.models.prices import (
     GbmPrice,
@@ -282,6 +282,15 @@ class ScenarioConfig(Model):
                     message = f"'{pair}' are correlated, but the price of {side} is not random"
                     hint = "make it random, for instance by `then: {process: gbm, volatility: 80%}`"
                     raise _rule(("correlations", pair), message, hint, (("prices", side),))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parameters_are_named(cls, data: Any) -> Any:
+        parameters = data.get("parameters") if isinstance(data, dict) else None
+        for key, value in parameters.items() if isinstance(parameters, dict) else ():
+            if found := misplaced_value(str(key), value):
+                raise _rule(("parameters", str(key)), *found)
+        return data
 
     @model_validator(mode="before")
     @classmethod
