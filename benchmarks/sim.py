@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailabl
 from benchmarks.startup import command, run
 from benchmarks.timing import in_turns
 from mayavi import Fork
+from mayavi.agents.base import Agent
+from mayavi.agents.liquidation.liquidator import LiquidatorAgent
+from mayavi.agents.trading.arbitrageur import ArbitrageurAgent
 from mayavi.scenarios.build.build import Built, build
 from mayavi.scenarios.loading import Scenario, load_scenario
 from mayavi.scenarios.run.request import RunRequest, versions
@@ -40,6 +44,11 @@ BORROWERS, QUICK_BORROWERS = (100, 1_000, 5_000), (100, 1_000)
 SWEEP_ROUNDS = 2
 SWEEP_SEEDS = 32
 """Enough to outweigh the second in which worker processes start."""
+EVERY_BLOCK_ROUNDS = 7
+OUTCOMES = ("liquidations", "liquidated", "liquidated_accounts", "bad_debt", "debt", "collateral")
+"""KPIs that must agree before times are compared."""
+SAME_OUTCOME = 1e-4
+"""Relative difference up to which they do: blocks that pass bear interest."""
 SEED = 7
 
 
@@ -52,6 +61,7 @@ def measure(effort: Effort) -> Section:
         worked_example(section, effort, Path(folder))
         population(section, effort, Path(folder))
         two_processes(section, effort, Path(folder))
+        every_block(section, effort)
         try:
             through_a_node(section, effort, Path(folder))
         except Unavailable as missing:
@@ -117,6 +127,60 @@ def two_processes(section: Section, effort: Effort, folder: Path) -> None:
         section.rows.append(timed(f"sweep of {len(seeds)} runs, --jobs {jobs}", timing, "s"))
     gain = Quantity(timings["1"].ratio(timings["2"]), "×")
     section.targets.append(Target("a sweep on two processes against one", Quantity(1.8, "×"), gain, at_most=False))
+
+
+def every_block(section: Section, effort: Effort, most_a_block: int = 1_000) -> None:
+    """Compare liquidators and arbitrageurs that act block by block with the same ones once a step, at equal outcomes.
+
+    One liquidator may take very many accounts in a block, and the price falls once. So one look a step is enough, and
+    both end the same but for the interest of a few blocks.
+    """
+    count, steps = (60, 6) if effort.quick else (300, 24)
+    overrides = [
+        f"agents.borrowers.count={count}",
+        "agents.liquidators.count=1",
+        f"agents.liquidators.most_a_block={most_a_block}",
+        "prices.WETH={process: step, at: 1, size: -30%}",
+    ]
+    scenario = load_scenario("depeg_cascade", steps=steps, overrides=overrides)
+    outcomes: dict[str, list[float]] = {}
+
+    def acted(how: str) -> float:
+        with bots_acting(every_block=how == "block by block"):
+            built = prepared(scenario)
+        began = time.process_time()
+        end = ticked(scenario, built)
+        seconds = time.process_time() - began
+        outcomes[how] = [row.number for row in end.kpis if row.name in OUTCOMES]
+        return seconds
+
+    contestants: dict[str, Callable[[], float]] = {
+        how: partial(acted, how) for how in ("block by block", "once a step")
+    }
+    timings = in_turns(contestants, effort.rounds(EVERY_BLOCK_ROUNDS))
+    first, second = outcomes.values()
+    if not first[0] or not all(math.isclose(*pair, rel_tol=SAME_OUTCOME) for pair in zip(first, second, strict=True)):
+        raise AssertionError(f"outcomes differ, or nothing was liquidated, so times do not compare: {outcomes}")
+    for how, timing in timings.items():
+        row = f"depeg_cascade, {count} borrowers × {steps} steps, CPU, bots act {how}"
+        section.rows.append(timed(row, timing, "s"))
+    ratio = timings["block by block"].ratio(timings["once a step"])
+    what = "CPU of bots that act block by block against once a step, at equal outcomes"
+    section.targets.append(Target(what, Quantity(1.5, "×"), Quantity(ratio, "×")))
+
+
+@contextmanager
+def bots_acting(*, every_block: bool) -> Iterator[None]:
+    """Let agents that are built meanwhile act in every block of a step, or once a step."""
+    kinds: tuple[type[Agent], ...] = (LiquidatorAgent, ArbitrageurAgent)
+    before = [kind.every_block for kind in kinds]
+    for kind in kinds:
+        kind.every_block = every_block
+    try:
+        yield
+    finally:
+        for kind, own in zip(kinds, before, strict=True):
+            kind.every_block = own
 
 
 def through_a_node(section: Section, effort: Effort, folder: Path) -> None:

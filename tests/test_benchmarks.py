@@ -10,7 +10,8 @@ import pytest
 from benchmarks.peer.conversation import creation_code, read_world
 from benchmarks.peers import export
 from benchmarks.position import BORROWER, USDC_E6, open_position
-from benchmarks.report import Quantity, Target, timed
+from benchmarks.report import Effort, Quantity, Section, Target, timed
+from benchmarks.sim import every_block
 from benchmarks.timing import Timing, in_turns
 from mayavi import Fork
 from mayavi.evm.hashing import keccak256
@@ -38,6 +39,18 @@ class TestTimings:
         timings = in_turns({"a": lambda: contestant("a", 1.0), "b": lambda: contestant("b", 2.0)}, rounds=3)
         assert order == ["a", "b", "b", "a", "a", "b"]
         assert timings == {"a": Timing((1.0,) * 3), "b": Timing((2.0,) * 3)}
+
+
+class TestEveryBlock:
+    def test_bots_that_act_block_by_block_are_timed_only_at_equal_outcomes(self) -> None:
+        section = Section("sim", "bots")
+        every_block(section, Effort(quick=True))
+        assert [row.what.rpartition(" act ")[2] for row in section.rows] == ["block by block", "once a step"]
+        (target,) = section.targets
+        assert target.limit == Quantity(1.5, "×")
+        assert target.measured.value > 0.3
+        with pytest.raises(AssertionError, match="outcomes differ"):  # one a block: once a step is too rarely
+            every_block(section, Effort(quick=True), most_a_block=1)
 
 
 class TestTargets:
@@ -144,6 +157,7 @@ class TestCommand:
             "mayavi run aave_borrower",
             "time outside the kernel",
         ]
+        assert any(what.startswith("CPU of bots that act block by block against once a step") for what in promised)
         through = [row for row in section["rows"] if "hardhat node" in row["what"]]
         assert len(through) == 2 or any("hardhat is not installed" in note for note in section["notes"])
         assert all(row["against_us"]["value"] > 1 for row in through)

@@ -57,7 +57,7 @@ def backtest(
     seed: PlaySeedOption = 0,
     block: Annotated[
         int,
-        typer.Option("--block-hours", metavar="N", help="With --data: mean block length of the bootstrap, in hours."),
+        typer.Option("--block-hours", metavar="N", help="With --data: hours of a block; blocks count as independent."),
     ] = 168,
     minimum: Annotated[
         int,
@@ -88,12 +88,10 @@ def backtest(
         raise UsageError(f"{threads} threads do nothing", "give at least one thread")
     _check_market(data, simulated, episodes, begin, end)
     _check_output(html)
-    from mayavi.portfolio.backtest.backtest import EPISODES, RESAMPLES, BacktestSettings
+    from mayavi.portfolio.backtest.backtest import EPISODES, BacktestSettings
     from mayavi.statistics.bootstrap import Bootstrap
 
-    settings = BacktestSettings(
-        EPISODES if episodes is None else episodes, seed, Bootstrap(seed, RESAMPLES), minimum, block
-    )
+    settings = BacktestSettings(EPISODES if episodes is None else episodes, seed, Bootstrap(seed), minimum, block)
     config: dict[str, Any] = played_settings(overrides or [], split)
     if data:
         config |= {"data": ", ".join(data), "begin": begin, "end": end}
@@ -252,6 +250,8 @@ def print_report(document: dict[str, Any]) -> None:
         print_note("comparisons of single trainings are in --json and --html")
     if unclaimed := next((each for each in document["comparisons"] if each["verdict"] == UNCLAIMED), None):
         print_note(f"{UNCLAIMED}: {unclaimed['reason']}")
+    for reason in document["no_interval"]:
+        print_note(reason)
     if market.get("assumed"):
         print_note(f"filled by a rule, for want of data: {', '.join(market['assumed'])}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,12 +16,14 @@ from mayavi.cli.printing.run import last_line, summary_lines
 from mayavi.cli.printing.run import plural as plural
 
 if TYPE_CHECKING:
-    from contextlib import ExitStack
-
     from mayavi.evm.fork import Fork
+    from mayavi.scenarios.models.config import ScenarioConfig
     from mayavi.scenarios.run.request import RunListener, RunRequest
     from mayavi.scenarios.run.result import Run
     from mayavi.worlds.source import WorldSource
+
+MANY_ACCOUNTS = 200
+"""Number of accounts from which on opening their positions is shown as progress."""
 
 ScenarioName = Annotated[
     str, typer.Argument(metavar="SCENARIO", help="A name from `mayavi scenarios list`, or the path of a YAML file.")
@@ -70,8 +73,6 @@ def run(
 
     The same scenario, seed and world give the same rows, bit for bit: the digest at the end identifies them.
     """
-    from contextlib import ExitStack
-
     from mayavi.scenarios.run.run import run as run_scenario
 
     with ExitStack() as bars:
@@ -98,6 +99,7 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
     class TerminalListener(RunListener):
         request: RunRequest
         advance: Advance
+        opening: ExitStack
 
         def open_world(self, world: WorldSource) -> Fork:
             return open_with_progress(world)
@@ -108,9 +110,13 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
             heading = f"{name} · {chain} · seed {request.seed} · run {request.run_id}"
             print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
             self.request = request
+            self.opening = bars.enter_context(ExitStack())  # until the first step is done
+            if (accounts := opened_accounts(request.scenario.config)) >= MANY_ACCOUNTS:
+                self.opening.enter_context(activity(f"opening the positions of {accounts:,} accounts"))
             self.advance = bars.enter_context(counted(f"running {name}", "steps", eta=True))
 
         def step_done(self, done: int, total: int) -> None:
+            self.opening.close()
             self.advance(done, total)
 
         def finished(self, run: Run) -> None:
@@ -123,6 +129,14 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
                 print_note(f"  {last_line(run)}")
 
     return TerminalListener()
+
+
+def opened_accounts(config: ScenarioConfig) -> int:
+    """Number of accounts whose positions are opened before the first step."""
+    from mayavi.scenarios.models.agents import Borrower
+    from mayavi.scenarios.models.positions import Positions
+
+    return sum(each.count for each in config.agents.values() if isinstance(each, Borrower | Positions))
 
 
 def open_with_progress(world: WorldSource) -> Fork:

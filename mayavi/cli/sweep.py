@@ -96,6 +96,8 @@ def sweep(
         def extended(self, plan: Plan) -> None:
             self.plan = plan
 
+    if seeds is not None and seeds.strip().isdigit():
+        print(one_seed_text(seeds.strip()), file=sys.stderr)
     with ExitStack() as bars:
         listener = Terminal(bars, as_json=as_json)
         try:
@@ -148,6 +150,11 @@ def sweep(
     print(f"reached: {reached_text(found.target)}")
 
 
+def one_seed_text(seed: str) -> str:
+    """Note for `--seeds 5`, which is the seed 5 and not five seeds."""
+    return f"note: one seed: {seed}" + (f"; 0:{seed} are {int(seed):,} seeds" if int(seed) > 1 else "")
+
+
 def print_point(point: PointSummary, chain: str) -> None:
     """Print all figures of a point, VaR, expected shortfall and LaR."""
     from mayavi.scenarios.sweep.result import SUMMARY_COLUMNS, headlines, summary_rows
@@ -197,6 +204,9 @@ def unreached_text(status: TargetStatus) -> tuple[str, str]:
     hint = "the runs are kept"
     if status.hopeless:
         hint += "; start with more seeds, or change the scenario so that the figure varies"
+    elif status.estimate.complete and not status.estimate.value:
+        other = f'--until "mean({status.target.figure}) ±20%"'
+        hint += f"; more seeds may leave it at zero: take a figure that is not, such as {other}, or read P(loss)"
     elif status.runs_needed is not None:
         about = "at least" if status.relative is None else "about"
         hint += f"; {about} {status.runs_needed:,} seeds are needed: the same command with --most {status.runs_needed}"

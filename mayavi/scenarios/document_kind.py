@@ -16,6 +16,6 @@ SCENARIO = DocumentKind(
     place_hints={("agents",): "`mayavi scenarios new FILE` writes a scenario that has some"},
     override_example="agents.borrowers.count=50",
     named_sections=("agents", "pools", "prices", "tokens"),
-    dotted_sections={"parameters": NAMES},
+    dotted_sections={"parameters": NAMES, "pool_depth": frozenset()},
     tag_keys=("kind", "process"),
 )

@@ -220,3 +220,12 @@ def test_a_replica_that_is_not_built_yet_is_built_before_everybodys_eyes(capsys:
 
     open_with_progress(Unbuilt(chain="base"))
     assert capsys.readouterr().err == "building the replica of base, 3 steps; it is kept for the next time …\n"
+
+
+def test_opening_many_positions_is_shown_as_progress(run_mayavi, tmp_path: Path) -> None:
+    options = ("run", "depeg_cascade", "--steps", "3", "--store", str(tmp_path / "runs.duckdb"))
+    many = run_mayavi(*options, "--set", "agents.borrowers.count=1500")
+    assert many.returncode == 0, many.stderr
+    assert "opening the positions of 1,500 accounts …" in many.stderr
+    few = run_mayavi(*options, "--set", "agents.borrowers.count=20")
+    assert "opening the positions" not in few.stderr

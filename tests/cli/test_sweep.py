@@ -85,6 +85,15 @@ def test_a_grid_is_summarised_point_by_point(run_mayavi, tmp_path: Path) -> None
     assert [run["overrides"] for run in data["runs"]] == [["prices.WETH.size=-10%"], ["prices.WETH.size=-60%"]] * 2
 
 
+def test_one_number_is_one_seed_and_a_note_says_so(run_mayavi, tmp_path: Path) -> None:
+    options = ("sweep", *SMALL, "--steps", "2", "--store", str(tmp_path / "runs.duckdb"), "--jobs", "1")
+    one = run_mayavi(*options, "--seeds", "5")
+    assert one.returncode == 0, one.stderr
+    assert "note: one seed: 5; 0:5 are 5 seeds" in one.stderr
+    assert "1 runs" in one.stdout
+    assert "one seed" not in run_mayavi(*options, "--seeds", "5:7").stderr
+
+
 def test_few_runs_say_which_bounds_are_missing_and_how_many_runs_they_take(run_mayavi, tmp_path: Path) -> None:
     finished = run_mayavi("sweep", *SMALL, "--seeds", "0:3", "--steps", "4", "--store", str(tmp_path / "runs.duckdb"))
     assert finished.returncode == 0, finished.stderr

@@ -85,6 +85,15 @@ def test_a_deeper_pool_leaves_less_bad_debt_where_it_is_what_limits() -> None:
     assert held_up > 10
 
 
+def test_the_key_for_the_depth_of_pools_decides_as_a_deeper_pool_does() -> None:
+    text = CRASH.replace("{median: 50_000, sigma: 1}", "{median: 4_000_000, sigma: 0.3}")
+    text = text.replace("USDC: 10_000_000", "USDC: 900_000_000")
+    half, usual, deep = (
+        play("", text=text, overrides=[f"pool_depth={depth}"]).kpis["bad_debt"] for depth in ("50%", "1", "30")
+    )
+    assert half > usual > 10 * deep
+
+
 def test_what_a_run_leaves_does_not_depend_on_the_length_of_its_steps() -> None:
     """The same market at steps of one, five and fifteen blocks; the price falls by two percent in the longest."""
     text = CRASH.replace("size: -45%", "size: -20%")

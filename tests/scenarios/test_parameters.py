@@ -132,7 +132,9 @@ def test_what_the_protocol_refuses_is_an_error_with_its_reason_before_the_run(
         ("aave_v3.emode.1.supply_cap=1", "'supply_cap' is not a parameter of aave_v3.emode.1"),
         ("compound_v3.cUSDCv3.ltv=1%", "'ltv' is not a parameter of compound_v3.cUSDCv3"),
         ("morpho.WETH.ltv=1%", "'morpho.WETH' names nothing that has parameters"),
-        ("aave_v3.WETH=5", "parameters.aave_v3.WETH is '5', not a mapping"),
+        ("aave_v3.WETH=5", "parameters.aave_v3.WETH is '5', not a mapping of its parameters"),
+        ("aave_v3.WETH.optimal_usage=70%", "'optimal_usage' is not a parameter of aave_v3.WETH"),
+        ("compound_v3.cUSDCv3.WETH.haircut=1%", "'haircut' is not a parameter of compound_v3.cUSDCv3.WETH"),
     ],
 )
 def test_what_makes_no_sense_is_an_error_of_the_option(override: str, message: str) -> None:
@@ -140,6 +142,12 @@ def test_what_makes_no_sense_is_an_error_of_the_option(override: str, message: s
         load_text(SCENARIO, overrides=[f"parameters.{override}"])
     assert caught.value.message.startswith(f"--set parameters.{override}: ")
     assert message in caught.value.message
+
+
+def test_an_unknown_parameter_is_refused_with_those_that_exist() -> None:
+    with pytest.raises(BadScenario) as caught:
+        load_text(SCENARIO, overrides=["parameters.aave_v3.WETH.optimal_usage=70%"])
+    assert "it has ltv, liquidation_threshold, liquidation_bonus" in str(caught.value.hint)
 
 
 def test_an_agent_cannot_be_called_governance_where_parameters_change() -> None:

@@ -258,6 +258,61 @@ def test_pairs_that_no_pool_sells_are_left_alone_and_counted() -> None:
     assert {each["borrower"] for each in for_all.details("liquidate")} == {"positions-a", "positions-b"}
 
 
+def test_accounts_that_no_pool_can_liquidate_are_named() -> None:
+    rows = "".join(f"a{at},WETH,1,,\na{at},LUSD,,1_900,\n" for at in range(7))
+    text = SHORT + "prices: {WETH: {process: step, at: 1, size: -20%}}\n"
+    bot = "agents.bot={kind: liquidator, capital: {USDC: 100_000, LUSD: 100_000}}"
+    few = play(
+        "",
+        text=text,
+        overrides=[*data_of("b,WETH,1,,\nb,USDC,,5,\n" + "".join(rows.splitlines(keepends=True)[:2])), bot, "steps=3"],
+    )
+    many = play("", text=text, overrides=[*data_of("b,WETH,1,,\nb,USDC,,5,\n" + rows), bot, "steps=3"])
+    (said,) = [note for note in notes(few.kpis) if "no pool sells" in note]
+    assert "their debt: 1 (a0); add one under `pools`" in said
+    (said,) = [note for note in notes(many.kpis) if "no pool sells" in note]
+    assert "their debt: 7 (a0, a1, a2, a3, a4, …); add one under `pools`" in said
+
+
+def test_a_price_that_stays_constant_beside_one_that_moves_is_noted() -> None:
+    text = SHORT.replace("steps: 1", "steps: 3") + "prices: {WETH: {process: step, at: 1, size: -5%}}\n"
+    both = "a,WETH,1,,\na,WBTC,1,,\na,USDC,,100,\nb,WETH,5,,\nb,wstETH,1,,\nb,WBTC,,0.01,\n"
+    said = [note for note in notes(play("", text=text, overrides=data_of(both)).kpis) if "stays constant" in note]
+    assert len(said) == 1
+    assert said[0].startswith("the price of WBTC stays constant while WETH, wstETH moves")
+    owed = "b,WETH,5,,\nb,WBTC,,0.01,\nb,USDC,,100,\n"
+    played = play("", text=text, overrides=data_of(owed))
+    assert played.kpis["constant_price.WBTC"] == 1
+    assert any(note.startswith("the price of WBTC stays constant while WETH moves") for note in notes(played.kpis))
+    usual = play("", text=text, overrides=data_of("a,WETH,1,,\na,USDC,,100,\n"))
+    assert not any(name.startswith("constant_price") for name in usual.kpis)
+    assert not any("stays constant" in note for note in notes(usual.kpis))
+    still = play("", text=SHORT, overrides=data_of(owed))  # nothing moves, so nothing is missing
+    assert not any("stays constant" in note for note in notes(still.kpis))
+
+
+def test_all_errors_of_a_book_are_listed_up_to_ten() -> None:
+    rows = "a,WETH,one,,\nb,,1,,\nc,WETH,1,,\nc,WETH,2,,\nd,WETH,,,\ne,WETH\n"
+    with pytest.raises(BadScenario, match="line 2: account 'a', WETH: collateral is 'one'") as caught:
+        load_text(SHORT, overrides=data_of(rows))
+    listed = str(caught.value.hint).splitlines()
+    assert [line.partition("line ")[2][:1] for line in listed[1:]] == ["3", "5", "6", "7"]
+    assert "2 cells where the header has 5" in listed[-1]
+    with pytest.raises(BadScenario) as caught:
+        load_text(SHORT, overrides=data_of("".join(f"a{at},WETH,-1,,\n" for at in range(14))))
+    listed = str(caught.value.hint).splitlines()
+    assert [line.startswith("also ") for line in listed] == [False, *[True] * 9, False]
+    assert listed[-1] == "and 4 more"
+
+
+def test_all_that_a_market_lacks_is_listed_once_for_each_asset() -> None:
+    rows = "a,USDX,1,,\nb,USDX,1,,\nc,WETH,1,,7\nd,USDC,,5,\ne,WETH,0.0000000000000000001,,\n"
+    with pytest.raises(BadScenario, match="line 2: account 'a', USDX: unknown asset") as caught:
+        play("", text=SHORT, overrides=data_of(rows))
+    listed = [line for line in str(caught.value.hint).splitlines() if line.startswith("also ")]
+    assert [line.partition("line ")[2][:1] for line in listed] == ["4", "5", "6"]
+
+
 # -- a real book ------------------------------------------------------------------------------------------------------
 
 

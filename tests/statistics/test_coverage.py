@@ -1,8 +1,7 @@
 """Every interval covers what it says, on distributions whose truth is known, small samples included.
 
 Quantiles and probabilities must cover 95 % less the binomial error of the test, means and what is built on them 93 %
-wherever an interval is shown. A bootstrap of few blocks covers a little less, as docs/concepts/intervals.md says, which
-has all measured cells.
+wherever an interval is shown. docs/concepts/intervals.md has all measured cells.
 """
 
 from __future__ import annotations
@@ -12,29 +11,42 @@ from pathlib import Path
 
 import pytest
 
+from mayavi.portfolio.backtest.history import WITHOUT_INTERVAL
+from mayavi.portfolio.backtest.metrics import METRICS
 from mayavi.statistics.summary import summarise
-from tools.measure_coverage import (
+from tools.coverage_tables.backtests import (
+    BEYOND,
+    CORRELATED,
+    HEAVY_TAILED,
+    INDEPENDENT,
+    MEASURED,
+    PROCESSES,
+    Process,
+    historical_coverage,
+    historical_row,
+    simulated_coverage,
+)
+from tools.coverage_tables.cells import Coverage, shown
+from tools.coverage_tables.estimates import (
     COUNTS,
     DISTRIBUTIONS,
     LOGNORMAL,
     MOSTLY_ZERO,
     NORMAL,
-    PAGE,
     STATISTICS,
-    Coverage,
     Distribution,
-    block_coverage,
     improvement_coverage,
     interquartile_coverage,
     pooled_coverage,
     ratio_coverage,
     samples,
-    shown,
     stopping_coverage,
     summary_coverage,
     summary_row,
+    windows_coverage,
 )
 
+PAGE = Path("docs/concepts/intervals.md")
 EXACT = ("p5", "p50", "p95", "probability_above_zero")
 
 
@@ -104,11 +116,51 @@ def test_every_interval_of_an_evaluation_covers_what_it_says(count: int) -> None
     assert at_least(0.93, pooled_coverage(5, count, 0.3, number, interquartile=True))
 
 
+@pytest.mark.parametrize("overlap", [2, 8])
+def test_evaluations_on_overlapping_windows_of_one_history_cover(overlap: int) -> None:
+    assert at_least(0.93, windows_coverage(20, overlap, 1_000))
+    assert at_least(0.93, windows_coverage(59, overlap, 1_000))
+
+
+def check_backtest(found: dict[str, Coverage], names: tuple[str, ...]) -> None:
+    assert tuple(found) == names
+    for name, cell in found.items():
+        assert cell.complete > 0.8, (name, cell)
+        assert at_least(0.93, cell), (name, cell)
+
+
+def test_simulated_backtests_cover_in_a_quick_look() -> None:
+    check_backtest(simulated_coverage(INDEPENDENT, 20, 300), tuple(METRICS))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("memory", [0.0, 0.5])
-def test_the_block_bootstrap_covers_the_mean_of_a_series_with_short_memory(memory: float) -> None:
-    assert at_least(0.92, block_coverage(1_344, memory, 300))
-    assert at_least(0.92, block_coverage(4_368, memory, 100))
+@pytest.mark.parametrize("episodes", [20, 59, 100, 1_000])
+@pytest.mark.parametrize("process", [INDEPENDENT, HEAVY_TAILED], ids=lambda each: each.name)
+def test_every_interval_of_a_simulated_backtest_covers_what_it_says(process: Process, episodes: int) -> None:
+    check_backtest(simulated_coverage(process, episodes, 2_000), tuple(METRICS))
+
+
+def test_a_few_episodes_or_blocks_have_no_interval() -> None:
+    for cell in (simulated_coverage(INDEPENDENT, 19, 50), historical_coverage(INDEPENDENT, 19, 50)):
+        assert not any(each.shown for each in cell.values())
+
+
+def test_historical_backtests_cover_in_a_quick_look() -> None:
+    check_backtest(historical_coverage(CORRELATED, 20, 300), MEASURED)
+    assert set(MEASURED) >= set(METRICS) - set(WITHOUT_INTERVAL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("blocks", [20, 52])
+@pytest.mark.parametrize("process", PROCESSES, ids=lambda each: each.name)
+def test_every_interval_of_a_historical_backtest_covers_what_it_says(process: Process, blocks: int) -> None:
+    check_backtest(historical_coverage(process, blocks, 1_000), MEASURED)
+
+
+def test_blocks_that_are_shorter_than_the_memory_do_not_pass() -> None:
+    """Hours with an autocorrelation of 0.5, taken for independent: the test can tell."""
+    assert not at_least(0.93, historical_coverage(CORRELATED, 60, 200, block_hours=2)["log_growth"])
+    assert not at_least(0.93, historical_coverage(BEYOND[1], 20, 200)["volatility"])
 
 
 @pytest.mark.slow
@@ -126,7 +178,15 @@ def test_the_page_has_the_measured_coverage() -> None:
     assert summary_row(LOGNORMAL, 20) in text
     assert summary_row(MOSTLY_ZERO, 6) in text
     assert shown(improvement_coverage(20)) in next(line for line in text.splitlines() if "of improvement" in line)
+    assert shown(simulated_coverage(HEAVY_TAILED, 20, 2_000)["calmar"]) in next(
+        line for line in text.splitlines() if line.startswith("| `calmar` |")
+    )
     assert Path("tools/measure_coverage.py").name in text
+
+
+@pytest.mark.slow
+def test_the_page_has_the_measured_coverage_of_historical_backtests() -> None:
+    assert historical_row(INDEPENDENT, 20, 24) in PAGE.read_text(encoding="utf-8")
 
 
 def test_every_estimate_of_a_summary_is_measured() -> None:

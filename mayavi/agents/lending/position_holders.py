@@ -63,8 +63,8 @@ class PositionHolders(Agent):
         self.cash_ppm = as_ppm(cash_share, "a share of cash")
         self.opens_beyond_limit, self.allow_unhealthy = opens_beyond_limit or allow_unhealthy, allow_unhealthy
         self.source = source or f"'{name}'"
-        self.without_pool = 0
-        """Number of accounts whose collateral no pool sells for a debt, so that liquidators leave them alone."""
+        self.without_pool: tuple[str, ...] = ()
+        """Accounts whose collateral no pool sells for a debt, so that liquidators leave them alone."""
         self.beyond_limit: list[bytes] = []
         """Accounts that owe more than the market lent at the prices of the start."""
 

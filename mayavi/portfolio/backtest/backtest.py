@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,22 +17,23 @@ import numpy as np
 from mayavi.errors import UsageError
 from mayavi.gym_env.configuration import configured
 from mayavi.portfolio.backtest.episodes import Make, Outcome, Runs, run_drawn, run_windows, window_count
-from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, Floats, portfolio_metrics, ratio, resampled_metrics
+from mayavi.portfolio.backtest.history import annualised, historical_figures
+from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, Floats, ratio
 from mayavi.portfolio.env.config import RWAConfig
 from mayavi.portfolio.env.env import RWAYieldEnv
 from mayavi.rl.evaluation.comparison import pooled_name
 from mayavi.rl.evaluation.play import Progress, Strategy
 from mayavi.rl.evaluation.strategies import OPTIMUM, RandomPlay, Trained, baseline, check_strategies
 from mayavi.rl.evaluation.verdict import MINIMUM_DISTINCT, Verdict, check_minimum, judged
+from mayavi.statistics.block_jackknife import block_count, estimate_over_blocks
 from mayavi.statistics.bootstrap import Bootstrap
 from mayavi.statistics.estimate import Estimate
 
 RL_AGENT = "rl_agent"
 BOUND = "hindsight"
 EPISODES = 1_000
-RESAMPLES = 2_000
 BLOCK_HOURS = 168
-"""Default mean length of a bootstrap block: a week."""
+"""Default length of the blocks of a historical market: a week."""
 MOST_EPISODES = 1_000_000
 JUDGED = {
     "log_growth": ("grows by", "more", "less"),
@@ -48,10 +49,10 @@ class BacktestSettings:
     episodes: int = EPISODES
     """Number of simulated markets; in a historical market all windows are played."""
     seed: int = 0
-    bootstrap: Bootstrap = field(default_factory=lambda: Bootstrap(resamples=RESAMPLES))
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
     minimum_distinct: int = MINIMUM_DISTINCT
     block_hours: int = BLOCK_HOURS
-    """Mean length of the bootstrap's blocks in a historical market."""
+    """Length of the blocks of a historical market, which count as independent."""
 
     def __post_init__(self) -> None:
         if type(self.episodes) is not int or not 1 <= self.episodes <= MOST_EPISODES:
@@ -69,8 +70,8 @@ class Portfolio:
 
     outcome: Outcome
     figures: dict[str, Estimate]
-    resampled: dict[str, Floats]
-    """Metrics of a historical market in each bootstrap sample; all strategies share the samples."""
+    terms: dict[str, Floats]
+    """Contribution of each block of a historical market to each metric; all strategies share the blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,73 +229,52 @@ def _baselines(env: RWAYieldEnv, against: Sequence[str] | None) -> list[str]:
 
 
 def _simulated_portfolios(runs: Runs, settings: BacktestSettings, horizon: int) -> dict[str, Portfolio]:
-    """A metric is the mean over the episodes, which are independent.
+    years = horizon / HOURS_A_YEAR
+    return {
+        name: Portfolio(outcome, simulated_figures(outcome.metrics, years, settings.bootstrap), {})
+        for name, outcome in runs.outcomes.items()
+    }
+
+
+def simulated_figures(metrics: Mapping[str, Floats], years: float, bootstrap: Bootstrap) -> dict[str, Estimate]:
+    """A metric is the mean over the episodes, which are independent and last `years`.
 
     There are two exceptions, because annualised returns of single months have extreme outliers: the CAGR is that of the
     mean log growth, and the Calmar ratio divides it by the mean drawdown.
     """
-    years = horizon / HOURS_A_YEAR
-    found = {}
-    for name, outcome in runs.outcomes.items():
-        figures = {metric: settings.bootstrap.estimate(outcome.metrics[metric]) for metric in METRICS}
-        figures["cagr"] = _annualised(figures["log_growth"], years)
-        figures["calmar"] = _calmar(figures["cagr"].value, outcome, years, settings.bootstrap)
-        found[name] = Portfolio(outcome, figures, {})
-    return found
+    figures = {metric: bootstrap.estimate(metrics[metric]) for metric in METRICS}
+    figures["cagr"] = annualised(figures["log_growth"], years)
+    figures["calmar"] = _calmar(metrics, years, bootstrap)
+    return figures
 
 
-def _annualised(log_growth: Estimate, years: float) -> Estimate:
-    """Compound annual growth rate of a mean log growth over `years`."""
+def _calmar(metrics: Mapping[str, Floats], years: float, bootstrap: Bootstrap) -> Estimate:
+    """Annual growth rate over the mean drawdown.
 
-    def rate(growth: float | None) -> float | None:
-        return None if growth is None else float(np.expm1(min(growth / years, 700.0)))
-
-    value = float(np.expm1(min(log_growth.value / years, 700.0)))
-    return Estimate(value, rate(log_growth.low), rate(log_growth.high), log_growth.runs_needed)
-
-
-def _calmar(cagr: float, outcome: Outcome, years: float, bootstrap: Bootstrap) -> Estimate:
-    """Annual growth rate over the mean drawdown; its interval is that of the mean of its linear terms."""
-    growth, drawdown = outcome.metrics["log_growth"], outcome.metrics["max_drawdown"]
-    deepest = float(drawdown.mean())
-    value = float(ratio(np.array(cagr), np.array(deepest)))
-    if not value:
-        return Estimate(value, None, None)
-    slope = (cagr + 1) / years / deepest
-    return bootstrap.linearised(value, slope * (growth - growth.mean()) - value / deepest * (drawdown - deepest))
+    Both get an interval with half the error, so both hold at once with the confidence asked for, and the quotients of
+    their ends are the bounds. A linear approximation would not do: an annual rate is far from linear in short episodes.
+    """
+    half = replace(bootstrap, confidence=(1 + bootstrap.confidence) / 2)
+    drawdown = half.estimate(metrics["max_drawdown"])
+    rate = annualised(half.estimate(metrics["log_growth"]), years)
+    value = float(ratio(np.array(rate.value), np.array(drawdown.value)))
+    if not value or rate.low is None or rate.high is None or not drawdown.low or drawdown.high is None:
+        needed = [each.runs_needed for each in (rate, drawdown) if each.runs_needed is not None]
+        return Estimate(value, None, None, max(needed, default=None))
+    low = rate.low / (drawdown.high if rate.low > 0 else drawdown.low)
+    high = rate.high / (drawdown.low if rate.high > 0 else drawdown.high)
+    return Estimate(value, low, high)
 
 
 def _historical_portfolios(runs: Runs, settings: BacktestSettings, config: RWAConfig) -> dict[str, Portfolio]:
-    """Bootstrap over blocks of hours, as there is only one history."""
-    series = {name: _hourly(outcome) for name, outcome in runs.outcomes.items()}
-    resampled = resampled_metrics(
-        series,
-        resamples=settings.bootstrap.resamples,
-        risk_free_rate=config.risk_free_rate,
-        block=settings.block_hours,
-        seed=settings.bootstrap.seed,
-    )
+    """A metric is that of all hours; its interval is over blocks of hours, as there is only one history."""
     found = {}
-    for name, (growth, turnover, cost) in series.items():
-        values = np.concatenate([[1.0], np.cumprod(growth)])[None]
-        whole = portfolio_metrics(
-            values,
-            risk_free_rate=config.risk_free_rate,
-            turnover=turnover.sum(keepdims=True),
-            cost=cost.sum(keepdims=True),
+    for name, outcome in runs.outcomes.items():
+        figures, terms = historical_figures(
+            _hourly(outcome), config.risk_free_rate, settings.block_hours, settings.bootstrap
         )
-        blocks = block_count(len(growth), settings)
-        figures = {
-            metric: settings.bootstrap.interval(float(whole[metric][0]), resampled[name][metric], blocks)
-            for metric in METRICS
-        }
-        found[name] = Portfolio(runs.outcomes[name], figures, resampled[name])
+        found[name] = Portfolio(outcome, figures, terms)
     return found
-
-
-def block_count(hours: int, settings: BacktestSettings) -> int:
-    """Number of whole bootstrap blocks in `hours`, at least one."""
-    return max(1, hours // settings.block_hours)
 
 
 def _hourly(outcome: Outcome) -> tuple[Floats, Floats, Floats]:
@@ -312,9 +292,8 @@ def _compare(
         difference = bootstrap.estimate_pooled(by_episode)
     else:
         each_training = np.array([each.figures[metric].value for each in ours]) - other.figures[metric].value
-        drawn = np.mean([each.resampled[metric] for each in ours], axis=0) - other.resampled[metric]
-        blocks = block_count(len(_hourly(other.outcome)[0]), settings)
-        difference = bootstrap.interval(float(each_training.mean()), drawn, blocks)
+        terms = np.mean([each.terms[metric] for each in ours], axis=0) - other.terms[metric]
+        difference = estimate_over_blocks(float(each_training.mean()), terms, bootstrap)
         difference = bootstrap.pooled(difference, each_training)
     wins = float((by_episode > 0).mean() + (by_episode == 0).mean() / 2)
     name = ours[0].outcome.name
@@ -345,7 +324,7 @@ def _evidence(
         return {"episodes": len(equal), "distinct": distinct, "equal": int(equal.sum())}, ("episode", "episodes")
     same = np.all([_hourly(each.outcome)[0] == _hourly(other.outcome)[0] for each in ours], axis=0)
     hours = settings.block_hours
-    blocks = block_count(len(same), settings)
+    blocks = block_count(len(same), hours)
     equal = np.array([same[at * hours : (at + 1) * hours].all() for at in range(blocks)])
     of = (f"block of {hours} hours", f"blocks of {hours} hours")
     return {"episodes": blocks, "distinct": blocks, "equal": int(equal.sum())}, of

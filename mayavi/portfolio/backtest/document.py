@@ -14,8 +14,12 @@ import numpy as np
 from mayavi.markets.timestamps import say_time
 from mayavi.portfolio.backtest.backtest import BOUND, Backtest, Paired, Portfolio, episode_results
 from mayavi.portfolio.backtest.episodes import Curves
+from mayavi.portfolio.backtest.history import NO_INTERVAL, WITHOUT_INTERVAL
+from mayavi.portfolio.backtest.metrics import METRICS
 from mayavi.portfolio.env.markets import SharedMarket
 from mayavi.rl.evaluation.document import env_facts
+from mayavi.statistics.block_jackknife import block_count
+from mayavi.statistics.means import FEWEST_RUNS
 
 SCHEMA, VERSION = "mayavi-backtest", 2
 MOST_LISTED = 200
@@ -43,18 +47,42 @@ def document_of(
         "in_sample": in_sample,
         "settings": {
             "seed": settings.seed,
-            "resamples": settings.bootstrap.resamples,
             "confidence": settings.bootstrap.confidence,
             "minimum_distinct": settings.minimum_distinct,
             "block_hours": settings.block_hours if done.historical else None,
         },
         "subjects": list(done.subjects),
         "strategies": {name: _portfolio(each) for name, each in done.portfolios.items()},
+        "no_interval": _without_interval(done),
         BOUND: {name: estimate.to_json() for name, estimate in done.bound.items()},
         "comparisons": [_paired(each) for each in done.comparisons],
         "pooled": [_paired(each) for each in done.pooled],
         "curves": {name: _curves(each.outcome.curves) for name, each in done.portfolios.items()},
     }
+
+
+def _without_interval(done: Backtest) -> list[str]:
+    """Why figures of a historical market have no interval; empty for a simulated one."""
+    if not done.historical:
+        return []
+    found, size = [NO_INTERVAL], done.settings.block_hours
+    hours = done.env.config.horizon * len(done.runs.windows)
+    blocks = block_count(hours, size)
+    if blocks < FEWEST_RUNS:
+        text = f"{hours:,} hours are {blocks} blocks of {size:,}, and an interval takes {FEWEST_RUNS}"
+        found.append(f"{text}: about {FEWEST_RUNS * size:,} hours are needed, or a shorter --block-hours")
+        return found
+    alike = {
+        name
+        for each in done.portfolios.values()
+        for name, figure in each.figures.items()
+        if name not in WITHOUT_INTERVAL and not figure.complete and each.terms[name].any()
+    }
+    if alike:
+        names = ", ".join(name for name in METRICS if name in alike)
+        text = f"neighbouring blocks of {size:,} hours are too much alike, or one of them decides"
+        found.append(f"{text}, so some intervals of {names} are missing: try a longer --block-hours")
+    return found
 
 
 def market_facts(done: Backtest) -> dict[str, Any]:

@@ -7,19 +7,18 @@ constant value, it is 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import BadArgument
-from mayavi.statistics.block_bootstrap import resampled_statistics
 
 Floats = NDArray[np.float64]
 
 HOURS_A_YEAR = 8_760
 AT_RISK = 0.95
 """Level of value at risk and expected shortfall: 95 % of the hours lose less than the value at risk."""
+TAIL = round(1 - AT_RISK, 12)
+"""Share of the hours whose losses the expected shortfall averages."""
 
 METRICS = {
     "total_return": "growth of the capital",
@@ -66,29 +65,6 @@ def portfolio_metrics(
     return found
 
 
-def resampled_metrics(
-    series: Mapping[str, tuple[Floats, Floats, Floats]],
-    *,
-    resamples: int,
-    risk_free_rate: float,
-    block: int,
-    seed: int = 0,
-) -> dict[str, dict[str, Floats]]:
-    """Block-bootstrap `METRICS` of each portfolio, at the same hours for all: (resamples,) by portfolio and metric.
-
-    `series` has the growth factors, turnover and costs of each hour, all of shape (hours,).
-    """
-
-    def metrics(growth: Floats, turnover: Floats, cost: Floats) -> dict[str, Floats]:
-        values = np.ones((len(growth), growth.shape[1] + 1))
-        np.cumprod(growth, axis=1, out=values[:, 1:])
-        return portfolio_metrics(
-            values, risk_free_rate=risk_free_rate, turnover=turnover.sum(axis=1), cost=cost.sum(axis=1)
-        )
-
-    return resampled_statistics(series, metrics, resamples=resamples, block=block, seed=seed)
-
-
 def hourly_rate(percent_a_year: float) -> float:
     """Hourly return that compounds to `percent_a_year` in a year."""
     return float(np.expm1(np.log1p(percent_a_year / 100) / HOURS_A_YEAR))
@@ -101,8 +77,8 @@ def drawdowns(values: Floats) -> Floats:
 
 
 def loss_tail(hours: int) -> int:
-    """Number of hours that the expected shortfall averages: 5 %, rounded up."""
-    return max(1, int(np.ceil(round(hours * (1 - AT_RISK), 9))))
+    """Number of hours that the expected shortfall averages: `TAIL`, rounded up."""
+    return max(1, int(np.ceil(round(hours * TAIL, 9))))
 
 
 def checked_values(values: Floats) -> Floats:

@@ -37,9 +37,13 @@ _MANAGER = [
     "ownerOf(uint256 tokenId) view returns (address)",
     "balanceOf(address owner) view returns (uint256)",
     "tokenOfOwnerByIndex(address owner, uint256 index) view returns (uint256)",
+    "totalSupply() view returns (uint256)",
+    "tokenByIndex(uint256 index) view returns (uint256)",
 ]
 _FACTORY = ["getPool(address tokenA, address tokenB, uint24 fee) view returns (address)"]
 _ALL = 2**128 - 1
+MOST_SEARCHED = 10_000
+"""Most positions of a chain that `UniswapV3Position.in_pool` reads."""
 
 
 class Minted(NamedTuple):
@@ -100,6 +104,23 @@ class UniswapV3Position:
         """Return all positions of `owner`."""
         manager, holder = _manager(fork), address_on(fork, owner)
         return [cls(fork, manager.tokenOfOwnerByIndex(holder, i)) for i in range(manager.balanceOf(holder))]
+
+    @classmethod
+    def in_pool(cls, pool: UniswapV3Pool, most: int = MOST_SEARCHED) -> list[UniswapV3Position]:
+        """Return all positions with liquidity in `pool` that the manager holds.
+
+        Reads every position of the chain; `ActionRefused` if there are more than `most`, as on a fork of a node.
+        """
+        fork, manager = pool.fork, _manager(pool.fork)
+        count = int(manager.totalSupply())
+        if count > most:
+            raise ActionRefused(
+                f"there are {count:,} positions of Uniswap V3 on this chain, and at most {most:,} are searched",
+                "name the owner: `UniswapV3Position.held_by(fork, owner)`",
+            )
+        found = [cls(fork, manager.tokenByIndex(index)) for index in range(count)]
+        wanted = (pool.token0.address, pool.token1.address, pool.fee)
+        return [each for each in found if each.data[:3] == wanted and each.liquidity]
 
     # -- reads --------------------------------------------------------------------------------------------------------
 

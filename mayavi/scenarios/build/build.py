@@ -25,6 +25,7 @@ from mayavi.scenarios.build.lending_markets import (
 )
 from mayavi.scenarios.build.oracle import build_price_posters
 from mayavi.scenarios.build.parameters import build_governance, set_parameters
+from mayavi.scenarios.build.pool_depth import scale_pools
 from mayavi.scenarios.build.pricing import draw_prices, opening_gaps_wad
 from mayavi.scenarios.build.routes import pool_named
 from mayavi.scenarios.figures.accounts import FinalAccounts
@@ -75,6 +76,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
     chosen = config.seed if seed is None else seed
     step_blocks, step_seconds = pace(config)
     create(config, fork)
+    scale_pools(config, fork)
     set_parameters(config, fork)
     prices = draw_prices(config, fork, seed=chosen, step_seconds=step_seconds)
     agents = build_agents(config, fork, step_seconds, chosen)
@@ -98,7 +100,7 @@ def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: 
         halt_on_exception=config.halt_on_exception,
         tally=tally,
     )
-    limits = partial(agents.limits.counts, scheduler)
+    limits = partial(agents.limits.counts, scheduler, tally)
     collaterals = dict.fromkeys(asset for group in agents.borrower_groups.values() for asset in group.collaterals)
     falls = largest_falls(config, prices, collaterals if agents.limits.liquidators else (), step_seconds)
     kpis = _kpis(agents, tally, snapshots, opening_gaps_wad(config, fork, prices), limits, falls)

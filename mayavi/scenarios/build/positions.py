@@ -16,6 +16,7 @@ from mayavi.scenarios.build.lending_markets import find_emode, market_name, open
 from mayavi.scenarios.build.registry import agent_kind
 from mayavi.scenarios.build.routes import route_between
 from mayavi.scenarios.models.agents import Borrower, Liquidator
+from mayavi.scenarios.models.book_errors import BookErrors
 from mayavi.scenarios.models.mixes import Mix
 from mayavi.scenarios.models.positions import BookAccount, BookRow, Positions
 from mayavi.scenarios.models.quantities import Asset
@@ -116,8 +117,10 @@ def _register(
         assets = collaterals, tuple(sorted({asset for _, each in own for asset in each}))
     saleable = _saleable(agents, holders, pairs)
     lost = set(pairs) - set(saleable)
-    holders.without_pool = sum(
-        bool(debt) and all((one, other) in lost for one in collateral for other in debt) for collateral, debt in own
+    holders.without_pool = tuple(
+        position.account
+        for position, (collateral, debt) in zip(holders.positions, own, strict=True)
+        if debt and all((one, other) in lost for one in collateral for other in debt)
     )
     first = saleable[0] if saleable else (assets[0][0], (assets[1] or assets[0])[0])
     agents.borrower_groups[name] = BorrowerGroup(holders.market, holders.accounts, *first, tuple(saleable), assets)
@@ -160,25 +163,31 @@ def _book(agents: AgentSet, market: str, model: Positions) -> list[OpeningPositi
 
     lending, modes = lending_market(agents.fork, market), {"": 0}
     decimals: dict[str, int] = {}
-    found = []
+    unknown: set[str] = set()
+    errors, found = BookErrors(), []
     for account in model.accounts:
         if account.emode not in modes:
-            modes[account.emode] = _emode_of(agents, market, model, account)
+            modes[account.emode] = 0
+            with errors.collecting():
+                modes[account.emode] = _emode_of(agents, market, model, account)
         amounts: dict[str, dict[str, int]] = {"collateral": {}, "debt": {}}
         for row in account.rows:
-            if row.asset not in decimals:
-                decimals[row.asset] = _decimals(lending, model, row)
+            if row.asset not in decimals and row.asset not in unknown:
+                unknown.add(row.asset)
+                with errors.collecting():
+                    decimals[row.asset] = _decimals(lending, model, row)
             for side, amount in (("collateral", row.collateral), ("debt", row.debt)):
-                if amount:
-                    amounts[side][row.asset] = _units(lending, model, row, side, amount, decimals[row.asset])
+                if amount and row.asset in decimals:
+                    with errors.collecting():
+                        amounts[side][row.asset] = _units(lending, model, row, side, amount, decimals[row.asset])
+        if not any(row.collateral for row in account.rows):
+            where = _where(model, account.rows[0])
+            message = f"{where}: it owes and has no collateral, and no market lends without"
+            errors.found.append(BadScenario(message, "remove the account: what it owes is bad debt already"))
         lines = {row.asset: row.line for row in account.rows}
-        if not amounts["collateral"]:
-            raise BadScenario(
-                f"{_where(model, account.rows[0])}: it owes and has no collateral, and no market lends without",
-                "remove the account: what it owes is bad debt already",
-            )
         mode = modes[account.emode]
         found.append(OpeningPosition(account.name, **amounts, emode=mode, source=model.origin, lines=lines))
+    errors.raise_any()
     return found
 
 

@@ -12,6 +12,7 @@ from mayavi.agents.lending.opening_borrower import OpeningBorrower
 from mayavi.agents.lending.position_holders import PositionHolders
 from mayavi.errors import BadArgument
 from mayavi.evm.units import WAD
+from mayavi.scenarios.figures.notes import CONSTANT_PRICE, is_dollar
 from mayavi.sim.rows import KpiRow
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ def kpi(name: str, value: int, unit: str) -> KpiRow:
     else:
         raise BadArgument(f"the KPI '{name}' has the unit '{unit}'", f"take {', '.join(_DECIMALS)}, or e6, e18, …")
     return KpiRow(name, str(value), value / 10**decimals, unit)
+
+
+NAMED_ACCOUNTS = 5
+"""Most accounts without a pool that a KPI, and so a note, names."""
+WITHOUT_POOL = "without_pool"
+"""Kind of the KPIs that name accounts without a pool: `without_pool.BOOK.ACCOUNT`."""
 
 
 class ScenarioKpis:
@@ -113,7 +120,9 @@ class ScenarioKpis:
             loan = getattr(agent, "loan", None)
             if isinstance(agent, PositionHolders) and not isinstance(agent, MixedBorrowers):
                 yield kpi(f"accounts_beyond_limit.{name}", len(agent.beyond_limit), "count")
-                yield kpi(f"accounts_without_pool.{name}", agent.without_pool, "count")
+                yield kpi(f"accounts_without_pool.{name}", len(agent.without_pool), "count")
+                for account in agent.without_pool[:NAMED_ACCOUNTS]:
+                    yield kpi(f"{WITHOUT_POOL}.{name}.{account}", 1, "count")
             if isinstance(agent, OpeningBorrower):
                 yield kpi(f"never_opened.{name}", int(not agent.opened), "count")
             elif isinstance(loan, Loan) or isinstance(agent, MixedBorrowers):
@@ -136,6 +145,7 @@ class ScenarioKpis:
         for subject, name in self.assets:
             if (subject, "price") in latest:
                 yield kpi(f"oracle_change.{name}", _change(first, latest, subject), "wad")
+        yield from self._constant_debts()
         for pool in self.pools:
             subject = f"UniswapV3.{pool}"
             if pool not in self.following:
@@ -149,6 +159,18 @@ class ScenarioKpis:
         for (subject, metric), figure in latest.items():
             if subject in self.curve_pools and metric.startswith("price_"):
                 yield kpi(f"{metric}.{subject}", figure.value, "wad")
+
+    def _constant_debts(self) -> Iterable[KpiRow]:
+        """Name debts, dollars apart, whose price stayed while that of a collateral moved."""
+        first, latest = self.snapshots.first, self.snapshots.latest
+        if not any(_change(first, latest, subject) for subject, _ in self.assets if (subject, "price") in latest):
+            return
+        collaterals = {name for _, name in self.assets}
+        for token, subject in sorted(self.oracles.items()):
+            if token in collaterals or is_dollar(token) or (subject, "price") not in latest:
+                continue
+            if not _change(first, latest, subject):
+                yield kpi(f"{CONSTANT_PRICE}.{token}", 1, "count")
 
     def _pool_gap(self, pool: str) -> int | None:
         """Return the relative distance of a pool's price from the oracle's; None if no oracle prices both tokens."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mayavi.scenarios.figures.alike import one_of_each_kind
 from mayavi.scenarios.figures.formatting import percent
-from mayavi.scenarios.figures.limits import PREFIX, TEXTS
+from mayavi.scenarios.figures.limits import PREFIX, REFUSALS, TEXTS
 
 LARGE_GAP = 0.05
 """Relative distance from the oracle's price above which pools and sales get a note."""
@@ -15,6 +15,8 @@ NOTED = (
     "accounts_at_limit",
     "accounts_beyond_limit",
     "accounts_without_pool",
+    "without_pool",
+    "constant_price",
     "health_factor_limit",
     "accounts",
     "never_opened",
@@ -26,6 +28,9 @@ NOTED = (
     "jump",
 )
 """Kinds of KPIs that notes cover."""
+
+CONSTANT_PRICE = "constant_price"
+"""Kind of the KPIs that name debts whose price stayed constant: `constant_price.WBTC`."""
 
 COARSE = 0.05
 """Fall of a price in one step above which a jump gets a note."""
@@ -49,8 +54,13 @@ def notes_of_many(runs: Sequence[Figures]) -> list[str]:
 
 def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
     """Yield the KPIs that warn of something, with the warning."""
-    if limits := [name for name in kpis if name.startswith(PREFIX) and kpis[name]]:
-        yield PREFIX, _limited(kpis, limits)
+    limits = [name for name in kpis if name.startswith(PREFIX) and kpis[name]]
+    if own := [name for name in limits if name.removeprefix(PREFIX) in TEXTS]:
+        yield PREFIX, _limited(kpis, own)
+    if refusals := [name for name in limits if name.removeprefix(PREFIX) in REFUSALS]:
+        yield "refused", _refused(kpis, refusals)
+    if constant := _constant_prices(kpis):
+        yield CONSTANT_PRICE, constant
     for name, number in kpis.items():
         kind, _, of = name.partition(".")
         if kind == "accounts_at_limit" and number:
@@ -70,7 +80,7 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
             yield (
                 name,
                 f"accounts of {of} that are never liquidated, because no pool sells their collateral for their debt: "
-                f"{number:,.0f}; add one under `pools`",
+                f"{_named(kpis, f'without_pool.{of}.', number)}; add one under `pools`",
             )
         elif kind == "never_opened" and number:
             yield name, f"{of} never opened its loan; `mayavi runs explain` shows why"
@@ -104,12 +114,48 @@ def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:
             )
 
 
+def _constant_prices(kpis: Figures) -> str:
+    """Warn of collaterals and debts whose price stays while that of another collateral moves; empty if none does."""
+    changes = {name.partition(".")[2]: number for name, number in kpis.items() if name.startswith("oracle_change.")}
+    if not any(changes.values()):
+        return ""
+    still = [token for token, change in changes.items() if not change and not is_dollar(token)]
+    still += [name.partition(".")[2] for name in kpis if name.startswith(f"{CONSTANT_PRICE}.")]
+    if not still:
+        return ""
+    moving = ", ".join(token for token, change in changes.items() if change)
+    return (
+        f"the price of {', '.join(still)} stays constant while {moving} moves, because the scenario has no price "
+        "process for it; give one under `prices`, and `correlations`"
+    )
+
+
+def _named(kpis: Figures, prefix: str, number: float) -> str:
+    """The number of accounts, with the names that the KPIs with `prefix` have."""
+    names = [name.removeprefix(prefix) for name in kpis if name.startswith(prefix)]
+    more = ["…"] if len(names) < number else []
+    return f"{number:,.0f} ({', '.join([*names, *more])})" if names else f"{number:,.0f}"
+
+
 def _limited(kpis: Figures, names: Sequence[str]) -> str:
-    parts = [TEXTS[name.removeprefix(PREFIX)].format(f"{kpis[name]:,.0f}") for name in names]
-    parts = [re.sub(r"\((1 \w+)s\)", r"(\1)", part) for part in parts]
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     touched = "liquidations and bad debt" if "bad_debt" in kpis else "arbitrage and pool prices"
-    return f"{touched} depend on what limited the agents at the end of some step: {listed}"
+    text = f"{touched} depend on what limited the agents at the end of some step: {_listed(kpis, names, TEXTS)}"
+    if f"{PREFIX}depth" in names:
+        text += "; the depth of a replica's pools is an assumption, which `pool_depth` moves"
+    return text
+
+
+def _refused(kpis: Figures, names: Sequence[str]) -> str:
+    return (
+        f"collateral, debt and bad debt depend on what the market refused: {_listed(kpis, names, REFUSALS)}; "
+        "`mayavi runs explain` says which cap refused whom, and `parameters` can raise it"
+    )
+
+
+def _listed(kpis: Figures, names: Sequence[str], texts: Mapping[str, str]) -> str:
+    parts = [texts[name.removeprefix(PREFIX)].format(f"{kpis[name]:,.0f}") for name in names]
+    parts = [re.sub(r"\((1 \w+)s\)", r"(\1)", part) for part in parts]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _coarse(token: str, fall: float, seconds: int) -> str:
@@ -128,3 +174,8 @@ def _sales_far_from_oracle(gap: float) -> str:
         "the pools had not followed it yet, and on a real market nobody would have paid that much; let an arbitrageur "
         "trade first, by `ordering: priority_fee` and a higher `priority_fee`"
     )
+
+
+def is_dollar(token: str) -> bool:
+    """Whether a token is a dollar stablecoin by its name, so that a constant price is no surprise."""
+    return "USD" in token.upper() or token.upper() in {"DAI", "XDAI", "FRAX", "MAI", "GHO"}

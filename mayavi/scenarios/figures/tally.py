@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mayavi.agents.gas import fee_value_e8
 from mayavi.scenarios.figures.absorptions import Absorptions
+from mayavi.scenarios.figures.limits import REFUSALS, refused_by
 from mayavi.sim.rows import ActionRow
 from mayavi.sim.tally import RunTally
 
@@ -43,6 +44,8 @@ class ScenarioTally(RunTally):
         self.absorbers = dict(absorbers or {})
         self.failures: Counter[str] = Counter()
         """Failed actions by the gist of their reason."""
+        self.refused: dict[str, set[str]] = {limit: set() for limit in REFUSALS}
+        """By limit of a market: accounts of which it refused an action."""
         self.raised_by: Counter[str] = Counter()
         """Actions whose agent's code raised, by agent."""
         self.liquidations = self.liquidations_failed = 0
@@ -103,6 +106,8 @@ class ScenarioTally(RunTally):
         super().count(row)
         if row.status == "failed":
             self.failures[gist(row.reason)] += 1
+            if limit := refused_by(row.reason):
+                self.refused[limit].add(row.account or row.agent)
         elif row.status == "raised":
             self.raised_by[row.agent] += 1
 

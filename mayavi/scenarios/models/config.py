@@ -6,12 +6,12 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from mayavi.errors import did_you_mean
 from mayavi.scenarios.models.agents import AgentModel, OracleShock
-from mayavi.scenarios.models.parameters import Changes, fault_of
+from mayavi.scenarios.models.parameters import Changes, fault_of, misplaced_value
 from mayavi.scenarios.models.positions import POSITIONS, TopLevelPositions
 from mayavi.scenarios.models.prices import (
     GbmPrice,
@@ -49,6 +49,13 @@ def _a_name(name: str) -> str:
 
 ChainName = Annotated[str, AfterValidator(_known_chain), Field(json_schema_extra={"enum": list(CHAINS)})]
 Name = Annotated[str, AfterValidator(_a_name)]
+
+
+PoolDepth = Annotated[
+    Annotated[PositiveRatio, Tag("all")] | Annotated[dict[str, PositiveRatio], Tag("by_pool")],
+    Discriminator(lambda value: "by_pool" if isinstance(value, dict) else "all"),
+]
+"""A multiplier for all pools, or by the name of the pool."""
 
 
 class Gas(Model):
@@ -125,6 +132,8 @@ class ScenarioConfig(Model):
     """Tokens that the scenario creates."""
     pools: dict[str, NewPool] = Field(default_factory=dict)
     """Uniswap V3 pools that the scenario creates."""
+    pool_depth: PoolDepth = Decimal(1)
+    """Multiplier of the liquidity of the chain's Uniswap V3 pools: one for all, or by pool {WETH/USDC.500: 50%}."""
     agents: Annotated[dict[Name, AgentModel], Field(min_length=1)]
     """Agents by name."""
     positions: TopLevelPositions | None = Field(default=None, exclude=True)
@@ -151,6 +160,7 @@ class ScenarioConfig(Model):
             self._pace,
             self._blocks_fit,
             self._pools_fit,
+            self._depths_fit,
             self._prices_fit,
             self._parameters_fit,
         ):
@@ -237,6 +247,18 @@ class ScenarioConfig(Model):
             if pool.range is not None and not pool.range[0] < pool.range[1]:
                 raise _rule(("pools", name, "range"), f"the range of '{name}' is empty; give the lower price first")
 
+    def _depths_fit(self) -> None:
+        for name in self.pool_depth if isinstance(self.pool_depth, dict) else ():
+            if name.startswith("Curve."):
+                message = f"the depth of '{name}' cannot be changed: that works for pools of Uniswap V3 only"
+                raise _rule(("pool_depth", name), message, "such as WETH/USDC.500")
+            if pool_tokens(name) is None:
+                message = f"'{name}' is not a pool name of the form TOKEN/OTHER.FEE"
+                raise _rule(("pool_depth", name), message, "such as WETH/USDC.500")
+            if name in self.pools:
+                message = f"the scenario creates the pool '{name}' itself"
+                raise _rule(("pool_depth", name), message, f"give pools.{name}.liquidity_factor instead")
+
     def _prices_fit(self) -> None:
         for symbol, price in self.prices.items():
             last = last_change(price)
@@ -260,6 +282,15 @@ class ScenarioConfig(Model):
                     message = f"'{pair}' are correlated, but the price of {side} is not random"
                     hint = "make it random, for instance by `then: {process: gbm, volatility: 80%}`"
                     raise _rule(("correlations", pair), message, hint, (("prices", side),))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parameters_are_named(cls, data: Any) -> Any:
+        parameters = data.get("parameters") if isinstance(data, dict) else None
+        for key, value in parameters.items() if isinstance(parameters, dict) else ():
+            if found := misplaced_value(str(key), value):
+                raise _rule(("parameters", str(key)), *found)
+        return data
 
     @model_validator(mode="before")
     @classmethod

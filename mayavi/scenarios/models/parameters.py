@@ -163,6 +163,24 @@ def fault_of(key: str, changes: list[ParameterChange], steps: int) -> tuple[str,
     return None
 
 
+def misplaced_value(key: str, value: Any) -> tuple[str, str] | None:
+    """Return message and hint for an entry of `parameters` that is a single value, as an unknown parameter is."""
+    if isinstance(value, dict | list):
+        return None
+    rest, _, name = key.rpartition(".")
+    target = target_of(rest)
+    if target is not None:
+        return f"'{name}' is not a parameter of {rest}", f"it has {', '.join(FIELDS[target.kind])}"
+    own = target_of(key)
+    if own is None:
+        return None
+    known = FIELDS[own.kind]
+    return (
+        f"parameters.{key} is '{value}', not a mapping of its parameters",
+        f"such as {{{known[0]}: …}}; it has {', '.join(known)}",
+    )
+
+
 def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 

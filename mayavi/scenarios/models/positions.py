@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
@@ -24,6 +25,7 @@ from pydantic_core import PydanticCustomError
 from mayavi.errors import BadScenario, did_you_mean
 from mayavi.scenarios.models.agent_settings import AgentSettings, BehaviourName, Protocol
 from mayavi.scenarios.models.assumption_marks import Mark
+from mayavi.scenarios.models.book_errors import BookErrors
 from mayavi.scenarios.models.quantities import LARGEST, PositiveRatio, RatioFromZero, Share, fault
 
 POSITIONS = "positions"
@@ -53,31 +55,14 @@ class BookAccount(NamedTuple):
 
 
 def read_book(text: str, origin: str) -> list[BookAccount]:
-    """Parse a book from CSV text; raise `BadScenario` with the line of the first error."""
+    """Parse a book from CSV text; raise `BadScenario` that lists the errors with their lines, up to ten."""
     rows: dict[str, list[BookRow]] = {}
     modes: dict[str, tuple[str, int]] = {}
-    for line, cells in _table(text, origin):
-        where = f"{origin}, line {line}"
-        account, asset = cells["account"], cells["asset"]
-        for column in ("account", "asset"):
-            if not cells[column]:
-                raise BadScenario(f"{where}: the {column} is missing", f"a row names {', '.join(NEEDED)}")
-        who = f"{where}: account '{account}', {asset}"
-        amounts = [_amount(cells[column], f"{who}: {column}") for column in ("collateral", "debt")]
-        if not any(amounts):
-            raise BadScenario(f"{who}: neither collateral nor debt", "give an amount, or remove the row")
-        earlier = next((row for row in rows.get(account, ()) if row.asset == asset), None)
-        if earlier is not None:
-            raise BadScenario(f"{who}: the same account and asset as in line {earlier.line}", "add the amounts up")
-        rows.setdefault(account, []).append(BookRow(line, account, asset, *amounts))
-        mode = cells.get("emode", "")
-        if mode:
-            first, first_line = modes.setdefault(account, (mode, line))
-            if first != mode:
-                raise BadScenario(
-                    f"{where}: account '{account}' is in eMode '{mode}' here and in '{first}' in line {first_line}",
-                    "an account has one eMode",
-                )
+    errors = BookErrors()
+    for line, cells in _table(text, origin, errors):
+        with errors.collecting():
+            _read_row(f"{origin}, line {line}", line, cells, rows, modes)
+    errors.raise_any()
     if not rows:
         raise BadScenario(f"{origin} has no positions", f"its columns are {', '.join(COLUMNS)}")
     if len(rows) > MOST_ACCOUNTS:
@@ -85,7 +70,33 @@ def read_book(text: str, origin: str) -> list[BookAccount]:
     return [BookAccount(name, tuple(own), *modes.get(name, ("", own[0].line))) for name, own in rows.items()]
 
 
-def _table(text: str, origin: str) -> list[tuple[int, dict[str, str]]]:
+def _read_row(
+    where: str, line: int, cells: dict[str, str], rows: dict[str, list[BookRow]], modes: dict[str, tuple[str, int]]
+) -> None:
+    """Add one row to the accounts and their efficiency modes."""
+    account, asset = cells["account"], cells["asset"]
+    for column in ("account", "asset"):
+        if not cells[column]:
+            raise BadScenario(f"{where}: the {column} is missing", f"a row names {', '.join(NEEDED)}")
+    who = f"{where}: account '{account}', {asset}"
+    amounts = [_amount(cells[column], f"{who}: {column}") for column in ("collateral", "debt")]
+    if not any(amounts):
+        raise BadScenario(f"{who}: neither collateral nor debt", "give an amount, or remove the row")
+    earlier = next((row for row in rows.get(account, ()) if row.asset == asset), None)
+    if earlier is not None:
+        raise BadScenario(f"{who}: the same account and asset as in line {earlier.line}", "add the amounts up")
+    rows.setdefault(account, []).append(BookRow(line, account, asset, *amounts))
+    mode = cells.get("emode", "")
+    if mode:
+        first, first_line = modes.setdefault(account, (mode, line))
+        if first != mode:
+            raise BadScenario(
+                f"{where}: account '{account}' is in eMode '{mode}' here and in '{first}' in line {first_line}",
+                "an account has one eMode",
+            )
+
+
+def _table(text: str, origin: str, errors: BookErrors) -> Iterator[tuple[int, dict[str, str]]]:
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and line[0] != "#"]
     if not lines:
         raise BadScenario(f"{origin} is empty", f"its columns are {', '.join(COLUMNS)}")
@@ -109,15 +120,12 @@ def _table(text: str, origin: str) -> list[tuple[int, dict[str, str]]]:
         raise BadScenario(f"{origin} has a column twice: {', '.join(names)}", "keep one of them")
     if len(rows) != len(lines) - 1:
         raise BadScenario(f"{origin} has a quoted cell over several lines", "write each row on one line")
-    found = []
     for (number, _), row in zip(lines[1:], rows, strict=True):
         if len(row) != len(names):
-            raise BadScenario(
-                f"{origin}, line {number}: {len(row)} cells where the header has {len(names)}",
-                "the line is cut or has a separator too many",
-            )
-        found.append((number, {name: cell.strip() for name, cell in zip(names, row, strict=True)}))
-    return found
+            message = f"{origin}, line {number}: {len(row)} cells where the header has {len(names)}"
+            errors.found.append(BadScenario(message, "the line is cut or has a separator too many"))
+            continue
+        yield number, {name: cell.strip() for name, cell in zip(names, row, strict=True)}
 
 
 def _amount(cell: str, what: str) -> Decimal:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi.scenarios.figures.formatting import dollars, percent, shown_number, title_of
-from mayavi.scenarios.figures.notes import notes_of_many
+from mayavi.scenarios.figures.kpis import WITHOUT_POOL
+from mayavi.scenarios.figures.notes import CONSTANT_PRICE, notes_of_many
 from mayavi.scenarios.figures.tables import data_frame, html_notes, html_table
 from mayavi.scenarios.run.result import Run
 
@@ -130,7 +131,8 @@ def summary_rows(point: PointSummary, chain: str = "") -> list[tuple[str, ...]]:
     """Return a line for each KPI that is not zero in every run; bad debt and liquidated value are always shown."""
     rows = []
     for name, found in point.figures.items():
-        if not (found.minimum or found.maximum or name in (BAD_DEBT, LIQUIDATED)):
+        named = name.partition(".")[0] in (WITHOUT_POOL, CONSTANT_PRICE)  # a note has them
+        if named or not (found.minimum or found.maximum or name in (BAD_DEBT, LIQUIDATED)):
             continue
 
         def show(number: float, name: str = name) -> str:

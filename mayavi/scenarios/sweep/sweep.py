@@ -19,6 +19,7 @@ import mayavi
 from mayavi.errors import BadScenario, SimulationError, UsageError
 from mayavi.parallel.cores import available_cores
 from mayavi.parallel.processes import check_jobs
+from mayavi.scenarios.figures.limits import PREFIX
 from mayavi.scenarios.loading import Scenario, load_scenario
 from mayavi.scenarios.run.overrides import Overrides, grid_texts, override_texts
 from mayavi.scenarios.run.request import versions
@@ -239,5 +240,7 @@ def _drop_superseded(store: Store, plan: Plan, done: Mapping[str, Run]) -> None:
 def _summary(plan: Plan, point: int, runs: Sequence[Run], confidence: float) -> PointSummary:
     own = [run for run, task in zip(runs, plan.tasks, strict=True) if task.point == point]
     units = {row.name: row.unit for run in own for row in run.kpis.rows()}
-    columns = {name: [run.kpis[name] for run in own if name in run.kpis] for name in units}
+    columns = {
+        name: [run.kpis.get(name, 0.0) for run in own if name in run.kpis or name.startswith(PREFIX)] for name in units
+    }
     return PointSummary(plan.points[point], summarise_all(columns, confidence=confidence), units)

@@ -16,7 +16,9 @@ from mayavi.errors import UnknownName, UsageError
 from mayavi.numerics.streams import stream
 from mayavi.portfolio.backtest.backtest import JUDGED, Backtester, BacktestSettings, backtest, rules
 from mayavi.portfolio.backtest.document import document_of
+from mayavi.portfolio.backtest.history import WITHOUT_INTERVAL
 from mayavi.portfolio.backtest.metrics import METRICS
+from mayavi.portfolio.backtest.page import render_page
 from mayavi.portfolio.market.data import PLACE, RWAMarket
 from mayavi.portfolio.market.history import write_rwa
 from mayavi.portfolio.market.model import RWAModel
@@ -162,7 +164,7 @@ def test_a_real_market_is_walked_through_window_by_window(tmp_path: Path):
         assert portfolio.outcome.curves.equity.shape == (1, 9 * 48 + 1)
         assert portfolio.outcome.curves.weights.shape == (9 * 48 + 1, 3)
     paired = done.comparisons[0]
-    assert paired.difference.low < paired.difference.value < paired.difference.high
+    assert (paired.difference.low, paired.difference.runs_needed) == (None, 20)
     assert paired.verdict.word == "saturated"  # nine windows of two days are eighteen blocks of a day
     assert "18 blocks of 24 hours are too few" in paired.verdict.reason
     assert done.bound["log_growth"].value == pytest.approx(np.log(done.runs.bound / 100_000).sum())
@@ -175,6 +177,23 @@ def test_enough_of_a_real_market_gets_a_verdict(tmp_path: Path):
     )
     assert done.comparisons[0].verdict.word == "worse"
     assert "on the same 36 blocks of 12 hours" in done.comparisons[0].verdict.reason
+    for metric, found in done.portfolios["random"].figures.items():
+        assert found.complete == (metric not in WITHOUT_INTERVAL), metric
+        assert found.covers(found.value), metric
+
+
+def test_a_document_says_why_figures_of_a_history_have_no_interval(tmp_path: Path):
+    market = making(data=str(past_market(tmp_path)))
+    few = document_of(backtest(market, [], ["usdy_only"], QUICK))["no_interval"]
+    assert len(few) == 2
+    assert "no interval" in few[0]
+    assert few[1].startswith("432 hours are 18 blocks of 24, and an interval takes 20: about 480 hours are needed")
+    enough = document_of(backtest(market, [], ["usdy_only"], replace(QUICK, block_hours=12)))
+    assert enough["no_interval"][:1] == few[:1]
+    assert "blocks of 12 hours are too much alike" in enough["no_interval"][1]
+    assert "some intervals of value_at_risk are missing" in enough["no_interval"][1]
+    assert few[0] in render_page({**enough, "command": None})
+    assert document_of(backtest(making(), [], ["usdy_only"], QUICK))["no_interval"] == []
 
 
 def test_hours_that_hang_together_are_not_taken_for_independent_ones(tmp_path: Path):
@@ -186,12 +205,14 @@ def test_hours_that_hang_together_are_not_taken_for_independent_ones(tmp_path: P
     values[0, :, PLACE["eth_price"]] = 2_000 * np.exp(np.cumsum(moves))
     file = tmp_path / "trends.csv"
     write_rwa(RWAMarket(None, values), file)
-    widths = {}
-    for block in (1, 48):
-        done = backtest(making(data=str(file)), [], ["usdy_only", "meth_only"], replace(QUICK, block_hours=block))
-        own, apart = done.portfolios["meth_only"].figures["log_growth"], done.comparisons[0].difference
-        widths[block] = np.array([own.high - own.low, apart.high - apart.low])
-    assert (widths[48] > 2 * widths[1]).all(), widths
+    hours, blocks = (
+        backtest(making(data=str(file)), [], ["usdy_only", "meth_only"], replace(QUICK, block_hours=block))
+        for block in (1, 20)
+    )
+    assert not hours.comparisons[0].difference.complete
+    assert hours.comparisons[0].verdict.word == "indistinguishable"
+    assert "neighbouring blocks of 1 hours are too much alike" in hours.comparisons[0].verdict.reason
+    assert blocks.comparisons[0].difference.complete
 
 
 # -- misuse -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from mayavi.portfolio.backtest.metrics import (
     hourly_rate,
     loss_tail,
     portfolio_metrics,
-    resampled_metrics,
 )
 
 YEAR = 8_760
@@ -103,35 +102,3 @@ def test_what_is_no_portfolio_is_refused():
         portfolio_metrics(np.array([[1.0, 0.0]]), risk_free_rate=0)
     with pytest.raises(BadArgument, match="cost"):
         portfolio_metrics(np.ones((2, 3)), risk_free_rate=0, cost=np.ones(3))
-
-
-def test_metrics_of_dependent_hours_vary_more_in_blocks_than_hour_by_hour():
-    rng = np.random.default_rng(8)
-    noise = rng.normal(size=6_000)
-    level = np.zeros(6_000)
-    for hour in range(1, 6_000):
-        level[hour] = 0.95 * level[hour - 1] + noise[hour]
-    growth = np.exp(level * 1e-4)
-    nothing = np.zeros(6_000)
-    spread = {
-        block: resampled_metrics({"one": (growth, nothing, nothing)}, resamples=300, risk_free_rate=0.0, block=block)[
-            "one"
-        ]["log_growth"].std()
-        for block in (1, 168)
-    }
-    true = np.sqrt(6_000) * 1e-4 / (1 - 0.95)  # of a sum of an autoregression
-    assert spread[1] < 0.4 * true
-    assert 0.7 * true < spread[168] < 1.3 * true
-
-
-def test_every_portfolio_is_resampled_at_the_same_hours():
-    rng = np.random.default_rng(9)
-    growth, nothing = 1 + rng.normal(0, 0.01, 300), np.zeros(300)
-    found = resampled_metrics(
-        {"one": (growth, nothing, nothing), "two": (growth**2, nothing, nothing + 1)},
-        resamples=50,
-        risk_free_rate=4.25,
-        block=24,
-    )
-    assert found["two"]["log_growth"] == pytest.approx(2 * found["one"]["log_growth"])
-    assert (found["two"]["cost"] == 300).all()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mayavi
+from mayavi.cli.sweep import unreached_text
 from mayavi.errors import UnknownKey, UsageError
 from mayavi.scenarios.sweep.plan import make_plan
 from mayavi.scenarios.sweep.request import SweepListener
@@ -73,6 +74,13 @@ def test_a_value_at_risk_of_zero_is_known_once_its_interval_is_zero() -> None:
     assert around.estimate.complete
     assert (around.relative, around.reached, around.runs_needed) == (None, False, None)
     assert around.next_runs() == 200
+
+
+def test_a_figure_around_zero_gets_no_advice_to_go_on() -> None:
+    message, hint = unreached_text(look([0.0] * 97 + [1.0, 2.0, 3.0]))
+    assert "of which no percentage can be taken" in message
+    assert '--until "mean(bad_debt) ±20%", or read P(loss)' in hint
+    assert "--most" not in hint
 
 
 def test_a_mean_of_a_hundred_equal_values_cannot_be_reached() -> None:
