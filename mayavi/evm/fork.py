@@ -34,7 +34,8 @@ class Fork(ForkCalls):
     """Writable fork of a chain at one block. No write ever reaches the real chain.
 
     Open one with `Fork.replica("ethereum")` (offline), `Fork.from_rpc(url, block)` (a node, through a cache),
-    `Fork.load_snapshot(path)` or `Fork.empty(...)`. `Fork(rpc_url=..., fork_block=...)` is `from_rpc`.
+    `Fork.load_snapshot(path)`, `Fork.from_witness(path)` or `Fork.empty(...)`. `Fork(rpc_url=..., fork_block=...)` is
+    `from_rpc`.
 
     Reads (`call`, `balance`, `storage` …) have no effects; `send`, `deploy`, `deal` and setters write to this fork
     only. Addresses are 20 bytes or checksummed text; amounts are exact integers in the token's smallest unit. A failed
@@ -120,6 +121,26 @@ class Fork(ForkCalls):
         state, metadata = read_snapshot(Path(path))
         opened = cls.from_state(state, labels=metadata.get("labels", {}), source=metadata.get("source", {}))
         return opened._with_rules(hardfork)
+
+    @classmethod
+    def from_witness(cls, path: str | Path, *, hardfork: str | None = None) -> Fork:
+        """Open the state before a block from its execution witness, with the environment of that block.
+
+        Every account and slot is looked up in the witness's trie nodes, from the pre-state root down. Reading what the
+        witness does not prove raises `MissingStateError`; a witness that contradicts itself raises `WitnessError`.
+        """
+        from mayavi.evm.witness.block_witness import BlockWitness
+
+        witness = BlockWitness.read(path)
+        witness.verify()
+        source = {
+            "kind": "witness",
+            "chain_id": witness.chain_id,
+            "block": witness.number - 1,
+            "block_hash": "0x" + witness.header.parent_hash.hex(),
+            "state_root": "0x" + witness.pre_state_root.hex(),
+        }
+        return cls._of(witness.evm(hardfork), None, _labels_of(witness.chain_id), source)
 
     @classmethod
     def from_state(cls, state: _kernel.State, *, labels: dict[str, str], source: dict[str, Any]) -> Fork:
