@@ -72,6 +72,8 @@ pub struct RowDatabase {
     /// In probe mode a miss reads as nothing and is noted, so that one run finds many; its result is never used.
     pub probe: bool,
     pub misses: BTreeSet<Miss>,
+    /// Blocks whose hash was read.
+    pub hashes_read: BTreeSet<u64>,
     /// What the interpreter need not hash again.
     pub hashes: Hashes,
 }
@@ -84,6 +86,7 @@ impl RowDatabase {
             shared: None,
             probe: false,
             misses: BTreeSet::new(),
+            hashes_read: BTreeSet::new(),
             hashes: Hashes::default(),
         }
     }
@@ -200,6 +203,9 @@ impl Database for RowDatabase {
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, Miss> {
+        if self.world.proven.is_some() {
+            self.hashes_read.insert(number);
+        }
         if let Some(hash) = self.world.base.block_hashes.get(&number) {
             return Ok(*hash);
         }

@@ -1,5 +1,7 @@
 //! Execute a block on the state of its parent with every check on, and report what the header claims.
 
+use std::collections::BTreeSet;
+
 use alloy_consensus::{
     Eip658Value, Receipt as ConsensusReceipt, ReceiptEnvelope, ReceiptWithBloom, TxReceipt, TxType,
     proofs::calculate_receipt_root,
@@ -38,12 +40,15 @@ struct Executed {
     requests: Option<Requests>,
     /// Codes of the accounts that transactions touched, created ones included.
     codes: B256Set,
+    /// Blocks whose hash was read.
+    hashes_read: BTreeSet<u64>,
     seconds: f64,
 }
 
 /// The whole block, as far as the pre-state goes. A proven pre-state must go all the way.
 fn execute(machine: &mut Machine, env: &BlockEnv, block: &Block, spec: SpecId, deposits: Option<Address>) -> Executed {
     let proven = machine.database().world.proven.is_some();
+    machine.database().hashes_read.clear();
     machine.set_block(env);
     let mut done = Executed { receipts: Vec::with_capacity(block.transactions.len()), ..Default::default() };
     if let Err(failure) = system_calls(machine, block, spec, proven, &mut done) {
@@ -64,6 +69,7 @@ fn execute(machine: &mut Machine, env: &BlockEnv, block: &Block, spec: SpecId, d
         Ok(())
     });
     done.failure = end.err().map(|failure| (None, failure));
+    done.hashes_read = std::mem::take(&mut machine.database().hashes_read);
     done
 }
 
@@ -193,6 +199,7 @@ fn report<'py>(py: Python<'py>, block: &Block, done: Executed) -> PyResult<Bound
     dict.set_item("requests_hash", requests.map(|all| PyBytes::new(py, all.hash().as_slice())))?;
     let codes: Vec<_> = done.codes.iter().map(|hash| PyBytes::new(py, hash.as_slice())).collect();
     dict.set_item("codes", codes)?;
+    dict.set_item("block_hashes_read", done.hashes_read.into_iter().collect::<Vec<_>>())?;
     let failure = done.failure.map(|(index, failure)| {
         let text = match failure {
             Failure::Missing(misses) => misses[0].to_string(),

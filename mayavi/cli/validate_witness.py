@@ -73,9 +73,11 @@ def print_witnesses(reports: WitnessReports) -> None:
         if each.first_difference:
             print(f"{Path(each.path).name}, {each.first_difference}")
     totals = reports.to_json()
-    noted = sum(bool(each.notes) for each in reports.witnesses)
-    if noted:
-        print(f"--json has the block hashes, and for {noted} witnesses what they leave unproven")
+    unread = sum(each.unread_hashes for each in reports.witnesses)
+    if unread:
+        print(f"{unread:,} earlier block hashes are left out: nothing reads them, and nothing proves them")
+    if any(each.notes for each in reports.witnesses):
+        print("--json has the hash of each block, to compare with a source you trust, and notes")
     print(
         f"{totals['exact_witnesses']} of {totals['witnesses']} witnesses exact: pre-state proven, "
         "receipts root and state root equal"

@@ -212,11 +212,12 @@ class Fork(ForkCalls):
         """Return the current state as a frozen world, the base of fleets and other forks."""
         return self._evm.freeze()
 
-    def dump_snapshot(self, path: str | Path) -> str:
+    def dump_snapshot(self, path: str | Path, *, prove: bool = False) -> str:
         """Write everything this fork has read or written to `path`, and return the digest of the state.
 
         The file opens without network. A run on it gives the same results, or fails naming the slot that is missing. An
-        old file at `path` stays intact until the new one is complete.
+        old file at `path` stays intact until the new one is complete. `prove` fetches proofs of all of it from the
+        node and stores them in the file; `ProofError` names the first value that the node does not prove.
         """
         from mayavi import __version__
         from mayavi.evm.snapshot import write_snapshot
@@ -229,7 +230,14 @@ class Fork(ForkCalls):
             "hardfork": self.hardfork,
             "written_by": __version__,
         }
-        return write_snapshot(Path(path), self._evm.dump(), metadata)
+        if prove and self._fetcher.remote is None:
+            raise UsageError("this fork has no node that proves its state", "use prove=True with `Fork.from_rpc`")
+        digest = write_snapshot(Path(path), self._evm.dump(), metadata)
+        if prove and self._fetcher.remote is not None:
+            from mayavi.evm.snapshot_proof import prove_snapshot
+
+            prove_snapshot(path, client=self._fetcher.remote.client).require()
+        return digest
 
     def close(self) -> None:
         """Close the connection to the node and the cache. State read so far stays usable."""

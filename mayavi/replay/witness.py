@@ -34,7 +34,9 @@ class WitnessReport:
     """State root after the block, computed."""
     block_hashes: dict[int, bytes] = field(default_factory=dict)
     unproven_hashes: int = 0
-    """Block hashes that no header and no state proves. A wrong one shows only if the block reads it."""
+    """Earlier block hashes that the block reads and that no header and no state proves."""
+    unread_hashes: int = 0
+    """Earlier block hashes that are neither read nor proven. They prove nothing, whatever they are."""
     first_difference: Difference | None = None
     notes: list[str] = field(default_factory=list)
     read_seconds: float = 0.0
@@ -64,6 +66,7 @@ class WitnessReport:
             "pre_state_root": _hex(self.pre_state_root),
             "state_root": _hex(self.state_root),
             "unproven_block_hashes": self.unproven_hashes,
+            "unread_block_hashes": self.unread_hashes,
             "first_difference": self.first_difference.to_json() if self.first_difference else None,
             "notes": self.notes,
             "execution_seconds": self.seconds,
@@ -166,7 +169,7 @@ def validate_witness(
     report.hardfork = hardfork or witness.hardfork()
     found = _static_differences(witness, block_hash)
     report.block_hashes = witness.block_hashes()
-    report.unproven_hashes = len(report.block_hashes.keys() - witness.proven_hashes)
+    report.unread_hashes = len(report.block_hashes.keys() - witness.proven_hashes)
     if found is None:
         found = next(_executed_differences(witness, report), None)
     report.first_difference = found
@@ -188,6 +191,8 @@ def _executed_differences(witness: BlockWitness, report: WitnessReport) -> Itera
     claims = witness.parts.block.claims()
     evm, result = witness.execute(report.hardfork)
     report.gas_used, report.seconds = result["gas_used"], result["seconds"]
+    report.unproven_hashes = len(set(result["block_hashes_read"]) - witness.proven_hashes)
+    report.unread_hashes -= report.unproven_hashes
     if result["failure"]:
         index, why = result["failure"]
         name = None if index is None else _hex(claims["transaction_hashes"][index])
@@ -218,7 +223,9 @@ def _notes(witness: BlockWitness, report: WitnessReport, block_hash: bytes | Non
     if block_hash is None and "hash" not in witness.parts.header:
         notes.append(f"the header is not compared with a known block hash: it has {_hex(witness.hash)}")
     if report.unproven_hashes:
-        notes.append(f"{report.unproven_hashes} block hashes are not proven: a wrong one shows only if it is read")
+        notes.append(f"{report.unproven_hashes} block hashes are read and not proven: only the results confirm them")
+    if report.unread_hashes:
+        notes.append(f"{report.unread_hashes} block hashes are left out: nothing reads them, nothing proves them")
     if witness.parts.keys:
         notes.append(f"{witness.parts.keys} keys are not used")
     return notes

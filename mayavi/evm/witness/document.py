@@ -26,6 +26,7 @@ from mayavi.evm.witness.spelling import GivenTransaction, header_of, transaction
 from mayavi.evm.witness.values import Fields, WitnessError, as_bytes, as_list, as_number
 
 _WRAPPERS = ("witness", "executionwitness")
+_ANCESTORS = ("headers", "ancestors", "ancestorheaders")
 _BLOCKS = ("block", "currentblock")
 
 
@@ -72,12 +73,14 @@ def parts_of(document: object) -> Parts:
     witness = Fields(inner) if isinstance(inner, dict) else top
     block, header, transactions, nested = _block(top)
     number = int(header["number"], 16)
-    nodes = witness.get("states", "state", "nodes") if witness is not top else top.get("states", "state", "nodes")
+    nodes = witness.get("states", "state", "nodes")
     if nodes is None:
         raise BadValue("there are no trie nodes ('states', 'state' or 'witness.state')")
     codes = witness.get("codes", "bytecodes", "code") or []
     root = top.get("prevstateroot", "prestateroot", "parentstateroot") or witness.get("prestateroot", "prevstateroot")
-    ancestors = witness.get("headers", "ancestors", "ancestorheaders") or top.get("headers", "ancestors", "ancestorheaders")
+    ancestors = witness.get("headers", "ancestors", "ancestorheaders") or top.get(
+        "headers", "ancestors", "ancestorheaders"
+    )
     parent = top.get("parent", "parentheader") or nested.get("parent", "parentheader")
     hashes = top.get("blockhashes") or witness.get("blockhashes")
     return Parts(
