@@ -33,8 +33,8 @@ class WitnessReport:
     state_root: bytes | None = None
     """State root after the block, computed."""
     block_hashes: dict[int, bytes] = field(default_factory=dict)
-    unproven_hashes: int = 0
-    """Earlier block hashes that the block reads and that no header and no state proves."""
+    unproven_hashes: list[int] = field(default_factory=list)
+    """Earlier blocks whose hash is read and that no header and no state proves."""
     unread_hashes: int = 0
     """Earlier block hashes that are neither read nor proven. They prove nothing, whatever they are."""
     first_difference: Difference | None = None
@@ -191,8 +191,8 @@ def _executed_differences(witness: BlockWitness, report: WitnessReport) -> Itera
     claims = witness.parts.block.claims()
     evm, result = witness.execute(report.hardfork)
     report.gas_used, report.seconds = result["gas_used"], result["seconds"]
-    report.unproven_hashes = len(set(result["block_hashes_read"]) - witness.proven_hashes)
-    report.unread_hashes -= report.unproven_hashes
+    report.unproven_hashes = sorted(set(result["block_hashes_read"]) - witness.proven_hashes)
+    report.unread_hashes -= len(report.unproven_hashes)
     if result["failure"]:
         index, why = result["failure"]
         name = None if index is None else _hex(claims["transaction_hashes"][index])
@@ -223,7 +223,8 @@ def _notes(witness: BlockWitness, report: WitnessReport, block_hash: bytes | Non
     if block_hash is None and "hash" not in witness.parts.header:
         notes.append(f"the header is not compared with a known block hash: it has {_hex(witness.hash)}")
     if report.unproven_hashes:
-        notes.append(f"{report.unproven_hashes} block hashes are read and not proven: only the results confirm them")
+        read = ", ".join(map(str, report.unproven_hashes))
+        notes.append(f"the hashes of blocks {read} are read and not proven: only the results confirm them")
     if report.unread_hashes:
         notes.append(f"{report.unread_hashes} block hashes are left out: nothing reads them, nothing proves them")
     if witness.parts.keys:
