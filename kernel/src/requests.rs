@@ -15,7 +15,7 @@ use crate::machine::{Failure, Machine};
 
 /// `DepositEvent(bytes,bytes,bytes,bytes,bytes)`.
 const DEPOSIT_EVENT: B256 = b256!("649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5");
-/// Length of a deposit's data, and offset and length of its fields: key, credentials, amount, signature, index.
+/// Length of a deposit's data; offset and length of its byte strings: key, credentials, amount, signature, index.
 const DEPOSIT_LENGTH: usize = 576;
 const DEPOSIT_FIELDS: [(usize, usize); 5] = [(160, 48), (256, 32), (320, 8), (384, 96), (512, 8)];
 
@@ -76,15 +76,12 @@ fn read_deposit(data: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     let word = |at: usize| data.get(at..at + 32).map(revm::primitives::U256::from_be_slice);
     let is = |at: usize, value: usize| word(at) == Some(revm::primitives::U256::from(value));
     let laid_out = data.len() == DEPOSIT_LENGTH
-        && DEPOSIT_FIELDS
-            .iter()
-            .enumerate()
-            .all(|(index, (at, length))| is(index * 32, at - 32) && is(at - 32, *length));
+        && DEPOSIT_FIELDS.iter().enumerate().all(|(index, (at, length))| is(index * 32, *at) && is(*at, *length));
     if !laid_out {
         return Err("a deposit's log is not laid out as EIP-6110 says".into());
     }
     for (at, length) in DEPOSIT_FIELDS {
-        out.extend_from_slice(&data[at..at + length]);
+        out.extend_from_slice(&data[at + 32..at + 32 + length]);
     }
     Ok(())
 }

@@ -103,7 +103,7 @@ enum Link {
 enum Node {
     Leaf { key: Nibbles, value: Vec<u8> },
     Extension { key: Nibbles, child: Link },
-    Branch([Link; 16]),
+    Branch(Box<[Link; 16]>),
 }
 
 /// A trie that changes: nodes are read when a change needs them.
@@ -157,7 +157,7 @@ impl Link {
                     Self::node(Node::Extension { key: extension.key, child: Self::Stored(extension.child.clone()) })
                 }
                 TrieNode::Branch(branch) => {
-                    let mut children: [Link; 16] = Default::default();
+                    let mut children = Box::<[Link; 16]>::default();
                     for (index, child) in branch.as_ref().children() {
                         if let Some(child) = child {
                             children[index as usize] = Self::Stored(child.clone());
@@ -210,7 +210,7 @@ fn insert(nodes: &Nodes, link: &mut Link, key: Nibbles, value: Vec<u8>) -> Resul
         Some(Node::Leaf { key: old, .. }) if old == key => Link::node(Node::Leaf { key, value }),
         Some(Node::Leaf { key: old, value: kept }) => {
             let shared = old.common_prefix_length(&key);
-            let mut children: [Link; 16] = Default::default();
+            let mut children = Box::<[Link; 16]>::default();
             let (at, rest) = fork(&old, shared)?;
             children[at] = Link::node(Node::Leaf { key: rest, value: kept });
             let (at, rest) = fork(&key, shared)?;
@@ -223,7 +223,7 @@ fn insert(nodes: &Nodes, link: &mut Link, key: Nibbles, value: Vec<u8>) -> Resul
                 insert(nodes, &mut child, key.slice(shared..), value)?;
                 Link::node(Node::Extension { key: old, child })
             } else {
-                let mut children: [Link; 16] = Default::default();
+                let mut children = Box::<[Link; 16]>::default();
                 let (at, rest) = fork(&old, shared)?;
                 children[at] = Link::extended(rest, child);
                 let (at, rest) = fork(&key, shared)?;

@@ -87,9 +87,9 @@ def whole_nodes(trie: HexaryTrie) -> list[bytes]:
     return found
 
 
-def path_nodes(trie: HexaryTrie, key: bytes) -> list[bytes]:
+def path_nodes(trie: HexaryTrie | None, key: bytes) -> list[bytes]:
     """Nodes from the root to a key, or to where it would be; those inside others are left out."""
-    if trie.root_hash == EMPTY_ROOT:
+    if trie is None or trie.root_hash == EMPTY_ROOT:
         return []
     encoded = [rlp.encode(node) for node in trie.get_proof(key)]
     return [raw for position, raw in enumerate(encoded) if position == 0 or len(raw) >= 32]
