@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi import _kernel
-from mayavi.errors import SetupError, UnknownName, UsageError
+from mayavi.errors import SetupError, UsageError
 from mayavi.evm import chains, token_balance
 from mayavi.evm.abi.contract import Contract
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import u64, word
 from mayavi.evm.fork_calls import ForkCalls
+from mayavi.evm.state import known_hardfork
 
 if TYPE_CHECKING:
     from mayavi.evm.rpc.header import Header
@@ -162,7 +163,7 @@ class Fork(ForkCalls):
 
     def _with_rules(self, hardfork: str | None) -> Fork:
         if hardfork is not None:
-            self._evm.hardfork = _known_hardfork(hardfork)
+            self._evm.hardfork = known_hardfork(hardfork)
         return self
 
     # -- tokens and contracts -----------------------------------------------------------------------------------------
@@ -253,14 +254,7 @@ def _restored(dump: bytes, labels: dict[str, str], source: dict[str, Any]) -> Fo
 
 
 def _new_evm(chain_id: int, hardfork: str, *, closed: bool) -> _kernel.Evm:
-    return _kernel.Evm(chain_id, _known_hardfork(hardfork), closed=closed)
-
-
-def _known_hardfork(name: str) -> str:
-    known = _kernel.hardforks()
-    if name not in known:
-        raise UnknownName.of("hard fork", name, known, f"known: {', '.join(known)}")
-    return name
+    return _kernel.Evm(chain_id, known_hardfork(hardfork), closed=closed)
 
 
 def _rules(chain_id: int, header: Header) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import MayaviError, UsageError
+from mayavi.evm.state import known_hardfork
 from mayavi.evm.witness.block_witness import BlockWitness
 from mayavi.replay.blocks import Difference
 
@@ -136,6 +137,8 @@ def validate_witnesses(
     files = witness_files(paths)
     if block_hash is not None and len(files) != 1:
         raise UsageError(f"one block hash cannot be that of {len(files)} witnesses", "give one file with --hash")
+    if hardfork is not None:
+        known_hardfork(hardfork)
     reports = WitnessReports([])
     for path in files:
         started = time.perf_counter()

@@ -44,7 +44,9 @@ def test_proven_state_is_read_and_can_be_written(fork: Fork) -> None:
 
 
 def test_state_outside_the_witness_is_an_error_that_names_the_trie_node(fork: Fork) -> None:
-    with pytest.raises(MissingStateError, match=r"state of account 0x\w{40} is not proven: trie node 0x\w{64} is") as got:
+    with pytest.raises(
+        MissingStateError, match=r"state of account 0x\w{40} is not proven: trie node 0x\w{64} is"
+    ) as got:
         fork.balance("0x00000000000000000000000000000000000A11cE")
     assert got.value.hint == "the witness proves only what its block reads; use a node for other state"
 

@@ -105,7 +105,9 @@ def test_the_nodes_own_state_root_proves_the_snapshot(
     assert len(proxy.requests) == asked
 
 
-def test_one_changed_slot_is_caught_and_named(proxy: ProvingProxy, store: bytes, tmp_path: Path, run_mayavi: Any) -> None:
+def test_one_changed_slot_is_caught_and_named(
+    proxy: ProvingProxy, store: bytes, tmp_path: Path, run_mayavi: Any
+) -> None:
     proxy.lies = {17: 1}
     fork = opened(proxy, store, tmp_path / "cache")
     file = tmp_path / "lie.snapshot"

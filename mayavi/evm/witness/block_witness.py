@@ -12,6 +12,7 @@ from mayavi import _kernel
 from mayavi.evm import chains
 from mayavi.evm.rpc.answers import BadValue
 from mayavi.evm.rpc.header import Header, header_hash
+from mayavi.evm.state import known_hardfork
 from mayavi.evm.witness.document import Parts, parts_of, read_document
 from mayavi.evm.witness.values import WitnessError, as_number
 
@@ -76,7 +77,7 @@ class BlockWitness:
 
     def evm(self, hardfork: str | None = None) -> _kernel.Evm:
         """EVM on the pre-state, with the environment of this block."""
-        rules = hardfork or self.hardfork()
+        rules = known_hardfork(hardfork or self.hardfork())
         header = self.header
         evm = _kernel.Evm.from_witness(self.chain_id, rules, self.witness)
         evm.set_block(

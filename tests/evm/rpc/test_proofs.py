@@ -115,7 +115,7 @@ def test_a_changed_or_missing_node_of_a_proof_is_caught(
         return answer
 
     node.methods["eth_getProof"] = broken
-    with pytest.raises(ProofError, match="does not prove its state: state of|gave a malformed proof of 0x"):
+    with pytest.raises(ProofError, match=r"does not prove its state: state of|gave a malformed proof of 0x"):
         fork.dump_snapshot(tmp_path / "broken.snapshot", prove=True)
 
 

@@ -132,7 +132,12 @@ def test_encoded_transactions_and_an_encoded_block(given: Any) -> None:
     header = rlp.decode(bytes.fromhex(encoded_header(header_of(given["header"]))[2:]))
     inside = [rlp.decode(raw) if raw[0] >= 0xC0 else raw for raw in (bytes.fromhex(each[2:]) for each in encoded)]
     withdrawals = [
-        [number(each["index"]), number(each["validatorIndex"]), bytes.fromhex(each["address"][2:]), number(each["amount"])]
+        [
+            number(each["index"]),
+            number(each["validatorIndex"]),
+            bytes.fromhex(each["address"][2:]),
+            number(each["amount"]),
+        ]
         for each in given["withdrawals"]
     ]
     del whole["header"], whole["transactions"], whole["withdrawals"]
@@ -190,7 +195,11 @@ def test_a_parent_that_is_another_is_refused(
 
 @pytest.mark.parametrize(
     ("member", "value", "message"),
-    [("baseFeePerGas", "0x8", "base fee"), ("timestamp", "0x6764cd01", "timestamp"), ("gasLimit", "0x1000000", "gas limit")],
+    [
+        ("baseFeePerGas", "0x8", "base fee"),
+        ("timestamp", "0x6764cd01", "timestamp"),
+        ("gasLimit", "0x1000000", "gas limit"),
+    ],
 )
 def test_the_block_must_follow_the_rules_from_its_parent(
     given: Any, parent: dict[str, str], member: str, value: str, message: str

@@ -128,8 +128,7 @@ def test_a_state_can_start_from_nothing() -> None:
 
 
 def test_a_destroyed_contract_takes_its_storage_along() -> None:
-    """A contract of the same transaction is destroyed for good; its address may be used again."""
-    # Shanghai: SELFDESTRUCT still removes any contract.
+    # Under Shanghai's rules SELFDESTRUCT still removes any contract.
     state = with_slots(1, 2, 3)
     state.accounts[VAULT].code = assemble("0x000000000000000000000000000000000000dead SELFDESTRUCT")
     state.accounts[SENDER] = OracleAccount(balance=10**18)
