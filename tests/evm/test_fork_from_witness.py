@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from mayavi import Fork
-from mayavi.errors import MissingStateError, UsageError
-from mayavi.evm.witness.values import WitnessError
+from mayavi.errors import MissingStateError, UsageError, WitnessError
 
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 PAYEE = "0x42A93A9F5CFDa54716c414b6EAF07Cf512F46eAD"

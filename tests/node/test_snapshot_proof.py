@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from mayavi.errors import ProofError
 from mayavi.evm.fork import Fork
-from mayavi.evm.rpc.state_proof import ProofError
 from mayavi.evm.snapshot_proof import prove_snapshot
 from tests.evm.assembler import assemble
 from tests.evm.rpc.proving_node import Prover

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from mayavi.errors import MayaviError, UsageError
+from mayavi.errors import MayaviError, UsageError, WitnessError
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.witness.block_witness import BlockWitness
-from mayavi.evm.witness.values import WitnessError
 from mayavi.replay.witness import WitnessReport, validate_witness, validate_witnesses
 from tests.replay.witness_corruption import Corrupter
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mayavi import _kernel
-from mayavi.errors import RpcError, UsageError
+from mayavi.errors import ProofError, RpcError, UsageError
 from mayavi.evm.address import checksum
 from mayavi.evm.rpc.answers import BadValue, data, fields, hash32, quantity, quantity64
 from mayavi.evm.rpc.client import Call, RpcClient
 from mayavi.evm.rpc.header import header_fields
 from mayavi.evm.rpc.opening import checked_header, read_chain_id
 from mayavi.evm.rpc.refusals import NodeRefused
-from mayavi.evm.rpc.state_proof import EMPTY_ROOT, ProofError, StateProof
+from mayavi.evm.rpc.state_proof import EMPTY_ROOT, StateProof
 
 SLOTS_PER_CALL = 256
 CALLS_PER_BATCH = 64

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mayavi import _kernel
-from mayavi.errors import BlockHashMismatch, SnapshotCorrupt, StateError
+from mayavi.errors import BlockHashMismatch, ProofError, SnapshotCorrupt
 from mayavi.evm.address import checksum
 from mayavi.evm.contents import AccountContents, WorldContents
 from mayavi.evm.hashing import keccak256
@@ -18,10 +18,6 @@ from mayavi.evm.rpc.header import UNCHECKED_CHAINS, Header, header_hash
 
 EMPTY_ROOT = bytes.fromhex("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421")
 _LIMIT = 1 << 32  # bytes of nodes, so that a damaged length cannot exhaust the memory
-
-
-class ProofError(StateError):
-    """Proof that is incomplete, or contradicts what a node states."""
 
 
 @dataclass(frozen=True, slots=True)

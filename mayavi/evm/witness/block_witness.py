@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from mayavi import _kernel
+from mayavi.errors import WitnessError
 from mayavi.evm import chains
 from mayavi.evm.rpc.answers import BadValue
 from mayavi.evm.rpc.header import Header, header_hash
 from mayavi.evm.state import known_hardfork
 from mayavi.evm.witness.document import Parts, parts_of, read_document
-from mayavi.evm.witness.values import WitnessError, as_number
+from mayavi.evm.witness.values import as_number
 
 EMPTY_LIST_HASH = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347"
 """Hash of no ommers."""

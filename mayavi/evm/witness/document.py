@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from mayavi import _kernel
-from mayavi.errors import UsageError
+from mayavi.errors import UsageError, WitnessError
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.answers import BadValue
 from mayavi.evm.witness.spelling import GivenTransaction, header_of, transaction_of, withdrawals_of
-from mayavi.evm.witness.values import Fields, WitnessError, as_bytes, as_list, as_number
+from mayavi.evm.witness.values import Fields, as_bytes, as_list, as_number
 
 _WRAPPERS = ("witness", "executionwitness")
 _ANCESTORS = ("headers", "ancestors", "ancestorheaders")

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mayavi.errors import StateError
 from mayavi.evm.rpc.answers import BadValue
 
 MAX_BYTES = 1 << 24  # more than a block may hold
-
-
-class WitnessError(StateError):
-    """Witness that is unreadable, or does not prove what it claims."""
 
 
 def as_bytes(value: object, length: int | None = None) -> bytes:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mayavi.errors import BlockHashMismatch, SnapshotCorrupt, UsageError
+from mayavi.errors import BlockHashMismatch, ProofError, SnapshotCorrupt, UsageError
 from mayavi.evm.fork import Fork
-from mayavi.evm.rpc.state_proof import ProofError
 from mayavi.evm.snapshot import read_info, read_snapshot, write_snapshot
 from mayavi.evm.snapshot_proof import prove_snapshot
 from tests.evm.rpc.proving_node import ProvingNode, proving_node

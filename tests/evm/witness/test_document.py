@@ -12,10 +12,10 @@ import pytest
 import rlp
 
 from mayavi._kernel import decode_header
+from mayavi.errors import WitnessError
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.witness.block_witness import BlockWitness
 from mayavi.evm.witness.spelling import header_of, transaction_of
-from mayavi.evm.witness.values import WitnessError
 from mayavi.replay.witness import validate_witness
 
 NUMBERS = ("difficulty", "number", "gasLimit", "gasUsed", "timestamp", "baseFeePerGas", "blobGasUsed", "excessBlobGas")
