@@ -29,6 +29,9 @@ class BlockReader(Protocol):
     def from_json(self, json: bytes) -> Any:
         """Read a block."""
 
+    def from_parts(self, header: bytes, transactions: list[bytes], withdrawals: bytes | None) -> Any:
+        """Read a block from its parts."""
+
 
 class Yardstick(Protocol):
     """Functions the module adds to the product's."""

@@ -113,6 +113,14 @@ class MissingStateError(StateError):
     """Account, slot or block hash that is not part of the loaded state."""
 
 
+class WitnessError(StateError):
+    """Witness that is unreadable, or does not prove what it claims."""
+
+
+class ProofError(StateError):
+    """Proof that is incomplete, or contradicts what a node states."""
+
+
 class SnapshotError(StateError):
     """Unusable snapshot file."""
 

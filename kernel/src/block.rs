@@ -1,41 +1,40 @@
-//! Mainnet blocks as a node gives them: decoded, their hashes recomputed, executed with every check on.
+//! Blocks with whole transactions: decoded, signers recovered, hashes recomputed.
 
 use alloy_consensus::{
-    Eip658Value, Header, Receipt as ConsensusReceipt, ReceiptEnvelope, ReceiptWithBloom, Transaction as _, TxEnvelope,
-    TxReceipt, TxType, Typed2718,
-    proofs::{calculate_receipt_root, calculate_transaction_root, calculate_withdrawals_root},
+    Block as ConsensusBlock, Header, SignableTransaction, Transaction as _, TxEip1559, TxEip2930, TxEip4844, TxEip7702,
+    TxEnvelope, TxLegacy, TxType, Typed2718,
+    proofs::{calculate_transaction_root, calculate_withdrawals_root},
     transaction::SignerRecoverable,
 };
-use alloy_eips::eip2718::Encodable2718;
+use alloy_eips::{
+    eip2718::{Decodable2718, Encodable2718},
+    eip4895::Withdrawals,
+};
+use alloy_rlp::Decodable;
 use alloy_rpc_types_eth::{Block as RpcBlock, Transaction as RpcTransaction};
 use pyo3::{
     exceptions::PyValueError,
     prelude::*,
+    pybacked::PyBackedBytes,
     types::{PyBytes, PyDict, PyList},
 };
 use revm::{
-    context::{BlockEnv, TxEnv, either::Either, result::ExecutionResult},
-    primitives::{Address, B256, Bytes, Log, U256, address, alloy_primitives::Bloom, hardfork::SpecId, keccak256},
+    context::{BlockEnv, TxEnv, either::Either},
+    primitives::{Address, B256, U256, alloy_primitives::Signature, hardfork::SpecId, keccak256},
 };
+use serde_json::Value;
 
-use crate::{
-    convert::logs_to_python,
-    evm::{Evm, blob_fee},
-    machine::{Failure, Machine, Rules},
-};
-
-/// EIP-4788: where the parent's beacon root is stored.
-const BEACON_ROOTS: Address = address!("000F3df6D732807Ef1319fB7B8bB8522d0Beac02");
-/// EIP-2935: where the parent's hash is stored.
-const HISTORY: Address = address!("0000F90827F1C53a10cb7A02335B175320002935");
-const GWEI: u64 = 1_000_000_000;
+use crate::evm::blob_fee;
 
 /// A block with its transactions, senders recovered from the signatures.
 #[pyclass(frozen, module = "mayavi._kernel")]
 pub struct Block {
-    inner: RpcBlock<RpcTransaction<TxEnvelope>>,
-    transactions: Vec<TxEnv>,
-    kinds: Vec<TxType>,
+    pub header: Header,
+    stated_hash: B256,
+    envelopes: Vec<TxEnvelope>,
+    pub withdrawals: Option<Withdrawals>,
+    pub transactions: Vec<TxEnv>,
+    pub kinds: Vec<TxType>,
     /// Transactions whose `from` is not the signer: (index, signer).
     forged: Vec<(usize, Address)>,
     parse_seconds: f64,
@@ -64,32 +63,104 @@ fn environment(tx: &TxEnvelope, caller: Address) -> TxEnv {
     }
 }
 
+/// A transaction and its signature as one JSON object, without its hash; or the bytes that a block holds.
+fn signed(encoded: &[u8]) -> Result<TxEnvelope, String> {
+    if encoded.first() != Some(&b'{') {
+        let mut rest = encoded;
+        let tx = TxEnvelope::decode_2718(&mut rest).map_err(|error| error.to_string())?;
+        return if rest.is_empty() { Ok(tx) } else { Err(format!("{} bytes too many", rest.len())) };
+    }
+    fn typed<T: serde::de::DeserializeOwned>(object: Value) -> Result<T, String> {
+        serde_json::from_value(object).map_err(|error| error.to_string())
+    }
+    let object: Value = serde_json::from_slice(encoded).map_err(|error| error.to_string())?;
+    let signature: Signature = typed(object.clone())?;
+    Ok(match object.get("type").and_then(Value::as_str) {
+        Some("0x0") => TxEnvelope::Legacy(typed::<TxLegacy>(object)?.into_signed(signature)),
+        Some("0x1") => TxEnvelope::Eip2930(typed::<TxEip2930>(object)?.into_signed(signature)),
+        Some("0x2") => TxEnvelope::Eip1559(typed::<TxEip1559>(object)?.into_signed(signature)),
+        Some("0x3") => typed::<TxEip4844>(object)?.into_signed(signature).into(),
+        Some("0x4") => TxEnvelope::Eip7702(typed::<TxEip7702>(object)?.into_signed(signature)),
+        other => return Err(format!("unknown transaction type {other:?}")),
+    })
+}
+
 impl Block {
-    fn parse(json: &[u8]) -> Result<Self, String> {
-        let started = std::time::Instant::now();
-        let inner: RpcBlock<RpcTransaction<TxEnvelope>> =
-            serde_json::from_slice(json).map_err(|error| format!("not a block with full transactions: {error}"))?;
-        let parse_seconds = started.elapsed().as_secs_f64();
+    /// Recover the signers; `senders` are those that the source states.
+    fn of(
+        header: Header,
+        stated_hash: B256,
+        envelopes: Vec<TxEnvelope>,
+        withdrawals: Option<Withdrawals>,
+        senders: Option<Vec<Address>>,
+        parse_seconds: f64,
+    ) -> Result<Self, String> {
         let started = std::time::Instant::now();
         let (mut transactions, mut kinds, mut forged) = (Vec::new(), Vec::new(), Vec::new());
-        let list = match inner.transactions.as_transactions() {
-            Some(list) => list,
-            None if inner.transactions.is_empty() => &[],
-            None => return Err("the block has transaction hashes only; ask for full transactions".into()),
-        };
-        for (index, tx) in list.iter().enumerate() {
-            let envelope = tx.inner.inner();
+        for (index, envelope) in envelopes.iter().enumerate() {
             let signer = envelope
                 .recover_signer_unchecked()
                 .map_err(|error| format!("transaction {index}: the signature does not recover: {error}"))?;
-            if signer != tx.inner.signer() {
+            if senders.as_ref().is_some_and(|senders| senders[index] != signer) {
                 forged.push((index, signer));
             }
             transactions.push(environment(envelope, signer));
             kinds.push(envelope.tx_type());
         }
         let recover_seconds = started.elapsed().as_secs_f64();
-        Ok(Self { inner, transactions, kinds, forged, parse_seconds, recover_seconds })
+        Ok(Self {
+            header,
+            stated_hash,
+            envelopes,
+            withdrawals,
+            transactions,
+            kinds,
+            forged,
+            parse_seconds,
+            recover_seconds,
+        })
+    }
+
+    fn parse(json: &[u8]) -> Result<Self, String> {
+        let started = std::time::Instant::now();
+        let inner: RpcBlock<RpcTransaction<TxEnvelope>> =
+            serde_json::from_slice(json).map_err(|error| format!("not a block with full transactions: {error}"))?;
+        let parse_seconds = started.elapsed().as_secs_f64();
+        if inner.transactions.as_transactions().is_none() && !inner.transactions.is_empty() {
+            return Err("the block has transaction hashes only; ask for full transactions".into());
+        }
+        let (mut envelopes, mut senders) = (Vec::new(), Vec::new());
+        for tx in inner.transactions.into_transactions() {
+            let (envelope, sender) = tx.inner.into_parts();
+            envelopes.push(envelope);
+            senders.push(sender);
+        }
+        Self::of(inner.header.inner, inner.header.hash, envelopes, inner.withdrawals, Some(senders), parse_seconds)
+    }
+
+    fn assemble(header: &[u8], transactions: &[PyBackedBytes], withdrawals: Option<&[u8]>) -> Result<Self, String> {
+        let started = std::time::Instant::now();
+        let header = parse_header(header)?;
+        let mut envelopes = Vec::with_capacity(transactions.len());
+        for (index, encoded) in transactions.iter().enumerate() {
+            envelopes.push(signed(encoded).map_err(|error| format!("transaction {index}: {error}"))?);
+        }
+        let withdrawals = withdrawals
+            .map(|json| serde_json::from_slice(json).map_err(|error| format!("not a list of withdrawals: {error}")))
+            .transpose()?;
+        let parse_seconds = started.elapsed().as_secs_f64();
+        Self::of(header.clone(), header.hash_slow(), envelopes, withdrawals, None, parse_seconds)
+    }
+
+    fn decode(mut rlp: &[u8]) -> Result<Self, String> {
+        let started = std::time::Instant::now();
+        let block = ConsensusBlock::<TxEnvelope>::decode(&mut rlp)
+            .ok()
+            .filter(|_| rlp.is_empty())
+            .ok_or("these bytes are not an RLP-encoded block")?;
+        let parse_seconds = started.elapsed().as_secs_f64();
+        let hash = block.header.hash_slow();
+        Self::of(block.header, hash, block.body.transactions, block.body.withdrawals, None, parse_seconds)
     }
 
     #[cfg(feature = "bench")]
@@ -98,7 +169,7 @@ impl Block {
     }
 
     pub fn block_env(&self, spec: SpecId, blob_fee_fraction: u64) -> PyResult<BlockEnv> {
-        let header = &self.inner.header.inner;
+        let header = &self.header;
         let merged = spec.is_enabled_in(SpecId::MERGE);
         let blob = header.excess_blob_gas.map(|excess| blob_fee(excess, blob_fee_fraction)).transpose();
         Ok(BlockEnv {
@@ -123,14 +194,38 @@ impl Block {
         py.detach(|| Self::parse(json)).map_err(PyValueError::new_err)
     }
 
+    /// A block from its header (JSON), transactions (JSON objects with their signatures, or encoded) and withdrawals.
+    #[staticmethod]
+    #[pyo3(signature = (header, transactions, withdrawals=None))]
+    fn from_parts(
+        py: Python<'_>,
+        header: &[u8],
+        transactions: Vec<PyBackedBytes>,
+        withdrawals: Option<&[u8]>,
+    ) -> PyResult<Self> {
+        py.detach(|| Self::assemble(header, &transactions, withdrawals)).map_err(PyValueError::new_err)
+    }
+
+    /// Decode the answer to `debug_getRawBlock`.
+    #[staticmethod]
+    fn from_rlp(py: Python<'_>, rlp: &[u8]) -> PyResult<Self> {
+        py.detach(|| Self::decode(rlp)).map_err(PyValueError::new_err)
+    }
+
+    /// The header as JSON, in the names of `eth_getBlockByNumber`.
+    #[getter]
+    fn header(&self) -> PyResult<String> {
+        header_to_json(&self.header)
+    }
+
     #[getter]
     fn number(&self) -> u64 {
-        self.inner.header.inner.number
+        self.header.number
     }
 
     #[getter]
     fn timestamp(&self) -> u64 {
-        self.inner.header.inner.timestamp
+        self.header.timestamp
     }
 
     fn __len__(&self) -> usize {
@@ -149,27 +244,30 @@ impl Block {
 
     /// Claims of the header, next to the values computed from the block without executing it.
     fn claims<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let header = &self.inner.header.inner;
-        let envelopes: Vec<&TxEnvelope> =
-            self.inner.transactions.as_transactions().unwrap_or_default().iter().map(|tx| tx.inner.inner()).collect();
+        let header = &self.header;
+        let envelopes: Vec<&TxEnvelope> = self.envelopes.iter().collect();
         let dict = PyDict::new(py);
         let hash = |hash: B256| PyBytes::new(py, hash.as_slice());
-        dict.set_item("hash", hash(self.inner.header.hash))?;
+        dict.set_item("hash", hash(self.stated_hash))?;
         dict.set_item("computed_hash", hash(header.hash_slow()))?;
         dict.set_item("transactions_root", hash(header.transactions_root))?;
         dict.set_item("computed_transactions_root", hash(calculate_transaction_root(&envelopes)))?;
         dict.set_item("withdrawals_root", header.withdrawals_root.map(hash))?;
-        let withdrawals = self.inner.withdrawals.as_ref().map(|list| calculate_withdrawals_root(list));
+        let withdrawals = self.withdrawals.as_ref().map(|list| calculate_withdrawals_root(list));
         dict.set_item("computed_withdrawals_root", withdrawals.map(hash))?;
         dict.set_item("receipts_root", hash(header.receipts_root))?;
         dict.set_item("logs_bloom", PyBytes::new(py, header.logs_bloom.as_slice()))?;
         dict.set_item("gas_used", header.gas_used)?;
         dict.set_item("blob_gas_used", header.blob_gas_used)?;
+        dict.set_item("state_root", hash(header.state_root))?;
+        dict.set_item("requests_hash", header.requests_hash.map(hash))?;
         // Computed from the encoding, not taken from the input.
         let hashes = envelopes.iter().map(|tx| PyBytes::new(py, keccak256(tx.encoded_2718()).as_slice()));
         dict.set_item("transaction_hashes", PyList::new(py, hashes)?)?;
         let stated = envelopes.iter().map(|tx| PyBytes::new(py, tx.tx_hash().as_slice()));
         dict.set_item("stated_transaction_hashes", PyList::new(py, stated)?)?;
+        let signers = self.transactions.iter().map(|tx| PyBytes::new(py, tx.caller.as_slice()));
+        dict.set_item("signers", PyList::new(py, signers)?)?;
         let forged =
             self.forged.iter().map(|(index, signer)| (*index, PyBytes::new(py, signer.as_slice()))).collect::<Vec<_>>();
         dict.set_item("forged", forged)?;
@@ -177,130 +275,28 @@ impl Block {
     }
 }
 
+fn parse_header(json: &[u8]) -> Result<Header, String> {
+    serde_json::from_slice(json).map_err(|error| format!("not a block header: {error}"))
+}
+
+fn header_to_json(header: &Header) -> PyResult<String> {
+    serde_json::to_string(header).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 /// Hash of a block header given as JSON: the keccak of its RLP encoding.
 #[pyfunction]
 pub fn header_hash<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-    let header: Header =
-        serde_json::from_slice(json).map_err(|error| PyValueError::new_err(format!("not a block header: {error}")))?;
+    let header = parse_header(json).map_err(PyValueError::new_err)?;
     Ok(PyBytes::new(py, header.hash_slow().as_slice()))
 }
 
-struct Executed {
-    receipts: Vec<(bool, u64, Vec<Log>)>,
-    failure: Option<(usize, Failure)>,
-    system_calls: Vec<(&'static str, bool)>,
-    withdrawals: usize,
-    seconds: f64,
-}
-
-fn execute(machine: &mut Machine, env: &BlockEnv, block: &Block, spec: SpecId) -> Executed {
-    let header = &block.inner.header.inner;
-    machine.set_block(env);
-    let mut done = Executed {
-        receipts: Vec::with_capacity(block.transactions.len()),
-        failure: None,
-        system_calls: Vec::new(),
-        withdrawals: 0,
-        seconds: 0.0,
-    };
-    // A system call runs only if its contract is known; the result lists those left out.
-    let mut at_start = Vec::new();
-    if let Some(root) = header.parent_beacon_block_root.filter(|_| spec.is_enabled_in(SpecId::CANCUN)) {
-        at_start.push(("EIP-4788 beacon root", BEACON_ROOTS, root));
+/// An RLP-encoded block header as JSON, in the names of `eth_getBlockByNumber`.
+#[pyfunction]
+pub fn decode_header(mut rlp: &[u8]) -> PyResult<String> {
+    let whole = rlp;
+    let header = Header::decode(&mut rlp).map_err(|error| PyValueError::new_err(format!("not a header: {error}")))?;
+    if !rlp.is_empty() || header.hash_slow() != keccak256(whole) {
+        return Err(PyValueError::new_err("not a header: it has bytes that its fields do not give"));
     }
-    if spec.is_enabled_in(SpecId::PRAGUE) {
-        at_start.push(("EIP-2935 parent hash", HISTORY, header.parent_hash));
-    }
-    for (name, contract, word) in at_start {
-        let stands = machine.stands(contract);
-        let called = stands && machine.system_call(contract, Bytes::copy_from_slice(word.as_slice())).is_ok();
-        done.system_calls.push((name, called));
-    }
-    let started = std::time::Instant::now();
-    for (index, tx) in block.transactions.iter().enumerate() {
-        match machine.run_and_commit(tx.clone()) {
-            Ok(result) => {
-                let gas_used = result.tx_gas_used();
-                match result {
-                    ExecutionResult::Success { logs, .. } => done.receipts.push((true, gas_used, logs)),
-                    _ => done.receipts.push((false, gas_used, Vec::new())),
-                }
-            }
-            Err(failure) => {
-                done.failure = Some((index, failure));
-                break;
-            }
-        }
-    }
-    done.seconds = started.elapsed().as_secs_f64();
-    if done.failure.is_none() {
-        for withdrawal in block.inner.withdrawals.iter().flat_map(|list| list.iter()) {
-            // The balance of an account that no transaction touched is not in the pre-state.
-            if !machine.stands(withdrawal.address) {
-                continue;
-            }
-            if let Ok(mut info) = machine.read_info(withdrawal.address) {
-                info.balance = info.balance.saturating_add(U256::from(withdrawal.amount) * U256::from(GWEI));
-                machine.overlay().set_info(withdrawal.address, info);
-                done.withdrawals += 1;
-            }
-        }
-    }
-    done
-}
-
-fn envelope(kind: TxType, success: bool, cumulative: u64, logs: &[Log]) -> ReceiptEnvelope {
-    let receipt =
-        ConsensusReceipt { status: Eip658Value::Eip658(success), cumulative_gas_used: cumulative, logs: logs.to_vec() };
-    let receipt: ReceiptWithBloom<ConsensusReceipt> = receipt.into_with_bloom();
-    match kind {
-        TxType::Legacy => ReceiptEnvelope::Legacy(receipt),
-        TxType::Eip2930 => ReceiptEnvelope::Eip2930(receipt),
-        TxType::Eip1559 => ReceiptEnvelope::Eip1559(receipt),
-        TxType::Eip4844 => ReceiptEnvelope::Eip4844(receipt),
-        TxType::Eip7702 => ReceiptEnvelope::Eip7702(receipt),
-    }
-}
-
-#[pymethods]
-impl Evm {
-    /// Execute a block on the state of its parent with all checks on, and report the results.
-    fn replay<'py>(&mut self, py: Python<'py>, block: &Block, blob_fee_fraction: u64) -> PyResult<Bound<'py, PyDict>> {
-        let spec = self.settings.spec;
-        let env = block.block_env(spec, blob_fee_fraction)?;
-        self.row.block = env.clone();
-        let rules = std::mem::replace(&mut self.settings.rules, Rules::REPLAY);
-        let done = self.run(py, |machine, _| Ok(execute(machine, &env, block, spec)));
-        self.settings.rules = rules;
-        let done = done?;
-
-        let mut cumulative = 0;
-        let mut bloom = Bloom::ZERO;
-        let mut envelopes = Vec::with_capacity(done.receipts.len());
-        let receipts = PyList::empty(py);
-        for ((success, gas_used, logs), kind) in done.receipts.iter().zip(&block.kinds) {
-            cumulative += gas_used;
-            let receipt = envelope(*kind, *success, cumulative, logs);
-            bloom.accrue_bloom(receipt.logs_bloom());
-            envelopes.push(receipt);
-            receipts.append((*success, *gas_used, logs_to_python(py, logs)?))?;
-        }
-        let dict = PyDict::new(py);
-        dict.set_item("receipts", receipts)?;
-        dict.set_item("gas_used", cumulative)?;
-        dict.set_item("logs_bloom", PyBytes::new(py, bloom.as_slice()))?;
-        dict.set_item("receipts_root", PyBytes::new(py, calculate_receipt_root(&envelopes).as_slice()))?;
-        dict.set_item("system_calls", done.system_calls)?;
-        dict.set_item("withdrawals_applied", done.withdrawals)?;
-        dict.set_item("seconds", done.seconds)?;
-        let failure = done.failure.map(|(index, failure)| {
-            let text = match failure {
-                Failure::Missing(misses) => misses[0].to_string(),
-                Failure::Invalid(text) | Failure::Internal(text) => text,
-            };
-            (index, text)
-        });
-        dict.set_item("failure", failure)?;
-        Ok(dict)
-    }
+    header_to_json(&header)
 }

@@ -81,10 +81,17 @@ pub fn logs_to_python<'py>(py: Python<'py>, logs: &[Log]) -> PyResult<Bound<'py,
 
 fn miss_to_python<'py>(py: Python<'py>, miss: &Miss) -> PyResult<Bound<'py, PyTuple>> {
     match miss {
-        Miss::Account(address) => ("account", PyBytes::new(py, address.as_slice()), 0).into_pyobject(py),
-        Miss::Slot(address, slot) => {
+        Miss::Account(address)
+        | Miss::Unproven(address, None, _)
+        | Miss::Unremovable(address, None, _)
+        | Miss::Malformed(address, None) => ("account", PyBytes::new(py, address.as_slice()), 0).into_pyobject(py),
+        Miss::Slot(address, slot)
+        | Miss::Unproven(address, Some(slot), _)
+        | Miss::Unremovable(address, Some(slot), _)
+        | Miss::Malformed(address, Some(slot)) => {
             ("slot", PyBytes::new(py, address.as_slice()), word_to_python(py, *slot)?).into_pyobject(py)
         }
+        Miss::Code(address, _) => ("code", PyBytes::new(py, address.as_slice()), 0).into_pyobject(py),
         Miss::BlockHash(number) => ("block_hash", PyBytes::new(py, &[]), *number).into_pyobject(py),
     }
 }

@@ -18,6 +18,26 @@ pub enum Miss {
     Account(Address),
     Slot(Address, U256),
     BlockHash(u64),
+    /// A trie node on the way to an account or slot.
+    Unproven(Address, Option<U256>, B256),
+    /// The trie node that is left alone when an account or slot is removed.
+    Unremovable(Address, Option<U256>, B256),
+    /// A proven leaf that is no account or no slot.
+    Malformed(Address, Option<U256>),
+    /// The code of an account, by its hash.
+    Code(Address, B256),
+}
+
+/// An account or slot in words.
+struct Place<'a>(&'a Address, &'a Option<U256>);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self(address, None) => write!(f, "account {address}"),
+            Self(address, Some(slot)) => write!(f, "{address} slot {slot:#x}"),
+        }
+    }
 }
 
 impl fmt::Display for Miss {
@@ -26,6 +46,17 @@ impl fmt::Display for Miss {
             Self::Account(address) => write!(f, "state of account {address} is not in this world"),
             Self::Slot(address, slot) => write!(f, "state of {address} slot {slot:#x} is not in this world"),
             Self::BlockHash(number) => write!(f, "hash of block {number} is not in this world"),
+            Self::Unproven(address, slot, node) => {
+                write!(f, "state of {} is not proven: trie node {node} is missing", Place(address, slot))
+            }
+            Self::Unremovable(address, slot, node) => {
+                let place = Place(address, slot);
+                write!(f, "removal of {place} is not proven: trie node {node}, its only neighbour, is missing")
+            }
+            Self::Malformed(address, slot) => {
+                write!(f, "state of {} is malformed in its trie", Place(address, slot))
+            }
+            Self::Code(address, hash) => write!(f, "code {hash} of account {address} is missing"),
         }
     }
 }
@@ -41,6 +72,8 @@ pub struct RowDatabase {
     /// In probe mode a miss reads as nothing and is noted, so that one run finds many; its result is never used.
     pub probe: bool,
     pub misses: BTreeSet<Miss>,
+    /// Blocks whose hash was read.
+    pub hashes_read: BTreeSet<u64>,
     /// What the interpreter need not hash again.
     pub hashes: Hashes,
 }
@@ -53,6 +86,7 @@ impl RowDatabase {
             shared: None,
             probe: false,
             misses: BTreeSet::new(),
+            hashes_read: BTreeSet::new(),
             hashes: Hashes::default(),
         }
     }
@@ -92,8 +126,17 @@ impl RowDatabase {
         });
         match found {
             Some(Some(value)) => Ok(value),
-            Some(None) => self.miss(Miss::Slot(address, key)),
             None if self.world.closed => Ok(U256::ZERO),
+            _ => self.proven_slot(address, key),
+        }
+    }
+
+    /// Read a slot that is not known yet from the proofs of the world, if it has any.
+    #[cold]
+    fn proven_slot(&mut self, address: Address, key: U256) -> Result<U256, Miss> {
+        match self.world.prove_slot(address, key) {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(miss)) => self.miss(miss),
             None => self.miss(Miss::Slot(address, key)),
         }
     }
@@ -119,14 +162,21 @@ impl Database for RowDatabase {
         match self.world.account(&address, |account| account.info.clone()) {
             Some(info) => Ok(Some(info)),
             None if self.world.closed => Ok(None),
-            None => self.miss(Miss::Account(address)),
+            None => match self.world.prove_account(address) {
+                Some(Ok(info)) => Ok(Some(info)),
+                Some(Err(miss)) => self.miss(miss),
+                None => self.miss(Miss::Account(address)),
+            },
         }
     }
 
     fn code_by_hash(&mut self, code_hash: B256) -> Result<Bytecode, Miss> {
-        // `basic` always hands the code over, so revm asks only for the empty one.
-        debug_assert_eq!(code_hash, KECCAK_EMPTY);
-        Ok(Bytecode::default())
+        // `basic` hands the code over, so revm asks only for the empty one, or for code that a proof lacks.
+        if code_hash == KECCAK_EMPTY {
+            return Ok(Bytecode::default());
+        }
+        let address = self.world.address_with_code(&code_hash);
+        self.miss(Miss::Code(address.unwrap_or_default(), code_hash))
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, Miss> {
@@ -146,13 +196,16 @@ impl Database for RowDatabase {
             return match account.slots.get(&key) {
                 Some(value) => Ok(*value),
                 None if account.complete => Ok(U256::ZERO),
-                None => self.miss(Miss::Slot(address, key)),
+                None => self.proven_slot(address, key),
             };
         }
         self.slot_below(address, key)
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, Miss> {
+        if self.world.proven.is_some() {
+            self.hashes_read.insert(number);
+        }
         if let Some(hash) = self.world.base.block_hashes.get(&number) {
             return Ok(*hash);
         }

@@ -60,6 +60,8 @@ fn merge(world: &World, overlay: &Overlay) -> (BTreeMap<Address, Merged>, BTreeM
     for account in accounts.values_mut().filter(|account| account.complete) {
         account.slots.retain(|_, value| !value.is_zero());
     }
+    // An account whose code is not known cannot be written. Absent from an open world, it is an error to read.
+    accounts.retain(|_, account| account.info.code.is_some() || account.info.is_empty_code_hash());
     if world.closed {
         // In a closed world an empty account equals an absent one.
         accounts.retain(|_, account| !(account.info.is_empty() && account.slots.is_empty()));

@@ -138,7 +138,7 @@ impl Evm {
 impl Evm {
     #[new]
     #[pyo3(signature = (chain_id, hardfork, *, closed))]
-    fn new(chain_id: u64, hardfork: &str, closed: bool) -> PyResult<Self> {
+    pub fn new(chain_id: u64, hardfork: &str, closed: bool) -> PyResult<Self> {
         let spec = hardfork::parse(hardfork).map_err(PyValueError::new_err)?;
         let block = BlockEnv {
             gas_limit: DEFAULT_GAS,
@@ -411,8 +411,8 @@ impl Evm {
     }
 
     fn code<'py>(&mut self, py: Python<'py>, address: AddressArg) -> PyResult<Bound<'py, PyBytes>> {
-        let info = self.info(py, address.0)?;
-        Ok(PyBytes::new(py, info.code.as_ref().map_or(&[], |code| code.original_byte_slice())))
+        let code = self.run(py, |machine, _| machine.read_code(address.0))?;
+        Ok(PyBytes::new(py, code.original_byte_slice()))
     }
 
     /// Whether there is a contract at the address; cheaper than its code.

@@ -19,12 +19,17 @@ mod machine;
 mod overlay;
 mod portable;
 mod program;
+mod proven;
 mod receipt;
+mod replay;
+mod requests;
 mod seeding;
 mod state;
 mod stopwatch;
 mod trace;
+mod trie;
 mod views;
+mod witness;
 mod world;
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
@@ -87,6 +92,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InvalidTransaction", py.get_type::<convert::InvalidTransaction>())?;
     module.add_class::<block::Block>()?;
     module.add_class::<state::State>()?;
+    module.add_class::<witness::Witness>()?;
     module.add_class::<evm::Evm>()?;
     module.add_class::<receipt::Receipt>()?;
     module.add_class::<fleet::Fleet>()?;
@@ -99,6 +105,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(create2_address, module)?)?;
     module.add_function(wrap_pyfunction!(hardforks, module)?)?;
     module.add_function(wrap_pyfunction!(block::header_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(block::decode_header, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_compress, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_decompress, module)?)?;
     module.add_function(wrap_pyfunction!(portable::exp, module)?)?;

@@ -9,6 +9,7 @@ use std::{
 
 use revm::{
     Context, Database, ExecuteEvm, InspectEvm, MainBuilder, MainContext, MainnetEvm, SystemCallEvm,
+    bytecode::Bytecode,
     context::{
         BlockEnv, CfgEnv, Evm, TxEnv,
         result::{EVMError, ExecutionResult, InvalidTransaction},
@@ -123,6 +124,15 @@ impl Machine {
             Ok(info) if missed.is_empty() => Ok(info.unwrap_or_default()),
             Ok(_) => Err(Failure::Missing(missed.into_iter().collect())),
             Err(miss) => Err(Failure::Missing(vec![miss])),
+        }
+    }
+
+    /// The code of an account; an error if only its hash is known.
+    pub fn read_code(&mut self, address: Address) -> Result<Bytecode, Failure> {
+        let info = self.read_info(address)?;
+        match info.code {
+            Some(code) => Ok(code),
+            None => self.database().code_by_hash(info.code_hash).map_err(|miss| Failure::Missing(vec![miss])),
         }
     }
 

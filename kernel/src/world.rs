@@ -2,11 +2,14 @@
 
 use std::sync::{Arc, RwLock};
 
+use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
 use revm::{
     bytecode::Bytecode,
     primitives::{Address, AddressMap, B256, HashMap, KECCAK_EMPTY, U256, U256Map, keccak256},
     state::{AccountId, AccountInfo},
 };
+
+use crate::{database::Miss, proven::Proven};
 
 /// One account below all overlays.
 #[derive(Clone, Debug)]
@@ -67,11 +70,57 @@ pub struct World {
     pub base: Base,
     /// Facts of the forked block that arrived after the world was made. They only ever add up.
     pub learnt: RwLock<Base>,
+    /// Where facts that are not learnt yet come from: trie nodes below a state root.
+    pub proven: Option<Arc<Proven>>,
 }
 
 impl World {
     pub fn new(chain_id: u64, closed: bool, base: Base) -> Arc<Self> {
-        Arc::new(Self { chain_id, closed, base, learnt: RwLock::new(Base::default()) })
+        Arc::new(Self { chain_id, closed, base, learnt: RwLock::new(Base::default()), proven: None })
+    }
+
+    /// An open world whose facts are looked up in trie nodes.
+    pub fn of_proofs(chain_id: u64, proven: Arc<Proven>) -> Arc<Self> {
+        let learnt = RwLock::new(Base::default());
+        Arc::new(Self { chain_id, closed: false, base: Base::default(), learnt, proven: Some(proven) })
+    }
+
+    /// Look an account up in the proofs and learn it; `None` in a world without proofs. The code stays open if it is
+    /// not among the proofs: only code that runs is needed.
+    pub fn prove_account(&self, address: Address) -> Option<Result<AccountInfo, Miss>> {
+        let proven = self.proven.as_ref()?;
+        let account = match proven.account(address) {
+            Ok(account) => account.unwrap_or_default(),
+            Err(miss) => return Some(Err(miss)),
+        };
+        let code = match account.code_hash {
+            KECCAK_EMPTY => Some(Bytecode::default()),
+            hash => proven.code(&hash).cloned(),
+        };
+        let TrieAccount { nonce, balance, code_hash, .. } = account;
+        let info = AccountInfo { balance, nonce, code_hash, code, account_id: None };
+        let mut learnt = self.learnt.write().unwrap_or_else(|e| e.into_inner());
+        let complete = account.storage_root == EMPTY_ROOT_HASH;
+        learnt.insert(BaseAccount { address, info: info.clone(), complete, slots: U256Map::default() });
+        Some(Ok(info))
+    }
+
+    /// Look a slot up in the proofs and learn it; `None` in a world without proofs.
+    pub fn prove_slot(&self, address: Address, key: U256) -> Option<Result<U256, Miss>> {
+        let value = self.proven.as_ref()?.slot(address, key);
+        if let Ok(value) = value {
+            let mut learnt = self.learnt.write().unwrap_or_else(|e| e.into_inner());
+            if let Some(account) = learnt.get_mut(&address) {
+                account.slots.insert(key, value);
+            }
+        }
+        Some(value)
+    }
+
+    /// A learnt account with this code.
+    pub fn address_with_code(&self, code_hash: &B256) -> Option<Address> {
+        let learnt = self.learnt.read().unwrap_or_else(|e| e.into_inner());
+        learnt.iter().find(|account| account.info.code_hash == *code_hash).map(|account| account.address)
     }
 
     /// A world with the same content and code of its own. Threads that share code pass its reference count from core to

@@ -12,14 +12,16 @@ import typer
 from mayavi.cli.console.group import command_group
 from mayavi.cli.console.output import print_facts, print_json, print_note
 from mayavi.cli.console.progress import activity
+from mayavi.cli.snapshot_prove import prove
 from mayavi.cli.snapshot_warm import warm
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
     from mayavi.evm.contents import Difference, WorldContents
 
-app = command_group("Inspect snapshot files, and write one for offline training.")
+app = command_group("Inspect and prove snapshot files, and write one for offline training.")
 app.command("warm", short_help="Write the state an environment reads to a file.")(warm)
+app.command("prove", short_help="Prove a snapshot against the state root of its block.")(prove)
 
 SHOWN_PER_ACCOUNT = 8
 
@@ -50,7 +52,8 @@ def info(
                 **sizes,
                 "file_bytes": header.file_bytes,
                 "world_bytes": header.world_bytes,
-                "metadata": header.metadata,
+                "proof": describe_proof(header.metadata.get("proof")),
+                "metadata": {key: value for key, value in header.metadata.items() if key != "proof"},
             }
         )
         return
@@ -68,6 +71,7 @@ def info(
             ("other accounts", f"an account that is not in the file {elsewhere}"),
             ("names", f"{len(header.metadata.get('labels', {})):,} contracts have one"),
             ("source", describe_source(header.metadata.get("source", {}))),
+            ("proofs", describe_proof(header.metadata.get("proof")) or "none"),
             ("written by", f"mayavi {header.metadata.get('written_by', '?')}"),
         ]
     )
@@ -191,6 +195,11 @@ def exact(value: object) -> object:
     if isinstance(value, bytes):
         return f"0x{value.hex()}"
     return str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**53 else value
+
+
+def describe_proof(proof: dict[str, Any] | None) -> str | None:
+    """One line on the proofs in a file; None without any."""
+    return None if proof is None else f"{proof['bytes']:,} bytes of trie nodes; `mayavi snapshot prove` checks them"
 
 
 def describe_source(source: dict[str, Any]) -> str:

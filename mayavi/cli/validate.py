@@ -21,6 +21,7 @@ from mayavi.cli.run import (
     SourceOption,
     StepsOption,
 )
+from mayavi.cli.validate_witness import witness
 
 if TYPE_CHECKING:
     from mayavi.replay.blocks import BlockReport, Report
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from mayavi.scenarios.run.determinism import DeterminismReport
 
 app = command_group("Check against real chain data, and for determinism.")
+app.command("witness", short_help="Prove pre-states, execute blocks and compare state roots.")(witness)
 
 
 @app.command("blocks", short_help="Re-execute mainnet blocks and compare receipts.")

@@ -23,6 +23,8 @@ class Chain:
     forks: tuple[tuple[int, int, str], ...]
     blob_fees: tuple[tuple[int, int], ...] = ()
     dev: bool = False
+    deposit_contract: bytes | None = None
+    """Contract whose logs are deposit requests since Prague (EIP-6110)."""
 
 
 _ETHEREUM = Chain(
@@ -52,6 +54,55 @@ _ETHEREUM = Chain(
         (1_765_290_071, 8_346_193),
         (1_767_747_671, 11_684_671),
     ),
+    deposit_contract=bytes.fromhex("00000000219ab540356cbb839cbe05303d7705fa"),
+)
+
+# Ethereum's test networks, from the merge on.
+_HOLESKY = Chain(
+    "holesky",
+    17_000,
+    12,
+    (
+        (0, 0, "paris"),
+        (0, 1_696_000_704, "shanghai"),
+        (0, 1_707_305_664, "cancun"),
+        (0, 1_740_434_112, "prague"),
+        (0, 1_759_308_480, "osaka"),
+    ),
+    (
+        (1_707_305_664, 3_338_477),
+        (1_740_434_112, 5_007_716),
+        (1_759_800_000, 8_346_193),
+        (1_760_389_824, 11_684_671),
+    ),
+    deposit_contract=bytes.fromhex("4242424242424242424242424242424242424242"),
+)
+_SEPOLIA = Chain(
+    "sepolia",
+    11_155_111,
+    12,
+    (
+        (1_450_409, 0, "paris"),
+        (0, 1_677_557_088, "shanghai"),
+        (0, 1_706_655_072, "cancun"),
+        (0, 1_741_159_776, "prague"),
+        (0, 1_760_427_360, "osaka"),
+    ),
+    (
+        (1_706_655_072, 3_338_477),
+        (1_741_159_776, 5_007_716),
+        (1_761_017_184, 8_346_193),
+        (1_761_607_008, 11_684_671),
+    ),
+    deposit_contract=bytes.fromhex("7f02c3e3c98b133055b8b348b2ac625669ed295d"),
+)
+_HOODI = Chain(
+    "hoodi",
+    560_048,
+    12,
+    ((0, 0, "cancun"), (0, 1_742_999_832, "prague"), (0, 1_761_677_592, "osaka")),
+    ((0, 3_338_477), (1_742_999_832, 5_007_716), (1_762_365_720, 8_346_193), (1_762_955_544, 11_684_671)),
+    deposit_contract=bytes.fromhex("00000000219ab540356cbb839cbe05303d7705fa"),
 )
 
 # Other chains are listed from the first block that follows a named fork; earlier blocks are an error.
@@ -105,7 +156,8 @@ _AVALANCHE = Chain(
 _HARDHAT = Chain("hardhat", 31_337, 1, ((0, 0, "shanghai"),), dev=True)
 _GANACHE = Chain("ganache", 1337, 1, ((0, 0, "shanghai"),), dev=True)
 
-_CHAINS = (_ETHEREUM, _ARBITRUM, _OPTIMISM, _POLYGON, _BASE, _AVALANCHE, _HARDHAT, _GANACHE)
+_TEST_NETWORKS = (_HOLESKY, _SEPOLIA, _HOODI)
+_CHAINS = (_ETHEREUM, _ARBITRUM, _OPTIMISM, _POLYGON, _BASE, _AVALANCHE, _HARDHAT, _GANACHE, *_TEST_NETWORKS)
 
 
 _NICKNAMES = {
@@ -155,6 +207,11 @@ def blob_fee_fraction_at(chain_id: int, timestamp: int, hardfork: str = "cancun"
     schedule = next((known.blob_fees for known in _CHAINS if known.chain_id == chain_id), ())
     active = [fraction for time, fraction in schedule if timestamp >= time]
     return active[-1] if active else _FRACTION_OF_FORK.get(hardfork, _FRACTION_OF_FORK["cancun"])
+
+
+def deposit_contract_of(chain_id: int) -> bytes | None:
+    """Contract whose logs are deposit requests; None if the chain has none or is unknown."""
+    return next((known.deposit_contract for known in _CHAINS if known.chain_id == chain_id), None)
 
 
 _FRACTION_OF_FORK = {"cancun": 3_338_477, "prague": 5_007_716, "osaka": 5_007_716}

@@ -11,7 +11,7 @@ from mayavi.evm.address import checksum
 from mayavi.evm.receipt import Receipt
 
 Missing = tuple[str, bytes, int]
-"""Missing state: kind (`account`, `slot` or `block_hash`), address, slot or block number."""
+"""Missing state: kind (`account`, `slot`, `code` or `block_hash`), address, slot or block number."""
 
 
 _LATER_RULES = 'name a later one where you open the fork, such as `Fork.replica(hardfork="cancun")`'
@@ -60,6 +60,11 @@ def located(error: ExecutionError, what: str, data: bytes) -> ExecutionError:
     return error
 
 
+def unproven_state(message: str) -> MissingStateError:
+    """Error for state that a witness does not prove; `message` names it and the trie node or code that is missing."""
+    return MissingStateError(message, "the witness proves only what its block reads; use a node for other state")
+
+
 def missing_state(item: Missing, source: dict[str, Any]) -> MissingStateError:
     """Error for state that cannot be fetched; names the account, slot or block."""
     kind, address, key = item
@@ -68,6 +73,7 @@ def missing_state(item: Missing, source: dict[str, Any]) -> MissingStateError:
         "account": lambda: f"state of account {checksum(address)}",
         "slot": lambda: f"state of {checksum(address)} slot {key:#x}",
         "block_hash": lambda: f"hash of block {key}",
+        "code": lambda: f"code of account {checksum(address)}",
     }[kind]()
     return MissingStateError(
         f"{what} is not in {world}",

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi import _kernel
-from mayavi.errors import SetupError, UnknownName, UsageError
+from mayavi.errors import SetupError, UsageError
 from mayavi.evm import chains, token_balance
 from mayavi.evm.abi.contract import Contract
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import u64, word
 from mayavi.evm.fork_calls import ForkCalls
+from mayavi.evm.state import known_hardfork
 
 if TYPE_CHECKING:
     from mayavi.evm.rpc.header import Header
@@ -34,7 +35,8 @@ class Fork(ForkCalls):
     """Writable fork of a chain at one block. No write ever reaches the real chain.
 
     Open one with `Fork.replica("ethereum")` (offline), `Fork.from_rpc(url, block)` (a node, through a cache),
-    `Fork.load_snapshot(path)` or `Fork.empty(...)`. `Fork(rpc_url=..., fork_block=...)` is `from_rpc`.
+    `Fork.load_snapshot(path)`, `Fork.from_witness(path)` or `Fork.empty(...)`. `Fork(rpc_url=..., fork_block=...)` is
+    `from_rpc`.
 
     Reads (`call`, `balance`, `storage` …) have no effects; `send`, `deploy`, `deal` and setters write to this fork
     only. Addresses are 20 bytes or checksummed text; amounts are exact integers in the token's smallest unit. A failed
@@ -122,6 +124,26 @@ class Fork(ForkCalls):
         return opened._with_rules(hardfork)
 
     @classmethod
+    def from_witness(cls, path: str | Path, *, hardfork: str | None = None) -> Fork:
+        """Open the state before a block from its execution witness, with the environment of that block.
+
+        Every account and slot is looked up in the witness's trie nodes, from the pre-state root down. Reading what the
+        witness does not prove raises `MissingStateError`; a witness that contradicts itself raises `WitnessError`.
+        """
+        from mayavi.evm.witness.block_witness import BlockWitness
+
+        witness = BlockWitness.read(path)
+        witness.verify()
+        source = {
+            "kind": "witness",
+            "chain_id": witness.chain_id,
+            "block": witness.number - 1,
+            "block_hash": "0x" + witness.header.parent_hash.hex(),
+            "state_root": "0x" + witness.pre_state_root.hex(),
+        }
+        return cls._of(witness.evm(hardfork), None, _labels_of(witness.chain_id), source)
+
+    @classmethod
     def from_state(cls, state: _kernel.State, *, labels: dict[str, str], source: dict[str, Any]) -> Fork:
         """Create a fork of a frozen world."""
         return cls._of(_kernel.Evm.from_state(state), None, dict(labels), dict(source))
@@ -141,7 +163,7 @@ class Fork(ForkCalls):
 
     def _with_rules(self, hardfork: str | None) -> Fork:
         if hardfork is not None:
-            self._evm.hardfork = _known_hardfork(hardfork)
+            self._evm.hardfork = known_hardfork(hardfork)
         return self
 
     # -- tokens and contracts -----------------------------------------------------------------------------------------
@@ -191,11 +213,12 @@ class Fork(ForkCalls):
         """Return the current state as a frozen world, the base of fleets and other forks."""
         return self._evm.freeze()
 
-    def dump_snapshot(self, path: str | Path) -> str:
+    def dump_snapshot(self, path: str | Path, *, prove: bool = False) -> str:
         """Write everything this fork has read or written to `path`, and return the digest of the state.
 
         The file opens without network. A run on it gives the same results, or fails naming the slot that is missing. An
-        old file at `path` stays intact until the new one is complete.
+        old file at `path` stays intact until the new one is complete. `prove` fetches proofs of all of it from the
+        node and stores them in the file; `ProofError` names the first value that the node does not prove.
         """
         from mayavi import __version__
         from mayavi.evm.snapshot import write_snapshot
@@ -208,7 +231,14 @@ class Fork(ForkCalls):
             "hardfork": self.hardfork,
             "written_by": __version__,
         }
-        return write_snapshot(Path(path), self._evm.dump(), metadata)
+        if prove and self._fetcher.remote is None:
+            raise UsageError("this fork has no node that proves its state", "use prove=True with `Fork.from_rpc`")
+        digest = write_snapshot(Path(path), self._evm.dump(), metadata)
+        if prove and self._fetcher.remote is not None:
+            from mayavi.evm.snapshot_proof import prove_snapshot
+
+            prove_snapshot(path, client=self._fetcher.remote.client).require()
+        return digest
 
     def close(self) -> None:
         """Close the connection to the node and the cache. State read so far stays usable."""
@@ -224,14 +254,7 @@ def _restored(dump: bytes, labels: dict[str, str], source: dict[str, Any]) -> Fo
 
 
 def _new_evm(chain_id: int, hardfork: str, *, closed: bool) -> _kernel.Evm:
-    return _kernel.Evm(chain_id, _known_hardfork(hardfork), closed=closed)
-
-
-def _known_hardfork(name: str) -> str:
-    known = _kernel.hardforks()
-    if name not in known:
-        raise UnknownName.of("hard fork", name, known, f"known: {', '.join(known)}")
-    return name
+    return _kernel.Evm(chain_id, known_hardfork(hardfork), closed=closed)
 
 
 def _rules(chain_id: int, header: Header) -> str:

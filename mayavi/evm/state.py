@@ -9,8 +9,18 @@ from __future__ import annotations
 from mayavi._kernel import Block as Block
 from mayavi._kernel import Evm as Evm
 from mayavi._kernel import State as State
+from mayavi._kernel import hardforks
+from mayavi.errors import UnknownName
 
 
 def open_evm(chain_id: int, hardfork: str) -> Evm:
     """Create an EVM without state. State must be loaded first; reading anything else is an error."""
     return Evm(chain_id, hardfork, closed=False)
+
+
+def known_hardfork(name: str) -> str:
+    """Return `name` if it is the name of a hard fork; raise `UnknownName` with the nearest ones."""
+    known = hardforks()
+    if name not in known:
+        raise UnknownName.of("hard fork", name, known, f"known: {', '.join(known)}")
+    return name

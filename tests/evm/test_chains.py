@@ -6,7 +6,7 @@ import pytest
 
 from mayavi._kernel import hardforks
 from mayavi.errors import UnknownName
-from mayavi.evm.chains import blob_fee_fraction_at, chain, hardfork_at
+from mayavi.evm.chains import blob_fee_fraction_at, chain, deposit_contract_of, hardfork_at
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,15 @@ def test_mainnet_changes_its_rules_at_the_right_block(number: int, timestamp: in
         ("avalanche", 40_300_000, 1_705_173_443, "london"),
         ("avalanche", 42_000_000, 1_709_740_800, "shanghai"),
         ("avalanche", 54_000_000, 1_734_368_400, "cancun"),
+        ("holesky", 894_732, 1_707_305_652, "shanghai"),
+        ("holesky", 894_733, 1_707_305_664, "cancun"),
+        ("holesky", 3_419_704, 1_740_434_112, "prague"),
+        ("holesky", 4_900_000, 1_759_308_480, "osaka"),
+        ("sepolia", 5_187_022, 1_706_655_060, "shanghai"),
+        ("sepolia", 5_187_023, 1_706_655_072, "cancun"),
+        ("sepolia", 7_836_331, 1_741_159_776, "prague"),
+        ("hoodi", 60_411, 1_742_999_820, "cancun"),
+        ("hoodi", 60_412, 1_742_999_832, "prague"),
     ],
 )
 def test_other_chains_change_theirs_at_the_times_their_clients_name(
@@ -62,7 +71,19 @@ def test_other_chains_change_theirs_at_the_times_their_clients_name(
 
 
 def test_every_fork_named_is_one_the_kernel_knows() -> None:
-    for name in ("ethereum", "arbitrum", "optimism", "polygon", "base", "avalanche", "hardhat"):
+    names = (
+        "ethereum",
+        "arbitrum",
+        "optimism",
+        "polygon",
+        "base",
+        "avalanche",
+        "hardhat",
+        "holesky",
+        "sepolia",
+        "hoodi",
+    )
+    for name in names:
         assert {fork for _, _, fork in chain(name).forks} <= set(hardforks())
 
 
@@ -71,6 +92,15 @@ def test_the_blob_fee_moves_at_its_own_times() -> None:
     assert blob_fee_fraction_at(1, 1_746_612_311) == 5_007_716
     assert blob_fee_fraction_at(1, 1_767_747_671) == 11_684_671
     assert blob_fee_fraction_at(777, 0, "prague") == 5_007_716
+    assert blob_fee_fraction_at(17_000, 1_760_389_823) == 8_346_193
+    assert blob_fee_fraction_at(17_000, 1_760_389_824) == 11_684_671
+
+
+def test_deposits_are_made_to_a_contract_of_the_chain() -> None:
+    mainnet, holesky = deposit_contract_of(1), deposit_contract_of(17_000)
+    assert mainnet == bytes.fromhex("00000000219ab540356cbb839cbe05303d7705fa")
+    assert holesky == bytes.fromhex("42" * 20)
+    assert deposit_contract_of(8453) is None
 
 
 def test_an_unknown_chain_or_age_is_an_error() -> None:

@@ -315,7 +315,8 @@ fn read_account(field: Field, word: U256, sender: Address, database: &mut RowDat
     let info = database.basic(address)?.unwrap_or_default();
     Ok(match field {
         Field::Balance => info.balance,
-        Field::CodeSize => U256::from(info.code.as_ref().map_or(0, |code| code.len())),
+        // Code of which only the hash is known is the interpreter's to report.
+        Field::CodeSize => U256::from(info.code.as_ref().ok_or(Unread)?.len()),
         Field::CodeHash if info.is_empty() => U256::ZERO,
         Field::CodeHash => info.code_hash.into(),
     })

@@ -39,7 +39,7 @@ class StateFetcher:
                 if error.args[1] == missed:
                     raise RpcBadAnswer(f"the node was asked and still {error.args[0]}") from None
                 missed = error.args[1]
-                self._fetch(missed, transaction)
+                self._fetch(missed, transaction, error.args[0])
                 transaction = None
             except (_kernel.Reverted, _kernel.Halted) as error:
                 raise failures.explained(error) from None
@@ -52,10 +52,12 @@ class StateFetcher:
             except _kernel.InvalidTransaction as error:
                 raise TransactionInvalid(f"invalid transaction: {error.args[0]}") from None
 
-    def _fetch(self, missing: list[Missing], transaction: Transaction | None) -> None:
+    def _fetch(self, missing: list[Missing], transaction: Transaction | None, message: str) -> None:
         wanted = {item for item in missing if not self._invent_block_hash(item)}
         if not wanted:
             return
+        if self.remote is None and self._source.get("kind") == "witness":
+            raise failures.unproven_state(message) from None
         if self.remote is None:
             raise failures.missing_state(min(wanted), self._source) from None
         if transaction is not None:
