@@ -13,6 +13,7 @@ from mayavi.replay.blocks import BEFORE_STATUS, Difference, block_differences, t
 from mayavi.replay.case import JsonFields
 from mayavi.replay.chain_block import BlockTransaction, ChainBlock
 from mayavi.replay.node import BlockReceipts, ReplayNode
+from mayavi.replay.read_hints import ReadHints
 from mayavi.replay.receipt_fields import receipt_field_differences
 from mayavi.replay.touched_state import StateCheck, compare_state
 
@@ -52,11 +53,14 @@ class ReplayedBlock:
         return not self.differences
 
 
-def read_state(node: ReplayNode, block: ChainBlock, parent: Header, stop: int | None = None) -> BlockState:
-    """Execute the transactions of a block, reading the state they need; up to before `stop`, by default all."""
-    state = BlockState(block, node.state(block, parent))
-    state.begin()
-    state.execute(len(block.transactions) if stop is None else stop)
+def read_state(node: ReplayNode, block: ChainBlock, parent: Header, hints: ReadHints | None = None) -> BlockState:
+    """Execute the transactions of a block one by one, reading the state they need."""
+    source = node.state(block, parent)
+    state = BlockState(block, source)
+    state.begin(hints.likely(block) if hints and source.prestates is None else ())
+    state.execute(len(block.transactions))
+    if hints:
+        hints.record(state)
     return state
 
 
@@ -67,11 +71,12 @@ def replay_block(
     receipts: BlockReceipts,
     matching: set[int],
     check: StateCheck = "touched",
+    hints: ReadHints | None = None,
 ) -> ReplayedBlock:
     """Execute a whole block on the state of its parent and compare it with the node's receipts and state."""
     began = time.perf_counter()
     done = ReplayedBlock(block)
-    state = read_state(node, block, parent)
+    state = read_state(node, block, parent, hints)
     done.source = TRACED if getattr(state.source, "prestates", None) is not None else PLAIN
     result, evm = execute(block, state.known)
     claims = block.whole().claims()

@@ -54,10 +54,16 @@ class BlockState:
         """State of the parent block that the transactions executed so far read."""
         self.executed = 0
         """Number of transactions executed."""
+        self.first_reads: dict[int, set[Missing]] = {}
+        """State that each transaction read and none before it."""
+        self._now: set[Missing] = set()
 
-    def begin(self) -> None:
-        """Read what the protocol itself touches, set the block's environment and make its first system calls."""
-        wanted: list[Missing] = [("account", self.block.header.coinbase, 0)]
+    def begin(self, likely: Iterable[Missing] = ()) -> None:
+        """Read what the protocol itself touches, set the block's environment and make its first system calls.
+
+        `likely` is state that the transactions probably read: read together, it saves requests.
+        """
+        wanted: list[Missing] = [("account", self.block.header.coinbase, 0), *likely]
         wanted += [("account", address, 0) for address in self.block.withdrawals]
         wanted += system_reads(self.block)
         self.fetch(wanted)
@@ -74,6 +80,7 @@ class BlockState:
 
     def complete(self, index: int) -> None:
         """Fetch all state that transaction `index` reads, without executing it."""
+        self._now = self.first_reads.setdefault(index, set())
         self._learn_before(self.source.before(index))
         transaction = self.block.transactions[index]
         first: list[Missing] = [("account", transaction.sender, 0)]
@@ -101,6 +108,7 @@ class BlockState:
         wanted = {item for item in missing if not self._knows(item)}
         holders = {("account", address, 0) for kind, address, _ in wanted if kind == "slot"}
         wanted |= {item for item in holders if not self._knows(item)}
+        self._now |= wanted
         if wanted:
             self._learn(self.source.fetch(sorted(wanted)))
 

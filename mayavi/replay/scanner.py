@@ -14,6 +14,7 @@ from mayavi.replay.block_replay import ReplayedBlock, replay_block
 from mayavi.replay.chain_block import ChainBlock
 from mayavi.replay.history_store import HistoryStore, Scan, StoredDifference
 from mayavi.replay.node import BlockReceipts, ReplayNode
+from mayavi.replay.read_hints import ReadHints
 from mayavi.replay.touched_state import StateCheck
 from mayavi.replay.transaction_filter import TransactionFilter
 
@@ -80,6 +81,7 @@ class Scanner:
         self.filter = chosen or TransactionFilter()
         self.check: StateCheck = check
         self.concurrency = concurrency
+        self.hints = ReadHints()
         self.scan = Scan(node.chain_id, node.genesis, self.filter.text, check)
 
     def run(self, first: int, last: int, *, again: bool = False, progress: Progress | None = None) -> HistoryReport:
@@ -183,4 +185,4 @@ class Scanner:
         return {each.index for each, receipt in pairs if self.filter.matches(each, receipt)}
 
     def _replay(self, block: ChainBlock, parent: Header, receipts: BlockReceipts, matching: set[int]) -> ReplayedBlock:
-        return replay_block(self.node, block, parent, receipts, matching, self.check)
+        return replay_block(self.node, block, parent, receipts, matching, self.check, self.hints)
