@@ -20,6 +20,8 @@ from mayavi.replay.case import (
 )
 from mayavi.replay.chain_block import ChainBlock
 
+BEYOND_CASE = "a case holds what its block read; give --rpc with a node that has the state of that block"
+
 
 class CaseState:
     """State of one case: a `StateSource`.
@@ -66,8 +68,7 @@ class CaseState:
         raise self._lacks(f"{checksum(address)} slot {slot:#x}")
 
     def _lacks(self, what: str) -> MissingStateError:
-        hint = "a case holds what its block read; give --rpc with a node that has the state of that block"
-        return MissingStateError(f"{what} is not in {self.name}", hint if self.complete else None)
+        return MissingStateError(f"{what} is not in {self.name}", BEYOND_CASE if self.complete else None)
 
 
 def open_case(directory: Path, number: int) -> tuple[ChainBlock, CaseState, list[ExpectedReceipt] | None]:

@@ -38,7 +38,7 @@ def wei(text: str) -> int:
 def parse_argument(text: str, kind: str) -> Any:
     """Parse the text of an argument of an elementary ABI type."""
     if kind.startswith(("uint", "int")):
-        return integer(text)
+        return wei(text)
     if kind == "bool":
         if text.lower() not in ("true", "false"):
             raise UsageError(f"'{text}' is neither true nor false")
@@ -63,4 +63,4 @@ def word_of(text: str) -> bytes:
     number = integer(text)
     if not -(1 << 255) <= number < 1 << 256:
         raise UsageError(f"'{text}' does not fit into 32 bytes")
-    return (number % (1 << 256)).tohex_bytes(WORD_BYTES)
+    return (number % (1 << 256)).to_bytes(WORD_BYTES)

@@ -78,6 +78,18 @@ CURVE = [
     " uint256 tokens_bought)",
 ]
 COMPOUND = [
+    "allow(address manager, bool isAllowed)",
+    "allowBySig(address owner, address manager, bool isAllowed, uint256 nonce, uint256 expiry, uint8 v, bytes32 r,"
+    " bytes32 s)",
+    "supply(address asset, uint256 amount)",
+    "supplyTo(address dst, address asset, uint256 amount)",
+    "supplyFrom(address from, address dst, address asset, uint256 amount)",
+    "withdraw(address asset, uint256 amount)",
+    "withdrawTo(address to, address asset, uint256 amount)",
+    "withdrawFrom(address src, address to, address asset, uint256 amount)",
+    "absorb(address absorber, address[] accounts)",
+    "buyCollateral(address asset, uint256 minAmount, uint256 baseAmount, address recipient)",
+    "accrueAccount(address account)",
     "event Supply(address indexed from, address indexed dst, uint256 amount)",
     "event Withdraw(address indexed src, address indexed to, uint256 amount)",
     "event SupplyCollateral(address indexed from, address indexed dst, address indexed asset, uint256 amount)",

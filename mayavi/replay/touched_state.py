@@ -87,7 +87,9 @@ def _value_in(facts: Facts, wanted: StateValue) -> int | bytes:
     if wanted.field == "storage":
         return facts.slots.get(wanted.address, {}).get(wanted.slot, 0)
     balance, nonce, code = facts.accounts.get(wanted.address, (0, 0, b""))
-    return {"balance": balance, "nonce": nonce, "code": code}[wanted.field]
+    if wanted.field == "code":
+        return code
+    return balance if wanted.field == "balance" else nonce
 
 
 def _left_out(block: ChainBlock, value: StateValue) -> bool:
@@ -117,8 +119,9 @@ def last_writer(block: ChainBlock, before: Facts, place: StateValue) -> int | No
 def _read(evm: Evm, place: StateValue) -> int | bytes:
     if place.field == "storage":
         return evm.storage(place.address, place.slot)
-    reads = {"balance": evm.balance, "nonce": evm.nonce, "code": evm.code}
-    return reads[place.field](place.address)
+    if place.field == "code":
+        return evm.code(place.address)
+    return evm.balance(place.address) if place.field == "balance" else evm.nonce(place.address)
 
 
 def _text(value: int | bytes) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import ExecutionError
+from mayavi.evm.address import ZERO_ADDRESS
 from mayavi.evm.contents import WorldContents
 from mayavi.evm.contents import differences as world_differences
 from mayavi.evm.receipt import CallFrame, Log, frame_tree
@@ -101,6 +102,7 @@ def _replay(
     outcome = execute_exactly(state, index)
     traced = execute_traced(state, state.evm.copy(), transaction)
     if isinstance(state.source, CaseState):
+        state.fetch([("account", ZERO_ADDRESS, 0)])  # the default sender of reads, such as those of token symbols
         state.source.complete = True
     difference = None
     if expected is not None:

@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from mayavi.errors import BadArgument, MayaviError, UsageError
+from mayavi.errors import BadArgument, MayaviError, MissingStateError, UsageError
 from mayavi.evm.abi.interface import Function
 from mayavi.evm.address import to_address
 from mayavi.evm.fork import Fork
@@ -30,6 +30,7 @@ from mayavi.evm.token_balance import balance_slot
 from mayavi.evm.units import to_units
 from mayavi.protocols.chainlink.price_feed import PriceFeed
 from mayavi.replay.calldata_argument import with_argument
+from mayavi.replay.case_state import BEYOND_CASE
 from mayavi.replay.chain_block import BlockTransaction
 from mayavi.replay.decoding import SignatureBook, signature_book
 from mayavi.replay.override_values import WORD_BYTES, hex_bytes, integer, parse_argument, wei, word_of
@@ -93,6 +94,8 @@ def run_what_if(replay: TransactionReplay, texts: Sequence[str], book: Signature
             else:
                 _ON_STATE[each.kind](fork, each)
         except MayaviError as error:
+            if isinstance(error, MissingStateError) and replay.remote is None:
+                error.hint = BEYOND_CASE
             error.message = f"--what-if '{each.text}': {error.message}"
             error.args = (error.message,)
             raise
