@@ -77,6 +77,11 @@ def read_block_json(directory: Path, number: int) -> dict[str, Any]:
     return _object(_json(path), path)
 
 
+def mentions(directory: Path, number: int, text: str) -> bool:
+    """Whether the file of the block holds `text`, in lower case: much faster than parsing it."""
+    return text.encode() in _content(directory / str(number) / "block.json.gz").lower()
+
+
 @dataclass(frozen=True, slots=True)
 class JsonFields:
     """Claims of the block's JSON beyond what the kernel reads from it."""

@@ -11,6 +11,7 @@ from mayavi.replay.case import (
     CaseError,
     ExpectedReceipt,
     block_numbers,
+    mentions,
     read_block,
     read_block_json,
     read_bytecodes,
@@ -95,9 +96,9 @@ def find_in_cases(directory: Path, transaction: bytes) -> int:
     name = "0x" + transaction.hex()
     numbers = block_numbers(directory)
     for number in numbers:
-        listed = read_block_json(directory, number).get("transactions")
-        if isinstance(listed, list) and any(
-            isinstance(each, dict) and str(each.get("hash")).lower() == name for each in listed
+        if mentions(directory, number, name) and any(
+            isinstance(each, dict) and str(each.get("hash")).lower() == name
+            for each in read_block_json(directory, number).get("transactions") or []
         ):
             return number
     raise UsageError(

@@ -115,12 +115,8 @@ class Scanner:
         try:
             self._walk(wanted, finished)
         except MayaviError as error:
-            left = count - done
-            error.hint = "  ".join(
-                filter(
-                    None, [error.hint, f"{done} of {count} blocks are stored; the same command does the other {left}"]
-                )
-            )
+            progress_so_far = f"{done} of {count} blocks are stored; the same command replays the rest"
+            error.hint = "\n".join(filter(None, [error.hint, progress_so_far]))
             raise
         return HistoryReport(
             first,

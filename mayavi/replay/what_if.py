@@ -14,6 +14,8 @@
 | `storage.0x….SLOT=5` | one storage slot |
 | `block.timestamp=…`, `block.number`, `block.base_fee`, `block.coinbase` | environment of the block |
 | `call.CONTRACT=setFee(uint256) 5 from 0x…` | a transaction before it, such as one that sets a parameter |
+
+`sender` stands for the account that sent the transaction, and labels such as `AaveV3.Pool` for their addresses.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from dataclasses import dataclass, replace
 
 from mayavi.errors import BadArgument, MayaviError, MissingStateError, UsageError
 from mayavi.evm.abi.interface import Function
-from mayavi.evm.address import to_address
+from mayavi.evm.address import checksum, to_address
 from mayavi.evm.fork import Fork
 from mayavi.evm.token_balance import balance_slot
 from mayavi.evm.units import to_units
@@ -38,7 +40,7 @@ from mayavi.replay.transaction import Outcome, TransactionReplay, execute_traced
 from mayavi.worlds.labels import labels_of
 
 KINDS = ("value", "gas", "sender", "data", "arg", "word", "balance", "price", "storage", "block", "call")
-_CALL = re.compile(r"^(?P<function>\w+\([^)]*\))(?P<arguments>.*?)\s+from\s+(?P<sender>0x[0-9a-fA-F]{40})$")
+_CALL = re.compile(r"^(?P<function>\w+\([^)]*\))(?P<arguments>.*?)\s+from\s+(?P<sender>\S+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,11 @@ class Override:
             raise UsageError(f"'{text}' changes nothing", "write KEY=VALUE, such as value=1.5 ether")
         if kind not in KINDS:
             raise UsageError(f"unknown override '{kind}' in '{text}'", f"known: {', '.join(KINDS)}")
+        # Labels have dots in them.
         if kind in ("price", "call") and path:
-            path = [".".join(path)]  # labels have dots in them
+            path = [".".join(path)]
+        elif kind in ("balance", "storage") and len(path) > 1:
+            path = [".".join(path[:-1]), path[-1]]
         return cls(kind, tuple(path), value.strip(), text)
 
     def part(self, at: int, what: str) -> str:
@@ -85,8 +90,9 @@ def run_what_if(replay: TransactionReplay, texts: Sequence[str], book: Signature
     overrides = tuple(map(Override.parse, texts))
     evm = replay.state.evm.copy()
     source = {"kind": "replay", "chain_id": replay.block.chain_id, "block": replay.block.number - 1}
-    fork = Fork.of_evm(evm, replay.remote, labels_of(replay.block.chain_id), source)
     transaction = replay.transaction
+    labels = {**labels_of(replay.block.chain_id), "sender": checksum(transaction.sender)}
+    fork = Fork.of_evm(evm, replay.remote, labels, source)
     for each in overrides:
         try:
             if each.kind in _ON_TRANSACTION:
