@@ -13,6 +13,7 @@ from typing import Any
 
 from mayavi import Fork
 from mayavi.evm.abi.interface import Function
+from mayavi.evm.hashing import create_address
 from mayavi.evm.token_balance import slot_behind
 from tests.node.hardhat import Hardhat, NodeError
 from tests.node.replica_on_node import put_on_node
@@ -24,8 +25,10 @@ _SWAP = (
     "exactInputSingle((address tokenIn, address tokenOut, uint24 fee, address recipient, uint256 deadline,"
     " uint256 amountIn, uint256 amountOutMinimum, uint160 sqrtPriceLimitX96) params)"
 )
-CREATION = "600a600c600039600a6000f3602a60005260206000f3"
-"""Creation code of a contract that answers 42."""
+CREATION = "6005600055600a6011600039600a6000f360005460010160005500"
+"""Creation code of a contract that starts with 5 in slot 0 and adds 1 at every call."""
+FRESH = "0x" + "fe" * 20
+"""Account that nobody has used before."""
 
 
 @dataclass
@@ -80,7 +83,7 @@ class ChainHistory:
 
 
 def start_history(folder: Path) -> ChainHistory:
-    """Start a node with the replica of Ethereum and make a history of seventeen transactions on it."""
+    """Start a node with the replica of Ethereum and make a history of signed transactions on it."""
     replica = Fork.replica("ethereum").copy()
     first_timestamp = replica.timestamp - replica.block_number - 100_000
     node = Hardhat.start(folder, chain_id=1, first_timestamp=first_timestamp)
@@ -110,6 +113,7 @@ def make_history(history: ChainHistory) -> None:
     history.call("too much", 0, "AaveV3.Pool", borrow, "USDC", 90_000 * USDC, 2, 0, history.address(0))
     history.send("creation", 2, None, bytes.fromhex(CREATION))
     _dependent_block(history)
+    _block_with_a_creation(history)
     history.call("crash", 3, "Chainlink.ETH/USD", "set_answer(int256)", 2_100 * 10**8)
     liquidate = "liquidationCall(address,address,address,uint256,bool)"
     history.call("approve USDC", 1, "USDC", "approve(address,uint256)", "AaveV3.Pool", maximum)
@@ -125,5 +129,20 @@ def _dependent_block(history: ChainHistory) -> None:
     history.send("second of block", 2, "WETH", bytes.fromhex("d0e30db0"), value=5 * ETHER)
     history.call("third of block", 2, "WETH", "transfer(address,uint256)", history.address(4), 5 * ETHER)
     history.call("fourth of block", 4, "WETH", "withdraw(uint256)", 2 * ETHER)
+    node.rpc("evm_mine")
+    node.rpc("evm_setAutomine", True)
+
+
+def _block_with_a_creation(history: ChainHistory) -> None:
+    """One block in which a contract is created and called twice, and a new account is funded twice."""
+    node = history.node
+    nonce = int(node.rpc("eth_getTransactionCount", history.accounts[2], "latest"), 16)
+    created = "0x" + create_address(history.address(2), nonce).hex()
+    node.rpc("evm_setAutomine", False)
+    history.send("creation of block", 2, None, bytes.fromhex(CREATION))
+    history.send("first use", 2, created, value=0)
+    history.send("second use", 2, created, value=0)
+    history.send("first gift", 4, FRESH, value=ETHER)
+    history.send("second gift", 4, FRESH, value=2 * ETHER)
     node.rpc("evm_mine")
     node.rpc("evm_setAutomine", True)
