@@ -15,6 +15,10 @@ BASES = 64
 """Slots at which mappings are looked for."""
 ELEMENTS = 256
 """Elements of an array that are looked for."""
+TICKS = 2_000
+"""Ticks on either side of a swap's end whose slots are named."""
+_TICKS_SLOT = (5).to_bytes(32)
+_TICK = ("liquidity", "feeGrowthOutside0X128", "feeGrowthOutside1X128", "seconds outside")
 _OBSERVATIONS = range(8, 8 + 65_535)
 
 
@@ -82,12 +86,15 @@ class SlotNames:
         self._flows = flows
         self._single: dict[int, tuple[int, bytes]] | None = None
         self._double: dict[int, tuple[int, bytes, bytes]] | None = None
+        self._near: dict[bytes, dict[int, str]] = {}
 
     def name(self, contract: bytes, slot: int, before: object, after: object) -> str | None:
         """Name of a slot, or None if nothing known leads to it."""
         if slot in _STANDARD:
             return _STANDARD[slot]
         layout = self._layout(contract)
+        if layout is UNISWAP_V3_POOL and (tick := self._ticks(contract).get(slot)):
+            return tick
         if layout is not None:
             if slot in layout.slots:
                 return layout.slots[slot]
@@ -108,6 +115,19 @@ class SlotNames:
         if label.startswith("CompoundV3.") or topics & _COMET_EVENTS:
             return COMET
         return None
+
+    def _ticks(self, pool: bytes) -> dict[int, str]:
+        """Names of the slots of ticks near those that the pool's swaps ended at."""
+        if pool not in self._near:
+            found: dict[int, str] = {}
+            for log in self._logs:
+                if log.address == pool and log.topics and log.topics[0] == _V3_SWAP and len(log.data) == 160:
+                    end = int.from_bytes(log.data[-32:], signed=True)
+                    for tick in range(end - TICKS, end + TICKS + 1):
+                        place = int.from_bytes(keccak256(tick.to_bytes(32, signed=True) + _TICKS_SLOT))
+                        found.update({place + offset: f"ticks[{tick}].{name}" for offset, name in enumerate(_TICK)})
+            self._near[pool] = found
+        return self._near[pool]
 
     def _mapping(self, contract: bytes, slot: int, layout: Layout | None, before: object, after: object) -> str | None:
         named = layout.mappings if layout else {}

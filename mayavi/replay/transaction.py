@@ -132,6 +132,7 @@ def execute_traced(state: BlockState, evm: Evm, transaction: BlockTransaction) -
 
     The price of the whole gas limit is set aside first, as in a block, so that contracts see the same balance.
     """
+    state.fetch([("account", transaction.sender, 0)])
     held = evm.balance(transaction.sender)
     aside = min(held, transaction.gas_limit * transaction.gas_price)
     evm.set_balance(transaction.sender, held - aside)

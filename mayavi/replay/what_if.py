@@ -35,6 +35,7 @@ from mayavi.replay.calldata_argument import with_argument
 from mayavi.replay.case_state import BEYOND_CASE
 from mayavi.replay.chain_block import BlockTransaction
 from mayavi.replay.decoding import SignatureBook, signature_book
+from mayavi.replay.names import Names, known_decimals
 from mayavi.replay.override_values import WORD_BYTES, hex_bytes, integer, parse_argument, wei, word_of
 from mayavi.replay.transaction import Outcome, TransactionReplay, execute_traced
 from mayavi.worlds.labels import labels_of
@@ -156,7 +157,9 @@ def _set_balance(fork: Fork, each: Override) -> None:
     token, holder = fork.address_of(each.part(0, "token")), fork.address_of(each.part(1, "account"))
     number, _, symbol = each.value.partition(" ")
     if symbol:
-        decimals = int.from_bytes(fork.call(token, bytes.fromhex("313ce567")))
+        decimals = Names(fork, table=known_decimals(fork.chain_id)).token(token).decimals
+        if decimals is None:
+            raise UsageError(f"the decimals of {fork.name(token)} are not known", "give the amount in smallest units")
         amount = to_units(number.replace("_", "").replace(",", ""), decimals)
     else:
         amount = integer(number)
