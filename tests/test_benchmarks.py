@@ -104,7 +104,7 @@ class TestCommand:
     def test_an_unknown_benchmark_is_refused_with_the_known_ones(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "calls,tulips")
         assert finished.returncode == 2
-        known = "startup, calls, batch, peers, codec, fleet, sim, rl, rwa, blocks"
+        known = "startup, calls, batch, peers, codec, fleet, sim, rl, rwa, blocks, scanner"
         assert f"unknown benchmark 'tulips'; there are: {known}" in finished.stderr
 
     def test_without_the_cases_the_replay_says_why_it_is_skipped(self, repository: Path, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def _block_with_a_creation(history: ChainHistory) -> None:
     nonce = int(node.rpc("eth_getTransactionCount", history.accounts[2], "latest"), 16)
     created = "0x" + create_address(history.address(2), nonce).hex()
     node.rpc("evm_setAutomine", False)
-    history.send("creation of block", 2, None, bytes.fromhex(CREATION))
+    history.send("creation in place", 2, None, bytes.fromhex(CREATION))
     history.send("first use", 2, created, value=0)
     history.send("second use", 2, created, value=0)
     history.send("first gift", 4, FRESH, value=ETHER)

@@ -173,7 +173,7 @@ def test_a_lie_about_the_state_after_a_block_is_named(
 
     proxy.edits.append(edit)
     report = scan(proxy.url, tmp_path / "h.duckdb", history.first, history.last)
-    (found,) = report.differences
+    found = report.differences[0]
     assert found.block == int(block["number"], 16)
     assert found.transaction_hash == history.hashes["fourth of block"], "the last that changed it"
     assert found.field.lower() == f"balance of {holder}"
