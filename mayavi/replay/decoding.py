@@ -12,8 +12,15 @@ from mayavi.evm.abi.record import Record
 from mayavi.evm.receipt import CallFrame
 from mayavi.protocols.compound.abi import COMET
 from mayavi.protocols.curve.abi import pool_abi
-from mayavi.replay.signatures import EVERYTHING, PACKAGED
+from mayavi.protocols.signatures import EVERYTHING
 
+PACKAGED = (
+    *("UniswapV3Pool", "UniswapV3Factory", "SwapRouter", "NonfungiblePositionManager", "QuoterV2"),
+    *("Pool", "L2Pool", "PoolConfigurator", "AToken", "VariableDebtToken", "StableDebtToken", "AaveOracle"),
+    *("AaveProtocolDataProvider", "ACLManager", "PoolAddressesProvider", "DefaultReserveInterestRateStrategy"),
+    *("WETH9", "VestingWallet"),
+)
+"""Contracts of the installed packages whose ABIs name calls and events."""
 LONGEST = 66
 """Longest text of one value; longer ones are cut."""
 MOST_ITEMS = 6

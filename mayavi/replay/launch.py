@@ -12,13 +12,14 @@ from decimal import Context, Decimal, localcontext
 from typing import Any
 
 from mayavi.errors import MayaviError, UsageError
-from mayavi.evm.abi.interface import Event, EventLog
+from mayavi.evm.abi.interface import EventLog, Interface
 from mayavi.evm.address import checksum, to_address
 from mayavi.evm.fork import Fork
 from mayavi.evm.receipt import Log
 from mayavi.evm.units import from_units
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.pool import MAX_TICK
+from mayavi.protocols.uniswap.pool_events import POOL_EVENTS, POOL_VIEWS
 from mayavi.replay.node import ReplayNode
 from mayavi.replay.pool_logs import ChainLog, read_logs
 
@@ -27,27 +28,6 @@ QUOTES = ("WETH", "USDC", "USDT", "DAI", "WBTC", "wstETH", "GHO", "FRAX", "WMATI
 COLUMNS = ("time", "event", "account", "token", "quote", "low", "high")
 STEPS = 500
 """Most steps of the scenario that is written beside a record."""
-_EVENTS = [
-    Event.parse("Initialize(uint160 sqrtPriceX96, int24 tick)"),
-    Event.parse(
-        "Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper,"
-        " uint128 amount, uint256 amount0, uint256 amount1)"
-    ),
-    Event.parse(
-        "Burn(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount,"
-        " uint256 amount0, uint256 amount1)"
-    ),
-    Event.parse(
-        "Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1,"
-        " uint160 sqrtPriceX96, uint128 liquidity, int24 tick)"
-    ),
-]
-_POOL = [
-    "token0() view returns (address)",
-    "token1() view returns (address)",
-    "fee() view returns (uint24)",
-    "tickSpacing() view returns (int24)",
-]
 _DIGITS = Context(prec=60)
 Progress = Callable[[int, int], None]
 
@@ -277,7 +257,7 @@ def read_pool(node: ReplayNode, pool: bytes, block: int, token: str | None) -> P
     """Read tokens and fee of a pool at `block`; `UsageError` if it is no Uniswap V3 pool."""
     fork = Fork.from_rpc(str(node.client.endpoint), block, cached=False, client=node.client)
     try:
-        contract = fork.contract(pool, _POOL)
+        contract = fork.contract(pool, POOL_VIEWS)
         first, second = Erc20(fork, contract.token0()), Erc20(fork, contract.token1())
         fee, spacing = contract.fee(), contract.tickSpacing()
     except MayaviError as error:
@@ -314,5 +294,4 @@ def _is_launched(fork: Fork, first: Erc20, second: Erc20, token: str | None) -> 
 
 
 def _decoded(log: ChainLog) -> EventLog | None:
-    raw = Log(log.address, log.topics, log.data)
-    return next((event.decode(raw) for event in _EVENTS if event.matches(raw)), None)
+    return Interface.of(POOL_EVENTS).decode_log(Log(log.address, log.topics, log.data))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from mayavi.errors import MayaviError
 from mayavi.evm.address import checksum, shorten
 from mayavi.evm.units import format_units
+from mayavi.protocols.tokens import Erc20
 from mayavi.replay.token_flows import NOBODY
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
-_SYMBOL = bytes.fromhex("95d89b41")  # symbol()
-_DECIMALS = bytes.fromhex("313ce567")  # decimals()
 _LONGEST_SYMBOL = 16
+_MOST_DECIMALS = 77
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,30 +73,19 @@ class Names:
         return f"{lead}{format_units(amount, known.decimals)} {known.symbol}"
 
     def _symbol(self, address: bytes) -> str | None:
-        output = self._read(address, _SYMBOL)
-        if output is None:
-            return None
-        if len(output) == 32:  # early tokens return bytes32
-            raw = output.rstrip(b"\0")
-        elif len(output) >= 96:
-            raw = output[64 : 64 + min(int.from_bytes(output[32:64]), 64)]
-        else:
-            return None
-        text = raw.decode("utf-8", "replace")
-        return text[:_LONGEST_SYMBOL] if text.isprintable() and text else None
-
-    def _decimals(self, address: bytes) -> int | None:
-        output = self._read(address, _DECIMALS)
-        if output is None or len(output) != 32:
-            return None
-        found = int.from_bytes(output)
-        return found if found <= 77 else None
-
-    def _read(self, address: bytes, query: bytes) -> bytes | None:
         try:
-            return self.fork.call(address, query)
+            symbol = Erc20(self.fork, address).symbol
         except MayaviError:
             return None
+        usable = symbol.isprintable() and not symbol.startswith("0x")  # an address stands for a missing one
+        return symbol[:_LONGEST_SYMBOL] if symbol and usable else None
+
+    def _decimals(self, address: bytes) -> int | None:
+        try:
+            decimals = Erc20(self.fork, address).decimals
+        except MayaviError:
+            return None
+        return decimals if decimals <= _MOST_DECIMALS else None
 
 
 def known_decimals(chain_id: int) -> dict[str, int]:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from mayavi.evm.abi.interface import Event
 from mayavi.evm.hashing import keccak256, keccak_text
 from mayavi.evm.receipt import Log
-from mayavi.replay.token_flows import DEPOSIT, TRANSFER, Holding
+from mayavi.protocols.topics import COMET as COMET_EVENTS
+from mayavi.protocols.topics import DEPOSIT, TRANSFER, UNISWAP_V2_SYNC, UNISWAP_V3_SWAP
+from mayavi.replay.token_flows import Holding
 
 BASES = 64
 """Slots at which mappings are looked for."""
@@ -62,16 +63,6 @@ _STANDARD = {
     int.from_bytes(keccak_text(f"eip1967.proxy.{name}")) - 1: f"proxy {name}"
     for name in ("implementation", "admin", "beacon")
 }
-_V3_SWAP = keccak_text("Swap(address,address,int256,int256,uint160,uint128,int24)")
-_V2_SYNC = keccak_text("Sync(uint112,uint112)")
-_COMET_EVENTS = frozenset(
-    Event.parse(text).topic
-    for text in (
-        "Supply(address indexed from, address indexed dst, uint256 amount)",
-        "SupplyCollateral(address indexed from, address indexed dst, address indexed asset, uint256 amount)",
-        "AbsorbDebt(address indexed absorber, address indexed borrower, uint256 basePaidOut, uint256 usdValue)",
-    )
-)
 
 
 class SlotNames:
@@ -106,13 +97,13 @@ class SlotNames:
     def _layout(self, contract: bytes) -> Layout | None:
         label = self._label(contract)
         topics = {log.topics[0] for log in self._logs if log.address == contract and log.topics}
-        if _V3_SWAP in topics:
+        if UNISWAP_V3_SWAP in topics:
             return UNISWAP_V3_POOL
-        if _V2_SYNC in topics:
+        if UNISWAP_V2_SYNC in topics:
             return UNISWAP_V2_PAIR
         if label.startswith("Curve."):
             return CURVE_POOL
-        if label.startswith("CompoundV3.") or topics & _COMET_EVENTS:
+        if label.startswith("CompoundV3.") or topics & COMET_EVENTS:
             return COMET
         return None
 
@@ -121,7 +112,7 @@ class SlotNames:
         if pool not in self._near:
             found: dict[int, str] = {}
             for log in self._logs:
-                if log.address == pool and log.topics and log.topics[0] == _V3_SWAP and len(log.data) == 160:
+                if log.address == pool and log.topics and log.topics[0] == UNISWAP_V3_SWAP and len(log.data) == 160:
                     end = int.from_bytes(log.data[-32:], signed=True)
                     for tick in range(end - TICKS, end + TICKS + 1):
                         place = int.from_bytes(keccak256(tick.to_bytes(32, signed=True) + _TICKS_SLOT))

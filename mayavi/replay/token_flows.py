@@ -6,12 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mayavi.evm.hashing import keccak_text
 from mayavi.evm.receipt import Log
+from mayavi.protocols.topics import DEPOSIT, TRANSFER, WITHDRAWAL
 
-TRANSFER = keccak_text("Transfer(address,address,uint256)")
-DEPOSIT = keccak_text("Deposit(address,uint256)")
-WITHDRAWAL = keccak_text("Withdrawal(address,uint256)")
 NOBODY = bytes(20)
 
 

@@ -68,7 +68,6 @@ def _hashed(text: str, length: int, what: str) -> bytes:
     try:
         return data(text if text.startswith("0x") else f"0x{text}", length)
     except BadValue:
-        example = "transfer(address,uint256)" if length == 4 else "Transfer(address,address,uint256)"
         raise UsageError(
-            f"'{text}' is no {what}", f"give {length} bytes in hex, or a signature such as '{example}'"
+            f"'{text}' is no {what}", f"give {length} bytes in hex, or a signature with its types in parentheses"
         ) from None

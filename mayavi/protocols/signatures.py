@@ -107,10 +107,3 @@ OTHERS = [
     "event ApprovalForAll(address indexed owner, address indexed operator, bool approved)",
 ]
 EVERYTHING = [*TOKENS, *UNISWAP_V2, *UNISWAP_ROUTERS, *CURVE, *COMPOUND, *OTHERS]
-PACKAGED = (
-    *("UniswapV3Pool", "UniswapV3Factory", "SwapRouter", "NonfungiblePositionManager", "QuoterV2"),
-    *("Pool", "L2Pool", "PoolConfigurator", "AToken", "VariableDebtToken", "StableDebtToken", "AaveOracle"),
-    *("AaveProtocolDataProvider", "ACLManager", "PoolAddressesProvider", "DefaultReserveInterestRateStrategy"),
-    *("WETH9", "VestingWallet"),
-)
-"""Contracts of the installed packages whose ABIs name calls and events."""
