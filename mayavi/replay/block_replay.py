@@ -102,7 +102,7 @@ def replay_block(
     done.differences = [wrong[index] for index in sorted(wrong)] + whole
     done.gas_used = result["gas_used"]
     if check != "none" and not result["failure"]:
-        compared = compare_state(block, state.known, evm, node.state_at(block.header), check)
+        compared = compare_state(state, evm, node.state_at(block.header), check)
         done.state_values = compared.compared
         done.notes += compared.notes
         done.differences += compared.differences

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mayavi.errors import MayaviError, RpcHttpError, UsageError
+from mayavi.errors import MayaviError, RpcBadAnswer, RpcHttpError, RpcTimeout, UsageError
 from mayavi.evm.chains import chain as chain_named
 from mayavi.evm.rpc.answers import BadValue, data, fields, hash32, quantity
 from mayavi.evm.rpc.cache import Cache
@@ -222,7 +222,7 @@ class ReplayNode:
             try:
                 read = _readable(block)
                 answer = self.client.attempt([Call(method, [name, PRESTATE], read, patient=False)])[0]
-            except RpcHttpError:
+            except (RpcHttpError, RpcBadAnswer, RpcTimeout):  # too large or too slow: plain reads take its place
                 answer = None
             if isinstance(answer, list):
                 return answer

@@ -35,7 +35,7 @@ class ReadHints:
                 found[("account", each.to, 0)] = None
         with self._lock:
             for each in block.transactions:
-                if len(found) < BLOCK_ITEMS:
+                if each.to is not None and len(found) < BLOCK_ITEMS:
                     found.update(self._reads.get(_target(each), {}))
         return list(found)
 

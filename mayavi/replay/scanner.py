@@ -142,8 +142,12 @@ class Scanner:
 
     def _walk(self, numbers: Sequence[int], finished: Callable[[list[ReplayedBlock]], None]) -> None:
         with ThreadPoolExecutor(self.concurrency, "mayavi-replay") as workers:
-            for start in range(0, len(numbers), CHUNK):
-                self._chunk(workers, numbers[start : start + CHUNK], finished)
+            try:
+                for start in range(0, len(numbers), CHUNK):
+                    self._chunk(workers, numbers[start : start + CHUNK], finished)
+            except BaseException:
+                workers.shutdown(wait=False, cancel_futures=True)
+                raise
 
     def _chunk(
         self,

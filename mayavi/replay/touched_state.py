@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from mayavi.evm.address import checksum
+from mayavi.evm.chains import chain
 from mayavi.evm.contents import AccountContents, WorldContents
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.remote import Facts, Missing, RemoteState
 from mayavi.evm.state import Evm
-from mayavi.replay.block_state import loaded
+from mayavi.replay.block_state import BEACON_ROOTS, HISTORY, BlockState, loaded
 from mayavi.replay.blocks import WITH_REQUESTS, Difference
 from mayavi.replay.chain_block import ChainBlock
 
@@ -21,6 +22,7 @@ REQUEST_CONTRACTS = frozenset(
     for text in ("00000961ef480eb55e80d19ad83579a64c007002", "0000bbddc7ce488642fb579f8b00f3a590007251")
 )
 """Contracts of EIP-7002 and EIP-7251, whose queues the protocol empties at the end of a block."""
+SYSTEM_CONTRACTS = frozenset({BEACON_ROOTS, HISTORY})
 _EMPTY = AccountContents(balance=0, nonce=0, code=b"", complete=True, slots={})
 
 
@@ -31,6 +33,11 @@ class StateValue(NamedTuple):
     field: str
     slot: int
     value: int | bytes
+
+    @property
+    def item(self) -> Missing:
+        """Account or slot that holds the value."""
+        return ("slot", self.address, self.slot) if self.field == "storage" else ("account", self.address, 0)
 
     @property
     def place(self) -> str:
@@ -47,25 +54,29 @@ class StateComparison(NamedTuple):
     notes: list[str]
 
 
-def compare_state(block: ChainBlock, before: Facts, evm: Evm, node: RemoteState, check: StateCheck) -> StateComparison:
-    """Compare the state of `evm` after `block` with that of `node`.
+def compare_state(state: BlockState, evm: Evm, node: RemoteState, check: StateCheck) -> StateComparison:
+    """Compare the state of `evm` after the block of `state` with that of `node`.
 
-    `before` is the state that the block read. `touched` compares everything that the block read or wrote, `changed`
-    what it changed.
+    `touched` compares everything that the block read or wrote, `changed` what it changed.
     """
     notes: list[str] = []
-    values = list(_values(WorldContents.of(evm.dump()), before))
-    if check == "changed":
-        values = [each for each in values if _value_in(before, each) != each.value]
+    block, before = state.block, state.known
+    values = [
+        each
+        for each in _values(WorldContents.of(evm.dump()), before)
+        if (check == "touched" and each.item in state.touched) or _value_in(before, each) != each.value
+    ]
     kept = [each for each in values if not _left_out(block, each)]
     if block.rewards_miner:
         notes.append("state: balances that block rewards change are not compared")
-    if len(kept) < len(values) and block.hardfork in WITH_REQUESTS:
+    left_out = {each.address for each in values} - {each.address for each in kept}
+    if left_out & REQUEST_CONTRACTS:
         notes.append("state: queues of EIP-7002 and EIP-7251 are not compared")
+    if left_out & SYSTEM_CONTRACTS:
+        notes.append("state: contracts of system calls are not compared, a development node does not make them")
     missing: dict[Missing, None] = {}
     for each in kept:
-        item = ("slot", each.address, each.slot) if each.field == "storage" else ("account", each.address, 0)
-        missing[item] = None
+        missing[each.item] = None
     there = node.fetch(list(missing))
     wrong = [each for each in kept if _value_in(there, each) != each.value]
     found = [_difference(block, before, each, _value_in(there, each)) for each in wrong]
@@ -95,6 +106,8 @@ def _value_in(facts: Facts, wanted: StateValue) -> int | bytes:
 def _left_out(block: ChainBlock, value: StateValue) -> bool:
     if block.rewards_miner and value.field == "balance":
         return value.address == block.header.coinbase or bool(block.content.get("uncles"))
+    if value.address in SYSTEM_CONTRACTS:
+        return chain(block.chain_id).dev
     return value.address in REQUEST_CONTRACTS and block.hardfork in WITH_REQUESTS
 
 
@@ -107,7 +120,8 @@ def _difference(block: ChainBlock, before: Facts, got: StateValue, want: int | b
 def last_writer(block: ChainBlock, before: Facts, place: StateValue) -> int | None:
     """Return the last transaction of `block` that changes a value, or None if none does."""
     evm = loaded(block, before)
-    found, value = None, _value_in(before, place)
+    evm.replay(block.part(0, 0), block.blob_fee_fraction)  # the system calls belong to no transaction
+    found, value = None, _read(evm, place)
     for index in range(len(block.transactions)):
         evm.replay(block.part(index, index + 1), block.blob_fee_fraction)
         now = _read(evm, place)

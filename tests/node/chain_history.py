@@ -27,6 +27,10 @@ _SWAP = (
 )
 CREATION = "6005600055600a6011600039600a6000f360005460010160005500"
 """Creation code of a contract that starts with 5 in slot 0 and adds 1 at every call."""
+DOOMED = "6002600c60003960026000f333ff"
+"""Creation code of a contract that destroys itself when called."""
+HISTORIAN = "6009600c60003960096000f3600343034060005500"
+"""Creation code of a contract that stores the hash of the block three before."""
 FRESH = "0x" + "fe" * 20
 """Account that nobody has used before."""
 
@@ -118,6 +122,9 @@ def make_history(history: ChainHistory) -> None:
     liquidate = "liquidationCall(address,address,address,uint256,bool)"
     history.call("approve USDC", 1, "USDC", "approve(address,uint256)", "AaveV3.Pool", maximum)
     history.call("liquidation", 1, "AaveV3.Pool", liquidate, "WETH", "USDC", history.address(0), 5_000 * USDC, False)
+    for name, code in (("doomed", DOOMED), ("historian", HISTORIAN)):
+        history.send(name, 2, None, bytes.fromhex(code), value=0)
+        history.send(f"{name} called", 2, history.receipt(name)["contractAddress"])
     history.node.rpc("evm_mine")  # an empty block
 
 

@@ -17,8 +17,9 @@ from mayavi.replay.history_store import HistoryStore
 from mayavi.replay.node import ReplayNode
 from mayavi.replay.scanner import HistoryReport, Scanner
 from mayavi.replay.transaction_filter import TransactionFilter
-from tests.node.chain_history import ChainHistory, start_history
+from tests.node.chain_history import CREATION, ETHER, ChainHistory, start_history
 from tests.node.editing_proxy import EditingProxy, editing_proxy
+from tests.node.hardhat import Hardhat
 
 pytestmark = [pytest.mark.node, pytest.mark.slow]
 
@@ -52,7 +53,7 @@ def test_every_transaction_of_the_history_is_exact(history: ChainHistory, tmp_pa
     report = scan(history.node.url, tmp_path / "history.duckdb", history.first, history.last)
     assert [str(each) for each in report.differences] == []
     totals = report.totals
-    assert totals["matched"] == totals["exact_transactions"] == len(history.hashes) == 23
+    assert totals["matched"] == totals["exact_transactions"] == len(history.hashes) == 27
     assert totals["blocks"] == totals["exact_blocks"] == history.last - history.first + 1
     assert totals["executed_blocks"] == totals["blocks"] - 1, "the empty block has nothing to execute"
     assert totals["state_values"] > 500
@@ -157,7 +158,7 @@ def test_one_altered_byte_of_a_receipt_is_named_with_its_transaction(
     block = history.block_of("first of block")
     assert f"block {block}, transaction 0 ({target}): {field}: expected" in done.stdout
     assert done.stdout.splitlines()[-1].startswith(f"differs: block {block}, transaction 0 ({target}): {field}: ")
-    assert "22 of 23 exact" in done.stdout
+    assert "26 of 27 exact" in done.stdout
 
 
 def test_a_lie_about_the_state_after_a_block_is_named(
@@ -215,7 +216,7 @@ def test_a_killed_node_stops_the_scan_with_a_clear_error(tmp_path: Path, monkeyp
             )
     finally:
         made.node.stop()
-    assert "8 of 17 blocks are stored; the same command replays the rest" in str(error.value.hint)
+    assert "8 of 21 blocks are stored; the same command replays the rest" in str(error.value.hint)
 
 
 def test_a_scan_that_lost_its_node_resumes_where_it_ended(
@@ -229,13 +230,13 @@ def test_a_scan_that_lost_its_node_resumes_where_it_ended(
     assert "cannot be reached" in answer["error"]
     assert "Traceback" not in done.stderr
     stored = int(answer["hint"].rpartition("\n")[2].split()[0])
-    assert 0 < stored < 17
+    assert 0 < stored < 21
 
     done = run_mayavi("replay", "history", "--rpc", history.node.url, *span, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    assert (found["stored_before"], found["replayed_now"], found["exact"]) == (stored, 17 - stored, True)
-    assert found["exact_transactions"] == 23
+    assert (found["stored_before"], found["replayed_now"], found["exact"]) == (stored, 21 - stored, True)
+    assert found["exact_transactions"] == 27
 
 
 def test_a_budget_of_requests_ends_the_scan_and_it_resumes(history: ChainHistory, tmp_path: Path) -> None:
@@ -270,6 +271,44 @@ def test_no_more_requests_at_once_than_asked_for(history: ChainHistory, proxy: E
     with ReplayNode.open(proxy.url, concurrency=1) as node, HistoryStore(tmp_path / "h.duckdb") as database:
         assert Scanner(node, database, concurrency=2).run(history.first, history.last).exact
     assert most <= 2
+
+
+@pytest.mark.parametrize("hardfork", ["london", "cancun", "prague"])
+def test_blocks_of_other_hard_forks_are_exact(run_mayavi, tmp_path: Path, hardfork: str) -> None:
+    """Chain 31337, whose headers tell the hard fork."""
+    node = Hardhat.start(tmp_path, hardfork=hardfork)
+    try:
+        sender, receiver = node.rpc("eth_accounts")[:2]
+        price = {"gasPrice": hex(3 * 10**9)}
+        node.rpc("eth_sendTransaction", {"from": sender, "to": receiver, "value": "0x5", **price})
+        node.rpc("eth_sendTransaction", {"from": sender, "data": "0x" + CREATION, "gas": hex(10**6), **price})
+        cases = tmp_path / "cases"
+        span = ("--from", "1", "--to", "2", "--store", str(tmp_path / "h.duckdb"), "--json")
+        done = run_mayavi("replay", "history", "--rpc", node.url, *span)
+        captured = run_mayavi("replay", "capture", "--rpc", node.url, "--block", "1:2", "--out", str(cases))
+    finally:
+        node.stop()
+    assert done.returncode == 0, done.stdout
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["exact_transactions"] == 2
+    assert ("block rewards" in str(found["notes"])) == (hardfork == "london")
+    assert ("system calls" in str(found["notes"])) == (hardfork != "london")
+    assert captured.returncode == 0, captured.stderr
+    checked = run_mayavi("validate", "blocks", str(cases), "--json")
+    assert checked.returncode == 0, checked.stdout
+    assert {block["hardfork"] for block in json.loads(checked.stdout)["details"]} == {hardfork}
+
+
+def test_a_transaction_of_an_impersonated_account_is_named(hardhat: Hardhat, tmp_path: Path) -> None:
+    """A development node accepts a transaction that nobody signed."""
+    hardhat.set_balance(b"\x77" * 20, ETHER)
+    hardhat.send(b"\x78" * 20, b"", sender=b"\x77" * 20, value=1)
+    number = hardhat.block_number
+    with ReplayNode.open(hardhat.url) as node, HistoryStore(tmp_path / "h.duckdb") as database:
+        report = Scanner(node, database).run(number, number)
+    (found,) = report.differences
+    assert (found.field, found.transaction, found.expected) == ("from", 0, "0x" + "77" * 20)
+    assert "by its signature" in found.got
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------
