@@ -60,6 +60,8 @@ def read_state(
     source = node.state(block, parent, traced=traced)
     state = BlockState(block, source)
     state.begin(hints.likely(block) if hints and source.prestates is None else ())
+    if source.prestates is None:
+        state.prefetch(len(block.transactions))
     state.execute(len(block.transactions))
     if hints:
         hints.record(state)

@@ -18,7 +18,7 @@ from mayavi.replay.blocks import Difference, receipt_difference
 from mayavi.replay.case import ExpectedReceipt
 from mayavi.replay.case_state import CaseState, find_in_cases, open_case
 from mayavi.replay.chain_block import BlockTransaction, ChainBlock
-from mayavi.replay.node import ReplayNode
+from mayavi.replay.node import NodeState, ReplayNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,8 @@ def _replay(
     block = state.block
     transaction = block.transactions[index]
     state.begin()
+    if isinstance(state.source, NodeState) and state.source.prestates is None:
+        state.prefetch(index + 1)
     for place, result in enumerate(state.execute(index)):
         if result["failure"]:
             raise ExecutionError(f"transaction {place} of block {block.number}: {result['failure'][1]}")
