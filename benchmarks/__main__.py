@@ -14,7 +14,7 @@ from benchmarks.report import Effort, Quantity, Section, Unavailable
 from mayavi.cli.console.output import Column, paint, print_facts, print_table
 from mayavi.errors import SetupError
 
-SECTIONS = ["startup", "calls", "batch", "peers", "codec", "fleet", "sim", "rl", "rwa", "blocks", "witness"]
+SECTIONS = ["startup", "calls", "batch", "peers", "codec", "fleet", "sim", "rl", "rwa", "blocks", "witness", "scanner"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

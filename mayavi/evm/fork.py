@@ -156,6 +156,13 @@ class Fork(ForkCalls):
         return cls._of(_new_evm(chain_id, hardfork, closed=True), None, {}, source)
 
     @classmethod
+    def of_evm(
+        cls, evm: _kernel.Evm, remote: RemoteState | None, labels: dict[str, str], source: dict[str, Any]
+    ) -> Fork:
+        """Create a fork over `evm` itself, which it changes; missing state is read from `remote`, if given."""
+        return cls._of(evm, remote, dict(labels), dict(source))
+
+    @classmethod
     def _of(cls, evm: _kernel.Evm, remote: RemoteState | None, labels: dict[str, str], source: dict[str, Any]) -> Fork:
         fork = object.__new__(cls)
         fork._adopt(evm, remote, labels, source)

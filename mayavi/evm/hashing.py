@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mayavi._kernel import checksum_address as checksum_address
+from mayavi._kernel import create_address as create_address
 from mayavi._kernel import keccak256 as keccak256
 
 

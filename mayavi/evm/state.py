@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from mayavi._kernel import Block as Block
 from mayavi._kernel import Evm as Evm
+from mayavi._kernel import InvalidTransaction as InvalidTransaction
+from mayavi._kernel import MissingState as MissingState
 from mayavi._kernel import State as State
 from mayavi._kernel import hardforks
 from mayavi.errors import UnknownName

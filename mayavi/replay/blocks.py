@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import MayaviError, UsageError
-from mayavi.evm.chains import blob_fee_fraction_at, hardfork_at
+from mayavi.evm.chains import blob_fee_fraction_at
 from mayavi.evm.state import Block
 from mayavi.replay.case import (
     CaseError,
@@ -17,12 +17,12 @@ from mayavi.replay.case import (
     block_numbers,
     read_block,
     read_bytecodes,
+    read_chain,
     read_json_fields,
     read_pre_state,
     read_receipts,
 )
 
-MAINNET = 1
 BEFORE_STATUS = ("frontier", "homestead", "tangerine", "spurious_dragon")
 """Hard forks before Byzantium gave receipts a status."""
 WITH_REQUESTS = ("prague", "osaka", "amsterdam")
@@ -152,20 +152,20 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
     block = read_block(folder, report.number)
     report.transactions = len(block)
     report.parse_seconds, report.recover_seconds = block.parse_seconds, block.recover_seconds
-    report.hardfork = hardfork_at(MAINNET, block.number, block.timestamp)
+    chain_id, report.hardfork = read_chain(folder, report.number, block)
     json_fields = read_json_fields(folder, report.number)
     expected = read_receipts(folder, report.number)
     claims = block.claims()
-    evm = read_pre_state(folder, report.number, MAINNET, report.hardfork, codes)
+    evm = read_pre_state(folder, report.number, chain_id, report.hardfork, codes)
     try:
-        result = evm.replay(block, blob_fee_fraction_at(MAINNET, block.timestamp))
+        result = evm.replay(block, blob_fee_fraction_at(chain_id, block.timestamp, report.hardfork))
     except ValueError as error:
         raise CaseError(str(error)) from error
     report.gas_used, report.seconds = result["gas_used"], result["seconds"]
     report.notes = _notes(result, block, json_fields, expected, report.hardfork)
 
-    wrong = _transaction_differences(result, claims, json_fields, expected)
-    whole = _block_differences(result, claims)
+    wrong = transaction_differences(result, claims, json_fields, expected)
+    whole = block_differences(result, claims)
     if report.hardfork in BEFORE_STATUS:
         # Early receipts hold intermediate state roots, which a partial pre-state cannot reproduce.
         whole = [difference for difference in whole if difference.field != "receipts root"]
@@ -179,7 +179,7 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
     report.first_difference = found[0] if found else None
 
 
-def _transaction_differences(
+def transaction_differences(
     result: dict[str, Any], claims: dict[str, Any], json_fields: JsonFields, expected: list[ExpectedReceipt] | None
 ) -> dict[int, Difference]:
     """Return the first difference of each transaction: sender first, then status, then effects."""
@@ -205,14 +205,15 @@ def _transaction_differences(
         for index, (receipt, got) in enumerate(zip(expected, receipts, strict=False)):
             if index < len(hashes) and "0x" + receipt.hash.hex() != hashes[index]:
                 differs(index, "hash", "0x" + receipt.hash.hex(), hashes[index])
-            elif difference := _receipt_difference(receipt, got):
+            elif difference := receipt_difference(receipt, got):
                 differs(index, *difference)
         for index in range(min(len(expected), len(receipts)), max(len(expected), len(hashes))):
             differs(index, "receipt", "one", "none" if index >= len(receipts) else "one the case does not have")
     return differences
 
 
-def _receipt_difference(want: ExpectedReceipt, got: tuple[bool, int, list[Any]]) -> tuple[str, object, object] | None:
+def receipt_difference(want: ExpectedReceipt, got: tuple[bool, int, list[Any]]) -> tuple[str, object, object] | None:
+    """Return field, expected and actual value of the first difference between a receipt and the chain's, or None."""
     success, gas_used, logs = got
     if want.success is not None and success != want.success:
         return "status", int(want.success), int(success)
@@ -227,7 +228,7 @@ def _receipt_difference(want: ExpectedReceipt, got: tuple[bool, int, list[Any]])
     return None
 
 
-def _block_differences(result: dict[str, Any], claims: dict[str, Any]) -> list[Difference]:
+def block_differences(result: dict[str, Any], claims: dict[str, Any]) -> list[Difference]:
     """Return the block's differences from its header, most informative first."""
     pairs = [
         ("gas used", claims["gas_used"], result["gas_used"]),

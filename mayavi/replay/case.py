@@ -3,7 +3,8 @@
 `DIR/<number>/block.json.gz` is the answer to `eth_getBlockByNumber` with full transactions, `pre_state.json.gz` maps
 address → balance, nonce, code_hash, storage at the parent block, `block_hashes.json` holds what BLOCKHASH needs.
 `DIR/bytecodes.json.gz` maps code hash → code; the optional `DIR/receipts/<number>.json.gz` lists per transaction hash,
-status, gasUsed and logs. Everything with a hash is checked against it.
+status, gasUsed and logs. `DIR/<number>/chain.json` names the chain and hard fork of a case that is not from Ethereum's
+mainnet: {"chain_id": 31337, "hardfork": "shanghai"}. Everything with a hash is checked against it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import MayaviError, UsageError
+from mayavi.evm.chains import hardfork_at
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.answers import BadValue, data, fields, hash32, quantity
+from mayavi.evm.rpc.remote import Facts
 from mayavi.evm.state import Block, Evm, open_evm
 
+MAINNET = 1
 _LOG_BYTES = 1 << 26  # more than fits into the gas of a block
 
 
@@ -67,6 +71,17 @@ def read_block(directory: Path, number: int) -> Block:
     return block
 
 
+def read_block_json(directory: Path, number: int) -> dict[str, Any]:
+    """Read the block as JSON data."""
+    path = directory / str(number) / "block.json.gz"
+    return _object(_json(path), path)
+
+
+def mentions(directory: Path, number: int, text: str) -> bool:
+    """Whether the file of the block holds `text`, in lower case: much faster than parsing it."""
+    return text.encode() in _content(directory / str(number) / "block.json.gz").lower()
+
+
 @dataclass(frozen=True, slots=True)
 class JsonFields:
     """Claims of the block's JSON beyond what the kernel reads from it."""
@@ -78,7 +93,7 @@ class JsonFields:
 def read_json_fields(directory: Path, number: int) -> JsonFields:
     """Read the number of withdrawals and each transaction's `from`."""
     path = directory / str(number) / "block.json.gz"
-    block = _object(_json(path), path)
+    block = read_block_json(directory, number)
     try:
         senders = tuple(str(transaction["from"]) for transaction in block["transactions"])
         return JsonFields(len(block.get("withdrawals") or ()), senders)
@@ -102,13 +117,30 @@ def read_bytecodes(directory: Path) -> dict[str, bytes]:
     return codes
 
 
-def read_pre_state(directory: Path, number: int, chain_id: int, hardfork: str, codes: dict[str, bytes]) -> Evm:
-    """Return an EVM with exactly the state before the block.
+def read_chain(directory: Path, number: int, block: Block) -> tuple[int, str]:
+    """Return chain id and hard fork of a case; without `chain.json` it is from Ethereum's mainnet."""
+    path = directory / str(number) / "chain.json"
+    if not path.exists():
+        return MAINNET, hardfork_at(MAINNET, block.number, block.timestamp)
+    content = _object(_json(path), path)
+    try:
+        chain_id = _number(content["chain_id"], 63)
+    except KeyError as error:
+        raise CaseError(f"'{path}' lacks {error}") from error
+    except ValueError as error:
+        raise CaseError(f"'{path}': {error}") from error
+    hardfork = content.get("hardfork")
+    if hardfork is None:
+        return chain_id, hardfork_at(chain_id, block.number, block.timestamp)
+    if not isinstance(hardfork, str):
+        raise CaseError(f"'{path}': hardfork {hardfork!r:.80} is no name")
+    return chain_id, hardfork
 
-    An unlisted account did not exist; an unlisted slot of a listed account is unknown, and reading it is an error.
-    """
+
+def read_facts(directory: Path, number: int, codes: dict[str, bytes]) -> Facts:
+    """Read the accounts, slots and block hashes of a case."""
     path = directory / str(number) / "pre_state.json.gz"
-    evm = open_evm(chain_id, hardfork)
+    facts = Facts()
     for text, content in _object(_json(path), path).items():
         where = f"'{path}': account {text!r:.80}"
         try:
@@ -117,9 +149,9 @@ def read_pre_state(directory: Path, number: int, chain_id: int, hardfork: str, c
             code = b"" if code_hash is None else codes.get("0x" + hash32(code_hash).hex())
             if code is None:
                 raise CaseError(f"{where}: bytecodes.json.gz lacks its code {code_hash}")
-            evm.learn_account(address, quantity(account["balance"]), _number(account["nonce"], 64), code)
+            facts.accounts[address] = (quantity(account["balance"]), _number(account["nonce"], 64), code)
             slots = fields(account["storage"])
-            evm.learn_slots(address, {quantity(slot): quantity(value) for slot, value in slots.items()})
+            facts.slots[address] = {quantity(slot): quantity(value) for slot, value in slots.items()}
         except KeyError as error:
             raise CaseError(f"{where} lacks {error}") from error
         except ValueError as error:
@@ -128,10 +160,34 @@ def read_pre_state(directory: Path, number: int, chain_id: int, hardfork: str, c
     if hashes.exists():
         for key, value in _object(_json(hashes), hashes).items():
             try:
-                evm.learn_block_hash(_number(int(key, 0), 64), hash32(value))
+                facts.block_hashes[_number(int(key, 0), 64)] = hash32(value)
             except ValueError as error:
                 raise CaseError(f"'{hashes}': block {key!r:.80}: {error}") from error
+    return facts
+
+
+def read_pre_state(directory: Path, number: int, chain_id: int, hardfork: str, codes: dict[str, bytes]) -> Evm:
+    """Return an EVM with exactly the state before the block.
+
+    An unlisted account did not exist; an unlisted slot of a listed account is unknown, and reading it is an error.
+    """
+    facts = read_facts(directory, number, codes)
+    try:
+        evm = open_evm(chain_id, hardfork)
+        load_facts(evm, facts)
+    except ValueError as error:  # an unknown hard fork, or code that no contract can have
+        raise CaseError(f"'{directory / str(number)}': {error}") from error
     return Evm.from_state(evm.freeze(closed=True))
+
+
+def load_facts(evm: Evm, facts: Facts) -> None:
+    """Load accounts, slots and block hashes of the parent block into an EVM."""
+    for address, (balance, nonce, code) in facts.accounts.items():
+        evm.learn_account(address, balance, nonce, code)
+    for address, values in facts.slots.items():
+        evm.learn_slots(address, values)
+    for number, block_hash in facts.block_hashes.items():
+        evm.learn_block_hash(number, block_hash)
 
 
 def read_receipts(directory: Path, number: int) -> list[ExpectedReceipt] | None:

@@ -1,0 +1,245 @@
+"""Write blocks of a node as self-contained cases, which `mayavi validate blocks` replays without network."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mayavi.errors import RpcHttpError, UsageError
+from mayavi.evm.hashing import keccak256
+from mayavi.evm.rpc.answers import BadValue, fields
+from mayavi.evm.rpc.client import Call
+from mayavi.evm.rpc.header import Header
+from mayavi.evm.rpc.remote import Facts
+from mayavi.evm.snapshot import write_atomically
+from mayavi.replay.block_replay import PLAIN, TRACED, compare_receipts, execute, read_state
+from mayavi.replay.blocks import Difference
+from mayavi.replay.case import read_bytecodes
+from mayavi.replay.chain_block import ChainBlock
+from mayavi.replay.node import BlockReceipts, ReplayNode
+
+WITNESS = "debug_executionWitness"
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedBlock:
+    """One written case."""
+
+    number: int
+    hash: bytes
+    transactions: int
+    accounts: int
+    slots: int
+    source: str
+    witness: bool
+    difference: Difference | None
+    """First difference of its replay from the chain; the case is written all the same."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the case as JSON data."""
+        return {
+            "block": self.number,
+            "hash": "0x" + self.hash.hex(),
+            "transactions": self.transactions,
+            "accounts": self.accounts,
+            "slots": self.slots,
+            "state_from": self.source,
+            "witness": self.witness,
+            "exact": self.difference is None,
+            "difference": None if self.difference is None else self.difference.to_json(),
+        }
+
+
+@dataclass(slots=True)
+class CaptureReport:
+    """All written cases."""
+
+    folder: Path
+    blocks: list[CapturedBlock] = field(default_factory=list)
+    requests: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every case replays as the chain did."""
+        return all(block.difference is None for block in self.blocks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as JSON data."""
+        return {
+            "folder": str(self.folder),
+            "blocks": len(self.blocks),
+            "exact": self.exact,
+            "requests": self.requests,
+            "notes": self.notes,
+            "details": [block.to_json() for block in self.blocks],
+        }
+
+
+def parse_blocks(text: str) -> tuple[int, int]:
+    """Parse `N` or `N:M` into first and last block."""
+    first, colon, last = text.replace("_", "").partition(":")
+    try:
+        return int(first), int(last if colon else first)
+    except ValueError:
+        raise UsageError(f"'{text}' names no blocks", "write N, or N:M for all from N to M") from None
+
+
+def capture(
+    node: ReplayNode, first: int, last: int, folder: Path, *, traced: bool = True, progress: Progress | None = None
+) -> CaptureReport:
+    """Write the blocks from `first` to `last` as cases into `folder`, each as soon as it is complete."""
+    node.require_range(first, last)
+    report = CaptureReport(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"'{folder}' cannot be made: {error.strerror}", "name another folder with --out") from None
+    codes = CodeFile(folder)
+    for number in range(first, last + 1):
+        (block, parent), *_ = node.with_parents([number])
+        receipts = node.receipts([block])[0]
+        report.blocks.append(capture_block(node, block, parent, receipts, folder, codes, traced=traced))
+        if progress:
+            progress(number - first + 1, last - first + 1)
+    report.requests = node.requests
+    if any(block.source == PLAIN for block in report.blocks):
+        reason = "the node has no prestate tracer" if not node.traces else "as asked"
+        report.notes.append(f"state by plain reads: {reason}")
+    if not all(block.witness for block in report.blocks):
+        report.notes.append(f"no execution witness: the node lacks {WITNESS}")
+    return report
+
+
+class CodeFile:
+    """The file of codes that all cases of a folder share."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "bytecodes.json.gz"
+        known = read_bytecodes(folder) if self.path.exists() else {}
+        self.codes = {name: code for name, code in known.items() if code}
+
+    def add(self, codes: dict[str, bytes]) -> None:
+        """Write codes that the file lacks."""
+        new = {name: code for name, code in codes.items() if name not in self.codes}
+        if new or not self.path.exists():
+            self.codes.update(new)
+            write_json(self.path, {name: "0x" + self.codes[name].hex() for name in sorted(self.codes)})
+
+
+def capture_block(
+    node: ReplayNode,
+    block: ChainBlock,
+    parent: Header,
+    receipts: BlockReceipts,
+    folder: Path,
+    codes: CodeFile,
+    *,
+    traced: bool = True,
+) -> CapturedBlock:
+    """Read the state of one block, replay it and write the case."""
+    state = read_state(node, block, parent, traced=traced)
+    facts = state.known
+    accounts, code_of = pre_state(facts)
+    witness = execution_witness(node, block)
+    place = folder / str(block.number)
+    place.mkdir(exist_ok=True)
+    (folder / "receipts").mkdir(exist_ok=True)
+    codes.add(code_of)
+    write_json(folder / "receipts" / f"{block.number}.json.gz", _receipts(block, receipts))
+    write_json(place / "pre_state.json.gz", accounts)
+    write_json(place / "chain.json", {"chain_id": block.chain_id, "hardfork": block.hardfork})
+    if facts.block_hashes:
+        hashes = {str(number): "0x" + facts.block_hashes[number].hex() for number in sorted(facts.block_hashes)}
+        write_json(place / "block_hashes.json", hashes)
+    if witness is not None:
+        write_json(place / "witness.json", {"chain_id": block.chain_id, "block": block.content, "witness": witness})
+    write_json(place / "block.json.gz", block.content)  # last: with it the case is complete
+    return CapturedBlock(
+        number=block.number,
+        hash=block.header.hash,
+        transactions=len(block.transactions),
+        accounts=len(accounts),
+        slots=sum(len(account["storage"]) for account in accounts.values()),
+        source=TRACED if getattr(state.source, "prestates", None) is not None else PLAIN,
+        witness=witness is not None,
+        difference=_first_difference(block, facts, receipts),
+    )
+
+
+def pre_state(facts: Facts) -> tuple[dict[str, dict[str, Any]], dict[str, bytes]]:
+    """Return accounts in the form of a case, and their codes by hash. Accounts that did not exist are left out."""
+    accounts: dict[str, dict[str, Any]] = {}
+    codes: dict[str, bytes] = {}
+    for address in sorted(facts.accounts):
+        balance, nonce, code = facts.accounts[address]
+        slots = facts.slots.get(address, {})
+        if not (balance or nonce or code or any(slots.values())):
+            continue
+        entry: dict[str, Any] = {"balance": hex(balance), "nonce": nonce}
+        if code:
+            entry["code_hash"] = "0x" + keccak256(code).hex()
+            codes[entry["code_hash"]] = code
+        entry["storage"] = {hex(slot): hex(slots[slot]) for slot in sorted(slots)}
+        accounts["0x" + address.hex()] = entry
+    return accounts, codes
+
+
+def execution_witness(node: ReplayNode, block: ChainBlock) -> dict[str, Any] | None:
+    """Return the node's answer to `debug_executionWitness`, or None if it lacks the method."""
+    if WITNESS in node.lacking:
+        return None
+
+    def read(answer: object) -> dict[str, Any] | None:
+        try:
+            found = fields(answer)
+        except BadValue:
+            return None
+        return found if isinstance(found.get("state"), list | dict) else None
+
+    try:
+        answer = node.client.attempt([Call(WITNESS, [hex(block.number)], read, patient=False)])[0]
+    except RpcHttpError:
+        answer = None
+    if isinstance(answer, dict):
+        return answer
+    node.lacking.add(WITNESS)
+    return None
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write JSON in one step, compressed if the name ends in .gz; equal content gives equal bytes."""
+    raw = json.dumps(content, separators=(",", ":")).encode()
+    write_atomically(path, gzip.compress(raw, mtime=0) if path.suffix == ".gz" else raw + b"\n")
+
+
+def _receipts(block: ChainBlock, receipts: BlockReceipts) -> list[dict[str, Any]]:
+    return [
+        {
+            "index": transaction.index,
+            "hash": "0x" + receipt.hash.hex(),
+            **({} if receipt.success is None else {"status": int(receipt.success)}),
+            "gasUsed": receipt.gas_used,
+            "logs": [
+                {
+                    "address": "0x" + address.hex(),
+                    "topics": ["0x" + topic.hex() for topic in topics],
+                    "data": "0x" + data.hex(),
+                }
+                for address, topics, data in receipt.logs
+            ],
+        }
+        for transaction, receipt in zip(block.transactions, receipts.expected, strict=True)
+    ]
+
+
+def _first_difference(block: ChainBlock, facts: Facts, receipts: BlockReceipts) -> Difference | None:
+    result, _ = execute(block, facts)
+    wrong, whole = compare_receipts(block, result, receipts)
+    found = [wrong[index] for index in sorted(wrong)] + whole
+    return found[0] if found else None

@@ -1,0 +1,73 @@
+"""Filter of transactions: by address, selector and topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mayavi.errors import UsageError
+from mayavi.evm.address import to_address
+from mayavi.evm.hashing import keccak_text, selector_of
+from mayavi.evm.rpc.answers import BadValue, data
+from mayavi.replay.case import ExpectedReceipt
+from mayavi.replay.chain_block import BlockTransaction
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionFilter:
+    """Conditions that a transaction must all meet; None matches everything.
+
+    `address` sent it, received it or emitted a log in it. `selector` begins its calldata. `topic` is a topic of one of
+    its logs.
+    """
+
+    address: bytes | None = None
+    selector: bytes | None = None
+    topic: bytes | None = None
+
+    @classmethod
+    def parse(
+        cls, address: str | None = None, selector: str | None = None, topic: str | None = None
+    ) -> TransactionFilter:
+        """Parse an address, a selector (hex or signature) and a topic (hex or event signature)."""
+        return cls(
+            None if address is None else to_address(address),
+            None if selector is None else _hashed(selector, 4, "selector"),
+            None if topic is None else _hashed(topic, 32, "topic"),
+        )
+
+    @property
+    def text(self) -> str:
+        """Canonical text, which identifies the filter in the database of replays."""
+        parts = (("address", self.address), ("selector", self.selector), ("topic", self.topic))
+        return " ".join(f"{name}=0x{value.hex()}" for name, value in parts if value is not None)
+
+    @property
+    def needs_logs(self) -> bool:
+        """Whether the calldata alone does not decide."""
+        return self.address is not None or self.topic is not None
+
+    def may_match(self, transaction: BlockTransaction) -> bool:
+        """Whether a transaction can match, before its logs are known."""
+        return self.selector is None or transaction.selector == self.selector
+
+    def matches(self, transaction: BlockTransaction, receipt: ExpectedReceipt) -> bool:
+        """Whether a transaction with this receipt meets all conditions."""
+        if not self.may_match(transaction):
+            return False
+        if self.address is not None:
+            emitters = {address for address, _, _ in receipt.logs}
+            if self.address not in {transaction.sender, transaction.to, *emitters}:
+                return False
+        return self.topic is None or any(self.topic in topics for _, topics, _ in receipt.logs)
+
+
+def _hashed(text: str, length: int, what: str) -> bytes:
+    if "(" in text:
+        canonical = text.replace(" ", "")
+        return selector_of(canonical) if length == 4 else keccak_text(canonical)
+    try:
+        return data(text if text.startswith("0x") else f"0x{text}", length)
+    except BadValue:
+        raise UsageError(
+            f"'{text}' is no {what}", f"give {length} bytes in hex, or a signature with its types in parentheses"
+        ) from None

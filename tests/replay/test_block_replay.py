@@ -1,0 +1,51 @@
+"""A mainnet block whose state is read from a node, with and without a tracer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mayavi.errors import MayaviError
+from mayavi.evm.rpc.client import RpcClient
+from mayavi.replay.block_replay import ReplayedBlock, replay_block
+from mayavi.replay.case_state import open_case
+from mayavi.replay.node import BlockReceipts, ReplayNode
+from tests.replay.case_node import CaseNode
+
+SMALL = 19_934_116
+"""Cancun block of 58 transactions with withdrawals, access lists and a blob transaction."""
+
+
+def replayed(folder: Path, *, tracer: bool) -> tuple[ReplayedBlock, CaseNode]:
+    block, state, receipts = open_case(folder, SMALL)
+    assert receipts is not None
+    parent = replace(block.header, number=SMALL - 1, hash=block.header.parent_hash)
+    server = CaseNode(block, state, receipts, tracer=tracer)
+    try:
+        with ReplayNode(RpcClient(server.url), 1, SMALL, bytes(32)) as node:
+            done = replay_block(node, block, parent, BlockReceipts(receipts, []), {3, 5}, "none")
+            with pytest.raises(MayaviError, match="the chain reorganised"):
+                node.state(block, block.header)
+    finally:
+        server.close()
+    return done, server
+
+
+@pytest.mark.slow(15)
+def test_plain_reads_of_a_mainnet_block_are_exact(cases: Path) -> None:
+    done, server = replayed(cases / "mainnet" / "blocks", tracer=False)
+    assert done.differences == []
+    assert done.source == "plain reads"
+    assert done.gas_used == done.block.header.gas_used
+    assert [row.transaction.index for row in done.matched] == [3, 5]
+    calls = sum(len(request) for request in server.requests)
+    assert len(server.requests) < calls / 5, "misses are read together"
+
+
+def test_a_tracer_saves_nearly_all_requests(cases: Path) -> None:
+    done, server = replayed(cases / "mainnet" / "blocks", tracer=True)
+    assert done.differences == []
+    assert done.source == "prestate tracer"
+    assert len(server.requests) < 60, "one trace, and what is outside every transaction or empty"

@@ -1,0 +1,197 @@
+"""Single mainnet transactions, replayed in their place: exact, decoded, and with changed inputs."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from mayavi.errors import MissingStateError, UsageError
+from mayavi.evm.receipt import CallFrame
+from mayavi.replay.outcome_difference import OutcomeDifference, outcome_differences
+from mayavi.replay.token_flows import Holding, net_flows, token_transfers
+from mayavi.replay.trace_view import TraceView
+from mayavi.replay.transaction import TransactionReplay, replay_from_case
+from mayavi.replay.what_if import run_what_if
+
+CURVE = "536fca86ab22ed2d41a7e6a910e28e16fe05fde52c3fc392de4a905d02270793"
+"""Exchange of USDC for ether over Curve's 3pool and tricrypto2, in block 17,666,333."""
+COMET = "b58ee66d2bca9f591fa79208f20dc8b2bf9613d8a36365638cd1a5608d8cab74"
+"""Permission given on Compound's cUSDCv3, in block 19,932,703."""
+UNIVERSAL = "dc16f811a017bb028e8f5e20806f8588d9ac98b9024adc2666086cc9d45d0fe1"
+"""Five Uniswap V3 swaps by the universal router, in block 18,988,207."""
+SANDWICH = "81adad691deb51fe0137833aa0ede53106934b9894f2877dc831b3d41083460b"
+"""Swaps of a bot with an access list, the first transaction of block 18,988,207."""
+SWAPS = {
+    UNIVERSAL: 5,
+    "e4131071ecd7da3de7ece7ea6b53bd69965e311192837d89615778871fd5a66e": 1,
+    "ad63e24d2252dece4ba9e8f972c2e10cf744b83639513ca74d2bc13181003cba": 1,
+    "66f310ab0e457676c6ddbb14496c1e93886e7edbee415495b15c36ae67ee6293": 1,
+    "faa2c4fb6543dac3efbfa69ba19c7100fae056143dc5d01d4cd7994a6361d31d": 1,
+}
+"""Transactions of block 18,988,207 and their number of Uniswap swaps."""
+USDC = bytes.fromhex("a0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")
+SENDER = bytes.fromhex("9aef7c447f6bc8d010b22aff52d5b67785ed942c")
+ROUTER = "0x99a58482BD75cbab83b27EC03CA68fF489b5788f"
+
+
+@cache
+def replayed(folder: Path, name: str) -> TransactionReplay:
+    return replay_from_case(folder, bytes.fromhex(name))
+
+
+@pytest.fixture(scope="module")
+def blocks(cases: Path) -> Path:
+    return cases / "mainnet" / "blocks"
+
+
+def functions(call: CallFrame | None, view: TraceView) -> list[str]:
+    decoded = [view.book.call(frame) for frame in (call.walk() if call else ())]
+    return [each.function.name for each in decoded if each]
+
+
+@pytest.mark.parametrize("name", SWAPS)
+def test_uniswap_swaps_are_exact_and_their_calls_named(blocks: Path, name: str) -> None:
+    replay = replayed(blocks, name)
+    assert replay.difference is None
+    assert replay.expected is not None
+    assert replay.outcome.gas_used == replay.expected.gas_used
+    assert replay.notes == [], "the traced run uses the same gas and logs"
+    view = TraceView(replay)
+    assert functions(replay.traced.call, view).count("swap") == SWAPS[name]
+    swaps = [line for line in view.event_lines(replay.outcome) if "Swap(" in line]
+    assert len(swaps) == SWAPS[name]
+
+
+def test_a_curve_exchange_shows_calls_transfers_balances_and_slots(blocks: Path) -> None:
+    replay = replayed(blocks, CURVE)
+    view = TraceView(replay)
+    assert replay.difference is None
+    assert view.verdict() == "status, gas and 8 logs equal the chain's"
+    called = functions(replay.traced.call, view)
+    assert called[0] == "exchange_multiple"
+    assert called.count("exchange") == 2
+    calls = "\n".join(view.call_lines(replay.traced.call))
+    assert "Curve.3pool.exchange(i: 1, j: 2, dx: 10,744,968,379, min_dy: 0)" in calls
+    assert "10,744.968379 USDC  sender → 0x99a5…788f" in view.transfer_lines(replay.outcome)
+    assert "sender  -10,744.968379 USDC" in view.balance_lines(replay.outcome)
+    slots = "\n".join(view.storage_lines(replay.outcome))
+    assert "balance of sender (0x5527d3…da93): 0x2807334bb → 0x0" in slots
+    assert "allowance of sender to 0x99a5…788f (0x52758d…631e): 0x2807334bb → 0x0" in slots
+    assert "balances[1] (0xb10e2d…0cf7): 0x5ecaa13f1ddf → 0x5ecd21b2529a" in slots
+
+
+def test_native_balances_add_up_to_the_burned_fee(blocks: Path) -> None:
+    replay = replayed(blocks, CURVE)
+    changes = [each.after - each.before for each in replay.outcome.changes if each.field == "balance"]
+    base_fee = replay.block.header.base_fee
+    assert base_fee is not None
+    assert -sum(changes) == replay.outcome.gas_used * base_fee
+
+
+def test_a_comet_permission_is_named_in_call_and_slot(blocks: Path) -> None:
+    replay = replayed(blocks, COMET)
+    view = TraceView(replay)
+    assert replay.difference is None
+    assert functions(replay.traced.call, view) == ["allow"] * 3
+    (line,) = [line for line in view.storage_lines(replay.outcome) if "isAllowed" in line]
+    assert line.strip() == "isAllowed[sender][0xa397…00c7] (0xbfe11d…d1da): 0x0 → 0x1"
+
+
+def test_pool_slots_are_named_by_their_layout(blocks: Path) -> None:
+    lines = "\n".join(TraceView(replayed(blocks, UNIVERSAL)).storage_lines(replayed(blocks, UNIVERSAL).outcome))
+    for name in ("slot0: price and tick", "feeGrowthGlobal1X128", "liquidity", "observations[45]", "ticks["):
+        assert name in lines
+
+
+def test_an_access_list_counts_in_the_receipt_and_not_in_the_trace(blocks: Path) -> None:
+    replay = replayed(blocks, SANDWICH)
+    assert replay.difference is None
+    assert replay.traced.gas_used != replay.outcome.gas_used == 394_728
+    assert replay.traced.logs == replay.outcome.logs
+    assert "the tracer ignores its access list" in replay.notes[0]
+
+
+def test_ten_times_the_amount_gets_less_than_ten_times_the_ether(blocks: Path) -> None:
+    """The figures of docs/how-to/replay-history.md."""
+    replay = replayed(blocks, CURVE)
+    tried = run_what_if(
+        replay,
+        [
+            "balance.USDC.sender=107449683790",
+            f"call.USDC=approve(address,uint256) {ROUTER} 107449683790 from sender",
+            "arg._amount=107_449_683_790",
+        ],
+    )
+    assert tried.changed.success
+    gained = {each.address: each.after - each.before for each in tried.changed.changes if each.field == "balance"}
+    assert gained[SENDER] == 57_279_470_999_499_763_319
+    flows = net_flows(token_transfers(tried.changed.logs))
+    assert flows[Holding(SENDER, USDC)] == -107_449_683_790
+    found = {each.what: each for each in outcome_differences(TraceView(replay), tried)}
+    assert found["gas used"].original == "404,295"
+    shortfall = 1 - gained[SENDER] / (10 * 5_729_915_372_958_816_512)
+    assert 0.0003 < shortfall < 0.0004
+
+
+def difference(replay: TransactionReplay, *changes: str) -> dict[str, OutcomeDifference]:
+    tried = run_what_if(replay, changes)
+    return {each.what: each for each in outcome_differences(TraceView(replay), tried)}
+
+
+def test_a_balance_too_small_fails_the_transaction_with_its_reason(blocks: Path) -> None:
+    found = difference(replayed(blocks, CURVE), "balance.USDC.sender=10.5 USDC")
+    assert found["status"].changed == "failed: ERC20: transfer amount exceeds balance"
+
+
+def test_words_slots_gas_and_the_block_can_be_changed(blocks: Path) -> None:
+    replay = replayed(blocks, CURVE)
+    assert difference(replay, "gas=60_000")["status"].changed.startswith("failed: ")
+    assert difference(replay, "gas=20_000")["status"].changed.startswith("failed: invalid transaction: ")
+    words = 9 + 12  # route and parameters come before the amount
+    assert difference(replay, f"word.{words}=1_000_000")["gas used"].original == "404,295"
+    assert difference(replay, "storage.0x99a58482BD75cbab83b27EC03CA68fF489b5788f.0x77=1") == {}
+    assert difference(replay, f"block.timestamp={replay.block.header.timestamp + 3600}")
+
+
+def test_no_change_makes_no_difference(blocks: Path) -> None:
+    assert difference(replayed(blocks, CURVE), "arg._amount=10_744_968_379", "value=0") == {}
+
+
+def test_state_beyond_the_case_is_named_and_not_taken_for_empty(blocks: Path) -> None:
+    replay = replayed(blocks, CURVE)
+    with pytest.raises(MissingStateError, match="0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419") as error:
+        run_what_if(replay, ["price.Chainlink.ETH/USD=1000"])
+    assert "give --rpc" in str(error.value.hint)
+    with pytest.raises(MissingStateError, match="is not in case 17666333"):
+        run_what_if(replay, ["sender=0x00000000000000000000000000000000000a11ce"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("amount=5", "unknown override 'amount'"),
+        ("value", "changes nothing"),
+        ("value=five", "'five' is no whole number"),
+        ("value=5 dollars", "'dollars' is no unit"),
+        ("arg._amont=5", "has no argument '_amont'"),
+        ("arg.9=5", "none at position 9"),
+        ("arg._route=5", "is of type address"),
+        ("arg._amount.1=5", "has no part '1'"),
+        ("word.99=5", "the calldata has 27 words"),
+        ("storage.0x99a58482BD75cbab83b27EC03CA68fF489b5788f=5", "names no slot"),
+        ("block.colour=5", "no field 'colour'"),
+        ("call.USDC=approve 5", "is no call"),
+        ("call.USDC=approve(address,uint256) 5 from sender", "takes 2 arguments, got 1"),
+        ("balance.GOLD.sender=5", "unknown address or contract 'GOLD'"),
+    ],
+)
+def test_a_malformed_change_is_explained(blocks: Path, text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run_what_if(replayed(blocks, CURVE), [text])
+
+
+def test_a_transaction_that_no_case_has_is_named(blocks: Path) -> None:
+    with pytest.raises(UsageError, match=f"no case in .* has transaction 0x{'12' * 32}"):
+        replay_from_case(blocks, b"\x12" * 32)
