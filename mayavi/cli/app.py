@@ -36,6 +36,7 @@ ENTRIES = (
     Entry("artifact", "artifact:app"),
     Entry("scenarios", "scenarios:app"),
     Entry("validate", "validate:app"),
+    Entry("replay", "replay:app"),
     Entry("world", "world:app"),
     Entry("snapshot", "snapshot:app"),
     Entry("setup", "setup:setup", "Install contract packages, compile contracts and build replicas, once."),

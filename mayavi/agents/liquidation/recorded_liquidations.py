@@ -20,7 +20,8 @@ class RecordedLiquidation(NamedTuple):
     collateral: str
     debt: str
     repaid: int
-    seized: int
+    seized: int | None
+    """None where the record does not say."""
 
 
 class RecordedLiquidationsAgent(Agent):
@@ -60,7 +61,7 @@ class RecordedLiquidationsAgent(Agent):
     def _intent(self, world: World, call: RecordedLiquidation) -> Intent:
         liquidator, borrower = world.address(self.account(call.liquidator)), world.address(call.borrower)
         quote = LiquidationQuote(
-            borrower, call.collateral, call.debt, call.repaid, call.repaid, call.seized, asks=call.repaid
+            borrower, call.collateral, call.debt, call.repaid, call.repaid, call.seized or 0, asks=call.repaid
         )
 
         def run() -> Details:
@@ -78,11 +79,12 @@ class RecordedLiquidationsAgent(Agent):
                 "profit_e8": seized_e8 - covered_e8,
             }
 
-        details: Details = {
+        details: dict[str, int | str | bool | None] = {
             "borrower": call.borrower,
             "collateral": call.collateral,
             "debt": call.debt,
             "recorded_covered": call.repaid,
-            "recorded_seized": call.seized,
         }
+        if call.seized is not None:
+            details["recorded_seized"] = call.seized
         return Intent("liquidate", run, details, self.account(call.liquidator))

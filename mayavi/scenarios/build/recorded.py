@@ -27,8 +27,11 @@ def build_recorded_liquidations(agents: AgentSet, name: str, model: RecordedLiqu
         step = row.seconds // agents.step_seconds
         if step >= agents.config.steps:
             break
-        amounts = agents.units(row.debt, row.repaid), agents.units(row.collateral, row.seized)
-        calls.append(RecordedLiquidation(step, row.liquidator, row.borrower, row.collateral, row.debt, *amounts))
+        seized = None if row.seized is None else agents.units(row.collateral, row.seized)
+        repaid = agents.units(row.debt, row.repaid)
+        calls.append(
+            RecordedLiquidation(step, row.liquidator, row.borrower, row.collateral, row.debt, repaid, seized)
+        )
     return [RecordedLiquidationsAgent(name, market=market, calls=calls)]
 
 

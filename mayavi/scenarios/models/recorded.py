@@ -30,7 +30,8 @@ class RecordedCall(NamedTuple):
     collateral: str
     debt: str
     repaid: Decimal
-    seized: Decimal
+    seized: Decimal | None
+    """None where the record does not say."""
     line: int
 
 
@@ -50,11 +51,12 @@ def read_calls(text: str, origin: str) -> list[RecordedCall]:
     found = []
     for line, cells in rows:
         where = f"{origin}, line {line}"
-        amounts = [_amount(cells[name], f"{where}: {name}") for name in ("repaid", "seized")]
+        repaid = _amount(cells["repaid"], f"{where}: repaid")
+        seized = _amount(cells["seized"], f"{where}: seized") if cells["seized"] else None
         words = [cells[name] for name in ("liquidator", "borrower", "collateral", "debt")]
         if not all(words):
             raise BadSeries(f"{where}: a cell is empty", "a liquidation names liquidator, borrower and both assets")
-        found.append(RecordedCall(_seconds(cells["time"], where), *words, *amounts, line))
+        found.append(RecordedCall(_seconds(cells["time"], where), *words, repaid, seized, line))
     return _ordered(found, origin)
 
 
