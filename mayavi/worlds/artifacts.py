@@ -133,7 +133,9 @@ class ArtifactStore:
             return self._read_npm(name, f"{_AAVE_V2_PACKAGE}/{_AAVE_V2[bare]}/{bare}.sol/{bare}.json")
         ours = vyper_contracts(self.folder.sources)
         if name not in ours:
-            raise UnknownName.of("contract", name, [*_PACKAGED, *_TRUFFLE, *(AAVE_V2 + each for each in _AAVE_V2), *ours])
+            raise UnknownName.of(
+                "contract", name, [*_PACKAGED, *_TRUFFLE, *(AAVE_V2 + each for each in _AAVE_V2), *ours]
+            )
         data = built_contract(self.folder, name)
         return Artifact(name, data["abi"], data["bytecode"].removeprefix("0x"), {})
 

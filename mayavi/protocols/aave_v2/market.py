@@ -12,7 +12,8 @@ liquidation repays at most half of a debt at any health factor.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mayavi.errors import BadArgument, CallReverted, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
@@ -54,24 +55,7 @@ _ORACLE = ["WETH() view returns (address)"]
 _NAMES = {"supply": "deposit"}
 
 
-class _ReserveData(NamedTuple):
-    """`getReserveData` of V2 in the form of V3's: what V2 lacks is zero."""
-
-    configuration: int
-    liquidityIndex: int
-    liquidityRate: int
-    variableBorrowIndex: int
-    variableBorrowRate: int
-    stableBorrowRate: int
-    lastUpdate: int
-    id: int
-    aToken: bytes
-    stableDebtToken: bytes
-    variableDebtToken: bytes
-    rateStrategy: bytes
-    accruedToTreasury: int = 0
-    unbacked: int = 0
-    isolatedDebt: int = 0
+_ONLY_IN_V3 = {"accruedToTreasury": 0, "unbacked": 0, "isolatedDebt": 0}
 
 
 class AaveV2Account(AaveAccount):
@@ -119,7 +103,7 @@ class AaveV2(AaveV3):
         quoted = fork.contract(self.oracle.address, _ORACLE)
         if quoted.WETH() != ZERO_ADDRESS:
             raise BadArgument(
-                f"the {self.title} market at {fork.name(place)} has prices in ETH",
+                f"the {self.title} market at {fork.name(self.pool.address)} has prices in ETH",
                 "this adapter reads markets with prices in US dollars, such as those that a scenario creates",
             )
 
@@ -129,8 +113,7 @@ class AaveV2(AaveV3):
 
     def reserve_data(self, address: bytes) -> Any:
         """Return the pool's `getReserveData` of a reserve; all fields are zero for any other address."""
-        data = self.pool.getReserveData(address)
-        return _ReserveData(**{name: getattr(data, name) for name in _ReserveData._fields if hasattr(data, name)})
+        return SimpleNamespace(**_ONLY_IN_V3, **self.pool.getReserveData(address)._asdict())
 
     @cached_property
     def _provider(self) -> Contract:

@@ -68,7 +68,7 @@ def _feed(fork: Fork, symbol: str) -> bytes:
     except (UsageError, ExecutionError):
         label = f"Chainlink.{symbol}/USD"
         if label not in fork.labels:
-            raise UnknownName(f"no price feed of this chain prices {symbol}", "create the market of other tokens") from None
+            raise UnknownName(f"no price feed of this chain prices {symbol}", "list another token") from None
         return fork.address_of(label)
 
 

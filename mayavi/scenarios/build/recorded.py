@@ -29,9 +29,7 @@ def build_recorded_liquidations(agents: AgentSet, name: str, model: RecordedLiqu
             break
         seized = None if row.seized is None else agents.units(row.collateral, row.seized)
         repaid = agents.units(row.debt, row.repaid)
-        calls.append(
-            RecordedLiquidation(step, row.liquidator, row.borrower, row.collateral, row.debt, repaid, seized)
-        )
+        calls.append(RecordedLiquidation(step, row.liquidator, row.borrower, row.collateral, row.debt, repaid, seized))
     return [RecordedLiquidationsAgent(name, market=market, calls=calls)]
 
 

@@ -38,9 +38,7 @@ class ReserveV2:
     slope2_ray: int
 
 
-def deploy_aave_v2(
-    deployment: Deployment, reserves: Mapping[str, ReserveV2], *, admin: bytes, treasury: bytes
-) -> None:
+def deploy_aave_v2(deployment: Deployment, reserves: Mapping[str, ReserveV2], *, admin: bytes, treasury: bytes) -> None:
     """Deploy a market with `reserves`, by symbol, over existing tokens and price feeds.
 
     Labels are `AaveV2.Pool`, `AaveV2.Oracle` … and per reserve `AaveV2.aUSDC`, `AaveV2.variableDebtUSDC`,
