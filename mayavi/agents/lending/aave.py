@@ -230,6 +230,7 @@ class AssetState(NamedTuple):
 
     @classmethod
     def of(cls, lending: AaveLending, symbol: str) -> AssetState:
+        """Read the data of `symbol`."""
         asset = lending.asset(symbol)
         terms = Configuration.of(lending.market.reserve_data(asset.address).configuration)
         return cls(

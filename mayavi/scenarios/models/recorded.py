@@ -9,6 +9,7 @@ import csv
 import io
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from pydantic import model_validator
@@ -53,10 +54,11 @@ def read_calls(text: str, origin: str) -> list[RecordedCall]:
         where = f"{origin}, line {line}"
         repaid = _amount(cells["repaid"], f"{where}: repaid")
         seized = _amount(cells["seized"], f"{where}: seized") if cells["seized"] else None
-        words = [cells[name] for name in ("liquidator", "borrower", "collateral", "debt")]
-        if not all(words):
+        who = {name: cells[name] for name in ("liquidator", "borrower", "collateral", "debt")}
+        if not all(who.values()):
             raise BadSeries(f"{where}: a cell is empty", "a liquidation names liquidator, borrower and both assets")
-        found.append(RecordedCall(_seconds(cells["time"], where), *words, repaid, seized, line))
+        seconds = _seconds(cells["time"], where)
+        found.append(RecordedCall(seconds=seconds, repaid=repaid, seized=seized, line=line, **who))
     return _ordered(found, origin)
 
 
@@ -104,7 +106,7 @@ def _amount(cell: str, what: str) -> Decimal:
 
 
 def _ordered(rows: list[Any], origin: str) -> list[Any]:
-    for before, after in zip(rows, rows[1:], strict=False):
+    for before, after in pairwise(rows):
         if after.seconds < before.seconds:
             raise BadSeries(f"{origin}, line {after.line}: its time is before the one above", "sort the rows by time")
     return rows
