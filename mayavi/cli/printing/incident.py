@@ -209,7 +209,8 @@ def amount(value: Decimal | None, unit: str, *, sign: bool = False) -> str:
 def _share(difference: Decimal | None, recorded: Decimal) -> str:
     if difference is None or not recorded:
         return NONE
-    return f"{float(difference / recorded):+.2%}".replace("%", " %").replace("-", "−").replace("+0.00 %", "0.00 %")
+    text = f"{float(difference / recorded):+.2%}".replace("%", " %")
+    return "0.00 %" if text[1:] == "0.00 %" else text.replace("-", "−")
 
 
 def _text(value: Decimal | None) -> str | None:
