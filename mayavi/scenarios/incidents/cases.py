@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mayavi.errors import BadSeries, UsageError
+from mayavi.scenarios.incidents import march_2023
+from mayavi.scenarios.incidents.march_2023 import march_overrides
 from mayavi.worlds.contract_folder import checkout_root
 
 CASES_VARIABLE = "MAYAVI_CASES"
@@ -70,6 +72,11 @@ def _crv_calls(path: Path) -> CompleteRecord:
     return CompleteRecord((f"agents.liquidators.data={text}",), f"{len(rows)} recorded calls of '{path.name}'")
 
 
+def _march_calls(path: Path) -> CompleteRecord:
+    overrides, what = march_overrides(path)
+    return CompleteRecord(tuple(overrides), what)
+
+
 def _rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -81,4 +88,5 @@ def _rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
 
 _RECORDS: dict[str, tuple[str, Callable[[Path], CompleteRecord]]] = {
     "crv_calls": ("incidents/crv-2022-11/aave-crv-liquidations.csv", _crv_calls),
+    "march_2023_calls": (march_2023.FILE, _march_calls),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
+from statistics import median
 from typing import Any
 
 from mayavi.errors import BadScenario
@@ -35,18 +36,17 @@ class RunFigures:
         """Return what `measure` gives, exactly; None if it divides by nothing."""
         with localcontext() as context:
             context.prec = _DIGITS
+            own: Decimal | None
             if measure.kpi is not None:
                 own = self._kpi(measure.kpi)
             elif measure.figure is not None:
-                own = self._figure(measure.figure, measure.at)
+                own = end = self._figure(measure.figure, measure.at)
                 if measure.change_from is not None:
                     start = self._figure(measure.figure, measure.change_from)
-                    if not start:
-                        return None
-                    own = (own / start - 1).quantize(_QUOTIENT)
+                    own = (end / start - 1).quantize(_QUOTIENT) if start else None
             else:
                 own = self._total(measure)
-            if measure.per is None:
+            if measure.per is None or own is None:
                 return own
             divisor = self.value(measure.per)
             return (own / divisor).quantize(_QUOTIENT) if divisor else None
@@ -77,7 +77,7 @@ class RunFigures:
             value, unit = (min if at == "lowest" else max)(found.values())
         return scaled(value, unit)
 
-    def _total(self, measure: Measure) -> Decimal:
+    def _total(self, measure: Measure) -> Decimal | None:
         wanted = [
             details
             for kind, details in self._actions
@@ -85,6 +85,14 @@ class RunFigures:
         ]
         if measure.sum is None:
             return Decimal(len(wanted))
+        if measure.differs_from is not None:
+            pairs = [(int(each[measure.sum]), each.get(measure.differs_from)) for each in wanted]
+            known = [(own, int(recorded)) for own, recorded in pairs if recorded is not None and int(recorded)]
+            shares = [Decimal(own - recorded) / recorded for own, recorded in known]
+            if not shares:
+                return None
+            chosen = max(shares, key=abs) if measure.over_actions == "largest" else median(map(abs, shares))
+            return chosen.quantize(_QUOTIENT)
         return Decimal(sum(int(details.get(measure.sum, 0)) for details in wanted)).scaleb(-measure.decimals)
 
 

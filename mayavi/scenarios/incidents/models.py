@@ -43,6 +43,10 @@ class Measure(Model):
     """Kind of the successful actions to count."""
     sum: str | None = None
     """Detail of the actions to add up, instead of counting them."""
+    differs_from: str | None = None
+    """Recorded detail of the same actions: give the relative difference of `sum` from it instead of the sum."""
+    over_actions: Literal["largest", "median"] = "largest"
+    """Which of these differences: the largest in size with its sign, or the median of their sizes."""
     decimals: Annotated[int, Field(ge=0, le=36)] = 0
     """Decimals of that detail."""
     where: dict[str, str] = Field(default_factory=dict)
@@ -54,6 +58,8 @@ class Measure(Model):
     def _one_origin(self) -> Measure:
         if sum(each is not None for each in (self.kpi, self.figure, self.actions)) != 1:
             raise fault("needs one of 'kpi', 'figure' and 'actions'")
+        if self.differs_from is not None and self.sum is None:
+            raise fault("compares with 'differs_from' and names no 'sum'")
         if self.figure is not None and " " not in self.figure.strip():
             raise fault(f"is '{self.figure}', not a subject and a metric such as 'AaveV2.CRV borrowed'")
         return self

@@ -32,6 +32,7 @@ def test_every_recorded_call_seizes_the_recorded_amount_to_the_unit(cases: Path,
     figures = {each.expected.name: each for each in run.figures}
     assert (figures["debt repaid"].simulated, figures["collateral seized"].simulated) == (REPAID, SEIZED)
     assert (figures["debt repaid"].difference, figures["collateral left"].simulated) == (0, 0)
+    assert figures["largest difference of one call"].simulated == 0
     left = figures["debt left"].simulated
     assert left is not None
     assert 2_640_000 < left < 2_656_335  # published right after, and two weeks later

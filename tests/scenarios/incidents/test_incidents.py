@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mayavi.scenarios.incidents.registry import FOLDER, NAMES, load_incident
 from mayavi.scenarios.incidents.replay import ComparedFigure, IncidentReport, replay_incident
 from mayavi.scenarios.loading import load_scenario
 
+LARGEST = "largest difference of one call"
 FAST = ("steth_2022_06", "ena_2025_03", "eigen_2025_10", "usdc_depeg_2023_03", "capo_2026_03")
 
 
@@ -140,3 +142,19 @@ def test_a_folder_of_cases_that_does_not_exist_is_refused(monkeypatch: pytest.Mo
     monkeypatch.setenv("MAYAVI_CASES", str(tmp_path / "none"))
     with pytest.raises(UsageError, match="there is no such folder"):
         default_cases()
+
+
+def test_usdc_all_recorded_calls_but_one_come_out_within_three_percent(cases: Path, tmp_path: Path) -> None:
+    report = replay_incident("usdc_depeg_2023_03", cases=cases, store=tmp_path / "runs.duckdb")
+    run = report.runs["liquidations"]
+    assert run.record.startswith("19 of 22 recorded calls")
+    details = [json.loads(row.details) for row in run.run.actions if row.kind == "liquidate"]
+    misses = [int(each["seized"]) / int(each["recorded_seized"]) - 1 for each in details]
+    assert len(misses) == 19
+    assert sum(abs(each) > 0.03 for each in misses) == 1
+    worst, median = (figure(report, name).simulated for name in (LARGEST, "median difference of a call"))
+    assert worst is not None
+    assert median is not None
+    assert float(worst) == pytest.approx(max(misses, key=abs))
+    assert 0 < median < Decimal("0.01")
+    assert report.exact
