@@ -39,13 +39,17 @@ def incident(
         Path | None,
         typer.Option("--cases", metavar="DIR", help="Folder of complete records; by default MAYAVI_CASES."),
     ] = None,
+    rpc: Annotated[
+        str | None,
+        typer.Option("--rpc", metavar="URL", help="Read the complete record from the real blocks of this node."),
+    ] = None,
     facts_only: Annotated[
         bool, typer.Option("--facts-only", help="Use the facts of the incident, even where a complete record is there.")
     ] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Replay an incident offline: recorded figures, simulated figures and their difference, asset by asset.
+    """Replay an incident on a replica: recorded figures, simulated figures and their difference, asset by asset.
 
     Every run is stored like that of `mayavi run`. Counterfactuals use the same seed, so that a difference is the effect
     of the change. Exit code 1 if a figure that the replay promises to reproduce is not.
@@ -57,11 +61,13 @@ def incident(
     from mayavi.scenarios.incidents.cases import default_cases
     from mayavi.scenarios.incidents.replay import replay_incident
 
-    if cases is not None and facts_only:
-        raise UsageError("--cases and --facts-only contradict each other", "leave one of them out")
+    chosen = {"--cases": cases is not None, "--rpc": rpc is not None, "--facts-only": facts_only}
+    if sum(chosen.values()) > 1:
+        named = " and ".join(name for name, given in chosen.items() if given)
+        raise UsageError(f"{named} contradict each other", "leave all but one of them out")
     if cases is not None and not cases.is_dir():
         raise UsageError(f"there is no folder '{cases}'", "name the folder of complete records")
-    folder = None if facts_only else cases or default_cases()
+    folder = None if facts_only or rpc else cases or default_cases()
     with ExitStack() as bars:
         report = replay_incident(
             name,
@@ -70,6 +76,7 @@ def incident(
             seed=seed,
             store=store,
             cases=folder,
+            rpc_url=rpc,
             listener=_listener(bars),
         )
     if as_json:

@@ -1,27 +1,21 @@
-"""Complete records of incidents, read from a folder of reference data where it is present.
+"""Complete records of incidents, from a folder of reference data or from a node.
 
 The project holds single facts with their sources. Series of hundreds of events stay outside, in the folder that
-`MAYAVI_CASES` names (by default `../shared` beside a checkout).
+`MAYAVI_CASES` names (by default `../shared` beside a checkout), or on the chain.
 """
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 from collections.abc import Callable
-from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
-from mayavi.errors import BadSeries, UsageError
-from mayavi.scenarios.incidents import march_2023
-from mayavi.scenarios.incidents.march_2023 import march_overrides
+from mayavi.errors import UsageError
+from mayavi.scenarios.incidents import crv_2022, march_2023
 from mayavi.worlds.contract_folder import checkout_root
 
 CASES_VARIABLE = "MAYAVI_CASES"
-_SLOT = 12
 
 
 class CompleteRecord(NamedTuple):
@@ -47,46 +41,43 @@ def default_cases() -> Path | None:
     return beside if beside is not None and beside.is_dir() else None
 
 
-def complete_record(name: str | None, cases: Path | None) -> CompleteRecord | None:
+def record_of_file(name: str | None, cases: Path | None) -> CompleteRecord | None:
     """Return the complete record `name`, or None if there is none in `cases`."""
     if name is None or cases is None:
         return None
-    file, read = _RECORDS[name]
+    file, read = _FILES[name]
     path = cases / file
     return read(path) if path.is_file() else None
 
 
-def _crv_calls(path: Path) -> CompleteRecord:
-    """Read the 385 liquidations of 22 November 2022; times count from the block before the first."""
-    lines = ["time,liquidator,borrower,collateral,debt,repaid,seized"]
-    begin = datetime.fromisoformat("2022-11-22T13:31:11+00:00")
-    rows = _rows(path, ("datetime", "liquidator", "debt_to_cover_crv_raw", "liquidated_collateral_usdc_raw"))
-    for number, row in enumerate(rows, 1):
-        seconds = int((datetime.fromisoformat(row["datetime"]) - begin).total_seconds())
-        if number == len(rows):  # the oracle moved between the last two calls, which share a block
-            seconds += _SLOT
-        repaid = Decimal(row["debt_to_cover_crv_raw"]).scaleb(-18)
-        seized = Decimal(row["liquidated_collateral_usdc_raw"]).scaleb(-6)
-        lines.append(f"{seconds},{row['liquidator'][:10]},positions-short,USDC,CRV,{repaid:f},{seized:f}")
-    text = json.dumps("\n".join(lines) + "\n")
-    return CompleteRecord((f"agents.liquidators.data={text}",), f"{len(rows)} recorded calls of '{path.name}'")
+def has_node_record(name: str | None) -> bool:
+    """Whether the complete record `name` can be read from a node."""
+    return name in _NODES
 
 
-def _march_calls(path: Path) -> CompleteRecord:
-    overrides, what = march_overrides(path)
+def record_of_node(name: str, url: str) -> CompleteRecord:
+    """Return the complete record `name`, read from the real blocks of the node at `url`."""
+    return _NODES[name](url)
+
+
+def _crv_of_file(path: Path) -> CompleteRecord:
+    events = crv_2022.events_of_file(path)
+    return CompleteRecord(tuple(crv_2022.crv_overrides(events)), f"{len(events)} recorded calls of '{path.name}'")
+
+
+def _crv_of_node(url: str) -> CompleteRecord:
+    events = crv_2022.events_of_node(url)
+    blocks = f"blocks {crv_2022.FIRST_BLOCK:,} to {crv_2022.LAST_BLOCK:,}"
+    return CompleteRecord(tuple(crv_2022.crv_overrides(events)), f"{len(events)} recorded calls of {blocks}")
+
+
+def _march_of_file(path: Path) -> CompleteRecord:
+    overrides, what = march_2023.march_overrides(path)
     return CompleteRecord(tuple(overrides), what)
 
 
-def _rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    missing = [name for name in needed if not rows or name not in rows[0]]
-    if missing:
-        raise BadSeries(f"'{path}' has no column '{missing[0]}'", f"it needs {', '.join(needed)}")
-    return rows
-
-
-_RECORDS: dict[str, tuple[str, Callable[[Path], CompleteRecord]]] = {
-    "crv_calls": ("incidents/crv-2022-11/aave-crv-liquidations.csv", _crv_calls),
-    "march_2023_calls": (march_2023.FILE, _march_calls),
+_FILES: dict[str, tuple[str, Callable[[Path], CompleteRecord]]] = {
+    "crv_calls": (crv_2022.FILE, _crv_of_file),
+    "march_2023_calls": (march_2023.FILE, _march_of_file),
 }
+_NODES: dict[str | None, Callable[[str], CompleteRecord]] = {"crv_calls": _crv_of_node}

@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from mayavi.errors import UsageError
-from mayavi.scenarios.incidents.cases import complete_record
+from mayavi.scenarios.incidents.cases import CompleteRecord, has_node_record, record_of_file, record_of_node
 from mayavi.scenarios.incidents.measures import RunFigures, exact_difference
 from mayavi.scenarios.incidents.models import ExpectedFigure
 from mayavi.scenarios.incidents.registry import Incident, load_incident
@@ -112,11 +112,13 @@ def replay_incident(
     seed: int = 0,
     store: str | Path | None = None,
     cases: Path | None = None,
+    rpc_url: str | None = None,
     listener: RunListener | None = None,
 ) -> IncidentReport:
     """Run the scenarios of an incident, or `only` one of them, and compare them with the record.
 
-    `cases` is a folder of complete records, which replace the coarse ones of the incident. Each of `counterfactuals`,
+    `cases` is a folder of complete records, which replace the coarse ones of the incident; with `rpc_url` they are read
+    from the real blocks of a node. Each of `counterfactuals`,
     `a.b=c`, is applied alone, and then all together. Every run is stored.
     """
     incident = load_incident(name)
@@ -124,7 +126,7 @@ def replay_incident(
     changes = list(counterfactuals)
     accepted = {change: _accepting(incident, names, change) for change in changes}  # before anything is run
     shared = _Settings(seed, store, listener)
-    records = {each: complete_record(incident.config.runs[each].record, cases) for each in names}
+    records = _records(incident, names, cases, rpc_url)
     base: dict[str, ComparedRun] = {}
     for each in names:
         record, own = records[each], incident.config.runs[each]
@@ -146,6 +148,23 @@ def replay_incident(
             effects[each] = _effects(base[each], RunFigures(runs[each]))
         found.append(Counterfactual(title, runs, effects))
     return IncidentReport(incident, seed, base, tuple(found))
+
+
+def _records(
+    incident: Incident, names: Sequence[str], cases: Path | None, rpc_url: str | None
+) -> dict[str, CompleteRecord | None]:
+    """Return the complete record of each run, None where there is none."""
+    wanted = {each: incident.config.runs[each].record for each in names}
+    if rpc_url is None:
+        return {each: record_of_file(record, cases) for each, record in wanted.items()}
+    if not any(map(has_node_record, wanted.values())):
+        raise UsageError(
+            f"'{incident.config.name}' has no record that a node could give", "leave --rpc out: it runs on its facts"
+        )
+    return {
+        each: record_of_node(record, rpc_url) if record is not None and has_node_record(record) else None
+        for each, record in wanted.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
