@@ -20,7 +20,8 @@ case "$*" in
   mkdir -p contracts/build contracts/node_modules/.bin
   for source in mayavi/worlds/contracts/vyper/[A-Z]*.vy; do
     echo {} >contracts/build/$(basename $source .vy).0123.json; done
-  for name in @aave/core-v3 @openzeppelin/contracts @uniswap/v3-core @uniswap/v3-periphery canonical-weth; do
+  for name in @aave/core-v3 @aave/protocol-v2 @openzeppelin/contracts \\
+      @uniswap/v3-core @uniswap/v3-periphery canonical-weth; do
     mkdir -p contracts/node_modules/$name; echo {} >contracts/node_modules/$name/package.json; done
   case "$*" in *--node*) echo >contracts/node_modules/.bin/hardhat;; esac;;
 *pip*rl-requirements.txt) echo >.venv/bin/tensorboard;; esac

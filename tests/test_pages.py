@@ -22,6 +22,7 @@ PRINTS = {
         page("how-to/find-decisive-assumptions.md"),
         page("how-to/write-an-agent.md"),
         page("how-to/record-figures.md"),
+        page("how-to/replay-an-incident.md"),
         page("reference/rwa-market.md"),
         *pages("reference/protocols"),
     ]

@@ -38,7 +38,8 @@ def page() -> str:
         for model, values in named.items():
             words = " or ".join(f"`{key}: {value}`" for value in values)
             parts += _section(f"{title}: {', '.join(values)}", f"{words}. ", schema["$defs"][model], key)
-    others = {"pools": "NewPool", "tokens": "NewToken", "gas": "Gas", "watch": "Watch", "parameters": "ParameterChange"}
+    others = {"pools": "NewPool", "curve_pools": "NewCurvePool", "aave_v2": "NewReserveV2", "tokens": "NewToken"}
+    others |= {"gas": "Gas", "watch": "Watch", "parameters": "ParameterChange"}
     for title, model in others.items():
         parts += _section(title, "", schema["$defs"][model], None)
     return "\n".join(parts)

@@ -3,6 +3,7 @@ from .aave.configurator import AaveConfigurator as AaveConfigurator
 from .aave.market import AaveV3 as AaveV3
 from .aave.spark import SparkAccount as SparkAccount
 from .aave.spark import SparkLend as SparkLend
+from .aave_v2.market import AaveV2 as AaveV2
 from .chainlink.price_feed import PriceFeed as PriceFeed
 from .compound.account import CompoundV3Account as CompoundV3Account
 from .compound.configuration import CometConfigurator as CometConfigurator

@@ -7,13 +7,16 @@ import inspect
 from types import ModuleType
 from typing import Any
 
-from mayavi.scenarios.models import agent_settings, config, parameters, positions
+from mayavi.scenarios.models import agent_settings, config, new_markets, parameters, positions, recorded
 from mayavi.scenarios.models import agents as agent_models
 from mayavi.scenarios.models import distributions as distribution_models
 from mayavi.scenarios.models import prices as price_models
 from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
 
-_MODULES = (agent_settings, agent_models, config, distribution_models, price_models, parameters, positions)
+_MODULES = (
+    *(agent_settings, agent_models, config, distribution_models, price_models),
+    *(new_markets, parameters, positions, recorded),
+)
 
 HINT = "# yaml-language-server: $schema=scenario.schema.json"
 """First line of a scenario: editors find the schema beside it, as `scenario.schema.json`."""

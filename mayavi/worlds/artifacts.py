@@ -52,6 +52,25 @@ _PACKAGED = {
     **dict.fromkeys(["Quoter", "QuoterV2", "TickLens", "UniswapInterfaceMulticall"], f"{_UNISWAP_PERIPHERY}/lens"),
     "NFTDescriptor": f"{_UNISWAP_PERIPHERY}/libraries",
 }
+_AAVE_V2_PACKAGE = "@aave/protocol-v2/artifacts/contracts"
+_AAVE_V2 = {
+    **dict.fromkeys(["LendingPoolAddressesProvider", "LendingPoolAddressesProviderRegistry"], "protocol/configuration"),
+    **dict.fromkeys(
+        [
+            "LendingPool",
+            "LendingPoolConfigurator",
+            "LendingPoolCollateralManager",
+            "DefaultReserveInterestRateStrategy",
+        ],
+        "protocol/lendingpool",
+    ),
+    **dict.fromkeys(["AToken", "StableDebtToken", "VariableDebtToken"], "protocol/tokenization"),
+    **dict.fromkeys(["ReserveLogic", "GenericLogic", "ValidationLogic"], "protocol/libraries/logic"),
+    **dict.fromkeys(["AaveOracle", "AaveProtocolDataProvider"], "misc"),
+    "LendingRateOracle": "mocks/oracle",
+}
+AAVE_V2 = "AaveV2."
+"""Prefix of the contracts of Aave V2, whose names are also those of Aave V3's: `AaveV2.AToken`."""
 _TRUFFLE = {
     "WETH9": "canonical-weth/build/contracts/WETH9.json",
     "VestingWallet": "@openzeppelin/contracts/build/contracts/VestingWallet.json",
@@ -110,9 +129,13 @@ class ArtifactStore:
             return self._read_npm(name, f"{_PACKAGED[name]}/{name}.sol/{name}.json")
         if name in _TRUFFLE:
             return self._read_npm(name, _TRUFFLE[name])
+        if (bare := name.removeprefix(AAVE_V2)) != name and bare in _AAVE_V2:
+            return self._read_npm(name, f"{_AAVE_V2_PACKAGE}/{_AAVE_V2[bare]}/{bare}.sol/{bare}.json")
         ours = vyper_contracts(self.folder.sources)
         if name not in ours:
-            raise UnknownName.of("contract", name, [*_PACKAGED, *_TRUFFLE, *ours])
+            raise UnknownName.of(
+                "contract", name, [*_PACKAGED, *_TRUFFLE, *(AAVE_V2 + each for each in _AAVE_V2), *ours]
+            )
         data = built_contract(self.folder, name)
         return Artifact(name, data["abi"], data["bytecode"].removeprefix("0x"), {})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.agents.lending.refusals import refused_supply
@@ -78,6 +78,9 @@ class AaveLending:
     Data that never changes in a run, such as addresses of tokens and of the oracle, is read once.
     """
 
+    supply_function: ClassVar[str] = "supply"
+    """Function of the pool that supplies."""
+
     def __init__(self, market: AaveV3) -> None:
         self.market = market
         self.name = market.prefix
@@ -142,10 +145,9 @@ class AaveLending:
             token.approve(pool.address, sum(amounts), sender=payer)
             for amount, holder in zip(amounts, holders, strict=True):
                 try:
-                    pool.supply(token.address, amount, holder, 0, sender=payer)
+                    pool[self.supply_function](token.address, amount, holder, 0, sender=payer)
                 except CallReverted as error:
-                    arguments = (token.address, amount, holder, 0)
-                    explained = explain(self.market.account(holder), error, "supply", arguments)
+                    explained = self._explained(error, holder, (token.address, amount, holder, 0))
                     raise refused_supply(explained, token, amount, holder, amounts) from None
 
     # -- liquidation --------------------------------------------------------------------------------------------------
@@ -161,15 +163,15 @@ class AaveLending:
         """Return the largest liquidations of `borrowers` possible now: half of a debt, all of it at 0.95 or less."""
         if not borrowers:
             return []
-        sides = {asset: _AssetState.of(self, asset) for asset in sorted({*collaterals, *debts})}
+        sides = {asset: AssetState.of(self, asset) for asset in sorted({*collaterals, *debts})}
         flags = self._column(self.market.pool, "getUserConfiguration", borrowers)
-        modes = self._column(self.market.pool, "getUserEMode", borrowers)
+        modes = self._emodes(borrowers)
         bonuses = {mode: self._mode_bonuses(mode) for mode in set(modes) if mode}
         supplied = {each: self._balances(self.asset(each).a_token, borrowers) for each in collaterals}
         owed = {each: self._balances(self.asset(each).debt_token, borrowers) for each in debts}
         found = []
         for row, (borrower, factor) in enumerate(zip(borrowers, health_factors_wad, strict=True)):
-            share = CLOSE_FACTOR_BPS if factor > FULL_CLOSE_BELOW_WAD else _ALL_BPS
+            share = self._close_factor_bps(factor)
             for debt in debts:
                 most = (owed[debt][row] * share + _ALL_BPS // 2) // _ALL_BPS
                 most = most if funds is None else min(most, funds.get(debt, 0))
@@ -178,7 +180,7 @@ class AaveLending:
                     if not most or not held or not flags[row] >> 2 * side.id + 1 & 1:
                         continue
                     bonus = bonuses.get(modes[row], {}).get(side.address, side.bonus_bps)
-                    cover, seized = _liquidation_amounts(most, held, sides[debt], side, bonus)
+                    cover, seized = self._amounts(most, held, sides[debt], side, bonus)
                     if cover and seized:
                         found.append(LiquidationQuote(borrower, collateral, debt, cover, cover, seized, most))
         return found
@@ -192,6 +194,21 @@ class AaveLending:
     def _balances(self, token: Erc20, holders: Sequence[bytes]) -> list[int]:
         return self._column(token.contract, "balanceOf", holders)
 
+    def _explained(self, error: CallReverted, holder: bytes, arguments: tuple[object, ...]) -> CallReverted:
+        """Return the error of a supply with its cause."""
+        return explain(self.market.account(holder), error, "supply", arguments)
+
+    def _emodes(self, borrowers: Sequence[bytes]) -> list[int]:
+        return self._column(self.market.pool, "getUserEMode", borrowers)
+
+    def _close_factor_bps(self, health_factor_wad: int) -> int:
+        return CLOSE_FACTOR_BPS if health_factor_wad > FULL_CLOSE_BELOW_WAD else _ALL_BPS
+
+    def _amounts(
+        self, cover: int, held: int, debt: AssetState, collateral: AssetState, bonus_bps: int
+    ) -> tuple[int, int]:
+        return _liquidation_amounts(cover, held, debt, collateral, bonus_bps)
+
     def _column(self, contract: Contract, function: str, accounts: Sequence[bytes]) -> list[int]:
         calldata = contract[function].encode(bytes(20))
         return self.fork.call_words(contract.address, calldata, {4: list(accounts)}, returns=1)[0].ints()
@@ -201,7 +218,7 @@ class AaveLending:
         return dict.fromkeys(self.market.emode_collateral(mode), bonus)
 
 
-class _AssetState(NamedTuple):
+class AssetState(NamedTuple):
     """Current data of an asset needed for a liquidation."""
 
     address: bytes
@@ -212,7 +229,8 @@ class _AssetState(NamedTuple):
     fee_bps: int
 
     @classmethod
-    def of(cls, lending: AaveLending, symbol: str) -> _AssetState:
+    def of(cls, lending: AaveLending, symbol: str) -> AssetState:
+        """Read the data of `symbol`."""
         asset = lending.asset(symbol)
         terms = Configuration.of(lending.market.reserve_data(asset.address).configuration)
         return cls(
@@ -226,7 +244,7 @@ class _AssetState(NamedTuple):
 
 
 def _liquidation_amounts(
-    cover: int, held: int, debt: _AssetState, collateral: _AssetState, bonus_bps: int
+    cover: int, held: int, debt: AssetState, collateral: AssetState, bonus_bps: int
 ) -> tuple[int, int]:
     """Return the debt repaid and the collateral received, in the pool's arithmetic; percentages round half up."""
     if not bonus_bps:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from mayavi.agents.lending.aave import AaveLending
+from mayavi.agents.lending.aave_v2 import AaveV2Lending
 from mayavi.agents.lending.compound import CompoundLending
 from mayavi.agents.lending.market import LendingMarket
 from mayavi.errors import UnknownName
 from mayavi.evm.fork import Fork
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.aave.spark import SparkLend
+from mayavi.protocols.aave_v2.market import AaveV2
 from mayavi.protocols.compound.market import PREFIX, CompoundV3, markets_of
 
 _ALIASES = {"aave": "AaveV3", "spark": "Spark", "compound": "CompoundV3.cUSDCv3"}
 
 
 def lending_market(fork: Fork, name: str) -> LendingMarket:
-    """Open a market by name: `AaveV3`, `Spark`, or a Compound market such as `cUSDCv3`.
+    """Open a market by name: `AaveV3`, `Spark`, `AaveV2`, or a Compound market such as `cUSDCv3`.
 
     `aave`, `spark` and `compound` are accepted too. Raises `UnknownName` with the nearest names.
     """
@@ -24,8 +26,10 @@ def lending_market(fork: Fork, name: str) -> LendingMarket:
         return AaveLending(AaveV3(fork))
     if wanted == SparkLend.prefix:
         return AaveLending(SparkLend(fork))
+    if wanted == AaveV2.prefix:
+        return AaveV2Lending(AaveV2(fork))
     if wanted.removeprefix(PREFIX) in markets_of(fork):
         return CompoundLending(CompoundV3(fork, wanted.removeprefix(PREFIX)))
-    known = [prefix for prefix in (AaveV3.prefix, SparkLend.prefix) if f"{prefix}.Pool" in fork.labels]
+    known = [prefix for prefix in (AaveV3.prefix, SparkLend.prefix, AaveV2.prefix) if f"{prefix}.Pool" in fork.labels]
     known += [PREFIX + each for each in markets_of(fork)]
     raise UnknownName.of("lending market", name, known, f"this chain has {', '.join(known)}")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mayavi.agents.lending.aave import AaveLending
+from mayavi.agents.lending.aave_v2 import AaveV2Lending
 from mayavi.agents.lending.behaviours import format_health
 from mayavi.agents.lending.compound import CompoundLending
 from mayavi.errors import BadArgument, CallReverted, ExecutionError
@@ -140,14 +141,21 @@ def borrow_all(lending: LendingMarket, openings: Sequence[Opening], *, beyond_li
 
 @contextmanager
 def _valued_near_zero(lending: LendingMarket, assets: Sequence[str]) -> Iterator[None]:
-    if isinstance(lending, CompoundLending):
-        feed = PriceFeed(lending.fork, lending.market.contract.baseTokenPriceFeed())
-        before = feed.answer
-        feed.move(1)
+    if isinstance(lending, CompoundLending | AaveV2Lending):
+        if isinstance(lending, CompoundLending):
+            places = [lending.market.contract.baseTokenPriceFeed()]
+        else:
+            market = lending.market
+            places = [market.oracle.getSourceOfAsset(market.address_of(asset)) for asset in assets]
+        feeds = [PriceFeed(lending.fork, place) for place in places]
+        before = [feed.answer for feed in feeds]
         try:
+            for feed in feeds:
+                feed.move(1)
             yield
         finally:
-            feed.move(before)
+            for feed, answer in zip(feeds, before, strict=True):
+                feed.move(answer)
         return
     with AaveConfigurator(_aave(lending).market).priced_near_zero(list(assets)):
         yield

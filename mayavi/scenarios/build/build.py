@@ -23,6 +23,7 @@ from mayavi.scenarios.build.lending_markets import (
     open_market,
     price_subject,
 )
+from mayavi.scenarios.build.new_markets import create_aave_v2, create_curve_pool
 from mayavi.scenarios.build.oracle import build_price_posters
 from mayavi.scenarios.build.parameters import build_governance, set_parameters
 from mayavi.scenarios.build.pool_depth import scale_pools
@@ -178,12 +179,16 @@ def pace(config: ScenarioConfig) -> tuple[int, int]:
 
 
 def create(config: ScenarioConfig, fork: Fork) -> None:
-    """Create the tokens and pools that the scenario adds to the chain."""
+    """Create the tokens, pools and markets that the scenario adds to the chain."""
     try:
         for symbol, token in config.tokens.items():
             create_token(fork, symbol, token)
         for name, pool in config.pools.items():
             create_pool(fork, name, pool)
+        for name, curve_pool in config.curve_pools.items():
+            create_curve_pool(fork, name, curve_pool)
+        if config.aave_v2:
+            create_aave_v2(fork, config.aave_v2)
         for name, model in config.agents.items():
             if isinstance(model, LaunchTrader):
                 _launch_pool(fork, name, model)

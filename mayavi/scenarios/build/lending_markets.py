@@ -1,6 +1,6 @@
 """Lending protocols of scenarios: the one place that knows which protocol a market belongs to.
 
-A market is known by the name that agents use: `AaveV3`, `Spark`, or a Compound V3 market such as `cUSDCv3`.
+A market is known by the name that agents use: `AaveV3`, `Spark`, `AaveV2`, or a Compound V3 market such as `cUSDCv3`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mayavi.sim.market_figures import Reader
 
 COMPOUND = "compound_v3"
-_AAVE_FORKS = {"aave_v3": "AaveV3", "spark": "Spark"}
+_AAVE_FORKS = {"aave_v3": "AaveV3", "spark": "Spark", "aave_v2": "AaveV2"}
 """Protocols with one market per chain: the key in a scenario, and the name of that market."""
 
 
@@ -43,9 +43,10 @@ def open_market(fork: Fork, market: str) -> AaveV3 | CompoundV3:
     """Return the protocol adapter of a market."""
     from mayavi.protocols.aave.market import AaveV3
     from mayavi.protocols.aave.spark import SparkLend
+    from mayavi.protocols.aave_v2.market import AaveV2
     from mayavi.protocols.compound.market import CompoundV3
 
-    for kind in (AaveV3, SparkLend):
+    for kind in (AaveV3, SparkLend, AaveV2):
         if market == kind.prefix:
             return kind(fork)
     return CompoundV3(fork, market)

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "mayavi.agents"
 
-_BUILT_IN = tuple(f"mayavi.scenarios.build.{each}" for each in ("lending", "oracle", "positions", "trading"))
+_MODULES = ("lending", "oracle", "positions", "recorded", "trading")
+_BUILT_IN = tuple(f"mayavi.scenarios.build.{each}" for each in _MODULES)
 
 M = TypeVar("M", bound="AgentSettings")
 Builder = Callable[["AgentSet", str, Any], "list[Agent]"]

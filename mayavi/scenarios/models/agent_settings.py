@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from mayavi.scenarios.models.quantities import Wei
 from mayavi.settings.model import Model
 
-Protocol = Literal["aave_v3", "spark", "compound_v3"]
+Protocol = Literal["aave_v3", "spark", "compound_v3", "aave_v2"]
 BehaviourName = Literal["hold", "band", "panic"]
 
 

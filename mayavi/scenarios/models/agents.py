@@ -36,6 +36,7 @@ from mayavi.scenarios.models.quantities import (
     TokenOrAmount,
     fault,
 )
+from mayavi.scenarios.models.recorded import CurveBalances, RecordedLiquidations
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
 Step = Annotated[int, Field(ge=0, le=10_000_000), Mark.IN_STEPS]
@@ -77,7 +78,7 @@ class Borrower(AgentSettings):
     count: Count = 1
     """Number of borrowers; all are drawn from the same distributions."""
     protocol: Protocol = "aave_v3"
-    """Lending protocol: aave_v3, spark or compound_v3."""
+    """Lending protocol: aave_v3, spark, compound_v3, or aave_v2 if the scenario creates that market."""
     market: str = "cUSDCv3"
     """Market of Compound V3."""
     collateral: TokenOrMix
@@ -157,7 +158,7 @@ class Liquidator(AgentSettings):
     count: Count = 1
     """Number of liquidators; they compete. A crash day on Aave has about ten."""
     protocol: Protocol = "aave_v3"
-    """Lending protocol: aave_v3, spark or compound_v3."""
+    """Lending protocol: aave_v3, spark, compound_v3, or aave_v2 if the scenario creates that market."""
     market: str = "cUSDCv3"
     """Market of Compound V3."""
     capital: dict[Symbol, NotNegative] = Field(default_factory=dict)
@@ -368,6 +369,8 @@ _BuiltIn = (
     | CurveHolders
     | LaunchTrader
     | Positions
+    | RecordedLiquidations
+    | CurveBalances
 )
 _KINDS = frozenset(kind for model in get_args(_BuiltIn) for kind in get_args(model.model_fields["kind"].annotation))
 

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from mayavi.errors import did_you_mean
 from mayavi.scenarios.models.agents import AgentModel, OracleShock
+from mayavi.scenarios.models.new_markets import NewCurvePool, NewReserveV2
 from mayavi.scenarios.models.parameters import Changes, fault_of, misplaced_value
 from mayavi.scenarios.models.positions import POSITIONS, TopLevelPositions
 from mayavi.scenarios.models.prices import (
@@ -104,7 +105,7 @@ class ScenarioConfig(Model):
     """A simulation on one chain: prices, agents, and how long it lasts."""
 
     question_fields: ClassVar[frozenset[str]] = frozenset(
-        {"steps", "step_blocks", "step_time", "seed", "tokens", "parameters", "watch", "halt_on_exception"}
+        {"steps", "step_blocks", "step_time", "seed", "tokens", "aave_v2", "parameters", "watch", "halt_on_exception"}
     )
     """Fields that are no assumptions. `step_blocks` and `step_time` vary together with `steps`, not alone."""
 
@@ -134,6 +135,10 @@ class ScenarioConfig(Model):
     """Uniswap V3 pools that the scenario creates."""
     pool_depth: PoolDepth = Decimal(1)
     """Multiplier of the liquidity of the chain's Uniswap V3 pools: one for all, or by pool {WETH/USDC.500: 50%}."""
+    curve_pools: dict[Name, NewCurvePool] = Field(default_factory=dict)
+    """Curve pools that the scenario creates."""
+    aave_v2: dict[Symbol, NewReserveV2] = Field(default_factory=dict)
+    """Reserves of an Aave V2 market that the scenario creates, for agents with `protocol: aave_v2`."""
     agents: Annotated[dict[Name, AgentModel], Field(min_length=1)]
     """Agents by name."""
     positions: TopLevelPositions | None = Field(default=None, exclude=True)

@@ -156,7 +156,7 @@ class Positions(AgentSettings):
     data: str | None = None
     """The table as CSV text."""
     protocol: Protocol = "aave_v3"
-    """Lending protocol: aave_v3, spark or compound_v3."""
+    """Lending protocol: aave_v3, spark, compound_v3, or aave_v2 if the scenario creates that market."""
     market: str = "cUSDCv3"
     """Market of Compound V3."""
     allow_unhealthy: bool = False

@@ -1,0 +1,123 @@
+"""`mayavi replay incident`: run the scenarios of a named incident and compare them with the record."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mayavi.cli.console.output import print_json
+from mayavi.cli.console.progress import Advance, counted
+from mayavi.cli.run import StoreOption, open_with_progress
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from mayavi.evm.fork import Fork
+    from mayavi.scenarios.run.request import RunListener, RunRequest
+    from mayavi.scenarios.run.result import Run
+    from mayavi.worlds.source import WorldSource
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def incident(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `mayavi replay incidents`, or a folder.")],
+    counterfactual: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--counterfactual",
+            metavar="A.B=C",
+            help="Run again with one value of the scenario changed, and print its effect; repeatable.",
+        ),
+    ] = None,
+    run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Only this run of the incident.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of all random numbers.")] = 0,
+    cases: Annotated[
+        Path | None,
+        typer.Option("--cases", metavar="DIR", help="Folder of complete records; by default MAYAVI_CASES."),
+    ] = None,
+    rpc: Annotated[
+        str | None,
+        typer.Option("--rpc", metavar="URL", help="Read the complete record from the real blocks of this node."),
+    ] = None,
+    facts_only: Annotated[
+        bool, typer.Option("--facts-only", help="Use the facts of the incident, even where a complete record is there.")
+    ] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Replay an incident on a replica: recorded figures, simulated figures and their difference, asset by asset.
+
+    Every run is stored like that of `mayavi run`. Counterfactuals use the same seed, so that a difference is the effect
+    of the change. Exit code 1 if a figure that the replay promises to reproduce is not.
+    """
+    from contextlib import ExitStack
+
+    from mayavi.cli.printing.incident import document, print_report
+    from mayavi.errors import UsageError
+    from mayavi.scenarios.incidents.cases import default_cases
+    from mayavi.scenarios.incidents.replay import replay_incident
+
+    chosen = {"--cases": cases is not None, "--rpc": rpc is not None, "--facts-only": facts_only}
+    if sum(chosen.values()) > 1:
+        named = " and ".join(name for name, given in chosen.items() if given)
+        raise UsageError(f"{named} contradict each other", "leave all but one of them out")
+    if cases is not None and not cases.is_dir():
+        raise UsageError(f"there is no folder '{cases}'", "name the folder of complete records")
+    folder = None if facts_only or rpc else cases or default_cases()
+    with ExitStack() as bars:
+        report = replay_incident(
+            name,
+            counterfactuals=counterfactual or (),
+            only=run,
+            seed=seed,
+            store=store,
+            cases=folder,
+            rpc_url=rpc,
+            listener=_listener(bars),
+        )
+    if as_json:
+        print_json(document(report))
+    else:
+        print_report(report)
+    if not report.exact:
+        raise typer.Exit(1)
+
+
+def incidents(as_json: JsonOption = False) -> None:
+    """List the named incidents: date, protocol, what happened, and how many figures are compared."""
+    from mayavi.cli.printing.incident import print_list, summary
+    from mayavi.scenarios.incidents.registry import incidents as all_incidents
+
+    found = all_incidents()
+    if as_json:
+        print_json({"incidents": [summary(each) for each in found]})
+    else:
+        print_list(found)
+
+
+def _listener(bars: ExitStack) -> RunListener:
+    """Return a listener that shows the progress of each run on standard error."""
+    from mayavi.scenarios.run.request import RunListener
+
+    class IncidentListener(RunListener):
+        advance: Advance
+
+        def open_world(self, world: WorldSource) -> Fork:
+            return open_with_progress(world)
+
+        def started(self, request: RunRequest) -> None:
+            print(f"{request.scenario.name} · seed {request.seed} · run {request.run_id}", file=sys.stderr, flush=True)
+            self.advance = bars.enter_context(counted(f"running {request.scenario.name}", "steps", eta=True))
+
+        def step_done(self, done: int, total: int) -> None:
+            self.advance(done, total)
+
+        def finished(self, run: Run) -> None:
+            del run
+            bars.close()
+
+    return IncidentListener()

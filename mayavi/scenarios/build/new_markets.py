@@ -1,0 +1,117 @@
+"""Create the Aave V2 market and the Curve pools of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from mayavi.errors import ExecutionError, UnknownName, UsageError
+from mayavi.evm.units import RAY
+from mayavi.scenarios.build.creation import ISSUER, account, give, units
+from mayavi.scenarios.models.new_markets import NewCurvePool, NewReserveV2
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+
+SUPPLIER = "supplier of AaveV2"
+"""Account that supplies what `supplied` says."""
+_BPS = 10_000
+_FEE_UNIT = 10**10
+
+
+def create_aave_v2(fork: Fork, reserves: Mapping[str, NewReserveV2]) -> None:
+    """Deploy an Aave V2 market over the chain's tokens and price feeds, and supply its liquidity."""
+    from mayavi.protocols.aave_v2.market import AaveV2
+    from mayavi.protocols.chainlink.price_feed import PriceFeed
+    from mayavi.protocols.tokens import Erc20
+    from mayavi.worlds.deploy.aave_v2 import ReserveV2, deploy_aave_v2
+    from mayavi.worlds.deploy.deployment import Deployment
+
+    issuer, listed = account(ISSUER), {}
+    for symbol, model in reserves.items():
+        token, feed = Erc20(fork, symbol), _feed(fork, symbol)
+        if model.price is not None:
+            PriceFeed(fork, feed).set_price(model.price)
+        listed[symbol] = ReserveV2(
+            asset=token.address,
+            decimals=token.decimals,
+            price_feed=feed,
+            ltv_bps=_bps(model.ltv),
+            liquidation_threshold_bps=_bps(model.liquidation_threshold),
+            liquidation_bonus_bps=_BPS + _bps(model.liquidation_bonus),
+            reserve_factor_bps=_bps(model.reserve_factor),
+            optimal_usage_ray=_ray(model.optimal_usage),
+            base_rate_ray=_ray(model.base_rate),
+            slope1_ray=_ray(model.slope1),
+            slope2_ray=_ray(model.slope2),
+        )
+    deployment = Deployment(fork, deployer=issuer)
+    deploy_aave_v2(deployment, listed, admin=issuer, treasury=account("treasury of AaveV2"))
+    fork.labels.update(deployment.checksummed_labels())
+    supplier = account(SUPPLIER)
+    for symbol, model in reserves.items():
+        amount = units(model.supplied, listed[symbol].decimals)
+        if amount:
+            give(fork, symbol, supplier, amount)
+            AaveV2(fork).account(supplier).supply(symbol, amount)
+
+
+def _feed(fork: Fork, symbol: str) -> bytes:
+    """Return the feed of a token's dollar price: Aave V3's, else Chainlink's."""
+    from mayavi.protocols.aave.market import AaveV3
+
+    try:
+        market = AaveV3(fork)
+        source: bytes = market.oracle.getSourceOfAsset(market.address_of(symbol))
+        return source
+    except (UsageError, ExecutionError):
+        label = f"Chainlink.{symbol}/USD"
+        if label not in fork.labels:
+            raise UnknownName(f"no price feed of this chain prices {symbol}", "list another token") from None
+        return fork.address_of(label)
+
+
+def create_curve_pool(fork: Fork, name: str, pool: NewCurvePool) -> None:
+    """Deploy a Curve pool with its LP token; the issuer deposits the balances."""
+    from mayavi.evm.address import checksum
+    from mayavi.protocols.curve.pool import CurveStableSwap
+    from mayavi.protocols.tokens import Erc20
+    from mayavi.worlds.deploy.curve import create_pool
+    from mayavi.worlds.deploy.deployment import Deployment
+    from mayavi.worlds.tables.curve import CurvePool
+
+    label, issuer = f"Curve.{name}", account(ISSUER)
+    if label in fork.labels:
+        raise UsageError(f"there is a pool '{label}' on this chain already", "give the new one another name")
+    deployment = Deployment(fork, deployer=issuer)
+    deployment.labels = {coin: fork.address_of(coin) for coin in pool.balances}
+    create_pool(
+        deployment,
+        CurvePool(
+            name=name,
+            address=checksum(account(f"pool {label}")),
+            lp_token=checksum(account(f"pool {label} LP")),
+            lp_name=f"Curve LP token of {name}",
+            lp_symbol=f"crv{name}",
+            coins=tuple(pool.balances),
+            owner=checksum(issuer),
+            a=pool.a,
+            fee_e10=int(pool.fee * _FEE_UNIT),
+            admin_fee_e10=int(pool.admin_fee * _FEE_UNIT),
+            balances=(),
+        ),
+    )
+    fork.labels.update({each: checksum(deployment[each]) for each in (label, f"{label}.LP")})
+    amounts = {coin: units(amount, Erc20(fork, coin).decimals) for coin, amount in pool.balances.items()}
+    for coin, amount in amounts.items():
+        give(fork, coin, issuer, amount)
+    CurveStableSwap(fork, label).add_liquidity(amounts, sender=issuer)
+
+
+def _bps(share: Decimal) -> int:
+    return int(share * _BPS)
+
+
+def _ray(share: Decimal) -> int:
+    return int(share * RAY)

@@ -1,0 +1,115 @@
+"""Complete record of the CRV short: its 385 liquidations, from a file or from the real blocks of a node."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import NamedTuple
+
+from mayavi.errors import BadSeries, UsageError, WrongChain
+from mayavi.evm.address import to_address
+from mayavi.evm.hashing import keccak_text
+from mayavi.evm.rpc.answers import BadValue, data, fields, quantity64
+from mayavi.evm.rpc.client import Call, RpcClient
+from mayavi.evm.rpc.header import Header
+from mayavi.evm.rpc.refusals import NodeRefused
+
+FILE = "incidents/crv-2022-11/aave-crv-liquidations.csv"
+POOL = "0x7d2768dE32b0b80b7a3454c06BdAc94A69DDc7A9"
+ACCOUNT = "0x57e04786e231af3343562c062e0d058f25dace9e"
+FIRST_BLOCK, LAST_BLOCK = 16_025_860, 16_027_236
+_BEGIN = int(datetime(2022, 11, 22, 13, 31, 11, tzinfo=UTC).timestamp())
+_SLOT = 12
+_MAINNET = 1
+_EVENT = keccak_text("LiquidationCall(address,address,address,uint256,uint256,address,bool)")
+_COLUMNS = ("datetime", "liquidator", "debt_to_cover_crv_raw", "liquidated_collateral_usdc_raw")
+
+
+class LiquidationEvent(NamedTuple):
+    """One liquidation: Unix time, liquidator, CRV repaid and USDC seized in smallest units."""
+
+    time: int
+    liquidator: str
+    repaid: int
+    seized: int
+
+
+def events_of_file(path: Path) -> list[LiquidationEvent]:
+    """Read the events from a CSV file."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    missing = [name for name in _COLUMNS if not rows or name not in rows[0]]
+    if missing:
+        raise BadSeries(f"'{path}' has no column '{missing[0]}'", f"it needs {', '.join(_COLUMNS)}")
+    return [
+        LiquidationEvent(
+            int(datetime.fromisoformat(row["datetime"]).timestamp()),
+            row["liquidator"].lower(),
+            int(row["debt_to_cover_crv_raw"]),
+            int(row["liquidated_collateral_usdc_raw"]),
+        )
+        for row in rows
+    ]
+
+
+def events_of_node(url: str) -> list[LiquidationEvent]:
+    """Read the events of the real blocks from a node of Ethereum that keeps their logs."""
+    topics = ["0x" + _EVENT.hex(), None, None, "0x" + to_address(ACCOUNT).hex().rjust(64, "0")]
+    wanted = {"address": POOL, "fromBlock": hex(FIRST_BLOCK), "toBlock": hex(LAST_BLOCK), "topics": topics}
+    with RpcClient(url) as client:
+        chain, latest = client.batch([Call("eth_chainId", [], quantity64), Call("eth_blockNumber", [], quantity64)])
+        if chain != _MAINNET:
+            raise WrongChain(
+                f"the node serves chain {chain}, and the liquidations are on Ethereum", "name another node"
+            )
+        if latest < LAST_BLOCK:
+            raise UsageError(
+                f"the node is at block {latest:,}, and the last liquidation is in block {LAST_BLOCK:,}",
+                "wait until it has synchronised, or name another node",
+            )
+        try:
+            logs = client.call("eth_getLogs", [wanted], _logs)
+        except NodeRefused as error:
+            raise UsageError(
+                f"the node gives no logs of blocks {FIRST_BLOCK:,} to {LAST_BLOCK:,}: {error.message}",
+                "name an archive node, or one that allows 1,377 blocks in one question",
+            ) from error
+        if not logs:
+            raise UsageError(
+                f"the node has no liquidation of {ACCOUNT} in blocks {FIRST_BLOCK:,} to {LAST_BLOCK:,}",
+                "it has pruned their logs: name an archive node",
+            )
+        blocks = sorted({block for block, *_ in logs})
+        headers = client.batch([Call("eth_getBlockByNumber", [hex(each), False], Header.parse) for each in blocks])
+    times = {header.number: header.timestamp for header in headers}
+    return [LiquidationEvent(times[block], *event) for block, _, *event in sorted(logs)]
+
+
+def crv_overrides(events: Sequence[LiquidationEvent]) -> list[str]:
+    """Return the overrides that put `events` into the scenario of recorded calls."""
+    lines = ["time,liquidator,borrower,collateral,debt,repaid,seized"]
+    for number, event in enumerate(events, 1):
+        # The oracle moved between the last two calls, which share a block: the last one moves to the next.
+        seconds = event.time - _BEGIN + (_SLOT if number == len(events) else 0)
+        repaid, seized = Decimal(event.repaid).scaleb(-18), Decimal(event.seized).scaleb(-6)
+        lines.append(f"{seconds},{event.liquidator[:10]},positions-short,USDC,CRV,{repaid:f},{seized:f}")
+    return [f"agents.liquidators.data={json.dumps(chr(10).join(lines) + chr(10))}"]
+
+
+def _logs(answer: object) -> list[tuple[int, int, str, int, int]]:
+    """Parse logs to block, log index, liquidator, amount repaid and amount seized."""
+    if not isinstance(answer, list):
+        raise BadValue("the logs are no list")
+    found = []
+    for each in map(fields, answer):
+        words = data(each.get("data"), 4 * 32)
+        repaid, seized = (int.from_bytes(words[at : at + 32]) for at in (0, 32))
+        liquidator = "0x" + words[64 + 12 : 96].hex()
+        found.append(
+            (quantity64(each.get("blockNumber")), quantity64(each.get("logIndex")), liquidator, repaid, seized)
+        )
+    return found
