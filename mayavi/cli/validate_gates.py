@@ -17,7 +17,7 @@ from mayavi.cli.run import BlockOption, RpcUrlOption, SnapshotOption
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
-    from mayavi.validation.gate import Gate, GateContext, Progress
+    from mayavi.validation.gate import Gate, GateContext
     from mayavi.validation.run import GateResult, ValidationReport
 
 OFF = {"", "0", "false", "no", "off"}
@@ -68,7 +68,7 @@ def validate(
     results = []
     for each in chosen:
         with counted(f"gate {each.name}", "cases", eta=True) as advance:
-            results.append(run_gate(each, data, require=required, progress=_progress(advance)))
+            results.append(run_gate(each, data, require=required, progress=advance))
     report = ValidationReport(tuple(results))
     if as_json:
         print_json({"cases": None if data.cases is None else str(data.cases), **report.to_json()})
@@ -85,7 +85,7 @@ def print_report(report: ValidationReport) -> None:
     print_table(
         columns,
         [
-            (each.name, each.what, f"{each.report.cases:,}", f"{each.seconds:.1f}", each.report.verdict)
+            (each.name, each.report.compared, f"{each.report.cases:,}", f"{each.seconds:.1f}", each.report.verdict)
             for each in report.results
         ],
     )
@@ -123,13 +123,6 @@ def cases_folder(given: Path | None) -> Path | None:
     return folder if named or folder.is_dir() else None
 
 
-def _progress(advance: Progress) -> Progress:
-    def report(done: int, total: int) -> None:
-        advance(done, total)
-
-    return report
-
-
 def _run_one(gate: Gate, context: GateContext, as_json: bool) -> None:
     """Run one gate as a command of its own: its parts, its findings, its verdict."""
     from mayavi.errors import SetupError
@@ -138,7 +131,7 @@ def _run_one(gate: Gate, context: GateContext, as_json: bool) -> None:
 
     with counted(f"gate {gate.name}", "cases", eta=True) as advance:
         try:
-            report = gate.run(context, _progress(advance))
+            report = gate.run(context, advance)
         except (GateSkipped, SetupError) as error:
             reason = f"{error}; {error.hint}" if error.hint else str(error)
             report = GateReport("skipped", gate.what, reason=reason)
@@ -146,7 +139,7 @@ def _run_one(gate: Gate, context: GateContext, as_json: bool) -> None:
         print_json({"gate": gate.name, **report.to_json()})
     else:
         _print_parts(report.parts)
-        _print_findings(GateResult(gate.name, gate.what, report, 0.0))
+        _print_findings(GateResult(gate.name, report, 0.0))
         print(f"{report.cases:,} cases: {report.verdict}")
     if report.verdict == "failed":
         raise typer.Exit(1)
@@ -208,8 +201,8 @@ def contracts(
 ) -> None:
     """Run our own contracts beside mainnet's bytecode and compare everything visible.
 
-    Curve's 3pool, Compound's cUSDCv3, WETH, USDC, DAI, USDT, a Chainlink feed; and Uniswap's code from npm byte for byte.
-    Exit code 1 if anything differs.
+    Curve's 3pool, Compound's cUSDCv3, WETH, USDC, DAI, USDT and a Chainlink feed; and Uniswap's code from npm, byte for
+    byte. Exit code 1 if anything differs.
     """
     from mayavi.validation.gates.contracts import ContractsGate
 

@@ -16,13 +16,12 @@ class GateResult:
     """Report of one gate, and the seconds it took."""
 
     name: str
-    what: str
     report: GateReport
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data."""
-        return {"gate": self.name, "what": self.what, **self.report.to_json(), "seconds": round(self.seconds, 2)}
+        return {"gate": self.name, **self.report.to_json(), "seconds": round(self.seconds, 2)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def run_gate(
         report = GateReport("failed", gate.what, first_difference=f"unexpected {type(error).__name__}: {error}")
     if require and report.verdict == "skipped":
         report = replace(report, verdict="failed", first_difference=f"not checked: {report.reason}")
-    return GateResult(gate.name, gate.what, report, time.monotonic() - began)
+    return GateResult(gate.name, report, time.monotonic() - began)
 
 
 def _silent(done: int, total: int) -> None:
