@@ -13,7 +13,8 @@ import pytest
 from mayavi.evm.fork import Fork
 from mayavi.evm.rpc.audit import audit_cache
 from mayavi.evm.rpc.cache import FILE_NAME, seal
-from mayavi.evm.storage_triples import ETHEREUM, ETHEREUM_BLOCK, Invariant, StorageTriple, known_triples
+from mayavi.evm.storage_triples import Invariant, StorageTriple
+from mayavi.worlds.known_storage import ETHEREUM, ETHEREUM_BLOCK, known_triples
 from tests.evm.rpc.scripted_node import ScriptedNode, scripted_node
 
 FINAL_BLOCK = 10  # of the node's hundred: deep enough to be final, so its number needs no second look

@@ -1,4 +1,4 @@
-"""The triples of mayavi/evm/storage_triples.py match Ethereum. Needs MAYAVI_RPC_URL, a mainnet node."""
+"""The triples of mayavi/worlds/known_storage.py match Ethereum. Needs MAYAVI_RPC_URL, a mainnet node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mayavi.evm.fork import Fork
-from mayavi.evm.storage_triples import ETHEREUM, ETHEREUM_BLOCK
+from mayavi.worlds.known_storage import ETHEREUM, ETHEREUM_BLOCK
 
 pytestmark = pytest.mark.network
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from mayavi.errors import MayaviError
 from mayavi.evm.address import checksum
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.answers import BadValue
-from mayavi.evm.rpc.cache import CacheError, unseal
+from mayavi.evm.rpc.cache import FILE_NAME, Cache, CacheError, unseal
 from mayavi.evm.rpc.header import Header
 from mayavi.evm.rpc.opening import checked_header
 
@@ -59,22 +58,18 @@ class CacheAudit:
 
 
 def audit_cache(path: Path) -> CacheAudit:
-    """Check all rows of the cache file at `path`; raise `CacheError` if it cannot be read as a cache."""
+    """Check all rows of the cache file at `path`; raise `CacheError` if it is no readable cache."""
+    if path.name != FILE_NAME or not path.is_file():
+        raise CacheError(f"there is no cache at '{path}'", f"the file is called {FILE_NAME}")
     audit = CacheAudit()
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            codes = _audit_codes(connection, audit)
-            for row_id, block in _audit_blocks(connection, audit):
-                _audit_accounts(connection, audit, row_id, block, codes)
-                _audit_slots(connection, audit, row_id, block)
-                _audit_ancestors(connection, audit, row_id, block)
-                audit.blocks.append(block)
-            _audit_numbers(connection, audit)
-    except sqlite3.Error as error:
-        raise CacheError(
-            f"the cache '{path}' cannot be read: {error}",
-            "delete it together with the -wal and -shm files beside it; it fills again from the node",
-        ) from None
+    with Cache.open(path.parent) as cache, cache.reading() as connection:
+        codes = _audit_codes(connection, audit)
+        for row_id, block in _audit_blocks(connection, audit):
+            _audit_accounts(connection, audit, row_id, block, codes)
+            _audit_slots(connection, audit, row_id, block)
+            _audit_ancestors(connection, audit, row_id, block)
+            audit.blocks.append(block)
+        _audit_numbers(connection, audit)
     return audit
 
 

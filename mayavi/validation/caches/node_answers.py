@@ -9,9 +9,9 @@ from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.audit import CachedBlock, audit_cache
 from mayavi.evm.rpc.cache import CacheError
 from mayavi.evm.rpc.remote import Missing, RemoteState
-from mayavi.evm.storage_triples import known_triples
 from mayavi.validation.caches.world_triples import chain_triples
 from mayavi.validation.gate import Tally
+from mayavi.worlds.known_storage import known_triples
 
 
 def check_rpc_cache(path: Path, tally: Tally, rpc_url: str | None = None) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from mayavi.errors import MissingStateError, SnapshotError
 from mayavi.evm.fork import Fork
 from mayavi.evm.snapshot import read_info
-from mayavi.evm.storage_triples import StorageTriple, known_triples
+from mayavi.evm.storage_triples import StorageTriple
 from mayavi.validation.caches.world_triples import chain_triples
 from mayavi.validation.gate import Tally
+from mayavi.worlds.known_storage import known_triples
 
 
 def check_snapshot(path: Path, tally: Tally) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from mayavi.cache_directory import default_cache_dir
 from mayavi.evm.rpc.cache import FILE_NAME
-from mayavi.evm.storage_triples import ETHEREUM, ETHEREUM_BLOCK
 from mayavi.validation.caches.node_answers import check_rpc_cache
 from mayavi.validation.caches.replicas import check_replica
 from mayavi.validation.caches.snapshots import check_snapshot
 from mayavi.validation.gate import GateContext, GateReport, Progress, Tally
 from mayavi.worlds import world_names
 from mayavi.worlds.cache import cached_replica
+from mayavi.worlds.known_storage import ETHEREUM, ETHEREUM_BLOCK
 
 Step = Callable[[GateContext, Tally], None]
 

@@ -78,7 +78,9 @@ def test_a_number_that_points_to_another_block_is_named(database: Path) -> None:
 def test_a_file_that_is_no_cache_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     path.write_bytes(b"nothing that SQLite could read, and long enough to see that" * 100)
-    with pytest.raises(CacheError, match="cannot be read"):
+    with pytest.raises(CacheError, match="is damaged"):
         audit_cache(path)
-    with pytest.raises(CacheError, match="cannot be read"):
-        audit_cache(tmp_path / "absent.sqlite3")
+    path.unlink()
+    with pytest.raises(CacheError, match="there is no cache at"):
+        audit_cache(path)
+    assert not path.exists()

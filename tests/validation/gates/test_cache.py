@@ -11,7 +11,6 @@ import pytest
 
 from mayavi.evm.fork import Fork
 from mayavi.evm.rpc.cache import FILE_NAME, seal
-from mayavi.evm.storage_triples import ETHEREUM_BLOCK
 from mayavi.validation.caches.node_answers import check_rpc_cache
 from mayavi.validation.caches.replicas import check_replica
 from mayavi.validation.caches.snapshots import check_snapshot
@@ -21,6 +20,7 @@ from mayavi.validation.gates.cache import CacheGate
 from mayavi.validation.run import run_gate
 from mayavi.worlds import open_world, world_names
 from mayavi.worlds.cache import replica_path
+from mayavi.worlds.known_storage import ETHEREUM_BLOCK
 from mayavi.worlds.tables.chain import load_table
 from tests.evm.rpc.scripted_node import POOL, ScriptedNode, scripted_node
 
@@ -177,7 +177,7 @@ def test_a_damaged_cache_file_fails_the_gate(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"x" * 5_000)
     report = run_gate(CacheGate(), GateContext(cache_dir=tmp_path)).report
     assert report.verdict == "failed"
-    assert "cannot be read" in report.first_difference
+    assert "is damaged" in report.first_difference
 
 
 # -- snapshots and the recorded chain ----------------------------------------------------------------------------------
