@@ -43,7 +43,7 @@ def test_the_kernel_is_imported_by_evm_and_by_what_must_have_the_same_bits_every
     assert {each for each in users if not each.startswith("evm/")} == {"numerics/portable.py", "numerics/streams.py"}
 
 
-KNOWS_CONTRACTS = ("evm/abi/", "protocols/", "worlds/")
+KNOWS_CONTRACTS = ("evm/abi/", "protocols/", "validation/contracts/", "worlds/")
 TYPE = r"(?:address|bool|string|bytes\d*|u?int\d*|\([^()]*\))(?:\[\d*\])*(?: \w+)?"
 SIGNATURE = re.compile(
     rf"(?:function )?[A-Za-z]\w*\((?:{TYPE}(?:, ?{TYPE})*)?\)(?: (?:external|pure|returns|view)\b.*)?"
@@ -65,7 +65,10 @@ def selectors(source: Path) -> Iterator[str]:
 
 
 def test_only_protocols_and_worlds_know_selectors(repository: Path) -> None:
-    """`evm/abi` encodes them, and holds those of ERC-20 alone (`evm/abi/erc20.py`)."""
+    """`evm/abi` encodes them, and holds those of ERC-20 alone (`evm/abi/erc20.py`).
+
+    `validation/contracts` calls our contracts and the real ones side by side.
+    """
     package = repository / "mayavi"
     found = {
         path.relative_to(package).as_posix(): sorted(selectors(path))

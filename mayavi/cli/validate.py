@@ -21,6 +21,7 @@ from mayavi.cli.run import (
     SourceOption,
     StepsOption,
 )
+from mayavi.cli.validate_gates import add_gate_commands
 from mayavi.cli.validate_witness import witness
 
 if TYPE_CHECKING:
@@ -203,3 +204,6 @@ def print_determinism(report: DeterminismReport) -> None:
     if not report.seed_matters:
         print("all seeds give the same result: this scenario has no randomness")
     print("deterministic" if report.passed else "not deterministic")
+
+
+add_gate_commands(app)

@@ -11,8 +11,8 @@ import pytest
 from eth_abi import encode
 
 from mayavi.evm.hashing import keccak256, keccak_text
-from tests.contracts.comet_driver import ABSORB_DEBT, NOWHERE, PRICES, STRANGER, USERS, WEIGHTS, Driver
-from tests.contracts.comet_markets import (
+from mayavi.validation.contracts.comet_driver import ABSORB_DEBT, NOWHERE, PRICES, STRANGER, USERS, WEIGHTS, Driver
+from mayavi.validation.contracts.comet_markets import (
     BLOCK,
     MARKET,
     TIMESTAMP,
@@ -25,7 +25,7 @@ from tests.contracts.comet_markets import (
     real_parameters,
     with_immutables,
 )
-from tests.contracts.comet_pair import MAX, DisagreementError, Pair
+from mayavi.validation.contracts.comet_pair import MAX, DisagreementError, Pair
 from tests.worlds.signing import N as ORDER
 from tests.worlds.signing import address_of_key, sign
 

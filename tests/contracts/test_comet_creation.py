@@ -8,9 +8,9 @@ import pytest
 
 from mayavi.errors import CallReverted
 from mayavi.evm.hashing import keccak_text
+from mayavi.validation.contracts.comet_markets import MARKET, Asset, Market, Parameters, calldata, our_market
+from mayavi.validation.contracts.comet_pair import MAX
 from mayavi.worlds.deploy.deployment import named_account
-from tests.contracts.comet_markets import MARKET, Asset, Market, Parameters, calldata, our_market
-from tests.contracts.comet_pair import MAX
 
 BOB = named_account("bob")
 WAD = 10**18

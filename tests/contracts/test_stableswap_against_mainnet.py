@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from mayavi.replay.case import read_bytecodes
-from mayavi.worlds.artifacts import ArtifactStore
-from tests.contracts.stableswap_operations import (
+from mayavi.validation.contracts.stableswap_operations import (
     KINDS,
     DifferenceError,
     Pool,
@@ -25,18 +24,19 @@ from tests.contracts.stableswap_operations import (
     compare_answers,
     run_episodes,
 )
-from tests.contracts.stableswap_pools import (
+from mayavi.validation.contracts.stableswap_pools import (
     ACCOUNTS,
     LP_TOKEN,
     POOL_CODE,
     EvmPool,
-    ModelPool,
     Operation,
     OurPool,
     RealPool,
     RealTwoCoinPool,
     Situation,
 )
+from mayavi.worlds.artifacts import ArtifactStore
+from tests.contracts.stableswap_model_pool import ModelPool
 from tests.evm.assembler import assemble
 
 SEED = 20_200_906

@@ -2,7 +2,7 @@
 
 To add a check, append a `NodeTriple` to `TRIPLES`. A contract is a label of the market in `tests/node/aave_market.py`;
 an expected value is an integer, a label (its address) or None (whatever the node returns). Facts of Ethereum itself
-belong in `tests/evm/storage_triples.py`.
+belong in `mayavi/worlds/known_storage.py`.
 """
 
 from __future__ import annotations

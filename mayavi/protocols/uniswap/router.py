@@ -55,15 +55,16 @@ class Router:
         recipient: bytes,
         deadline: int,
         sqrt_price_limit_x96: int,
+        gas: int | None = None,
     ) -> Receipt:
         """Swap `amount` in for at least `bound` out, or at most `bound` in for `amount` out."""
         name, params = self._call(route, amount, bound, exact_input, recipient, deadline, sqrt_price_limit_x96)
         swap = self.contract[name]
         receipt: Receipt
         if self._deadline_inside:
-            receipt = swap(params, sender=sender)
+            receipt = swap(params, sender=sender, gas=gas)
         else:
-            receipt = self.contract.multicall(deadline, [swap.encode(params)], sender=sender)
+            receipt = self.contract.multicall(deadline, [swap.encode(params)], sender=sender, gas=gas)
         return receipt
 
     def calldata(self, route: Route, amount_in: int, bound: int, *, recipient: bytes, deadline: int) -> bytes:

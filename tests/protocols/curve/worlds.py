@@ -8,7 +8,7 @@ from pathlib import Path
 from mayavi import Fork
 from mayavi.protocols import CurveStableSwap
 from mayavi.replay.case import read_bytecodes
-from tests.contracts.stableswap_pools import POOL_CODE, install_tripool
+from mayavi.validation.contracts.stableswap_pools import POOL_CODE, install_tripool
 
 ALICE = bytes.fromhex("a11ce00000000000000000000000000000000001")
 WORLDS = ("3pool", "fraxusdc", "mainnet 3pool")

@@ -1,4 +1,4 @@
-"""Pools to compare in one situation: the 3pool's bytecode, our contracts and the Python model.
+"""StableSwap pools to compare in one situation: the 3pool's bytecode and our contracts.
 
 Each has `apply` (act and report), `ask` (a view) and `observe` (the whole visible state).
 """
@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from eth_abi import encode
-
 from mayavi.errors import ExecutionError
 from mayavi.evm.abi.interface import Function, Interface
 from mayavi.evm.address import to_address
@@ -19,7 +17,6 @@ from mayavi.evm.hashing import keccak256
 from mayavi.evm.receipt import Log
 from mayavi.worlds.artifacts import ArtifactStore
 from mayavi.worlds.deploy.deployment import DEPLOYER, Deployment, named_account
-from tests.contracts.stableswap_model import Coin, RefusedError, StableSwapModel, attempt
 
 POOL = to_address("0xbEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7")
 TETHER = to_address("0xdAC17F958D2ee523a2206206994597C13D831ec7")
@@ -47,6 +44,7 @@ class Situation:
 
     @property
     def n(self) -> int:
+        """Number of coins."""
         return len(self.decimals)
 
 
@@ -202,7 +200,7 @@ def install_tripool(
 ) -> None:
     """Place the 3pool's code at its address and write every slot it reads."""
     fork.set_code(POOL, code)
-    fields = [*fees, owner, lp_token, amp, amp, 0, 0, *[0] * 6, kill_deadline]
+    fields: list[int | bytes] = [*fees, owner, lp_token, amp, amp, 0, 0, *[0] * 6, kill_deadline]
     slots: dict[int, int | bytes] = dict(enumerate(fields, start=2))
     slots |= {_array_slot(0) + i: coin for i, coin in enumerate(coins)}
     slots |= {_array_slot(1) + i: balance for i, balance in enumerate(balances)}
@@ -230,79 +228,8 @@ class OurPool(EvmPool):
         )
 
 
-class ModelPool:
-    """The Python model."""
-
-    def __init__(self, situation: Situation) -> None:
-        self.n = situation.n
-        self.model = StableSwapModel(
-            coins=[Coin(decimals) for decimals in situation.decimals],
-            owner="owner",
-            amp=situation.amp,
-            fee=situation.fee,
-            admin_fee=situation.admin_fee,
-            now=situation.now,
-            kill_deadline=situation.kill_deadline,
-            measured=situation.n - 1 if situation.measured else None,
-        )
-        self.model.coins[-1].collector = "tether"
-
-    def apply(self, operation: Operation) -> Outcome:
-        """Execute the operation."""
-        name, user, args = operation
-        model = self.model
-        if name == "wait":
-            model.now += args[0]
-        elif name == "hold":
-            model.coins[args[0]].held[user] = args[1]
-        elif name == "tether_fee":
-            bps, most = args
-            if bps >= 20 or most >= 50:
-                return Outcome(False, ())
-            model.coins[-1].fee_bps, model.coins[-1].max_fee = bps, most * 10 ** model.coins[-1].decimals
-        else:
-            done = attempt(model, lambda: getattr(model, name)(user, *args))
-            return Outcome(done is not None, done if isinstance(done, tuple) else ())
-        return Outcome(True, ())
-
-    def ask(self, name: str, *args: Any) -> int | None:
-        """Call a view; None if it reverts."""
-        try:
-            return int(getattr(self.model, name)(*args))
-        except RefusedError:
-            return None
-
-    def observe(self) -> dict[str, Any]:
-        """Return the whole visible state."""
-        model = self.model
-        seen = {
-            "A": model.A(),
-            "get_virtual_price": self.ask("get_virtual_price"),
-            "supply": model.supply,
-            "fee": model.fee,
-            "admin_fee": model.admin_fee,
-            "owner": model.owner,
-            "initial_A": model.initial_a,
-            "future_A": model.future_a,
-            "initial_A_time": model.initial_time,
-            "future_A_time": model.future_time,
-            "admin_actions_deadline": model.fee_deadline,
-            "transfer_ownership_deadline": model.owner_deadline,
-            "future_fee": model.future_fee,
-            "future_admin_fee": model.future_admin_fee,
-            "future_owner": model.future_owner,
-        }
-        for i in range(model_n := self.n):
-            seen[f"balances {i}"] = model.balances[i]
-            seen[f"admin_balances {i}"] = self.ask("admin_balances", i)
-        tokens = [("shares", model.shares), *((f"coin {i}", model.coins[i]) for i in range(model_n))]
-        for token_name, token in tokens:
-            seen |= {f"{token_name} of {name}": token.held.get(name, 0) for name in NAMES.values()}
-        return seen
-
-
 def _array_slot(slot: int) -> int:
-    return int.from_bytes(keccak256(encode(["uint256"], [slot])), "big")
+    return int.from_bytes(keccak256(slot.to_bytes(32, "big")), "big")
 
 
 class RealTwoCoinPool(EvmPool):

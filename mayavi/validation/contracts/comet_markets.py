@@ -35,6 +35,7 @@ ASSET_INFO = "(uint8,address,address,uint64,uint64,uint64,uint64,uint128)"
 
 @cache
 def function(text: str) -> Function:
+    """Parse a function signature, once."""
     return Function.parse(text)
 
 
@@ -53,6 +54,8 @@ class Outcome(NamedTuple):
 
 
 class Asset(NamedTuple):
+    """Collateral asset of a market; factors in units of 1e-18."""
+
     address: bytes
     feed: bytes
     decimals: int
@@ -94,6 +97,7 @@ class Parameters:
         return tuple(self.__dict__.values())
 
     def but(self, **changes: Any) -> Parameters:
+        """Return a copy with `changes`."""
         return replace(self, **changes)
 
 
@@ -104,10 +108,12 @@ class Market:
         self.fork = fork
 
     def send(self, data: bytes, sender: bytes, to: bytes = MARKET) -> Outcome:
+        """Send a transaction."""
         receipt = self.fork.send(to, data, sender, check=False)
         return Outcome(receipt.reason, receipt.output, receipt.logs)
 
     def look(self, data: bytes, to: bytes = MARKET) -> Outcome:
+        """Call without effects."""
         try:
             return Outcome("success", self.fork.call(to, data), ())
         except CallReverted as error:
@@ -116,6 +122,7 @@ class Market:
             return Outcome(str(error), b"", ())
 
     def view(self, text: str, *arguments: Any, to: bytes = MARKET) -> Any:
+        """Call a view and decode its result."""
         parsed = function(text)
         return parsed.decode(self.fork.call(to, parsed.encode(*arguments)))
 
@@ -171,7 +178,7 @@ def real_parameters(code: tuple[bytes, bytes]) -> Parameters:
     for i in range(market.view("numAssets()(uint8)")):
         _, asset, feed, scale, *rest = market.view(f"getAssetInfo(uint8){ASSET_INFO}", i)
         assets.append(Asset(asset, feed, len(str(scale)) - 1, *rest))
-    return Parameters(
+    fields: list[Any] = [
         *addresses("governor", "pauseGuardian", "baseToken", "baseTokenPriceFeed", "extensionDelegate"),
         *numbers("supplyKink"),
         *rates("supply"),
@@ -181,7 +188,8 @@ def real_parameters(code: tuple[bytes, bytes]) -> Parameters:
         *numbers("baseTrackingSupplySpeed", "baseTrackingBorrowSpeed"),
         *numbers("baseMinForRewards", "baseBorrowMin", "targetReserves"),
         tuple(assets),
-    )
+    ]
+    return Parameters(*fields)
 
 
 def real_market(code: tuple[bytes, bytes], parameters: Parameters, prices: Sequence[int]) -> Market:
@@ -238,5 +246,5 @@ def _furnish(
         arguments = ("Token", "TKN", token_decimals, "1", DEPLOYER)
         fork.create_at(address, _artifacts().get("Token").initcode(arguments), DEPLOYER)
     for feed, price in zip(feeds, prices, strict=True):
-        arguments = ("a price", FEED_DECIMALS, price, 1, TIMESTAMP, DEPLOYER)
-        fork.create_at(feed, _artifacts().get("PriceFeed").initcode(arguments), DEPLOYER)
+        posted = ("a price", FEED_DECIMALS, price, 1, TIMESTAMP, DEPLOYER)
+        fork.create_at(feed, _artifacts().get("PriceFeed").initcode(posted), DEPLOYER)

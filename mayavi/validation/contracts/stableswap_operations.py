@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
-from tests.contracts.stableswap_pools import USERS, EvmPool, ModelPool, Operation, Situation
+from mayavi.validation.contracts.stableswap_pools import USERS, EvmPool, Operation, Outcome, Situation
 
 DAY = 86_400
 EPISODE = 125
@@ -240,7 +240,17 @@ class DifferenceError(AssertionError):
     """Difference between pools that should be equal."""
 
 
-Pool = EvmPool | ModelPool
+class Pool(Protocol):
+    """Pool that can be compared: contracts on a fork, or a model of them."""
+
+    def apply(self, operation: Operation, /) -> Outcome:
+        """Execute the operation."""
+
+    def ask(self, name: str, /, *args: Any) -> int | None:
+        """Call a view; None if it reverts."""
+
+    def observe(self) -> dict[str, Any]:
+        """Return the whole visible state."""
 
 
 def compare(operation: Operation, reference: EvmPool, others: Sequence[Pool]) -> bool:

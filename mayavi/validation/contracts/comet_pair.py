@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from mayavi.evm.address import checksum
+from mayavi.validation.contracts.comet_markets import MARKET, Market, Outcome, Parameters, calldata, function
 from mayavi.worlds.deploy.deployment import DEPLOYER
-from tests.contracts.comet_markets import MARKET, Market, Outcome, Parameters, calldata, function
 
 MAX = 2**256 - 1
 CONSTANTS = (
@@ -78,13 +78,16 @@ class Pair:
         return function(text).decode(outcome.output) if outcome.result == "success" else None
 
     def pass_time(self, seconds: int) -> None:
+        """Advance both worlds by one block of `seconds`."""
         for market in (self.real, self.ours):
             market.fork.mine(1, seconds)
 
     def mint(self, token: bytes, holder: bytes, amount: int) -> None:
+        """Mint tokens in both worlds."""
         self.send("mint(address,uint256)", holder, amount, sender=DEPLOYER, to=token)
 
     def set_price(self, feed: bytes, answer: int) -> None:
+        """Post a price in both worlds."""
         self.send("set_answer(int256)", answer, sender=DEPLOYER, to=feed)
 
     @contextmanager

@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 from mayavi.evm.hashing import keccak_text
+from mayavi.validation.contracts.comet_markets import MARKET
+from mayavi.validation.contracts.comet_pair import MAX, Pair
 from mayavi.worlds.deploy.deployment import DEPLOYER, named_account
-from tests.contracts.comet_markets import MARKET
-from tests.contracts.comet_pair import MAX, Pair
 
 USERS = tuple(named_account(name) for name in ("alice", "bob", "carol", "dave", "erin"))
 LENDER, FRUGAL = USERS[0], USERS[4]
@@ -176,7 +176,8 @@ class Driver:
             held = self.pair.ask("collateralBalanceOf(address,address)(uint128)", account, asset.address)
             value = held * self.prices[1 + which] // 10**asset.decimals
             worth += value * asset.borrow_factor // 10**18
-        return worth * 10**6 * self.micro // self.prices[0]
+        capacity: int = worth * 10**6 * self.micro // self.prices[0]
+        return capacity
 
     # -- acting -------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""Validation gates: each compares one claim of Mayavi with independent data."""

@@ -1,0 +1,1 @@
+"""Integrity of cached state: replicas, answers of nodes, snapshots."""

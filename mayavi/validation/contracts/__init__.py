@@ -1,0 +1,1 @@
+"""Our own contracts in lockstep with the real bytecode that they replace."""

@@ -1,0 +1,1 @@
+"""The gates of `mayavi validate`, one file each."""

@@ -1,0 +1,41 @@
+"""Gate `determinism`: every scenario of the library, repeated in ways that must change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mayavi.scenarios.loading import load_scenario
+from mayavi.scenarios.registry import names
+from mayavi.scenarios.run.determinism import check_determinism
+from mayavi.sim.world_state import checked_seed
+from mayavi.validation.gate import GateContext, GateReport, Progress, Tally
+from mayavi.worlds.source import WorldSource
+
+SMALLER: Mapping[str, Sequence[str]] = {
+    "curve_depeg": ["steps=5", "prices.USDC.steps=2", "agents.holders.count=10", "agents.loopers.count=2"],
+    "depeg_cascade": ["agents.borrowers.count=25"],
+}
+"""Overrides that shorten the runs of large scenarios; `mayavi validate determinism SCENARIO` checks the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeterminismGate:
+    """Run each scenario again, on two threads, with agents reversed and in another process, and compare digests."""
+
+    scenarios: Sequence[str] = ()
+    """Names or files; by default the whole library."""
+    name: str = "determinism"
+    what: str = "digests of repeated runs: threads, agent order, process, seed"
+
+    def run(self, context: GateContext, progress: Progress) -> GateReport:
+        """Compare the runs of every scenario with its first run."""
+        chosen, tally = list(self.scenarios or names()), Tally()
+        for done, name in enumerate(chosen):
+            progress(done, len(chosen))
+            scenario = load_scenario(name, overrides=SMALLER.get(name, ()))
+            world, seed = WorldSource("replica", scenario.config.chain), checked_seed(scenario.config.seed)
+            for each in check_determinism(scenario, world, seed).comparisons:
+                tally.check(each.passed, f"{name}, {each.name}: {each.difference}", part=name)
+        progress(len(chosen), len(chosen))
+        return tally.report(self.what)

@@ -1,0 +1,1 @@
+"""Quotes against executed swaps, on every pool of a world."""

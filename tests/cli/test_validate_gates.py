@@ -1,0 +1,150 @@
+"""`mayavi validate`: all gates in one table, single gates as commands, and misuse."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mayavi.validation.registry import GATES
+from mayavi.worlds import open_world
+
+QUICK = ("--only", "quotes", "--only", "artifacts")
+
+
+def last_object(output: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return found
+
+
+def test_chosen_gates_give_one_table_with_verdicts_and_the_exit_code(run_mayavi, cases: Path) -> None:
+    finished = run_mayavi("validate", *QUICK, "--cases", str(cases))
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    header, quotes, artifacts, empty, *rest = finished.stdout.splitlines()
+    assert header.split() == ["gate", "compared", "cases", "seconds", "verdict"]
+    assert quotes.startswith("quotes ")
+    assert quotes.endswith("passed")
+    assert " 98 " in quotes
+    assert artifacts.startswith("artifacts ")
+    assert empty == ""
+    assert rest[-1] == "2 gates: 2 passed, 0 failed, 0 skipped; exit code 0"
+
+
+def test_a_gate_named_twice_runs_once(run_mayavi, cases: Path) -> None:
+    finished = run_mayavi("validate", "--only", "quotes", "--only", "quotes", "--cases", str(cases), "--json")
+    assert [each["gate"] for each in last_object(finished.stdout)["gates"]] == ["quotes"]
+
+
+def test_without_data_gates_are_skipped_with_the_reason_and_fail_if_all_are_required(
+    run_mayavi, tmp_path: Path
+) -> None:
+    words = ("validate", "--only", "blocks", "--only", "contracts")
+    nowhere = {"MAYAVI_CASES": str(tmp_path / "nowhere"), "MAYAVI_REQUIRE_CASES": ""}
+    finished = run_mayavi(*words, env=nowhere)
+    assert finished.returncode == 0
+    assert "blocks skipped: there is no folder" in finished.stdout
+    assert finished.stdout.splitlines()[-1] == "2 gates: 0 passed, 0 failed, 2 skipped; exit code 0"
+
+    required = run_mayavi(*words, "--require-all", "--json", env=nowhere)
+    assert required.returncode == 1
+    report = last_object(required.stdout)
+    assert (report["exit_code"], report["failed"]) == (1, 2)
+    assert run_mayavi(*words, env=nowhere | {"MAYAVI_REQUIRE_CASES": "1"}).returncode == 1
+
+
+def test_a_failed_gate_gives_exit_code_1_and_its_first_difference(run_mayavi, cases: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mainnet" / "quotes"
+    folder.mkdir(parents=True)
+    for path in (cases / "mainnet" / "quotes").glob("*.json"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    answers = folder / "curve_tripool_get_dy.json"
+    content = json.loads(answers.read_text())
+    next(iter(content["entries"].values()))["value"] += 1
+    answers.write_text(json.dumps(content))
+    finished = run_mayavi("validate", *QUICK, "--cases", str(tmp_path))
+    assert finished.returncode == 1
+    assert "quotes, first difference: " in finished.stdout
+    assert finished.stdout.splitlines()[-1] == "2 gates: 1 passed, 1 failed, 0 skipped; exit code 1"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--only", "quots"], "unknown gate 'quots'"),
+        (["--cases", "/nowhere/at/all"], "'/nowhere/at/all' is not a folder"),
+        (["--only", "quotes", "quoter"], "options of `mayavi validate` stand before a gate"),
+        (["quoter", "--chain", "etherium"], "unknown chain 'etherium'"),
+        (["quoter", "--chain", "base", "--pool", "UniswapV3.X/Y.1"], "unknown pool 'UniswapV3.X/Y.1'"),
+        (["quoter", "--snapshot", "/nowhere.snapshot"], "there is no snapshot at '/nowhere.snapshot'"),
+        (["cache", "--snapshot", "/nowhere.snapshot"], "there is no snapshot at '/nowhere.snapshot'"),
+        (["cache", "--cache-dir", "/nowhere/at/all"], "'/nowhere/at/all' is not a folder"),
+        (["contracts", "/nowhere/at/all"], "'/nowhere/at/all' is not a folder"),
+        (["envs", "--env", "aaave"], "unknown environment 'aaave'"),
+    ],
+)
+def test_misuse_is_refused_with_exit_code_2(run_mayavi, words: list[str], message: str) -> None:
+    finished = run_mayavi("validate", *words)
+    assert finished.returncode == 2, finished.stdout + finished.stderr
+    assert message in finished.stderr
+
+
+def test_the_quoter_of_one_pool(run_mayavi) -> None:
+    finished = run_mayavi("validate", "quoter", "--chain", "base", "--pool", "UniswapV3.WETH/USDC.500")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert re.search(r"^base +\d+$", finished.stdout, re.MULTILINE)
+    assert finished.stdout.splitlines()[-1].endswith(" cases: passed")
+
+
+def test_the_contracts_beside_mainnets(run_mayavi, cases: Path) -> None:
+    finished = run_mayavi("validate", "contracts", str(cases), "--operations", "20", "--json")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    report = last_object(finished.stdout)
+    assert (report["gate"], report["verdict"]) == ("contracts", "passed")
+    assert report["parts"]["StableSwap3 as 3pool"] == 20
+
+
+def test_a_poisoned_snapshot_is_named(run_mayavi, tmp_path: Path) -> None:
+    fork = open_world("base").copy()
+    fork.set_storage("UniswapV3.WETH/USDC.500", 0, 5)
+    fork.dump_snapshot(tmp_path / "base.snapshot")
+    finished = run_mayavi(
+        "validate", "cache", "--cache-dir", str(tmp_path), "--snapshot", str(tmp_path / "base.snapshot")
+    )
+    assert finished.returncode == 1
+    assert "cache, first difference: " in finished.stdout
+    assert "slot 0x0 of 0x" in finished.stdout
+    assert "UniswapV3.WETH/USDC.500: price, tick and lock" in finished.stdout
+
+
+def test_one_environment_and_a_bundle(run_mayavi) -> None:
+    assert "3 cases: passed" in run_mayavi("validate", "envs", "--env", "rwa").stdout
+    assert run_mayavi("validate", "artifacts", "--json").returncode == 0
+
+
+def test_every_gate_is_a_command_of_its_own(run_mayavi) -> None:
+    listed = run_mayavi("validate", "--help").stdout
+    for name in GATES:
+        assert re.search(rf"^  {name} ", listed, re.MULTILINE), name
+
+
+@pytest.mark.slow(100)
+def test_the_readme_shows_what_all_gates_print(repository: Path, run_mayavi, cases: Path) -> None:
+    finished = run_mayavi("validate")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    readme = (repository / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"tests/cli/test_validate_gates.py -->\n```\n(.*?)```", readme, re.DOTALL)
+    assert [fixed(line) for line in table(shown)] == [fixed(line) for line in table(finished.stdout)]
+
+
+def table(text: str) -> list[str]:
+    """Return the rows of the table, from the heading to the empty line."""
+    return text.partition("\n\n")[0].splitlines()
+
+
+def fixed(line: str) -> str:
+    """Return a row without the seconds; the cached words depend on the machine."""
+    words = re.sub(r" +\d+\.\d +", " … ", line)
+    return re.sub(r" +[\d,]+ …", " … …", words) if line.startswith("cache") else re.sub(r" +", " ", words)
