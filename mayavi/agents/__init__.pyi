@@ -21,6 +21,8 @@ from .lending.position_holders import PositionHolders as PositionHolders
 from .lending.position_opening import OpeningPosition as OpeningPosition
 from .liquidation.frictionless import FrictionlessLiquidator as FrictionlessLiquidator
 from .liquidation.liquidator import LiquidatorAgent as LiquidatorAgent
+from .liquidation.recorded_liquidations import RecordedLiquidation as RecordedLiquidation
+from .liquidation.recorded_liquidations import RecordedLiquidationsAgent as RecordedLiquidationsAgent
 from .oracle.price_path import PricePathAgent as PricePathAgent
 from .oracle.reference import FeedPrices as FeedPrices
 from .oracle.reference import OutsidePrices as OutsidePrices
@@ -30,6 +32,7 @@ from .oracle.shock import RampShock as RampShock
 from .oracle.shock import StepShock as StepShock
 from .trading.arbitrageur import ArbitrageurAgent as ArbitrageurAgent
 from .trading.curve_arbitrageur import CurveArbitrageur as CurveArbitrageur
+from .trading.curve_balances import CurveBalancesAgent as CurveBalancesAgent
 from .trading.curve_holders import CurveHolders as CurveHolders
 from .trading.noise_traders import NoiseTraders as NoiseTraders
 from .trading.recorded_trades import RecordedTrade as RecordedTrade

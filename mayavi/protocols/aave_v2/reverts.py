@@ -1,4 +1,8 @@
-"""Names of Aave V2's error numbers, which mean something else than Aave V3's."""
+"""Names of Aave V2's error numbers, which mean something else than Aave V3's.
+
+The names are those of `Errors` of @aave/protocol-v2 1.0.1 without the prefix of the contract, such as `VL_`; the
+sentences are ours.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,14 @@ from mayavi.evm.abi.reverts import Reason
 
 ERRORS: Final[dict[int, tuple[str, str]]] = {
     1: ("INVALID_AMOUNT", "the amount must be above zero"),
-    2: ("RESERVE_INACTIVE", "the asset is no active reserve"),
+    2: ("NO_ACTIVE_RESERVE", "the asset is no active reserve"),
     3: ("RESERVE_FROZEN", "the reserve is frozen: only withdrawals, repayments and liquidations are allowed"),
-    4: ("NOT_ENOUGH_AVAILABLE_LIQUIDITY", "the pool holds less of the asset than that"),
+    4: ("CURRENT_AVAILABLE_LIQUIDITY_NOT_ENOUGH", "the pool holds less of the asset than that"),
     5: ("NOT_ENOUGH_AVAILABLE_USER_BALANCE", "the account has supplied less than that"),
     6: ("TRANSFER_NOT_ALLOWED", "without this collateral the health factor would be below 1"),
     7: ("BORROWING_NOT_ENABLED", "the asset cannot be borrowed"),
     8: ("INVALID_INTEREST_RATE_MODE_SELECTED", "the interest rate mode is neither stable nor variable"),
-    9: ("COLLATERAL_BALANCE_IS_ZERO", "the account has no collateral"),
+    9: ("COLLATERAL_BALANCE_IS_0", "the account has no collateral"),
     10: ("HEALTH_FACTOR_LOWER_THAN_LIQUIDATION_THRESHOLD", "the health factor is below 1"),
     11: ("COLLATERAL_CANNOT_COVER_NEW_BORROW", "the collateral is too small for this loan"),
     12: ("STABLE_BORROWING_NOT_ENABLED", "the asset cannot be borrowed at a stable rate"),

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from mayavi.errors import BadSeries, UsageError, WrongChain
 from mayavi.evm.address import to_address
-from mayavi.evm.hashing import keccak_text
 from mayavi.evm.rpc.answers import BadValue, data, fields, quantity64
 from mayavi.evm.rpc.client import Call, RpcClient
 from mayavi.evm.rpc.header import Header
 from mayavi.evm.rpc.refusals import NodeRefused
+from mayavi.protocols.aave_v2.liquidation_event import DATA_BYTES, LIQUIDATION_TOPIC, decode_liquidation
 
 FILE = "incidents/crv-2022-11/aave-crv-liquidations.csv"
 POOL = "0x7d2768dE32b0b80b7a3454c06BdAc94A69DDc7A9"
@@ -25,7 +25,6 @@ FIRST_BLOCK, LAST_BLOCK = 16_025_860, 16_027_236
 _BEGIN = int(datetime(2022, 11, 22, 13, 31, 11, tzinfo=UTC).timestamp())
 _SLOT = 12
 _MAINNET = 1
-_EVENT = keccak_text("LiquidationCall(address,address,address,uint256,uint256,address,bool)")
 _COLUMNS = ("datetime", "liquidator", "debt_to_cover_crv_raw", "liquidated_collateral_usdc_raw")
 
 
@@ -58,7 +57,7 @@ def events_of_file(path: Path) -> list[LiquidationEvent]:
 
 def events_of_node(url: str) -> list[LiquidationEvent]:
     """Read the events of the real blocks from a node of Ethereum that keeps their logs."""
-    topics = ["0x" + _EVENT.hex(), None, None, "0x" + to_address(ACCOUNT).hex().rjust(64, "0")]
+    topics = ["0x" + LIQUIDATION_TOPIC.hex(), None, None, "0x" + to_address(ACCOUNT).hex().rjust(64, "0")]
     wanted = {"address": POOL, "fromBlock": hex(FIRST_BLOCK), "toBlock": hex(LAST_BLOCK), "topics": topics}
     with RpcClient(url) as client:
         chain, latest = client.batch([Call("eth_chainId", [], quantity64), Call("eth_blockNumber", [], quantity64)])
@@ -106,10 +105,7 @@ def _logs(answer: object) -> list[tuple[int, int, str, int, int]]:
         raise BadValue("the logs are no list")
     found = []
     for each in map(fields, answer):
-        words = data(each.get("data"), 4 * 32)
-        repaid, seized = (int.from_bytes(words[at : at + 32]) for at in (0, 32))
-        liquidator = "0x" + words[64 + 12 : 96].hex()
-        found.append(
-            (quantity64(each.get("blockNumber")), quantity64(each.get("logIndex")), liquidator, repaid, seized)
-        )
+        event = decode_liquidation(data(each.get("data"), DATA_BYTES))
+        place = quantity64(each.get("blockNumber")), quantity64(each.get("logIndex"))
+        found.append((*place, "0x" + event.liquidator.hex(), event.covered, event.seized))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -12,6 +13,8 @@ from mayavi.errors import BadArgument, CallReverted, UnknownName
 from mayavi.evm.address import checksum
 from mayavi.protocols import AaveV2, PriceFeed
 from mayavi.protocols.aave.account import AaveAccount
+from mayavi.protocols.aave_v2.reverts import ERRORS
+from mayavi.worlds.contract_folder import ContractFolder
 from mayavi.worlds.deploy.aave_v2 import CONFIGURATOR, POOL, PROVIDER
 from tests.protocols.aave_v2.worlds import RESERVES, open_market
 
@@ -106,6 +109,16 @@ def test_reverts_are_named_by_v2_s_numbers() -> None:
     market.fork.deal("CRV", BOB, 10 * CRV)
     with pytest.raises(CallReverted, match="42 HEALTH_FACTOR_NOT_BELOW_THRESHOLD"):
         market.account(BOB).liquidate(account, "USDC", "CRV", 10 * CRV)
+
+
+def test_errors_have_the_names_and_numbers_of_the_contracts() -> None:
+    source = ContractFolder.default().packages / "@aave/protocol-v2/contracts/protocol/libraries/helpers/Errors.sol"
+    found = re.findall(r"constant\s+[A-Z]+_(\w+)\s*=\s*'(\d+)'", source.read_text())
+    names = {int(number): name for name, number in found}
+    prefixed = {33: "CALLER_NOT_POOL_ADMIN"}  # has no prefix that could be cut
+    assert {number: name for number, (name, _) in ERRORS.items()} == {
+        number: prefixed.get(number, names[number]) for number in ERRORS
+    }
 
 
 def test_a_revert_leaves_no_trace() -> None:
