@@ -119,9 +119,10 @@ def test_a_depth_that_makes_no_sense_is_refused(override: str, message: str) -> 
 
 
 def test_an_unknown_pool_is_refused_with_the_nearest_names() -> None:
-    config = load_text(SALE_OF_NOVA, overrides=["pool_depth={WETH/USDX.500: 50%}"]).config
-    with pytest.raises(BadScenario, match=r"pool_depth\.WETH/USDX\.500: unknown pool") as caught:
-        scale_pools(config, replica())
+    scenario = load_text(SALE_OF_NOVA, overrides=["pool_depth={WETH/USDX.500: 50%}"])
+    with pytest.raises(BadScenario, match=r"pool_depth of 'WETH/USDX\.500': unknown pool") as caught:
+        scale_pools(scenario.config, replica())
+    assert scenario.blame(caught.value).message.startswith("--set pool_depth={WETH/USDX.500: 50%}: ")
     assert "WETH/USDC.500" in (caught.value.hint or "")
 
 

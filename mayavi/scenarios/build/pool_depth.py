@@ -30,7 +30,7 @@ def scale_pools(config: ScenarioConfig, fork: Fork) -> None:
         try:
             scale_pool(pool_named(fork, name), factor)
         except (UsageError, ExecutionError) as error:
-            raise BadScenario(f"pool_depth.{name}: {error.message}", error.hint) from error
+            raise BadScenario(f"pool_depth of '{name}': {error.message}", error.hint) from error
 
 
 def scale_pool(pool: UniswapV3Pool, factor: Decimal) -> None:
