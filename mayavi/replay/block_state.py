@@ -131,8 +131,8 @@ class BlockState:
             for address, slots in self.evm.touched(each.to, each.input, each.sender, each.value, each.gas_limit):
                 self.touched.add(("account", address, 0))
                 self.touched.update(("slot", address, slot) for slot in slots)
-        except InvalidTransaction:
-            return
+        except (InvalidTransaction, MissingState):
+            return  # the execution reports why
 
     def repeat(self, action: Callable[[], object]) -> None:
         """Run `action` until it misses no state, fetching what it misses."""
