@@ -111,6 +111,13 @@ class BlockState:
             self.executed += 1
         return results
 
+    def execute_strictly(self) -> None:
+        """Execute all transactions without probes: afterwards `known` is what the block reads, and nothing else."""
+        self.evm.probe = False
+        self.begin()
+        for index in range(len(self.block.transactions)):
+            self._replay(self.block.part(index, index + 1))
+
     def complete(self, index: int) -> None:
         """Fetch all state that transaction `index` reads, without executing it."""
         self._now = self.first_reads.setdefault(index, set())
@@ -240,3 +247,33 @@ def missing_of_text(text: str) -> Missing | None:
             address, key = found.groups()
             return kind, bytes.fromhex(address[2:]), int(key or "0", 0)
     return None
+
+
+class KnownState:
+    """State that was read before: a `StateSource` without a node."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+
+    def before(self, index: int) -> Facts:
+        """Return nothing: what is read is asked for."""
+        return Facts()
+
+    def fetch(self, missing: list[Missing]) -> Facts:
+        """Return the known values of `missing`; what was never read did not exist."""
+        found = Facts()
+        for kind, address, key in missing:
+            if kind == "account":
+                found.accounts[address] = self.facts.accounts.get(address, (0, 0, b""))
+            elif kind == "slot":
+                found.slots.setdefault(address, {})[key] = self.facts.slots.get(address, {}).get(key, 0)
+            elif key in self.facts.block_hashes:
+                found.block_hashes[key] = self.facts.block_hashes[key]
+        return found
+
+
+def exact_reads(block: ChainBlock, known: Facts) -> Facts:
+    """Return the part of `known` that a block really reads: probes read more than that."""
+    state = BlockState(block, KnownState(known))
+    state.execute_strictly()
+    return state.known
