@@ -58,8 +58,6 @@ class BlockState:
         """Number of transactions executed."""
         self.first_reads: dict[int, set[Missing]] = {}
         """State that each transaction read and none before it."""
-        self.touched: set[Missing] = set()
-        """State that the protocol and the executed transactions read or wrote, without wrong guesses."""
         self._now: set[Missing] = set()
 
     def begin(self, likely: Iterable[Missing] = ()) -> None:
@@ -70,7 +68,6 @@ class BlockState:
         wanted: list[Missing] = [("account", self.block.header.coinbase, 0)]
         wanted += [("account", address, 0) for address in self.block.withdrawals]
         wanted += system_reads(self.block)
-        self.touched.update(wanted)
         self.fetch([*wanted, *likely])
         self._replay(self.block.part(0, 0))
 
@@ -106,7 +103,6 @@ class BlockState:
         results = []
         while self.executed < stop:
             self.complete(self.executed)
-            self._record_touched(self.executed)
             results.append(self._replay(self.block.part(self.executed, self.executed + 1)))
             self.executed += 1
         return results
@@ -128,18 +124,6 @@ class BlockState:
             first.append(("account", transaction.to, 0))
         self.fetch(first)
         self.repeat(lambda: probe(self.evm, transaction))
-
-    def _record_touched(self, index: int) -> None:
-        each = self.block.transactions[index]
-        if each.to is None:  # the kernel lists what calls touch; of a creation, what it read
-            self.touched |= self.first_reads[index]
-            return
-        try:
-            for address, slots in self.evm.touched(each.to, each.input, each.sender, each.value, each.gas_limit):
-                self.touched.add(("account", address, 0))
-                self.touched.update(("slot", address, slot) for slot in slots)
-        except (InvalidTransaction, MissingState):
-            return  # the execution reports why
 
     def repeat(self, action: Callable[[], object]) -> None:
         """Run `action` until it misses no state, fetching what it misses."""
