@@ -62,7 +62,7 @@ def sensitivity(
     """
     from contextlib import ExitStack
 
-    from mayavi.cli.sweep_terminal import SweepTerminal, interrupted
+    from mayavi.cli.printing.sweep_terminal import SweepTerminal, interrupted
     from mayavi.scenarios.sensitivity.analysis import sensitivity as analyse
     from mayavi.scenarios.sweep.stored_runs import stored_anywhere
 

@@ -76,7 +76,7 @@ def sweep(
     """
     from contextlib import ExitStack
 
-    from mayavi.cli.sweep_terminal import SweepTerminal, interrupted
+    from mayavi.cli.printing.sweep_terminal import SweepTerminal, interrupted
     from mayavi.scenarios.sweep.stored_runs import stored_runs
     from mayavi.scenarios.sweep.sweep import sweep as sweep_scenario
     from mayavi.sim.store import Store, store_path

@@ -8,7 +8,7 @@ from typing import Any
 
 from mayavi.evm.rpc.header import Header
 from mayavi.evm.rpc.remote import Facts
-from mayavi.replay.block_state import BlockState, loaded
+from mayavi.replay.block_state import BlockState, exact_reads, loaded
 from mayavi.replay.blocks import BEFORE_STATUS, Difference, block_differences, transaction_differences
 from mayavi.replay.case import JsonFields
 from mayavi.replay.chain_block import BlockTransaction, ChainBlock
@@ -97,14 +97,15 @@ def replay_block(
     done = ReplayedBlock(block)
     state = read_state(node, block, parent, hints)
     done.source = TRACED if getattr(state.source, "prestates", None) is not None else PLAIN
-    result, evm = execute(block, state.known)
+    facts = exact_reads(block, state.known)
+    result, evm = execute(block, facts)
     wrong, whole = compare_receipts(block, result, receipts)
     if block.hardfork in BEFORE_STATUS:
         done.notes.append("receipts root: not checkable before Byzantium")
     done.differences = [wrong[index] for index in sorted(wrong)] + whole
     done.gas_used = result["gas_used"]
     if check != "none" and not result["failure"]:
-        compared = compare_state(state, evm, node.state_at(block.header), check)
+        compared = compare_state(block, facts, evm, node.state_at(block.header), check)
         done.state_values = compared.compared
         done.notes += compared.notes
         done.differences += compared.differences

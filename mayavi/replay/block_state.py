@@ -58,8 +58,6 @@ class BlockState:
         """Number of transactions executed."""
         self.first_reads: dict[int, set[Missing]] = {}
         """State that each transaction read and none before it."""
-        self.touched: set[Missing] = set()
-        """State that the protocol and the executed transactions read or wrote, without wrong guesses."""
         self._now: set[Missing] = set()
 
     def begin(self, likely: Iterable[Missing] = ()) -> None:
@@ -70,7 +68,6 @@ class BlockState:
         wanted: list[Missing] = [("account", self.block.header.coinbase, 0)]
         wanted += [("account", address, 0) for address in self.block.withdrawals]
         wanted += system_reads(self.block)
-        self.touched.update(wanted)
         self.fetch([*wanted, *likely])
         self._replay(self.block.part(0, 0))
 
@@ -106,10 +103,16 @@ class BlockState:
         results = []
         while self.executed < stop:
             self.complete(self.executed)
-            self._record_touched(self.executed)
             results.append(self._replay(self.block.part(self.executed, self.executed + 1)))
             self.executed += 1
         return results
+
+    def execute_strictly(self) -> None:
+        """Execute all transactions without probes: afterwards `known` is what the block reads, and nothing else."""
+        self.evm.probe = False
+        self.begin()
+        for index in range(len(self.block.transactions)):
+            self._replay(self.block.part(index, index + 1))
 
     def complete(self, index: int) -> None:
         """Fetch all state that transaction `index` reads, without executing it."""
@@ -121,18 +124,6 @@ class BlockState:
             first.append(("account", transaction.to, 0))
         self.fetch(first)
         self.repeat(lambda: probe(self.evm, transaction))
-
-    def _record_touched(self, index: int) -> None:
-        each = self.block.transactions[index]
-        if each.to is None:  # the kernel lists what calls touch; of a creation, what it read
-            self.touched |= self.first_reads[index]
-            return
-        try:
-            for address, slots in self.evm.touched(each.to, each.input, each.sender, each.value, each.gas_limit):
-                self.touched.add(("account", address, 0))
-                self.touched.update(("slot", address, slot) for slot in slots)
-        except InvalidTransaction:
-            return
 
     def repeat(self, action: Callable[[], object]) -> None:
         """Run `action` until it misses no state, fetching what it misses."""
@@ -240,3 +231,33 @@ def missing_of_text(text: str) -> Missing | None:
             address, key = found.groups()
             return kind, bytes.fromhex(address[2:]), int(key or "0", 0)
     return None
+
+
+class KnownState:
+    """State that was read before: a `StateSource` without a node."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+
+    def before(self, index: int) -> Facts:
+        """Return nothing: what is read is asked for."""
+        return Facts()
+
+    def fetch(self, missing: list[Missing]) -> Facts:
+        """Return the known values of `missing`; what was never read did not exist."""
+        found = Facts()
+        for kind, address, key in missing:
+            if kind == "account":
+                found.accounts[address] = self.facts.accounts.get(address, (0, 0, b""))
+            elif kind == "slot":
+                found.slots.setdefault(address, {})[key] = self.facts.slots.get(address, {}).get(key, 0)
+            elif key in self.facts.block_hashes:
+                found.block_hashes[key] = self.facts.block_hashes[key]
+        return found
+
+
+def exact_reads(block: ChainBlock, known: Facts) -> Facts:
+    """Return the part of `known` that a block really reads: probes read more than that."""
+    state = BlockState(block, KnownState(known))
+    state.execute_strictly()
+    return state.known

@@ -17,6 +17,7 @@ from mayavi.evm.rpc.header import Header
 from mayavi.evm.rpc.remote import Facts
 from mayavi.evm.snapshot import write_atomically
 from mayavi.replay.block_replay import PLAIN, TRACED, compare_receipts, execute, read_state
+from mayavi.replay.block_state import exact_reads
 from mayavi.replay.blocks import Difference
 from mayavi.replay.case import read_bytecodes
 from mayavi.replay.chain_block import ChainBlock
@@ -144,7 +145,7 @@ def capture_block(
 ) -> CapturedBlock:
     """Read the state of one block, replay it and write the case."""
     state = read_state(node, block, parent, traced=traced)
-    facts = state.known
+    facts = exact_reads(block, state.known)
     accounts, code_of = pre_state(facts)
     witness = execution_witness(node, block)
     place = folder / str(block.number)

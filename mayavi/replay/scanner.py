@@ -21,6 +21,10 @@ from mayavi.replay.transaction_filter import TransactionFilter
 CHUNK = 16
 """Blocks requested together."""
 
+STORE_EVERY_S = 1.0
+
+Finished = Callable[[list[ReplayedBlock]], None]
+"""Callback that stores finished blocks."""
 Progress = Callable[[int, int], None]
 """Callback after each block: blocks done, blocks in total."""
 
@@ -140,7 +144,7 @@ class Scanner:
                 return {}
         return stored
 
-    def _walk(self, numbers: Sequence[int], finished: Callable[[list[ReplayedBlock]], None]) -> None:
+    def _walk(self, numbers: Sequence[int], finished: Finished) -> None:
         with ThreadPoolExecutor(self.concurrency, "mayavi-replay") as workers:
             try:
                 for start in range(0, len(numbers), CHUNK):
@@ -153,7 +157,7 @@ class Scanner:
         self,
         workers: ThreadPoolExecutor,
         numbers: Sequence[int],
-        finished: Callable[[list[ReplayedBlock]], None],
+        finished: Finished,
     ) -> None:
         found = self.node.with_parents(numbers)
         candidates = [block for block, _ in found if any(map(self.filter.may_match, block.transactions))]
@@ -166,17 +170,32 @@ class Scanner:
                 tasks.append(workers.submit(self._replay, block, parent, receipts[block.number], matching))
             else:
                 results.append(ReplayedBlock(block))
-        failure: BaseException | None = None
-        for task in as_completed(tasks):
-            try:
-                results.append(task.result())
-            except BaseException as error:
-                failure = failure or error
-                for other in tasks:
-                    other.cancel()
+        failure = self._collect(tasks, results, finished)
         finished(sorted(results, key=lambda each: each.block.number))
         if failure is not None:
             raise failure
+
+    def _collect(
+        self, tasks: list[Future[ReplayedBlock]], results: list[ReplayedBlock], finished: Finished
+    ) -> BaseException | None:
+        """Add the results of `tasks` to `results`, and store them every `STORE_EVERY_S`; return the first failure."""
+        failure: BaseException | None = None
+        stored_at = time.monotonic()
+        try:
+            for task in as_completed(tasks):
+                try:
+                    results.append(task.result())
+                except Exception as error:
+                    failure = failure or error
+                    cancel(tasks)
+                if time.monotonic() - stored_at > STORE_EVERY_S:
+                    finished(list(results))
+                    results.clear()
+                    stored_at = time.monotonic()
+        except KeyboardInterrupt as interruption:
+            cancel(tasks)
+            return interruption
+        return failure
 
     def _matching(self, block: ChainBlock, receipts: BlockReceipts | None) -> set[int]:
         if receipts is None:
@@ -186,3 +205,9 @@ class Scanner:
 
     def _replay(self, block: ChainBlock, parent: Header, receipts: BlockReceipts, matching: set[int]) -> ReplayedBlock:
         return replay_block(self.node, block, parent, receipts, matching, self.check, self.hints)
+
+
+def cancel(tasks: list[Future[ReplayedBlock]]) -> None:
+    """Cancel the tasks that have not begun."""
+    for task in tasks:
+        task.cancel()

@@ -11,7 +11,7 @@ from mayavi.evm.contents import AccountContents, WorldContents
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.remote import Facts, Missing, RemoteState
 from mayavi.evm.state import Evm
-from mayavi.replay.block_state import BEACON_ROOTS, HISTORY, BlockState, loaded
+from mayavi.replay.block_state import BEACON_ROOTS, HISTORY, loaded
 from mayavi.replay.blocks import WITH_REQUESTS, Difference
 from mayavi.replay.chain_block import ChainBlock
 
@@ -54,18 +54,16 @@ class StateComparison(NamedTuple):
     notes: list[str]
 
 
-def compare_state(state: BlockState, evm: Evm, node: RemoteState, check: StateCheck) -> StateComparison:
-    """Compare the state of `evm` after the block of `state` with that of `node`.
+def compare_state(block: ChainBlock, before: Facts, evm: Evm, node: RemoteState, check: StateCheck) -> StateComparison:
+    """Compare the state of `evm` after `block` with that of `node`.
 
-    `touched` compares everything that the block read or wrote, `changed` what it changed.
+    `before` is the state that the block reads. `touched` compares all of it and what the block wrote, `changed` what it
+    changed.
     """
     notes: list[str] = []
-    block, before = state.block, state.known
-    values = [
-        each
-        for each in _values(WorldContents.of(evm.dump()), before)
-        if (check == "touched" and each.item in state.touched) or _value_in(before, each) != each.value
-    ]
+    values = list(_values(WorldContents.of(evm.dump()), before))
+    if check == "changed":
+        values = [each for each in values if _value_in(before, each) != each.value]
     kept = [each for each in values if not _left_out(block, each)]
     if block.rewards_miner:
         notes.append("state: balances that block rewards change are not compared")

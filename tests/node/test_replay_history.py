@@ -239,6 +239,25 @@ def test_a_scan_that_lost_its_node_resumes_where_it_ended(
     assert found["exact_transactions"] == 27
 
 
+def test_blocks_of_a_chain_that_was_reorganised_are_replayed_anew(hardhat: Hardhat, tmp_path: Path) -> None:
+    sender, receiver = hardhat.rpc("eth_accounts")[5:7]
+    moment = hardhat.rpc("evm_snapshot")
+    replayed = []
+    for value in ("0x5", "0x6"):
+        hardhat.rpc("eth_sendTransaction", {"from": sender, "to": receiver, "value": value, "gasPrice": "0x77359400"})
+        number = hardhat.block_number
+        for _ in range(2):
+            with ReplayNode.open(hardhat.url) as node, HistoryStore(tmp_path / "h.duckdb") as database:
+                report = Scanner(node, database).run(number, number)
+                assert report.exact
+                replayed.append((report.replayed, database.done(Scanner(node, database).scan, number, number)[number]))
+        assert hardhat.rpc("evm_revert", moment) is True
+        moment = hardhat.rpc("evm_snapshot")
+    hashes = [each for _, each in replayed]
+    assert [count for count, _ in replayed] == [1, 0, 1, 0]
+    assert hashes[0] == hashes[1] != hashes[2] == hashes[3]
+
+
 def test_a_budget_of_requests_ends_the_scan_and_it_resumes(history: ChainHistory, tmp_path: Path) -> None:
     store = tmp_path / "h.duckdb"
     with pytest.raises(RpcError, match="the budget of 40 requests") as error:

@@ -9,7 +9,9 @@ import pytest
 
 from mayavi.errors import MayaviError
 from mayavi.evm.rpc.client import RpcClient
+from mayavi.evm.rpc.remote import Facts
 from mayavi.replay.block_replay import ReplayedBlock, replay_block
+from mayavi.replay.block_state import exact_reads
 from mayavi.replay.case_state import open_case
 from mayavi.replay.node import BlockReceipts, ReplayNode
 from tests.replay.case_node import CaseNode
@@ -49,3 +51,17 @@ def test_a_tracer_saves_nearly_all_requests(cases: Path) -> None:
     assert done.differences == []
     assert done.source == "prestate tracer"
     assert len(server.requests) < 60, "one trace, and what is outside every transaction or empty"
+
+
+def test_only_what_the_block_reads_is_kept(cases: Path) -> None:
+    """A recorded case holds exactly that, save for what the protocol touches outside every transaction."""
+    block, state, _ = open_case(cases / "mainnet" / "blocks", SMALL)
+    more = Facts(dict(state.facts.accounts), {address: dict(slots) for address, slots in state.facts.slots.items()})
+    more.accounts[b"\x99" * 20] = (5, 0, b"")
+    token = next(address for address, slots in more.slots.items() if slots)
+    more.slots[token][0x1234567] = 7
+    kept = exact_reads(block, more)
+    assert b"\x99" * 20 not in kept.accounts
+    assert 0x1234567 not in kept.slots[token]
+    for address, slots in state.facts.slots.items():
+        assert kept.slots.get(address, {}) == slots, address.hex()
