@@ -165,4 +165,4 @@ def test_a_snapshot_that_lacks_the_state_of_a_pool_is_said_and_not_compared(ethe
     report = run_gate(QuoterGate([source], ["UniswapV3.WETH/USDC.500"]), GateContext()).report
     assert report.verdict == "skipped"
     assert "1 not compared: " in report.notes[0]
-    assert "is not in this world" in report.notes[0]
+    assert "is not in this snapshot" in report.notes[0]
