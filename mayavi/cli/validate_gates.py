@@ -193,9 +193,7 @@ def quoter(
 
 
 def contracts(
-    folder: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="Recorded chain data; by default MAYAVI_CASES, else ../shared.")
-    ] = None,
+    cases: CasesOption = None,
     operations: Annotated[int, typer.Option("--operations", min=1, help="Random operations on each contract.")] = 250,
     as_json: JsonOption = False,
 ) -> None:
@@ -206,7 +204,7 @@ def contracts(
     """
     from mayavi.validation.gates.contracts import ContractsGate
 
-    _run_one(ContractsGate(operations), _context(folder), as_json)
+    _run_one(ContractsGate(operations), _context(cases), as_json)
 
 
 def cache(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,6 +93,7 @@ class Tally:
         self.differences = 0
         self.first_difference = ""
         self.notes: list[str] = []
+        self.skips: Counter[str] = Counter()
         self.parts: dict[str, int] = {}
 
     def check(self, equal: bool, difference: Callable[[], str] | str, *, part: str = "", cases: int = 1) -> bool:
@@ -105,10 +107,14 @@ class Tally:
                 self.first_difference = difference if isinstance(difference, str) else difference()
         return equal
 
+    def skip(self, reason: str) -> None:
+        """Count a comparison that was not possible."""
+        self.skips[reason] += 1
+
     def report(self, compared: str) -> GateReport:
         """Return the report of the gate; a gate that compared nothing is skipped."""
         verdict: Verdict = "failed" if self.differences else "passed" if self.cases else "skipped"
-        notes = [*self.notes]
+        notes = [*self.notes, *(f"{count:,} not compared: {reason}" for reason, count in self.skips.items())]
         if self.differences > 1:
             notes.append(f"{self.differences:,} differences in all")
         return GateReport(

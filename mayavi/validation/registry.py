@@ -13,9 +13,9 @@ GATES = {
     "witness": f"{_HERE}.witness:WitnessGate",
     "quotes": f"{_HERE}.quotes:QuotesGate",
     "quoter": f"{_HERE}.quoter:QuoterGate",
-    "contracts": f"{_HERE}.contracts:ContractsGate",
-    "cache": f"{_HERE}.cache:CacheGate",
     "determinism": f"{_HERE}.determinism:DeterminismGate",
+    "cache": f"{_HERE}.cache:CacheGate",
+    "contracts": f"{_HERE}.contracts:ContractsGate",
     "envs": f"{_HERE}.envs:EnvsGate",
     "artifacts": f"{_HERE}.artifacts:ArtifactsGate",
 }

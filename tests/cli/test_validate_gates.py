@@ -81,7 +81,7 @@ def test_a_failed_gate_gives_exit_code_1_and_its_first_difference(run_mayavi, ca
         (["quoter", "--snapshot", "/nowhere.snapshot"], "there is no snapshot at '/nowhere.snapshot'"),
         (["cache", "--snapshot", "/nowhere.snapshot"], "there is no snapshot at '/nowhere.snapshot'"),
         (["cache", "--cache-dir", "/nowhere/at/all"], "'/nowhere/at/all' is not a folder"),
-        (["contracts", "/nowhere/at/all"], "'/nowhere/at/all' is not a folder"),
+        (["contracts", "--cases", "/nowhere/at/all"], "'/nowhere/at/all' is not a folder"),
         (["envs", "--env", "aaave"], "unknown environment 'aaave'"),
     ],
 )
@@ -99,7 +99,7 @@ def test_the_quoter_of_one_pool(run_mayavi) -> None:
 
 
 def test_the_contracts_beside_mainnets(run_mayavi, cases: Path) -> None:
-    finished = run_mayavi("validate", "contracts", str(cases), "--operations", "20", "--json")
+    finished = run_mayavi("validate", "contracts", "--cases", str(cases), "--operations", "20", "--json")
     assert finished.returncode == 0, finished.stdout + finished.stderr
     report = last_object(finished.stdout)
     assert (report["gate"], report["verdict"]) == ("contracts", "passed")

@@ -13,7 +13,7 @@ from mayavi.validation.gate import GateContext, GateReport, Progress, Tally
 from mayavi.worlds.source import WorldSource
 
 SMALLER: Mapping[str, Sequence[str]] = {
-    "curve_depeg": ["steps=5", "prices.USDC.steps=2", "agents.holders.count=10", "agents.loopers.count=2"],
+    "curve_depeg": ["steps=5", "prices.USDC.steps=2", "agents.holders.count=10", "agents.savers.count=10"],
     "depeg_cascade": ["agents.borrowers.count=25"],
 }
 """Overrides that shorten the runs of large scenarios; `mayavi validate determinism SCENARIO` checks the whole."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mayavi.errors import UnknownName
+from mayavi.errors import MissingStateError, UnknownName
 from mayavi.validation.gate import GateContext, GateReport, Progress, Tally
 from mayavi.validation.quoter.curve import compare_curve_pool, curve_pools
 from mayavi.validation.quoter.odd_pools import odd_world
@@ -44,10 +44,13 @@ class QuoterGate:
             uniswap, curve = self._chosen(fork)
             total = done + (len(uniswap) + len(curve)) * (len(worlds) - number)  # the others are about as large
             for label in (*uniswap, *curve):
-                if label in curve:
-                    rounded += compare_curve_pool(fork, label, tally, where=where)
-                else:
-                    compare_pool(fork, label, tally, where=where)
+                try:
+                    if label in curve:
+                        rounded += compare_curve_pool(fork, label, tally, where=where)
+                    else:
+                        compare_pool(fork, label, tally, where=where)
+                except MissingStateError as missing:
+                    tally.skip(f"{where}, {label}: {missing}")
                 done += 1
                 progress(done, total)
         if rounded:

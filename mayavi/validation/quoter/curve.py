@@ -9,11 +9,12 @@ from __future__ import annotations
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from mayavi.errors import ExecutionError
+from mayavi.errors import ExecutionError, MissingStateError
 from mayavi.protocols.curve.pool import CurveStableSwap
+from mayavi.protocols.curve.views import pools_of
 from mayavi.validation.gate import Tally
 from mayavi.validation.quoter.sizes import amounts_in
-from mayavi.validation.quoter.uniswap import TRADER
+from mayavi.validation.quoter.uniswap import TRADER, deal, existing
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -24,9 +25,7 @@ _FOREVER = 2**256 - 1
 
 def curve_pools(fork: Fork) -> list[str]:
     """Return the labels of the Curve pools that exist on `fork`."""
-    from mayavi.protocols.curve.views import pools_of
-
-    return [label for label in pools_of(fork) if fork.code(label)]
+    return existing(fork, pools_of(fork))
 
 
 def compare_curve_pool(fork: Fork, label: str, tally: Tally, *, where: str) -> int:
@@ -38,9 +37,16 @@ def compare_curve_pool(fork: Fork, label: str, tally: Tally, *, where: str) -> i
         for i, j in permutations(range(len(pool.coins)), 2):
             slack = int(pool.coins[j].decimals < _FULL_DECIMALS)
             for amount in amounts_in(pool.balances[i]):
-                quoted, given = _quote(pool, i, j, amount), None
-                with fork.snapshot():
-                    given = _exchange(fork, pool, i, j, amount)
+                try:
+                    quoted = _quote(pool, i, j, amount)
+                    with fork.snapshot():
+                        if not deal(fork, pool.coins[i].address, amount):
+                            tally.skip(f"{where}, {label}: the trader cannot be given so much {pool.symbols[i]}")
+                            continue
+                        given = _exchange(pool, i, j, amount)
+                except MissingStateError:
+                    tally.skip(f"{where}, {label}: the snapshot lacks the state that the trade needs")
+                    continue
                 same = quoted == given
                 near = quoted is not None and given is not None and 0 < quoted - given <= slack
                 rounded += near
@@ -59,8 +65,7 @@ def _quote(pool: CurveStableSwap, i: int, j: int, amount: int) -> int | None:
         return None
 
 
-def _exchange(fork: Fork, pool: CurveStableSwap, i: int, j: int, amount: int) -> int | None:
-    fork.deal(pool.coins[i].address, TRADER, amount)
+def _exchange(pool: CurveStableSwap, i: int, j: int, amount: int) -> int | None:
     before = pool.coins[j].balance_of(TRADER)
     try:
         pool.contract.exchange(i, j, amount, 0, sender=TRADER)

@@ -6,10 +6,12 @@ the trader's balances, the price from the pool.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from mayavi.errors import ExecutionError, MayaviError
+from mayavi.errors import ExecutionError, MayaviError, MissingStateError, StateError, UsageError
+from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
 from mayavi.protocols.uniswap.pool import UniswapV3Pool
 from mayavi.protocols.uniswap.route import Route
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
 TRADER = named_account("validation.trader")
-MOST_DEALT = 2**200
-"""Balance for a swap whose quote reverted, so that the swap cannot fail for lack of money."""
+MOST_DEALT, MUCH_DEALT = 2**200, 10**27
+"""Balance for a swap whose quote reverted, so that the swap cannot fail for lack of money; for tokens that cannot hold
+so much, a smaller one."""
 _FOREVER = 2**256 - 1
 _GAS = 10**9
 """Enough to walk through every tick of an empty pool: the quoter needs more of it than the router."""
@@ -49,8 +52,28 @@ class SwapResult(NamedTuple):
 
 def uniswap_pools(fork: Fork) -> list[str]:
     """Return the labels of the Uniswap V3 pools that exist on `fork`."""
-    named = [label for label in fork.labels if label.startswith("UniswapV3.") and "/" in label]
-    return [label for label in named if fork.code(label)]
+    return existing(fork, [label for label in fork.labels if label.startswith("UniswapV3.") and "/" in label])
+
+
+def existing(fork: Fork, labels: Iterable[str]) -> list[str]:
+    """Return those of `labels` that have code on `fork`; a snapshot may lack the account."""
+    found = []
+    for label in labels:
+        with suppress(MissingStateError):
+            if fork.code(label):
+                found.append(label)
+    return found
+
+
+def deal(fork: Fork, token: bytes, amount: int) -> bool:
+    """Give the trader exactly `amount`; False if the token cannot be dealt or cannot hold so much."""
+    try:
+        fork.deal(token, TRADER, amount)
+    except MissingStateError:
+        raise
+    except (StateError, UsageError):
+        return False
+    return True
 
 
 def compare_pool(fork: Fork, label: str, tally: Tally, *, where: str) -> None:
@@ -61,9 +84,16 @@ def compare_pool(fork: Fork, label: str, tally: Tally, *, where: str) -> None:
         for token in (pool.token0, pool.token1):
             token.approve(router, _FOREVER, sender=TRADER)
         for case in swap_cases(pool):
-            quoted, executed = _quote(market, pool, case), None
-            with fork.snapshot():
-                executed = _execute(fork, pool, case, quoted)
+            try:
+                quoted = _quote(market, pool, case)
+                with fork.snapshot():
+                    if not _fund(fork, pool, case, quoted):
+                        tally.skip(f"{where}, {label}: the trader cannot be given so much {_sold(pool, case).symbol}")
+                        continue
+                    executed = _execute(fork, pool, case, quoted)
+            except MissingStateError:
+                tally.skip(f"{where}, {label}: the snapshot lacks the state that the trade needs")
+                continue
             tally.check(quoted == executed, _describe(where, label, pool, case, quoted, executed), part=where)
 
 
@@ -107,14 +137,12 @@ def _execute(fork: Fork, pool: UniswapV3Pool, case: SwapCase, quoted: SwapResult
     An exact output is bought with exactly the quoted amount: a swap that needs one unit more fails.
     """
     sold, bought = (pool.token0, pool.token1) if case.zero_for_one else (pool.token1, pool.token0)
-    budget = case.amount if case.exact_input else MOST_DEALT if quoted is None else quoted.amount
-    fork.deal(sold.address, TRADER, budget)
     before_in, before_out = sold.balance_of(TRADER), bought.balance_of(TRADER)
     try:
         Router(fork).swap(
             _route(pool, case),
             case.amount,
-            0 if case.exact_input else budget,
+            0 if case.exact_input else _budget(case, quoted),
             exact_input=case.exact_input,
             sender=TRADER,
             recipient=TRADER,
@@ -126,6 +154,20 @@ def _execute(fork: Fork, pool: UniswapV3Pool, case: SwapCase, quoted: SwapResult
         return None
     paid, received = before_in - sold.balance_of(TRADER), bought.balance_of(TRADER) - before_out
     return SwapResult(received if case.exact_input else paid, pool.sqrt_price_x96)
+
+
+def _sold(pool: UniswapV3Pool, case: SwapCase) -> Erc20:
+    return pool.token0 if case.zero_for_one else pool.token1
+
+
+def _fund(fork: Fork, pool: UniswapV3Pool, case: SwapCase, quoted: SwapResult | None) -> bool:
+    token, budget = _sold(pool, case).address, _budget(case, quoted)
+    return deal(fork, token, budget) or (budget == MOST_DEALT and deal(fork, token, MUCH_DEALT))
+
+
+def _budget(case: SwapCase, quoted: SwapResult | None) -> int:
+    """Return what the trader may spend; so much that it never lacks if the quote reverted."""
+    return case.amount if case.exact_input else MOST_DEALT if quoted is None else quoted.amount
 
 
 def _describe(

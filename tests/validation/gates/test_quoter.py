@@ -9,6 +9,8 @@ import pytest
 
 from mayavi import Fork
 from mayavi.errors import UnknownName
+from mayavi.evm.contents import WorldContents
+from mayavi.evm.state import open_evm
 from mayavi.protocols import CurveStableSwap, UniswapV3
 from mayavi.validation.gate import GateContext, Tally
 from mayavi.validation.gates.quoter import QuoterGate
@@ -139,3 +141,28 @@ def test_pools_can_be_chosen_by_label_and_address_and_an_unknown_one_is_refused(
         QuoterGate(world, ["UniswapV3.WETH/USDC.501"]).run(GateContext(), lambda done, total: None)
     with pytest.raises(UnknownName, match="no contract stands at"):
         QuoterGate(world, ["0x00000000000000000000000000000000000a11ce"]).run(GateContext(), lambda done, total: None)
+
+
+def test_a_token_that_cannot_be_dealt_is_said_and_not_compared(ethereum: Fork) -> None:
+    """A token that computes its balances: whoever asks holds one unit."""
+    ethereum.set_code("USDC", assemble("1 0 MSTORE 32 0 RETURN"))
+    tally = Tally()
+    compare_pool(ethereum, "UniswapV3.WETH/USDC.500", tally, where="ethereum")
+    (reason,) = tally.skips
+    assert reason == "ethereum, UniswapV3.WETH/USDC.500: the trader cannot be given so much USDC"
+    assert f"not compared: {reason}" in tally.report("quotes").notes[0]
+
+
+def test_a_snapshot_that_lacks_the_state_of_a_pool_is_said_and_not_compared(ethereum: Fork, tmp_path: Path) -> None:
+    """A world that knows what a quote reads, and no account that trades."""
+    partial = open_evm(1, ethereum.hardfork)
+    for address, account in WorldContents.of(ethereum.freeze().dump()).accounts.items():
+        partial.learn_account(address, account.balance, account.nonce, account.code)
+        partial.learn_slots(address, account.slots)
+    fork = Fork.from_state(partial.freeze(), labels=ethereum.labels, source={"kind": "rpc"})
+    fork.dump_snapshot(tmp_path / "partial.snapshot")
+    source = WorldSource.of(snapshot=tmp_path / "partial.snapshot")
+    report = run_gate(QuoterGate([source], ["UniswapV3.WETH/USDC.500"]), GateContext()).report
+    assert report.verdict == "skipped"
+    assert "1 not compared: " in report.notes[0]
+    assert "is not in this snapshot" in report.notes[0]
