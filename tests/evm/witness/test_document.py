@@ -235,6 +235,27 @@ def test_what_is_missing_or_malformed_is_named(given: Any, change: Any, message:
         BlockWitness.of(given, "case")
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda given: given.update(block_hashez=given.pop("block_hashes")),
+            "'blockhashez': did you mean 'blockhashes'",
+        ),
+        (lambda given: given["header"].update(minner=1), "'minner': did you mean 'miner'"),
+        (lambda given: given["transaction"][0].update(hasj="0x"), "transaction 0: unknown member 'hasj': did you mean"),
+    ],
+)
+def test_a_misspelt_name_is_refused_and_an_unknown_one_is_not(given: Any, change: Any, message: str) -> None:
+    given["producer"] = "someone"
+    given["header"]["size"] = "0x220"
+    given["transaction"][0]["effectiveTip"] = 7
+    assert_exact(given)
+    change(given)
+    with pytest.raises(WitnessError, match=message):
+        BlockWitness.of(given)
+
+
 def test_headers_are_decoded_exactly(parent: dict[str, str]) -> None:
     raw = bytes.fromhex(encoded_header(parent)[2:])
     assert header_of(json.loads(decode_header(raw))) == parent
