@@ -1,4 +1,4 @@
-"""`mayavi snapshot warm --prove`: all state of an Aave market that an environment reads, proven by the node's state root."""
+"""`mayavi snapshot warm --prove`: the state of an Aave market that an environment reads, proven by the state root."""
 
 from __future__ import annotations
 
