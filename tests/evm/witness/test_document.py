@@ -72,7 +72,7 @@ def rpc_block(given: Any) -> dict[str, Any]:
 
 def assert_exact(document: Any) -> BlockWitness:
     witness = BlockWitness.of(json.loads(json.dumps(document)))
-    report = validate_witness(witness, hardfork="cancun")
+    report = validate_witness(witness)
     assert report.first_difference is None
     assert report.transactions == 9
     return witness
@@ -199,6 +199,7 @@ def test_a_parent_that_is_another_is_refused(
         ("baseFeePerGas", "0x8", "base fee"),
         ("timestamp", "0x6764cd01", "timestamp"),
         ("gasLimit", "0x1000000", "gas limit"),
+        ("excessBlobGas", "0x40000", "excess blob gas"),
     ],
 )
 def test_the_block_must_follow_the_rules_from_its_parent(
