@@ -16,7 +16,6 @@ from benchmarks.position import REPOSITORY
 from benchmarks.report import Effort, Quantity, Row, Section, Unavailable, timed
 from benchmarks.timing import Timing, in_turns
 from benchmarks.yardstick import Yardstick, load_yardstick
-from mayavi.evm.chains import blob_fee_fraction_at
 from mayavi.evm.witness.block_witness import BlockWitness
 from mayavi.replay.witness import witness_files
 
@@ -61,7 +60,7 @@ def contestants(witness: BlockWitness, yardstick: Yardstick) -> dict[str, Callab
     known, result = witness.execute()
     assert result["failure"] is None, f"block {witness.number}: {result['failure']}"
     pre_state = witness.evm()
-    pre_state.copy().replay(witness.parts.block, *terms(witness))  # what it reads stays known below the copy
+    pre_state.copy().replay(witness.parts.block, witness.blob_fee_fraction)  # what it reads stays known below the copy
     dump = pre_state.dump()
     parts = [each.encoded for each in witness.parts.transactions]
     same_block = yardstick.Block.from_parts(witness.parts.block.header.encode(), parts, None)
@@ -70,7 +69,7 @@ def contestants(witness: BlockWitness, yardstick: Yardstick) -> dict[str, Callab
         return float(witness.execute()[1]["seconds"])
 
     def warm() -> float:
-        return float(pre_state.copy().replay(witness.parts.block, *terms(witness))["seconds"])
+        return float(pre_state.copy().replay(witness.parts.block, witness.blob_fee_fraction)["seconds"])
 
     def root() -> float:
         began = time.perf_counter()
@@ -80,14 +79,9 @@ def contestants(witness: BlockWitness, yardstick: Yardstick) -> dict[str, Callab
     return {
         "known": warm,
         "proven": proven,
-        "bare": lambda: yardstick.bare_replay(dump, same_block, terms(witness)[0], 2)[1],
+        "bare": lambda: yardstick.bare_replay(dump, same_block, witness.blob_fee_fraction, 2)[1],
         "root": root,
     }
-
-
-def terms(witness: BlockWitness) -> tuple[int, None]:
-    """Blob fee fraction and no deposit contract: deposits are not timed."""
-    return blob_fee_fraction_at(witness.chain_id, witness.header.timestamp, witness.hardfork()), None
 
 
 def cases() -> Path:

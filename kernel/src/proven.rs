@@ -135,9 +135,10 @@ impl Proven {
         let mut found = References::default();
         let mut open = vec![(RlpNode::word_rlp(&self.state_root), true)];
         while let Some((link, accounts)) = open.pop() {
-            if let Some(hash) = link.as_hash()
-                && !found.nodes.insert(hash)
-            {
+            // Some producers also list nodes that are short enough to lie inside others.
+            let hash = link.as_hash();
+            let inserted = found.nodes.insert(hash.unwrap_or_else(|| keccak256(&link)));
+            if hash.is_some() && !inserted {
                 continue;
             }
             let Ok(node) = self.nodes.resolve(&link) else { continue };

@@ -132,7 +132,7 @@ class Fork(ForkCalls):
         """
         from mayavi.evm.witness.block_witness import BlockWitness
 
-        witness = BlockWitness.read(path)
+        witness = BlockWitness.read(path, hardfork=hardfork)
         witness.verify()
         source = {
             "kind": "witness",
@@ -141,7 +141,7 @@ class Fork(ForkCalls):
             "block_hash": "0x" + witness.header.parent_hash.hex(),
             "state_root": "0x" + witness.pre_state_root.hex(),
         }
-        return cls._of(witness.evm(hardfork), None, _labels_of(witness.chain_id), source)
+        return cls._of(witness.evm(), None, _labels_of(witness.chain_id), source)
 
     @classmethod
     def from_state(cls, state: _kernel.State, *, labels: dict[str, str], source: dict[str, Any]) -> Fork:

@@ -144,9 +144,9 @@ def validate_witnesses(
         started = time.perf_counter()
         report = WitnessReport(str(path))
         try:
-            witness = BlockWitness.read(path)
+            witness = BlockWitness.read(path, hardfork=hardfork)
             report.read_seconds = time.perf_counter() - started
-            validate_witness(witness, report, block_hash=block_hash, hardfork=hardfork)
+            validate_witness(witness, report, block_hash=block_hash)
         except MayaviError as error:
             report.first_difference = Difference("witness", "readable and complete", str(error))
         reports.witnesses.append(report)
@@ -161,7 +161,6 @@ def validate_witness(
     report: WitnessReport | None = None,
     *,
     block_hash: bytes | None = None,
-    hardfork: str | None = None,
 ) -> WitnessReport:
     """Prove the pre-state of one witness, execute its block and compare the results with the header."""
     report = report or WitnessReport(witness.name)
@@ -169,7 +168,7 @@ def validate_witness(
     report.parent_hash, report.pre_state_root = witness.header.parent_hash, witness.pre_state_root
     report.nodes, report.codes = len(witness.witness), len(witness.parts.codes)
     report.transactions = len(witness.parts.block)
-    report.hardfork = hardfork or witness.hardfork()
+    report.hardfork = witness.hardfork
     found = _static_differences(witness, block_hash)
     report.block_hashes = witness.block_hashes()
     report.unread_hashes = len(report.block_hashes.keys() - witness.proven_hashes)
@@ -192,7 +191,7 @@ def _static_differences(witness: BlockWitness, block_hash: bytes | None) -> Diff
 def _executed_differences(witness: BlockWitness, report: WitnessReport) -> Iterator[Difference]:
     """Execute the block and yield what differs from the header, most informative first."""
     claims = witness.parts.block.claims()
-    evm, result = witness.execute(report.hardfork)
+    evm, result = witness.execute()
     report.gas_used, report.seconds = result["gas_used"], result["seconds"]
     report.unproven_hashes = sorted(set(result["block_hashes_read"]) - witness.proven_hashes)
     report.unread_hashes -= len(report.unproven_hashes)

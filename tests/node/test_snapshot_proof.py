@@ -18,36 +18,14 @@ from mayavi.evm.snapshot_proof import prove_snapshot
 from tests.evm.assembler import assemble
 from tests.evm.rpc.proving_node import Prover
 from tests.evm.witness.oracle_state import OracleAccount, OracleState
-from tests.node.faulty_proxy import FaultyProxy
 from tests.node.hardhat import Hardhat
+from tests.node.proving_proxy import ProvingProxy
 
 pytestmark = pytest.mark.node
 RUNTIME = assemble("32 CALLDATALOAD 0 CALLDATALOAD SSTORE STOP")
 """Store the second word of the calldata in the slot that the first names."""
 INITCODE = assemble(f"0x{RUNTIME.hex()} 0 MSTORE {len(RUNTIME)} {32 - len(RUNTIME)} RETURN")
 SLOTS = {slot: slot * 7 + 1 for slot in range(40)}
-
-
-class ProvingProxy(FaultyProxy):
-    """Proxy that adds `eth_getProof` to a node; `lies` replaces the value of a slot in every answer."""
-
-    def __init__(self, node: Hardhat, prover: Prover) -> None:
-        self.prover = prover
-        self.lies: dict[int, int] = {}
-        super().__init__(node)
-
-    def answer(self, question: Any) -> Any:
-        calls = question if isinstance(question, list) else [question]
-        answers = [self._one(call) for call in calls]
-        return answers if isinstance(question, list) else answers[0]
-
-    def _one(self, call: dict[str, Any]) -> Any:
-        if call["method"] == "eth_getProof":
-            return {"jsonrpc": "2.0", "id": call["id"], "result": self.prover.answer(*call["params"])}
-        answer = super().answer(call)
-        if call["method"] == "eth_getStorageAt" and int(call["params"][1], 16) in self.lies:
-            answer["result"] = f"0x{self.lies[int(call['params'][1], 16)]:064x}"
-        return answer
 
 
 @pytest.fixture(scope="module")

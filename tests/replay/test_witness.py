@@ -57,8 +57,8 @@ def write(path: Path, document: Any) -> Path:
 
 
 def test_every_case_is_exact_up_to_the_state_root(folder: Path, documents: dict[str, Any]) -> None:
-    reports = validate_witnesses([folder])
-    assert [each.first_difference for each in reports.witnesses] == [None, None, None]
+    reports = validate_witnesses([folder / f"{name}.json.gz" for name in sorted(HASHES)])
+    assert [each.first_difference for each in reports.witnesses] == [None] * len(HASHES)
     for each in reports.witnesses:
         document = documents[Path(each.path).name.removesuffix(".json.gz")]
         assert "0x" + each.state_root.hex() == document["header"]["state_root"]

@@ -15,6 +15,7 @@ from mayavi.evm.rpc.answers import BadValue
 from mayavi.evm.rpc.header import Header, header_hash
 from mayavi.evm.state import known_hardfork
 from mayavi.evm.witness.document import Parts, parts_of, read_document
+from mayavi.evm.witness.parent import GAS_LIMIT_DENOMINATOR, next_base_fee, next_excess_blob_gas
 from mayavi.evm.witness.values import as_number
 
 EMPTY_LIST_HASH = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347"
@@ -22,7 +23,8 @@ EMPTY_LIST_HASH = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d
 HISTORY = bytes.fromhex("0000f90827f1c53a10cb7a02335b175320002935")
 """Contract that keeps block hashes in its storage since Prague (EIP-2935)."""
 HISTORY_WINDOW = 8191
-ELASTICITY, BASE_FEE_DENOMINATOR, GAS_LIMIT_DENOMINATOR = 2, 8, 1024
+WITH_RESERVE_PRICE = ("osaka", "amsterdam")
+"""Hard forks whose blob fee has a lower bound (EIP-7918)."""
 
 Mismatch = tuple[str, str, str]
 """What differs, what was expected, what was found."""
@@ -39,17 +41,23 @@ class BlockWitness:
     """Block hash, computed from the header."""
     pre_state_root: bytes
     witness: _kernel.Witness
+    rules: str | None = None
+    """Hard fork, if not that of chain and block."""
     proven_hashes: set[int] = field(default_factory=set)
     """Earlier blocks whose hash follows from this header, from ancestors or from the proven state."""
 
     @classmethod
-    def read(cls, path: str | Path) -> BlockWitness:
-        """Read a witness file; `WitnessError` names what is missing or malformed in it."""
-        return cls.of(read_document(Path(path)), str(path))
+    def read(cls, path: str | Path, *, hardfork: str | None = None) -> BlockWitness:
+        """Read a witness file; `WitnessError` names what is missing or malformed in it.
+
+        `hardfork` overrides the rules of chain and block.
+        """
+        return cls.of(read_document(Path(path)), str(path), hardfork=hardfork)
 
     @classmethod
-    def of(cls, document: object, name: str = "witness") -> BlockWitness:
+    def of(cls, document: object, name: str = "witness", *, hardfork: str | None = None) -> BlockWitness:
         """Build from a JSON document."""
+        rules = None if hardfork is None else known_hardfork(hardfork)
         try:
             parts = parts_of(document)
             computed = header_hash(parts.header)
@@ -58,7 +66,7 @@ class BlockWitness:
             witness = _kernel.Witness(root, parts.nodes, parts.codes)
         except ValueError as error:
             raise WitnessError(f"'{name}': {error}") from error
-        return cls(name, parts, header, computed, root, witness)
+        return cls(name, parts, header, computed, root, witness, rules)
 
     @property
     def chain_id(self) -> int:
@@ -72,15 +80,20 @@ class BlockWitness:
         """Block number."""
         return self.header.number
 
+    @property
     def hardfork(self) -> str:
-        """Hard fork of the block, from the chain's schedule."""
-        return chains.hardfork_at(self.chain_id, self.header.number, self.header.timestamp)
+        """Hard fork of the block: the given one, or that of the chain's schedule."""
+        return self.rules or chains.hardfork_at(self.chain_id, self.header.number, self.header.timestamp)
 
-    def evm(self, hardfork: str | None = None) -> _kernel.Evm:
+    @property
+    def blob_fee_fraction(self) -> int:
+        """Blob fee update fraction of the block."""
+        return chains.blob_fee_fraction_at(self.chain_id, self.header.timestamp, self.hardfork)
+
+    def evm(self) -> _kernel.Evm:
         """EVM on the pre-state, with the environment of this block."""
-        rules = known_hardfork(hardfork or self.hardfork())
         header = self.header
-        evm = _kernel.Evm.from_witness(self.chain_id, rules, self.witness)
+        evm = _kernel.Evm.from_witness(self.chain_id, self.hardfork, self.witness)
         evm.set_block(
             number=header.number,
             timestamp=header.timestamp,
@@ -90,18 +103,17 @@ class BlockWitness:
             base_fee=header.base_fee,
             prevrandao=header.prevrandao,
             excess_blob_gas=header.excess_blob_gas,
-            blob_fee_fraction=chains.blob_fee_fraction_at(self.chain_id, header.timestamp, rules),
+            blob_fee_fraction=self.blob_fee_fraction,
         )
         for number, block_hash in self.block_hashes().items():
             evm.learn_block_hash(number, block_hash)
         return evm
 
-    def execute(self, hardfork: str | None = None) -> tuple[_kernel.Evm, dict[str, Any]]:
+    def execute(self) -> tuple[_kernel.Evm, dict[str, Any]]:
         """Execute the whole block; return the EVM after it and the results of `Evm.replay`."""
-        evm = self.evm(hardfork)
-        fraction = chains.blob_fee_fraction_at(self.chain_id, self.header.timestamp, evm.hardfork)
+        evm, deposits = self.evm(), chains.deposit_contract_of(self.chain_id)
         try:
-            return evm, evm.replay(self.parts.block, fraction, chains.deposit_contract_of(self.chain_id))
+            return evm, evm.replay(self.parts.block, self.blob_fee_fraction, deposits)
         except ValueError as error:
             raise WitnessError(f"'{self.name}': {error}") from error
 
@@ -193,6 +205,11 @@ class BlockWitness:
             yield "gas limit", f"within 1/{GAS_LIMIT_DENOMINATOR} of {limit}", str(self.header.gas_limit)
         if self.header.base_fee is not None and "baseFeePerGas" in parent:
             yield from _unequal("base fee", str(next_base_fee(parent)), str(self.header.base_fee))
+        if self.header.excess_blob_gas is not None:
+            bounded = self.hardfork in WITH_RESERVE_PRICE
+            excess = next_excess_blob_gas(parent, self.blob_fee_fraction, reserve_price=bounded)
+            if excess is not None:
+                yield from _unequal("excess blob gas", str(excess), str(self.header.excess_blob_gas))
 
     def _hash_mismatches(self) -> Iterator[Mismatch]:
         """Yield block hashes that contradict the headers or the history contract in the proven state."""
@@ -210,17 +227,6 @@ class BlockWitness:
             if kept:
                 yield from _unequal(f"hash of block {number} in {_text(HISTORY)}", f"0x{kept:064x}", _text(stated))
                 self.proven_hashes.add(number)
-
-
-def next_base_fee(parent: dict[str, str]) -> int:
-    """Base fee that follows from the parent's header (EIP-1559)."""
-    fee, used, target = (
-        int(parent["baseFeePerGas"], 16),
-        int(parent["gasUsed"], 16),
-        int(parent["gasLimit"], 16) // ELASTICITY,
-    )
-    change = fee * abs(used - target) // target // BASE_FEE_DENOMINATOR
-    return fee + max(change, 1) if used > target else fee - change
 
 
 def _parent_root(parts: Parts) -> bytes:

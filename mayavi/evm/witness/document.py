@@ -30,6 +30,26 @@ _ANCESTORS = ("headers", "ancestors", "ancestorheaders")
 _BLOCKS = ("block", "currentblock")
 
 
+_NAMES = {
+    *_WRAPPERS,
+    *_ANCESTORS,
+    *_BLOCKS,
+    *("header", "body", "transactions", "transaction", "withdrawals", "ommers", "uncles"),
+    *("states", "state", "nodes", "codes", "bytecodes", "code", "keys", "blockhashes", "parent", "parentheader"),
+    *(
+        "prevstateroot",
+        "prestateroot",
+        "parentstateroot",
+        "chainid",
+        "chainconfig",
+        "config",
+        "jsonrpc",
+        "result",
+        "id",
+    ),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Parts of a witness document in one spelling, not yet compared with one another."""
@@ -69,6 +89,7 @@ def parts_of(document: object) -> Parts:
     top = Fields(document)
     if top.get("result") is not None and top.get("jsonrpc") is not None:
         top = Fields(top.get("result"))
+    top.refuse_misspelt(_NAMES)
     inner = top.get(*_WRAPPERS)
     witness = Fields(inner) if isinstance(inner, dict) else top
     block, header, transactions, nested = _block(top)

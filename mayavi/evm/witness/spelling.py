@@ -42,6 +42,26 @@ _HEADER: tuple[tuple[str, int | None, tuple[str, ...]], ...] = (
 _REQUIRED = 15  # those before London
 _VARIANTS = {"legacy": 0, "eip2930": 1, "eip1559": 2, "eip4844": 3, "eip7702": 4}
 _NESTED = ("transaction", "tx", "inner", "signature")
+HEADER_NAMES = {"hash", "blockhash"} | {each for name, _, others in _HEADER for each in (plain(name), *others)}
+"""Names of header members; a name that differs from one of them by a character is refused."""
+_TRANSACTION_NAMES = {
+    *("type", "transactiontype", "txtype", "chainid", "nonce", "gas", "gaslimit", "gasprice", "maxfeepergas"),
+    *("maxpriorityfeepergas", "to", "value", "input", "data", "accesslist", "blobversionedhashes", "blobhashes"),
+    *(
+        "maxfeeperblobgas",
+        "authorizationlist",
+        "r",
+        "s",
+        "v",
+        "yparity",
+        "oddyparity",
+        "hash",
+        "from",
+        "sender",
+        "signer",
+    ),
+    *("blocknumber", "blockhash", "transactionindex"),
+}
 
 
 def header_of(value: object) -> dict[str, str]:
@@ -55,6 +75,7 @@ def header_of(value: object) -> dict[str, str]:
                 raise BadValue(f"the header has no '{name}'")
             continue
         header[name] = _header_value(name, length, member)
+    given.refuse_misspelt(HEADER_NAMES)
     stated = given.get("hash", "blockhash")
     if stated is not None:
         header["hash"] = "0x" + as_bytes(stated, 32).hex()
@@ -92,6 +113,7 @@ def transaction_of(value: object) -> GivenTransaction:
     if isinstance(value, str):
         return GivenTransaction(as_bytes(value))
     given, kind = _flat(as_object(value))
+    given.refuse_misspelt(_TRANSACTION_NAMES)
     stated = given.get("type", "transactiontype", "txtype")
     if stated is not None:
         number = _VARIANTS.get(plain(stated)) if isinstance(stated, str) else None
@@ -108,7 +130,7 @@ def _flat(value: dict[str, Any]) -> tuple[Fields, int | None]:
     """Members of a transaction and of what is nested in it, and the type that the nesting names."""
     members, kind = Fields({}), None
     for name, member in value.items():
-        variant = _VARIANTS.get(plain(name))
+        variant = _VARIANTS.get(plain(name).removeprefix("tx"))
         if isinstance(member, dict) and (variant is not None or plain(name) in _NESTED):
             inner, inner_kind = _flat(member)
             members.merge(inner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from mayavi.evm.rpc.answers import BadValue
@@ -85,8 +86,25 @@ class Fields:
             raise BadValue(f"there is no '{names[0]}'")
         return found
 
+    def refuse_misspelt(self, known: Iterable[str]) -> None:
+        """Raise `BadValue` for a name that differs from one of `known` (plain) by one character."""
+        names = set(known)
+        for name in self._values.keys() - names:
+            meant = next((each for each in sorted(names) if _one_edit(name, each)), None)
+            if meant is not None:
+                raise BadValue(f"unknown member '{name}': did you mean '{meant}'?")
+
     def merge(self, other: Fields) -> None:
         """Add the members of `other`; a member of both must be equal."""
         for name, member in other._values.items():
             if self._values.setdefault(name, member) != member:
                 raise BadValue(f"'{name}' is given twice, with different values")
+
+
+def _one_edit(a: str, b: str) -> bool:
+    """Whether one character added, left out or replaced makes `a` of `b`."""
+    shorter, longer = sorted((a, b), key=len)
+    if len(longer) - len(shorter) > 1:
+        return False
+    same = next((at for at, (x, y) in enumerate(zip(shorter, longer, strict=False)) if x != y), len(shorter))
+    return shorter[same + (len(shorter) == len(longer)) :] == longer[same + 1 :]

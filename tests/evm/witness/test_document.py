@@ -72,7 +72,7 @@ def rpc_block(given: Any) -> dict[str, Any]:
 
 def assert_exact(document: Any) -> BlockWitness:
     witness = BlockWitness.of(json.loads(json.dumps(document)))
-    report = validate_witness(witness, hardfork="cancun")
+    report = validate_witness(witness)
     assert report.first_difference is None
     assert report.transactions == 9
     return witness
@@ -199,6 +199,7 @@ def test_a_parent_that_is_another_is_refused(
         ("baseFeePerGas", "0x8", "base fee"),
         ("timestamp", "0x6764cd01", "timestamp"),
         ("gasLimit", "0x1000000", "gas limit"),
+        ("excessBlobGas", "0x40000", "excess blob gas"),
     ],
 )
 def test_the_block_must_follow_the_rules_from_its_parent(
@@ -233,6 +234,27 @@ def test_what_is_missing_or_malformed_is_named(given: Any, change: Any, message:
     change(given)
     with pytest.raises(WitnessError, match=message):
         BlockWitness.of(given, "case")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda given: given.update(block_hashez=given.pop("block_hashes")),
+            "'blockhashez': did you mean 'blockhashes'",
+        ),
+        (lambda given: given["header"].update(minner=1), "'minner': did you mean 'miner'"),
+        (lambda given: given["transaction"][0].update(hasj="0x"), "transaction 0: unknown member 'hasj': did you mean"),
+    ],
+)
+def test_a_misspelt_name_is_refused_and_an_unknown_one_is_not(given: Any, change: Any, message: str) -> None:
+    given["producer"] = "someone"
+    given["header"]["size"] = "0x220"
+    given["transaction"][0]["effectiveTip"] = 7
+    assert_exact(given)
+    change(given)
+    with pytest.raises(WitnessError, match=message):
+        BlockWitness.of(given)
 
 
 def test_headers_are_decoded_exactly(parent: dict[str, str]) -> None:

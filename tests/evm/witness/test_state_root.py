@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 import pytest
+import rlp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -178,6 +179,18 @@ def test_nodes_and_codes_that_nothing_refers_to_are_listed() -> None:
     assert set(nodes) == {keccak256(node) for node in stray if node not in known}
     assert codes == [keccak256(b"\x60\x01")]
     assert Witness(state.root, [*state.nodes(), b"\x80"], state.codes).unreferenced() == ([], [])
+
+
+def test_a_node_inside_another_may_also_be_listed_alone() -> None:
+    """A leaf shorter than a hash lies in its branch."""
+    seen: dict[str, int] = {}
+    twin = next(slot for slot in count() if seen.setdefault(nibbles(slot)[:8], slot) != slot)
+    state = with_slots()
+    state.accounts[VAULT].slots = {seen[nibbles(twin)[:8]]: 1, twin: 2}
+    inside, *_ = [
+        rlp.encode(item) for node in state.nodes() for item in rlp.decode(node) if isinstance(item, list | tuple)
+    ]
+    assert Witness(state.root, [*state.nodes(), inside], state.codes).unreferenced() == ([], [])
 
 
 def test_a_malformed_node_is_refused() -> None:
