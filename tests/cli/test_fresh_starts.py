@@ -27,6 +27,8 @@ COMMANDS = [
     ("scenarios list", 0),
     ("scenarios show aave_borrower", 0),
     ("validate determinism aave_borrower", 0),
+    ("validate --only quotes --json", 0),
+    ("validate --only quots", 2),
     ("world list", 0),
     ("world info ethereum --json", 0),
     ("snapshot info /nowhere --json", 2),
