@@ -376,6 +376,17 @@ def test_a_single_transaction_is_replayed_after_those_before_it(run_mayavi, hist
     assert "state from plain reads: the node has no prestate tracer" in found["notes"]
 
 
+def test_a_failed_transaction_is_shown_with_its_decoded_reason(run_mayavi, history: ChainHistory) -> None:
+    done = run_mayavi("replay", "tx", history.hashes["too much"], "--rpc", history.node.url, "--trace")
+    assert done.returncode == 0, done.stderr
+    (status,) = [line for line in done.stdout.splitlines() if line.startswith("status")]
+    assert "failed: 36 COLLATERAL_CANNOT_COVER_NEW_BORROW" in status
+    assert "status, gas and 0 logs equal the chain's" in done.stdout
+    calls = done.stdout.partition("\ncalls\n")[2].splitlines()
+    assert calls[0].startswith("CALL AaveV3.Pool.borrow(asset: USDC, amount: 90,000,000,000, ")
+    assert "✗ 36 COLLATERAL_CANNOT_COVER_NEW_BORROW" in calls[0]
+
+
 def test_a_price_can_be_changed_before_a_liquidation(run_mayavi, history: ChainHistory) -> None:
     name = history.hashes["liquidation"]
     change = ("--what-if", "price.Chainlink.ETH/USD=2600")
