@@ -161,6 +161,40 @@ def test_one_altered_byte_of_a_receipt_is_named_with_its_transaction(
     assert "26 of 27 exact" in done.stdout
 
 
+def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the paths of all texts in a JSON value."""
+    if isinstance(value, str):
+        yield path
+    elif isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(inner, (*path, key))
+
+
+def test_no_field_of_a_receipt_can_be_altered_unseen(
+    history: ChainHistory, proxy: EditingProxy, tmp_path: Path
+) -> None:
+    receipt, block = history.receipt("first of block"), history.block_of("first of block")
+    paths = list(leaves(receipt))
+    assert len(paths) > 30
+    altered: dict[str, Any] = {}
+
+    def edit(call: dict[str, Any], result: Any) -> Any:
+        wanted = call["method"] == "eth_getTransactionReceipt" and call["params"][0] == receipt["transactionHash"]
+        return altered["receipt"] if wanted else result
+
+    proxy.edits.append(edit)
+    for path in paths:
+        altered["receipt"] = deepcopy(receipt)
+        flipped(*path)(altered["receipt"])
+        (found,) = scan(proxy.url, tmp_path / "h.duckdb", block, block, again=True).differences
+        assert found.transaction == 0, path
+        named = next(part for part in reversed(path) if isinstance(part, str))
+        shown = {"gasUsed": "gas used", "status": "status", "transactionHash": "hash"}.get(named, named)
+        assert shown.lower() in found.field.lower(), path
+        if path[0] == "logs":
+            assert f"log {path[1]} " in found.field, path
+
+
 def test_a_lie_about_the_state_after_a_block_is_named(
     history: ChainHistory, proxy: EditingProxy, tmp_path: Path
 ) -> None:
@@ -357,6 +391,19 @@ def test_a_pruned_node_is_reported_with_what_to_do(history: ChainHistory, proxy:
     with pytest.raises(RpcError, match="missing trie node") as error:
         scan(proxy.url, tmp_path / "h.duckdb", history.first, history.last)
     assert "use an archive node" in str(error.value.hint)
+
+
+def test_a_malformed_receipt_is_an_error_and_no_difference(
+    history: ChainHistory, proxy: EditingProxy, tmp_path: Path
+) -> None:
+    def edit(call: dict[str, Any], result: Any) -> Any:
+        if call["method"] == "eth_getTransactionReceipt":
+            return {key: value for key, value in result.items() if key != "logs"}
+        return result
+
+    proxy.edits.append(edit)
+    with pytest.raises(RpcError, match="malformed receipt: a receipt has no logs"):
+        scan(proxy.url, tmp_path / "h.duckdb", history.first, history.last)
 
 
 def test_an_unknown_transaction_is_named(run_mayavi, history: ChainHistory) -> None:
