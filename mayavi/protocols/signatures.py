@@ -72,6 +72,11 @@ CURVE = [
     "exchange_multiple(address[9] _route, uint256[3][4] _swap_params, uint256 _amount, uint256 _expected,"
     " address[4] _pools, address _receiver) payable returns (uint256)",
     "get_dy(uint256 i, uint256 j, uint256 dx) view returns (uint256)",
+    "newton_D(uint256 ANN, uint256 gamma, uint256[3] x) view returns (uint256)",
+    "newton_y(uint256 ANN, uint256 gamma, uint256[3] x, uint256 D, uint256 i) view returns (uint256)",
+    "reduction_coefficient(uint256[3] x, uint256 fee_gamma) view returns (uint256)",
+    "halfpow(uint256 power, uint256 precision) view returns (uint256)",
+    "geometric_mean(uint256[3] unsorted_x) view returns (uint256)",
     "event TokenExchange(address indexed buyer, int128 sold_id, uint256 tokens_sold, int128 bought_id,"
     " uint256 tokens_bought)",
     "event TokenExchange(address indexed buyer, uint256 sold_id, uint256 tokens_sold, uint256 bought_id,"

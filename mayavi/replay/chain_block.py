@@ -15,6 +15,8 @@ from mayavi.evm.rpc.opening import checked_header
 from mayavi.evm.state import Block
 
 HASH_DIGITS = 64
+NEWEST_TYPE = 4
+"""Highest transaction type of Ethereum: EIP-7702."""
 MERGED = ("paris", "shanghai", "cancun", "prague", "osaka", "amsterdam")
 """Hard forks without block rewards."""
 
@@ -96,7 +98,14 @@ class ChainBlock:
         listed = self.content.get("transactions")
         if not isinstance(listed, list):
             raise BadValue("the block lists no transactions")
-        return [BlockTransaction.parse(index, each) for index, each in enumerate(listed)]
+        found = [BlockTransaction.parse(index, each) for index, each in enumerate(listed)]
+        for each in found:
+            if each.kind > NEWEST_TYPE:
+                raise UsageError(
+                    f"transaction {each.index} of block {self.number} has type {each.kind:#x}",
+                    "only Ethereum's own types can be replayed, not the deposits of rollups",
+                )
+        return found
 
     @cached_property
     def withdrawals(self) -> list[bytes]:

@@ -29,6 +29,7 @@ def receipt_field_differences(
             "transactionIndex": transaction.index,
             "blockNumber": block.number,
             "type": transaction.kind,
+            "status": int(success),
             "cumulativeGasUsed": cumulative,
             "effectiveGasPrice": effective_gas_price(block, transaction),
         }
@@ -85,6 +86,8 @@ def _texts(
         "from": transaction.sender,
         "to": transaction.to,
         "logsBloom": logs_bloom(logs),
+        "transactionHash": transaction.hash,
+        "blockHash": block.header.hash,
     }
     if created is None or success:  # nodes differ on failed creations
         expected["contractAddress"] = created

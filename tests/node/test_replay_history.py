@@ -161,6 +161,40 @@ def test_one_altered_byte_of_a_receipt_is_named_with_its_transaction(
     assert "26 of 27 exact" in done.stdout
 
 
+def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the paths of all texts in a JSON value."""
+    if isinstance(value, str):
+        yield path
+    elif isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(inner, (*path, key))
+
+
+def test_no_field_of_a_receipt_can_be_altered_unseen(
+    history: ChainHistory, proxy: EditingProxy, tmp_path: Path
+) -> None:
+    receipt, block = history.receipt("first of block"), history.block_of("first of block")
+    paths = list(leaves(receipt))
+    assert len(paths) > 30
+    altered: dict[str, Any] = {}
+
+    def edit(call: dict[str, Any], result: Any) -> Any:
+        wanted = call["method"] == "eth_getTransactionReceipt" and call["params"][0] == receipt["transactionHash"]
+        return altered["receipt"] if wanted else result
+
+    proxy.edits.append(edit)
+    for path in paths:
+        altered["receipt"] = deepcopy(receipt)
+        flipped(*path)(altered["receipt"])
+        (found,) = scan(proxy.url, tmp_path / "h.duckdb", block, block, again=True).differences
+        assert found.transaction == 0, path
+        named = next(part for part in reversed(path) if isinstance(part, str))
+        shown = {"gasUsed": "gas used", "status": "status", "transactionHash": "hash"}.get(named, named)
+        assert shown.lower() in found.field.lower(), path
+        if path[0] == "logs":
+            assert f"log {path[1]} " in found.field, path
+
+
 def test_a_lie_about_the_state_after_a_block_is_named(
     history: ChainHistory, proxy: EditingProxy, tmp_path: Path
 ) -> None:
@@ -359,6 +393,19 @@ def test_a_pruned_node_is_reported_with_what_to_do(history: ChainHistory, proxy:
     assert "use an archive node" in str(error.value.hint)
 
 
+def test_a_malformed_receipt_is_an_error_and_no_difference(
+    history: ChainHistory, proxy: EditingProxy, tmp_path: Path
+) -> None:
+    def edit(call: dict[str, Any], result: Any) -> Any:
+        if call["method"] == "eth_getTransactionReceipt":
+            return {key: value for key, value in result.items() if key != "logs"}
+        return result
+
+    proxy.edits.append(edit)
+    with pytest.raises(RpcError, match="malformed receipt: a receipt has no logs"):
+        scan(proxy.url, tmp_path / "h.duckdb", history.first, history.last)
+
+
 def test_an_unknown_transaction_is_named(run_mayavi, history: ChainHistory) -> None:
     done = run_mayavi("replay", "tx", "0x" + "12" * 32, "--rpc", history.node.url)
     assert done.returncode == 2
@@ -374,6 +421,17 @@ def test_a_single_transaction_is_replayed_after_those_before_it(run_mayavi, hist
     assert (found["index"], found["gas_used"]) == (3, int(history.receipt("fourth of block")["gasUsed"], 16))
     assert found["call"]["function"] == "withdraw(uint256)"
     assert "state from plain reads: the node has no prestate tracer" in found["notes"]
+
+
+def test_a_failed_transaction_is_shown_with_its_decoded_reason(run_mayavi, history: ChainHistory) -> None:
+    done = run_mayavi("replay", "tx", history.hashes["too much"], "--rpc", history.node.url, "--trace")
+    assert done.returncode == 0, done.stderr
+    (status,) = [line for line in done.stdout.splitlines() if line.startswith("status")]
+    assert "failed: 36 COLLATERAL_CANNOT_COVER_NEW_BORROW" in status
+    assert "status, gas and 0 logs equal the chain's" in done.stdout
+    calls = done.stdout.partition("\ncalls\n")[2].splitlines()
+    assert calls[0].startswith("CALL AaveV3.Pool.borrow(asset: USDC, amount: 90,000,000,000, ")
+    assert "✗ 36 COLLATERAL_CANNOT_COVER_NEW_BORROW" in calls[0]
 
 
 def test_a_price_can_be_changed_before_a_liquidation(run_mayavi, history: ChainHistory) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from mayavi.errors import UsageError
 from mayavi.evm.rpc.remote import Facts, Missing
 from mayavi.replay.block_replay import execute
 from mayavi.replay.block_state import BlockState, missing_of_text, system_reads
 from mayavi.replay.blocks import receipt_difference
 from mayavi.replay.case_state import CaseState, open_case
+from mayavi.replay.read_hints import ReadHints
 from mayavi.replay.receipt_fields import effective_gas_price, logs_bloom
 
 SMALL = 19_934_116
@@ -84,6 +86,30 @@ def test_the_effective_gas_price_is_the_one_the_node_states(blocks: Path) -> Non
     block, _, _ = open_case(blocks, SMALL)
     stated = [int(each["gasPrice"], 16) for each in block.content["transactions"]]
     assert [effective_gas_price(block, each) for each in block.transactions] == stated
+
+
+def test_what_a_function_read_before_is_guessed_for_its_next_call(blocks: Path) -> None:
+    block, source, _ = open_case(blocks, SMALL)
+    state = BlockState(block, Scarce(source))
+    state.evm.probe = False
+    state.execute(5)
+    hints = ReadHints()
+    plain = set(hints.likely(block))
+    assert {("account", each.sender, 0) for each in block.transactions} <= plain
+    assert not any(kind == "slot" for kind, _, _ in plain)
+    hints.record(state)
+    read = {item for index, reads in state.first_reads.items() if block.transactions[index].to for item in reads}
+    assert set(hints.likely(block)) == plain | read
+    assert any(kind == "slot" for kind, _, _ in read)
+
+
+def test_a_transaction_type_of_a_rollup_is_named(blocks: Path) -> None:
+    block, _, _ = open_case(blocks, SMALL)
+    first, *rest = block.content["transactions"]
+    deposit = {key: value for key, value in first.items() if key not in ("r", "s", "v", "yParity")} | {"type": "0x7e"}
+    changed = replace(block, content={**block.content, "transactions": [deposit, *rest]})
+    with pytest.raises(UsageError, match=f"transaction 0 of block {SMALL} has type 0x7e"):
+        len(changed.transactions)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from mayavi.errors import MissingStateError, UsageError
 from mayavi.evm.receipt import CallFrame
+from mayavi.replay.decoding import signature_book
 from mayavi.replay.outcome_difference import OutcomeDifference, outcome_differences
 from mayavi.replay.token_flows import Holding, net_flows, token_transfers
 from mayavi.replay.trace_view import TraceView
@@ -49,6 +50,11 @@ def blocks(cases: Path) -> Path:
 def functions(call: CallFrame | None, view: TraceView) -> list[str]:
     decoded = [view.book.call(frame) for frame in (call.walk() if call else ())]
     return [each.function.name for each in decoded if each]
+
+
+def gas_of(call: CallFrame | None, name: str) -> int:
+    decoded = [(frame, signature_book().call(frame)) for frame in (call.walk() if call else ())]
+    return sum(frame.gas_used for frame, each in decoded if each and each.function.name == name)
 
 
 @pytest.mark.parametrize("name", SWAPS)
@@ -131,6 +137,11 @@ def test_ten_times_the_amount_gets_less_than_ten_times_the_ether(blocks: Path) -
     assert flows[Holding(SENDER, USDC)] == -107_449_683_790
     found = {each.what: each for each in outcome_differences(TraceView(replay), tried)}
     assert found["gas used"].original == "404,295"
+    gas = [
+        {name: gas_of(side.call, name) for name in ("newton_y", "newton_D")} for side in (tried.original, tried.changed)
+    ]
+    assert gas == [{"newton_y": 22_800, "newton_D": 32_105}, {"newton_y": 17_604, "newton_D": 25_410}]
+    assert sum(gas[1].values()) - sum(gas[0].values()) == tried.changed.gas_used - tried.original.gas_used == -11_891
     shortfall = 1 - gained[SENDER] / (10 * 5_729_915_372_958_816_512)
     assert 0.0003 < shortfall < 0.0004
 
