@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 from benchmarks.report import Effort, Quantity, Row, Section, Unavailable
-from mayavi.replay.history_store import HistoryStore
-from mayavi.replay.node import ReplayNode
-from mayavi.replay.scanner import HistoryReport, Scanner
-from mayavi.replay.touched_state import StateCheck
+from mayavi.replay.history.node import ReplayNode
+from mayavi.replay.history.scanner import HistoryReport, Scanner
+from mayavi.replay.history.store import HistoryStore
+from mayavi.replay.history.touched_state import StateCheck
 from mayavi.worlds.contract_folder import contracts_root
 from tests.node.chain_history import ETHER, ChainHistory, start_history
 

@@ -28,9 +28,9 @@ def capture(
     witness is written too if the node has one. `mayavi validate blocks DIR` replays the cases without network. Exit
     code 1 if a replay differs from the chain.
     """
-    from mayavi.replay.capture import capture as capture_blocks
-    from mayavi.replay.capture import parse_blocks
-    from mayavi.replay.node import ReplayNode
+    from mayavi.replay.history.capture import capture as capture_blocks
+    from mayavi.replay.history.capture import parse_blocks
+    from mayavi.replay.history.node import ReplayNode
 
     first, last = parse_blocks(blocks)
     with (

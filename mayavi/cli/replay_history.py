@@ -22,7 +22,7 @@ from mayavi.cli.replay_options import (
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
-    from mayavi.replay.scanner import HistoryReport
+    from mayavi.replay.history.scanner import HistoryReport
 
 STORE_VARIABLE = "MAYAVI_HISTORY"
 SHOWN = 10
@@ -66,11 +66,11 @@ def history(
     all other fields of the receipts, the header's roots, and the state that the block read or wrote. Every finished
     block is stored; a call that was interrupted continues where it ended. Exit code 1 if anything differs.
     """
-    from mayavi.replay.history_store import DEFAULT, HistoryStore
-    from mayavi.replay.node import ReplayNode
-    from mayavi.replay.scanner import Scanner
-    from mayavi.replay.touched_state import STATE_CHECKS
-    from mayavi.replay.transaction_filter import TransactionFilter
+    from mayavi.replay.history.node import ReplayNode
+    from mayavi.replay.history.scanner import Scanner
+    from mayavi.replay.history.store import DEFAULT, HistoryStore
+    from mayavi.replay.history.touched_state import STATE_CHECKS
+    from mayavi.replay.history.transaction_filter import TransactionFilter
 
     check = next((each for each in STATE_CHECKS if each == state), None)
     if check is None:

@@ -32,8 +32,8 @@ def launch(
 
     Writes a CSV file in the format of the scenario `launch_replay`, and a scenario that replays it.
     """
-    from mayavi.replay.launch import record_launch
-    from mayavi.replay.node import ReplayNode
+    from mayavi.replay.history.launch import record_launch
+    from mayavi.replay.history.node import ReplayNode
 
     if out.suffix != ".csv":
         raise UsageError(f"'{out}' does not end in .csv", "the record is a CSV file: --out launch.csv")

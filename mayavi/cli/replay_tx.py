@@ -13,9 +13,9 @@ from mayavi.cli.replay_options import JsonOption, ReplayChainOption, RequestsOpt
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
-    from mayavi.replay.trace_view import TraceView
-    from mayavi.replay.transaction import Outcome, TransactionReplay
-    from mayavi.replay.what_if import WhatIf
+    from mayavi.replay.transactions.trace_view import TraceView
+    from mayavi.replay.transactions.transaction import Outcome, TransactionReplay
+    from mayavi.replay.transactions.what_if import WhatIf
 
 
 def tx(
@@ -40,9 +40,9 @@ def tx(
     together, and the effects are shown beside the original's. Exit code 1 if the replay differs from the receipt.
     """
     from mayavi.replay.chain_block import parse_transaction_hash
-    from mayavi.replay.node import ReplayNode
-    from mayavi.replay.trace_view import TraceView
-    from mayavi.replay.transaction import replay_from_case, replay_from_node
+    from mayavi.replay.history.node import ReplayNode
+    from mayavi.replay.transactions.trace_view import TraceView
+    from mayavi.replay.transactions.transaction import replay_from_case, replay_from_node
 
     name = parse_transaction_hash(transaction)
     if case is not None:
@@ -60,8 +60,8 @@ def tx(
 
 def show(replay: TransactionReplay, view: TraceView, trace: bool, changes: list[str], *, as_json: bool) -> None:
     """Print a replayed transaction, and the effects of changes if there are any."""
-    from mayavi.replay.outcome_difference import outcome_differences
-    from mayavi.replay.what_if import run_what_if
+    from mayavi.replay.transactions.outcome_difference import outcome_differences
+    from mayavi.replay.transactions.what_if import run_what_if
 
     tried = None
     if changes:
@@ -114,7 +114,7 @@ def print_section(title: str, lines: list[str]) -> None:
 
 def print_what_if(view: TraceView, tried: WhatIf, trace: bool) -> None:
     """Print the overrides, the differences they make, and the new call tree if asked for."""
-    from mayavi.replay.outcome_difference import outcome_differences
+    from mayavi.replay.transactions.outcome_difference import outcome_differences
 
     print()
     print(f"what if {', '.join(each.text for each in tried.overrides)}")

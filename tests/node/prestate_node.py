@@ -11,7 +11,7 @@ from typing import Any
 
 from mayavi.evm.contents import WorldContents
 from mayavi.replay.block_state import BlockState
-from mayavi.replay.node import ReplayNode
+from mayavi.replay.history.node import ReplayNode
 
 
 def prestates(url: str, number: int) -> list[dict[str, Any]]:

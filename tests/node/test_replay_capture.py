@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mayavi.replay.capture import capture
-from mayavi.replay.node import ReplayNode
+from mayavi.replay.history.capture import capture
+from mayavi.replay.history.node import ReplayNode
 from tests.node.chain_history import ChainHistory, start_history
 from tests.node.editing_proxy import EditingProxy, editing_proxy
 from tests.node.hardhat import Hardhat

@@ -13,10 +13,10 @@ import pytest
 
 from mayavi.errors import RpcError, UsageError, WrongChain
 from mayavi.replay import scanner
-from mayavi.replay.history_store import HistoryStore
-from mayavi.replay.node import ReplayNode
-from mayavi.replay.scanner import HistoryReport, Scanner
-from mayavi.replay.transaction_filter import TransactionFilter
+from mayavi.replay.history.node import ReplayNode
+from mayavi.replay.history.scanner import HistoryReport, Scanner
+from mayavi.replay.history.store import HistoryStore
+from mayavi.replay.history.transaction_filter import TransactionFilter
 from tests.node.chain_history import CREATION, ETHER, ChainHistory, start_history
 from tests.node.editing_proxy import EditingProxy, editing_proxy
 from tests.node.hardhat import Hardhat

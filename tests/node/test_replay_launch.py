@@ -14,8 +14,8 @@ from mayavi import Fork
 from mayavi.errors import UsageError
 from mayavi.evm.abi.interface import Function
 from mayavi.evm.hashing import create_address
-from mayavi.replay.launch import record_launch
-from mayavi.replay.node import ReplayNode
+from mayavi.replay.history.launch import record_launch
+from mayavi.replay.history.node import ReplayNode
 from mayavi.scenarios.models.launch_record import read_launch
 from mayavi.worlds.artifacts import ArtifactStore
 from tests.node.chain_history import ETHER, ChainHistory

@@ -9,12 +9,12 @@ import pytest
 
 from mayavi.errors import UsageError
 from mayavi.evm.rpc.remote import Facts, Missing
-from mayavi.replay.block_replay import execute
 from mayavi.replay.block_state import BlockState, missing_of_text, system_reads
 from mayavi.replay.blocks import receipt_difference
 from mayavi.replay.case_state import CaseState, open_case
-from mayavi.replay.read_hints import ReadHints
-from mayavi.replay.receipt_fields import effective_gas_price, logs_bloom
+from mayavi.replay.history.block_replay import execute
+from mayavi.replay.history.read_hints import ReadHints
+from mayavi.replay.history.receipt_fields import effective_gas_price, logs_bloom
 
 SMALL = 19_934_116
 """Cancun block of 58 transactions with withdrawals and a blob transaction."""

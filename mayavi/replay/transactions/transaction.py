@@ -18,7 +18,7 @@ from mayavi.replay.blocks import Difference, receipt_difference
 from mayavi.replay.case import ExpectedReceipt
 from mayavi.replay.case_state import CaseState, find_in_cases, open_case
 from mayavi.replay.chain_block import BlockTransaction, ChainBlock
-from mayavi.replay.node import NodeState, ReplayNode
+from mayavi.replay.history.node import NodeState, ReplayNode
 
 
 @dataclass(frozen=True, slots=True)

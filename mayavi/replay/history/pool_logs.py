@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mayavi.evm.rpc.answers import BadValue, data, fields, hash32, quantity
 from mayavi.evm.rpc.client import Call
 from mayavi.evm.rpc.refusals import NodeRefused
-from mayavi.replay.node import ReplayNode
+from mayavi.replay.history.node import ReplayNode
 
 BLOCKS = 2_000
 """Blocks of one request; a node that refuses gets half as many."""

@@ -20,8 +20,8 @@ from mayavi.evm.units import from_units
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.pool import MAX_TICK
 from mayavi.protocols.uniswap.pool_events import POOL_EVENTS, POOL_VIEWS
-from mayavi.replay.node import ReplayNode
-from mayavi.replay.pool_logs import ChainLog, read_logs
+from mayavi.replay.history.node import ReplayNode
+from mayavi.replay.history.pool_logs import ChainLog, read_logs
 
 QUOTES = ("WETH", "USDC", "USDT", "DAI", "WBTC", "wstETH", "GHO", "FRAX", "WMATIC", "WAVAX", "ARB", "OP")
 """Tokens that prices are quoted in, if the other one is not named."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mayavi.evm.receipt import Log
 from mayavi.protocols.topics import DEPOSIT, TRANSFER, WITHDRAWAL
-from mayavi.replay.token_flows import NOBODY, Holding, net_flows, token_transfers
+from mayavi.replay.transactions.token_flows import NOBODY, Holding, net_flows, token_transfers
 
 ALICE, BOB, TOKEN, WETH = (bytes([each]) * 20 for each in (1, 2, 3, 4))
 

@@ -12,10 +12,10 @@ from mayavi.replay.block_state import BlockState, exact_reads, loaded
 from mayavi.replay.blocks import BEFORE_STATUS, Difference, block_differences, transaction_differences
 from mayavi.replay.case import JsonFields
 from mayavi.replay.chain_block import BlockTransaction, ChainBlock
-from mayavi.replay.node import BlockReceipts, ReplayNode
-from mayavi.replay.read_hints import ReadHints
-from mayavi.replay.receipt_fields import receipt_field_differences
-from mayavi.replay.touched_state import StateCheck, compare_state
+from mayavi.replay.history.node import BlockReceipts, ReplayNode
+from mayavi.replay.history.read_hints import ReadHints
+from mayavi.replay.history.receipt_fields import receipt_field_differences
+from mayavi.replay.history.touched_state import StateCheck, compare_state
 
 PLAIN, TRACED = "plain reads", "prestate tracer"
 

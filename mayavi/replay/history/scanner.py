@@ -10,13 +10,13 @@ from typing import Any
 
 from mayavi.errors import MayaviError
 from mayavi.evm.rpc.header import Header
-from mayavi.replay.block_replay import ReplayedBlock, replay_block
 from mayavi.replay.chain_block import ChainBlock
-from mayavi.replay.history_store import HistoryStore, Scan, StoredDifference
-from mayavi.replay.node import BlockReceipts, ReplayNode
-from mayavi.replay.read_hints import ReadHints
-from mayavi.replay.touched_state import StateCheck
-from mayavi.replay.transaction_filter import TransactionFilter
+from mayavi.replay.history.block_replay import ReplayedBlock, replay_block
+from mayavi.replay.history.node import BlockReceipts, ReplayNode
+from mayavi.replay.history.read_hints import ReadHints
+from mayavi.replay.history.store import HistoryStore, Scan, StoredDifference
+from mayavi.replay.history.touched_state import StateCheck
+from mayavi.replay.history.transaction_filter import TransactionFilter
 
 CHUNK = 16
 """Blocks requested together."""

@@ -16,12 +16,12 @@ from mayavi.evm.rpc.client import Call
 from mayavi.evm.rpc.header import Header
 from mayavi.evm.rpc.remote import Facts
 from mayavi.evm.snapshot import write_atomically
-from mayavi.replay.block_replay import PLAIN, TRACED, compare_receipts, execute, read_state
 from mayavi.replay.block_state import exact_reads
 from mayavi.replay.blocks import Difference
 from mayavi.replay.case import read_bytecodes
 from mayavi.replay.chain_block import ChainBlock
-from mayavi.replay.node import BlockReceipts, ReplayNode
+from mayavi.replay.history.block_replay import PLAIN, TRACED, compare_receipts, execute, read_state
+from mayavi.replay.history.node import BlockReceipts, ReplayNode
 
 WITNESS = "debug_executionWitness"
 Progress = Callable[[int, int], None]

@@ -9,12 +9,12 @@ from mayavi.evm.address import checksum
 from mayavi.evm.fork import Fork
 from mayavi.evm.receipt import CallFrame
 from mayavi.evm.units import format_units
-from mayavi.replay.decoding import SignatureBook, show_arguments, show_value, signature_book
-from mayavi.replay.names import Names, known_decimals
-from mayavi.replay.receipt_fields import effective_gas_price
-from mayavi.replay.storage_names import SlotNames
-from mayavi.replay.token_flows import TokenTransfer, net_flows, token_transfers
-from mayavi.replay.transaction import Change, Outcome, TransactionReplay
+from mayavi.replay.history.receipt_fields import effective_gas_price
+from mayavi.replay.transactions.decoding import SignatureBook, show_arguments, show_value, signature_book
+from mayavi.replay.transactions.names import Names, known_decimals
+from mayavi.replay.transactions.storage_names import SlotNames
+from mayavi.replay.transactions.token_flows import TokenTransfer, net_flows, token_transfers
+from mayavi.replay.transactions.transaction import Change, Outcome, TransactionReplay
 from mayavi.worlds.labels import labels_of
 
 ETHER_DECIMALS = 18

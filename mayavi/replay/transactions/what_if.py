@@ -31,13 +31,13 @@ from mayavi.evm.fork import Fork
 from mayavi.evm.token_balance import balance_slot
 from mayavi.evm.units import to_units
 from mayavi.protocols.chainlink.price_feed import PriceFeed
-from mayavi.replay.calldata_argument import with_argument
 from mayavi.replay.case_state import BEYOND_CASE
 from mayavi.replay.chain_block import BlockTransaction
-from mayavi.replay.decoding import SignatureBook, signature_book
-from mayavi.replay.names import Names, known_decimals
-from mayavi.replay.override_values import WORD_BYTES, hex_bytes, integer, parse_argument, wei, word_of
-from mayavi.replay.transaction import Outcome, TransactionReplay, execute_traced
+from mayavi.replay.transactions.calldata_argument import with_argument
+from mayavi.replay.transactions.decoding import SignatureBook, signature_book
+from mayavi.replay.transactions.names import Names, known_decimals
+from mayavi.replay.transactions.override_values import WORD_BYTES, hex_bytes, integer, parse_argument, wei, word_of
+from mayavi.replay.transactions.transaction import Outcome, TransactionReplay, execute_traced
 from mayavi.worlds.labels import labels_of
 
 KINDS = ("value", "gas", "sender", "data", "arg", "word", "balance", "price", "storage", "block", "call")

@@ -6,7 +6,7 @@ import pytest
 
 from mayavi.errors import BadInteger, UsageError
 from mayavi.evm.abi.interface import Function
-from mayavi.replay.calldata_argument import with_argument
+from mayavi.replay.transactions.calldata_argument import with_argument
 
 FUNCTION = Function.parse("trade((address token, uint256[3] amounts, (bool flag, bytes data) inner) order, int24 tick)")
 VALUES = ((b"\x01" * 20, [1, 2, 3], (False, b"abc")), -5)

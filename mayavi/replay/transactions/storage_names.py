@@ -10,7 +10,7 @@ from mayavi.evm.hashing import keccak256, keccak_text
 from mayavi.evm.receipt import Log
 from mayavi.protocols.topics import COMET as COMET_EVENTS
 from mayavi.protocols.topics import DEPOSIT, TRANSFER, UNISWAP_V2_SYNC, UNISWAP_V3_SWAP
-from mayavi.replay.token_flows import Holding
+from mayavi.replay.transactions.token_flows import Holding
 
 BASES = 64
 """Slots at which mappings are looked for."""

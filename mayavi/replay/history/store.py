@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import StoreError, StoreUnreadable
-from mayavi.replay.block_replay import ReplayedBlock
+from mayavi.replay.history.block_replay import ReplayedBlock
 
 DEFAULT = Path("data/runs/history.duckdb")
 VERSION = 1

@@ -9,12 +9,12 @@ import pytest
 
 from mayavi.errors import MissingStateError, UsageError
 from mayavi.evm.receipt import CallFrame
-from mayavi.replay.decoding import signature_book
-from mayavi.replay.outcome_difference import OutcomeDifference, outcome_differences
-from mayavi.replay.token_flows import Holding, net_flows, token_transfers
-from mayavi.replay.trace_view import TraceView
-from mayavi.replay.transaction import TransactionReplay, replay_from_case
-from mayavi.replay.what_if import run_what_if
+from mayavi.replay.transactions.decoding import signature_book
+from mayavi.replay.transactions.outcome_difference import OutcomeDifference, outcome_differences
+from mayavi.replay.transactions.token_flows import Holding, net_flows, token_transfers
+from mayavi.replay.transactions.trace_view import TraceView
+from mayavi.replay.transactions.transaction import TransactionReplay, replay_from_case
+from mayavi.replay.transactions.what_if import run_what_if
 
 CURVE = "536fca86ab22ed2d41a7e6a910e28e16fe05fde52c3fc392de4a905d02270793"
 """Exchange of USDC for ether over Curve's 3pool and tricrypto2, in block 17,666,333."""

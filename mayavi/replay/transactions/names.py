@@ -9,7 +9,7 @@ from mayavi.errors import MayaviError
 from mayavi.evm.address import checksum, shorten
 from mayavi.evm.units import format_units
 from mayavi.protocols.tokens import Erc20
-from mayavi.replay.token_flows import NOBODY
+from mayavi.replay.transactions.token_flows import NOBODY
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork

@@ -18,7 +18,7 @@ from mayavi.evm.rpc.refusals import NodeRefused
 from mayavi.evm.rpc.remote import Facts, Missing, RemoteState
 from mayavi.replay.case import ExpectedReceipt
 from mayavi.replay.chain_block import ChainBlock
-from mayavi.replay.prestate import PRESTATE, read_prestates
+from mayavi.replay.history.prestate import PRESTATE, read_prestates
 
 _LOG_BYTES = 1 << 26
 

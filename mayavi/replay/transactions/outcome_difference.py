@@ -7,10 +7,10 @@ from typing import Any
 
 from mayavi.evm.address import checksum
 from mayavi.evm.units import format_units
-from mayavi.replay.token_flows import Holding, net_flows, token_transfers
-from mayavi.replay.trace_view import ETHER_DECIMALS, TraceView
-from mayavi.replay.transaction import Outcome
-from mayavi.replay.what_if import WhatIf
+from mayavi.replay.transactions.token_flows import Holding, net_flows, token_transfers
+from mayavi.replay.transactions.trace_view import ETHER_DECIMALS, TraceView
+from mayavi.replay.transactions.transaction import Outcome
+from mayavi.replay.transactions.what_if import WhatIf
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from mayavi.errors import BadAddress, UsageError
 from mayavi.evm.hashing import keccak_text
 from mayavi.replay.case import ExpectedReceipt
 from mayavi.replay.chain_block import BlockTransaction
-from mayavi.replay.transaction_filter import TransactionFilter
+from mayavi.replay.history.transaction_filter import TransactionFilter
 
 ALICE, BOB, TOKEN = (bytes([each]) * 20 for each in (1, 2, 3))
 TRANSFER = keccak_text("Transfer(address,address,uint256)")

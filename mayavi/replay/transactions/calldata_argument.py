@@ -8,7 +8,7 @@ from typing import Any
 from mayavi.errors import UsageError, did_you_mean
 from mayavi.evm.abi.interface import Function
 from mayavi.evm.abi.types import AbiType, Array, Tuple
-from mayavi.replay.override_values import parse_argument
+from mayavi.replay.transactions.override_values import parse_argument
 
 
 def with_argument(function: Function, calldata: bytes, path: Sequence[str], text: str) -> bytes:

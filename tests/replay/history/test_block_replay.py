@@ -10,10 +10,10 @@ import pytest
 from mayavi.errors import MayaviError
 from mayavi.evm.rpc.client import RpcClient
 from mayavi.evm.rpc.remote import Facts
-from mayavi.replay.block_replay import ReplayedBlock, replay_block
 from mayavi.replay.block_state import exact_reads
 from mayavi.replay.case_state import open_case
-from mayavi.replay.node import BlockReceipts, ReplayNode
+from mayavi.replay.history.block_replay import ReplayedBlock, replay_block
+from mayavi.replay.history.node import BlockReceipts, ReplayNode
 from tests.replay.case_node import CaseNode
 
 SMALL = 19_934_116

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from mayavi.errors import StoreError, StoreUnreadable
-from mayavi.replay.history_store import HistoryStore, Scan
+from mayavi.replay.history.store import HistoryStore, Scan
 
 SCAN = Scan(1, bytes(32), "", "touched")
 

@@ -1,0 +1,1 @@
+"""Replay blocks of a node: scan a range, capture cases, record launches."""

@@ -1,0 +1,1 @@
+"""Replay single transactions: decoded trace, names, what-if."""
