@@ -30,7 +30,19 @@ HEAVY = [
 ]
 
 LIGHT = {
-    *("__future__", "collections.abc", "dataclasses", "enum", "itertools", "os", "pathlib", "sys", "time", "typing"),
+    *(
+        "__future__",
+        "collections.abc",
+        "contextlib",
+        "dataclasses",
+        "enum",
+        "itertools",
+        "os",
+        "pathlib",
+        "sys",
+        "time",
+    ),
+    "typing",
     *("typer", "mayavi", "mayavi.errors", "mayavi.setup_errors"),
 }
 """What the file of a command may import at its top, beside `mayavi.cli`."""
