@@ -22,6 +22,7 @@ from mayavi import _kernel
 from mayavi.errors import UsageError, WitnessError
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.answers import BadValue
+from mayavi.evm.rpc.header import header_hash
 from mayavi.evm.witness.spelling import GivenTransaction, header_of, transaction_of, withdrawals_of
 from mayavi.evm.witness.values import Fields, as_bytes, as_list, as_number
 
@@ -114,7 +115,7 @@ def parts_of(document: object) -> Parts:
         _blobs(codes, "code"),
         _block_hashes(hashes, number),
         [_ancestor(each, at) for at, each in enumerate([*as_list(ancestors or []), *([parent] if parent else [])])],
-        len(witness.get("keys") or ()),
+        len(as_list(witness.get("keys") or [])),
     )
 
 
@@ -205,6 +206,8 @@ def _ancestor(value: object, position: int) -> dict[str, str]:
         if isinstance(value, str):
             return header_of(json.loads(_kernel.decode_header(as_bytes(value))))
         given = Fields(value).get("header")
-        return header_of(value if given is None else given)
+        header = header_of(value if given is None else given)
+        header_hash(header)  # a header without a hash is malformed
+        return header
     except ValueError as error:
         raise BadValue(f"ancestor {position}: {error}") from None

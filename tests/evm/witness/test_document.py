@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +257,29 @@ def test_a_misspelt_name_is_refused_and_an_unknown_one_is_not(given: Any, change
     change(given)
     with pytest.raises(WitnessError, match=message):
         BlockWitness.of(given)
+
+
+def test_any_value_of_a_wrong_type_is_an_error_and_no_crash(given: Any, parent: dict[str, str]) -> None:
+    given |= {"ancestors": [dict(parent)], "keys": ["0x11"]}
+    junk = [None, -1, 2**300, "zz", "0x", [], {}, [[]], 1.5, True, "0x" + "11" * 40, [256]]
+
+    def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        yield path
+        if isinstance(value, dict | list):
+            for key in value if isinstance(value, dict) else range(min(2, len(value))):
+                yield from places(value[key], (*path, key))
+
+    tried = 0
+    for at, (*path, last) in enumerate(list(places(given))[1:]):
+        holder = given
+        for key in path:
+            holder = holder[key]
+        before, holder[last] = holder[last], junk[at % len(junk)]
+        with suppress(WitnessError):
+            BlockWitness.of(given).verify()
+        holder[last] = before
+        tried += 1
+    assert tried > 90
 
 
 def test_headers_are_decoded_exactly(parent: dict[str, str]) -> None:
