@@ -72,9 +72,9 @@ def print_report(report: Report) -> None:
     for block in report.blocks:
         if block.first_difference:
             print(f"block {block.number}, {block.first_difference}")
-    noted = sum(bool(block.notes) for block in report.blocks)
-    if noted:
-        share = f"in {noted} of {len(report.blocks)} blocks"
+    partly = sum(block.partly for block in report.blocks)
+    if partly:
+        share = f"in {partly} of {len(report.blocks)} blocks"
         print(f"{share} the pre-state allows withdrawals or system calls only in part; --json lists them")
     totals = report.to_json()
     print(f"{totals['exact_blocks']} of {totals['blocks']} blocks exact")

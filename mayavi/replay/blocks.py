@@ -59,6 +59,8 @@ class BlockReport:
     gas_used: int = 0
     first_difference: Difference | None = None
     notes: list[str] = field(default_factory=list)
+    partly: bool = False
+    """Whether withdrawals or system calls are left out, because the pre-state lacks their accounts."""
     seconds: float = 0.0
     parse_seconds: float = 0.0
     recover_seconds: float = 0.0
@@ -163,6 +165,9 @@ def _validate_block(folder: Path, report: BlockReport, codes: dict[str, bytes]) 
         raise CaseError(str(error)) from error
     report.gas_used, report.seconds = result["gas_used"], result["seconds"]
     report.notes = _notes(result, block, json_fields, expected, report.hardfork)
+    report.partly = result["withdrawals_applied"] < (json_fields.withdrawals or 0) or not all(
+        done for _, done in result["system_calls"]
+    )
 
     wrong = transaction_differences(result, claims, json_fields, expected)
     whole = block_differences(result, claims)

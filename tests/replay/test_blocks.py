@@ -218,6 +218,27 @@ def test_withdrawals_and_system_calls_that_were_left_out_are_noted(blocks: Path,
         "EIP-4788 beacon root: contract not in the pre-state",
         "withdrawals: 0 applied, 16 not (accounts not in the pre-state)",
     ]
+    (berlin,) = validate(blocks, only=[12_244_000]).blocks
+    assert [each.partly for each in (shanghai, cancun, berlin)] == [True, True, False]
+
+
+def test_a_block_whose_withdrawals_are_all_applied_is_not_partly_done(blocks: Path, tmp_path: Path) -> None:
+    number = 17_666_333
+    (tmp_path / "receipts").mkdir()
+    for name in (f"{number}", "bytecodes.json.gz", f"receipts/{number}.json.gz"):
+        source, target = blocks / name, tmp_path / name
+        if source.is_dir():
+            shutil.copytree(source, target, copy_function=shutil.copyfile)
+            target.chmod(0o755)
+        else:
+            shutil.copyfile(source, target)
+    block = json.loads(gzip.decompress((tmp_path / f"{number}/block.json.gz").read_bytes()))
+    account = {"balance": "0x1", "nonce": 0, "storage": {}}
+    receivers = {withdrawal["address"]: account for withdrawal in block["withdrawals"]}
+    change(tmp_path / f"{number}/pre_state.json.gz", lambda state: state.update(receivers | state))
+    (report,) = validate(tmp_path).blocks
+    assert report.exact
+    assert not report.partly
 
 
 def test_withdrawals_to_accounts_of_the_pre_state_are_applied(case: Path) -> None:
