@@ -16,7 +16,6 @@ from mayavi.evm.rpc.header import Header, header_hash
 from mayavi.evm.state import known_hardfork
 from mayavi.evm.witness.document import Parts, parts_of, read_document
 from mayavi.evm.witness.parent import GAS_LIMIT_DENOMINATOR, next_base_fee, next_excess_blob_gas
-from mayavi.evm.witness.values import as_number
 
 EMPTY_LIST_HASH = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347"
 """Hash of no ommers."""
@@ -126,8 +125,10 @@ class BlockWitness:
 
     def block_hashes(self) -> dict[int, bytes]:
         """Hashes of earlier blocks: those of the document, of its ancestors, and the parent's."""
-        ancestors = {int(each["number"], 16): header_hash(each) for each in self.parts.ancestors}
-        return {**self.parts.block_hashes, **ancestors, self.number - 1: self.header.parent_hash}
+        given = [(int(each["number"], 16), each) for each in self.parts.ancestors]
+        parents = {number - 1: bytes.fromhex(each["parentHash"][2:]) for number, each in given}
+        ancestors = {number: header_hash(each) for number, each in given}
+        return {**self.parts.block_hashes, **parents, **ancestors, self.number - 1: self.header.parent_hash}
 
     def verify(self) -> None:
         """Raise `WitnessError` for the first part that contradicts another."""
@@ -169,12 +170,11 @@ class BlockWitness:
                 yield from _unequal(f"{where}, hash", _text(given.hash), _text(computed[index]))
             if given.sender is not None:
                 yield from _unequal(f"{where}, sender", _text(given.sender), _text(signers[index]))
-            place: dict[str, Any] = given.place or {}
-            for name, actual in (("blocknumber", self.number), ("transactionindex", index)):
-                if place.get(name) is not None:
-                    yield from _unequal(f"{where}, {name}", str(as_number(place[name], 64)), str(actual))
-            if place.get("blockhash") is not None:
-                yield from _unequal(f"{where}, blockhash", str(place["blockhash"]).lower(), _text(self.hash))
+            place = (self.number, index, self.hash)
+            names = ("block number", "transaction index", "block hash")
+            for name, stated, actual in zip(names, given.place, place, strict=True):
+                if stated is not None:
+                    yield from _unequal(f"{where}, {name}", _shown(stated), _shown(actual))
             price = given.effective_price
             if price is not None and price not in (given.max_price, _effective(given.encoded, base_fee)):
                 yield f"{where}, gas price", str(_effective(given.encoded, base_fee)), str(price)
@@ -247,6 +247,10 @@ def _effective(encoded: bytes, base_fee: int) -> int:
 def _unequal(what: str, expected: str, found: str) -> Iterator[Mismatch]:
     if expected != found:
         yield what, expected, found
+
+
+def _shown(value: object) -> str:
+    return _text(value) if isinstance(value, bytes) else str(value)
 
 
 def _text(value: bytes | None) -> str:

@@ -114,7 +114,7 @@ def parts_of(document: object) -> Parts:
         _blobs(nodes, "trie node"),
         _blobs(codes, "code"),
         _block_hashes(hashes, number),
-        [_ancestor(each, at) for at, each in enumerate([*as_list(ancestors or []), *([parent] if parent else [])])],
+        _ancestors([*as_list(ancestors or []), *([parent] if parent else [])]),
         len(as_list(witness.get("keys") or [])),
     )
 
@@ -199,6 +199,16 @@ def _block_hashes(value: object, number: int) -> dict[int, bytes]:
             raise BadValue(f"there are {position + 1} block hashes before block {number}")
         hashes[number - 1 - position] = as_bytes(each, 32)
     return hashes
+
+
+def _ancestors(values: list[object]) -> list[dict[str, str]]:
+    """Headers of earlier blocks, each once."""
+    headers: list[dict[str, str]] = []
+    for position, value in enumerate(values):
+        header = _ancestor(value, position)
+        if header not in headers:
+            headers.append(header)
+    return headers
 
 
 def _ancestor(value: object, position: int) -> dict[str, str]:

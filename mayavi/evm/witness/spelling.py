@@ -104,8 +104,8 @@ class GivenTransaction:
     effective_price: int | None = None
     """Price that a typed transaction is said to pay."""
     max_price: int | None = None
-    place: dict[str, Any] | None = None
-    """Block number, block hash and index that the source states."""
+    place: tuple[int | None, int | None, bytes | None] = (None, None, None)
+    """Block number, index and block hash that the source states."""
 
 
 def transaction_of(value: object) -> GivenTransaction:
@@ -196,7 +196,16 @@ def _rewritten(given: Fields, kind: int) -> GivenTransaction:
         None if sender is None else as_bytes(sender, 20),
         price if kind >= 2 else None,
         fee if kind >= 2 else None,
-        {name: given.get(name) for name in ("blocknumber", "blockhash", "transactionindex")},
+        _place(given),
+    )
+
+
+def _place(given: Fields) -> tuple[int | None, int | None, bytes | None]:
+    number, index, block = (given.get(name) for name in ("blocknumber", "transactionindex", "blockhash"))
+    return (
+        None if number is None else as_number(number, 64),
+        None if index is None else as_number(index, 64),
+        None if block is None else as_bytes(block, 32),
     )
 
 

@@ -172,6 +172,34 @@ def encoded_transaction(given: Any) -> str:
     return "0x" + (bytes([int(tx["type"], 16)]) + rlp.encode([*fields, parity, r, s])).hex()
 
 
+@pytest.mark.parametrize(
+    ("member", "value", "message"),
+    [
+        ("blockNumber", "0x1", "block number: expected 1, got 2971846"),
+        ("blockNumber", "zz", "transaction 2: 'zz' is no number"),
+        ("transactionIndex", "0x7", "transaction index: expected 7, got 2"),
+        ("blockHash", "0x" + "22" * 32, "block hash: expected 0x2222"),
+        ("gasPrice", "0x1", "gas price: expected"),
+    ],
+)
+def test_what_a_node_adds_to_a_transaction_must_be_right(given: Any, member: str, value: str, message: str) -> None:
+    block = rpc_block(given)
+    block["transactions"][2][member] = value
+    with pytest.raises(WitnessError, match=message):
+        BlockWitness.of({"block": block, **given, "header": None, "transaction": None}).verify()
+
+
+def test_the_parent_may_be_given_twice_and_states_the_hash_before_it(given: Any, parent: dict[str, str]) -> None:
+    given |= {"headers": [encoded_header(parent)], "parent_header": parent}
+    before = bytes.fromhex(parent["parentHash"][2:])
+    assert BlockWitness.of(given).block_hashes()[2_971_844] == before
+    given["block_hashes"] = []
+    assert BlockWitness.of(given).block_hashes() == {
+        2_971_845: bytes.fromhex(given["header"]["parent_hash"][2:]),
+        2_971_844: before,
+    }
+
+
 def test_an_answer_of_json_rpc_is_unwrapped(given: Any) -> None:
     assert_exact({"jsonrpc": "2.0", "id": 1, "result": given})
 
