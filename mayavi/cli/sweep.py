@@ -160,6 +160,11 @@ def print_point(point: PointSummary, chain: str) -> None:
     from mayavi.scenarios.sweep.result import SUMMARY_COLUMNS, headlines, summary_rows
 
     print()
+    if all(each.count == 1 for each in point.figures.values()):
+        print_table([Column("figure", right=False), Column("one run")], [row[:2] for row in summary_rows(point, chain)])
+        print()
+        print_note("one run has no quantiles, and no VaR: give more seeds, such as --seeds 0:100")
+        return
     print_table(
         [Column(title, right=index > 0) for index, title in enumerate(SUMMARY_COLUMNS)], summary_rows(point, chain)
     )
@@ -255,8 +260,8 @@ def print_grid(found: Sweep) -> None:
 def last_line(found: Sweep) -> str:
     """Return the number of runs, the time, and the next command."""
     before = f" ({found.resumed:,} were stored before)" if found.resumed else ""
-    took = duration(found.seconds)
-    return f"{len(found.runs):,} runs{before} · {took} · `mayavi runs list --sweep {found.sweep_id}` shows each"
+    took, count = duration(found.seconds), len(found.runs)
+    return f"{count:,} run{'s' if count > 1 else ''}{before} · {took} · `mayavi runs list --sweep {found.sweep_id}` shows each"
 
 
 def document(found: Sweep) -> dict[str, object]:

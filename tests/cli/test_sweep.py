@@ -90,7 +90,10 @@ def test_one_number_is_one_seed_and_a_note_says_so(run_mayavi, tmp_path: Path) -
     one = run_mayavi(*options, "--seeds", "5")
     assert one.returncode == 0, one.stderr
     assert "note: one seed: 5; 0:5 are 5 seeds" in one.stderr
-    assert "1 runs" in one.stdout
+    assert "1 run · " in one.stdout
+    assert "one run has no quantiles" in one.stdout
+    assert "p95" not in one.stdout
+    assert "in 1 of 1 runs" not in one.stdout
     assert "one seed" not in run_mayavi(*options, "--seeds", "5:7").stderr
 
 

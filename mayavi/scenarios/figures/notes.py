@@ -45,6 +45,8 @@ def notes(kpis: Figures) -> list[str]:
 
 def notes_of_many(runs: Sequence[Figures]) -> list[str]:
     """Return each kind of warning once, with the number of runs that have it and the text of the first."""
+    if len(runs) == 1:
+        return notes(runs[0])
     found: dict[str, list[str]] = {}
     for kpis in runs:
         for kind, text in one_of_each_kind(_warnings(kpis)).items():
