@@ -260,8 +260,9 @@ def print_grid(found: Sweep) -> None:
 def last_line(found: Sweep) -> str:
     """Return the number of runs, the time, and the next command."""
     before = f" ({found.resumed:,} were stored before)" if found.resumed else ""
-    took, count = duration(found.seconds), len(found.runs)
-    return f"{count:,} run{'s' if count > 1 else ''}{before} · {took} · `mayavi runs list --sweep {found.sweep_id}` shows each"
+    took = duration(found.seconds)
+    runs = "1 run" if len(found.runs) == 1 else f"{len(found.runs):,} runs"
+    return f"{runs}{before} · {took} · `mayavi runs list --sweep {found.sweep_id}` shows each"
 
 
 def document(found: Sweep) -> dict[str, object]:
