@@ -17,8 +17,9 @@ HEALTHY = "liquidationCall of AaveV2.Pool reverted: 42 HEALTH_FACTOR_NOT_BELOW_T
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal of 80 columns."""
+    """A terminal of 80 columns without colours."""
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
     for module in (output, incident):
         monkeypatch.setattr(module, "is_terminal", lambda stream: True)
 
@@ -67,9 +68,11 @@ def test_no_number_is_broken_at_80_columns(capsys: pytest.CaptureFixture[str], t
     capsys.readouterr()
     incident.print_report(report)
     text = capsys.readouterr().out
-    assert all(len(line) <= 80 for line in text.splitlines() if "share=" not in line)
-    for shown in ("20,189,050 EIGEN", "18,697,690 EIGEN", "points", "interaction"):
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    for shown in ("20,189,050 EIGEN", "18,697,690 EIGEN", "+1.88 points", "interaction"):
         assert shown in text
+    words = text.split()
+    assert words.count("foundation:") == words.count("investors:") == 4  # no word is broken either
     ids = [run.run_id for each in report.counterfactuals for run in each.runs.values()]
     assert len(ids) == 3
     assert all(each in text for each in ids)

@@ -15,11 +15,14 @@ from mayavi.cli.printing.run import short_reason
 
 if TYPE_CHECKING:
     from mayavi.scenarios.incidents.measures import Failures
+    from mayavi.scenarios.incidents.models import ExpectedFigure
     from mayavi.scenarios.incidents.registry import Incident
     from mayavi.scenarios.incidents.replay import ComparedFigure, ComparedRun, Counterfactual, IncidentReport
 
 NONE = "–"
 NO_DECIMALS_FROM = 1_000
+NARROW = 100
+"""Width of a terminal below which asset and figure share a column."""
 REPEATED = "note: recorded liquidators do not react to a change; they repeat their calls, and nobody else liquidates"
 
 
@@ -49,8 +52,7 @@ def _print_run(run: ComparedRun) -> None:
     print(f"\n{run.name}: {run.title}")
     print_wrapped(f"driven by {run.record}", indent="  ", note=True)
     columns = [
-        Column("asset", right=False),
-        Column("figure", right=False),
+        *_label_columns(),
         Column("recorded", whole=True),
         Column("simulated", whole=True),
         Column("difference", whole=True),
@@ -91,8 +93,7 @@ def _cells(figure: ComparedFigure) -> list[str]:
         None: "input" if expected.input else "",
     }
     return [
-        expected.asset,
-        expected.name,
+        *_labels(expected),
         amount(expected.recorded, expected.unit),
         amount(figure.simulated, expected.unit),
         difference(figure.difference, expected.unit),
@@ -101,11 +102,25 @@ def _cells(figure: ComparedFigure) -> list[str]:
     ]
 
 
+def _label_columns() -> list[Column]:
+    """Return the columns of asset and figure, one for both on a narrow terminal."""
+    names = ["figure"] if _is_narrow() else ["asset", "figure"]
+    return [Column(name, right=False) for name in names]
+
+
+def _labels(expected: ExpectedFigure) -> list[str]:
+    return [f"{expected.asset}: {expected.name}"] if _is_narrow() else [expected.asset, expected.name]
+
+
+def _is_narrow() -> bool:
+    return is_terminal(sys.stdout) and get_terminal_size((120, 24)).columns < NARROW
+
+
 def _print_counterfactual(report: IncidentReport, counterfactual: Counterfactual) -> None:
     from mayavi.scenarios.incidents.replay import TOGETHER
 
     together = counterfactual.change == TOGETHER
-    columns = [Column("asset", right=False), Column("figure", right=False)]
+    columns = _label_columns()
     columns += [Column(title, whole=True) for title in ("simulated", "changed", "effect")]
     columns += [Column("interaction", whole=True)] if together else []
     for name, effects in counterfactual.effects.items():
@@ -113,7 +128,7 @@ def _print_counterfactual(report: IncidentReport, counterfactual: Counterfactual
         rows = []
         for index, effect in enumerate(effects):
             unit = effect.expected.unit
-            row = [effect.expected.asset, effect.expected.name]
+            row = _labels(effect.expected)
             row += [amount(effect.base, unit), amount(effect.changed, unit), difference(effect.difference, unit)]
             row += [difference(report.interaction(name, index), unit)] if together else []
             rows.append(row)

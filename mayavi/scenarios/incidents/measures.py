@@ -38,14 +38,14 @@ class RunFigures:
             self._figures.setdefault((row.subject, row.metric), {})[row.step] = int(row.value), row.unit
         self._actions: list[tuple[str, Mapping[str, Any]]] = []
         attempted, failed, reasons = Counter[str](), Counter[str](), Counter[str]()
-        for row in run.actions:
-            attempted[row.kind] += 1
-            if row.status == "success":
-                details = {"agent": row.agent, "account": row.account, **json.loads(row.details)}
-                self._actions.append((row.kind, details))
+        for action in run.actions:
+            attempted[action.kind] += 1
+            if action.status == "success":
+                details = {"agent": action.agent, "account": action.account, **json.loads(action.details)}
+                self._actions.append((action.kind, details))
             else:
-                failed[row.kind] += 1
-                reasons[row.reason] += 1
+                failed[action.kind] += 1
+                reasons[action.reason] += 1
         self.failures: Failures | None = None
         if failed:
             tried = sum(attempted[kind] for kind in failed)
