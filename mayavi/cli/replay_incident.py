@@ -37,7 +37,11 @@ def incident(
     seed: Annotated[int, typer.Option("--seed", help="Seed of all random numbers.")] = 0,
     cases: Annotated[
         Path | None,
-        typer.Option("--cases", metavar="DIR", help="Folder of complete records; by default MAYAVI_CASES."),
+        typer.Option(
+            "--cases",
+            metavar="DIR",
+            help="Folder of complete records; by default MAYAVI_CASES, else ../shared beside the checkout.",
+        ),
     ] = None,
     rpc: Annotated[
         str | None,

@@ -35,9 +35,11 @@ def test_the_table_has_recorded_simulated_and_difference(run_mayavi, tmp_path: P
     line = next(each for each in done.stdout.splitlines() if "lowest price change" in each and "%" in each)
     assert "−4.56 %" in line
     assert "−3.97 %" in line
-    assert "+0.59 %" in line
-    assert "20,189,049.87 EIGEN" in done.stdout
-    assert "exact" in done.stdout
+    assert "+0.59 points" in line
+    unlocked = next(each for each in done.stdout.splitlines() if "EIGEN of investors" in each)
+    assert "20,189,050 EIGEN" in unlocked
+    assert unlocked.endswith("input")
+    assert "exact" not in done.stdout
     assert "the pool has no buyers" in done.stdout  # a miss is explained
     assert "stored as" in done.stdout
 
@@ -49,6 +51,8 @@ def test_json_has_facts_sources_and_effects(kept: tuple[Path, dict]) -> None:
     unlocked = document["runs"]["unlock"]["figures"][0]
     assert unlocked["recorded"] == "20189049.87"
     assert float(unlocked["difference"]) == 0
+    assert (unlocked["input"], unlocked["exact"]) == (True, None)
+    assert document["runs"]["unlock"]["failures"] == {"failed": 0}
     (changed,) = document["counterfactuals"]
     effects = {each["name"]: each for each in changed["effects"]["unlock"]}
     effect = effects["lowest price change of the day"]

@@ -10,11 +10,12 @@ from typing import NamedTuple, TextIO
 
 
 class Column(NamedTuple):
-    """A table column. `right` aligns right; `style` is a Rich style for terminals."""
+    """A table column. `right` aligns right; `style` is a Rich style for terminals; `whole` never breaks a cell."""
 
     title: str
     right: bool = True
     style: str = ""
+    whole: bool = False
 
 
 def is_terminal(stream: TextIO) -> bool:
@@ -38,7 +39,11 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
         for column in columns:
             table.add_column(
-                column.title, justify="right" if column.right else "left", style=column.style, overflow="fold"
+                column.title,
+                justify="right" if column.right else "left",
+                style=column.style,
+                overflow="fold",
+                no_wrap=column.whole,
             )
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))

@@ -2,90 +2,141 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from mayavi.cli.console.output import Column, print_note, print_table
+from mayavi.cli.console.output import Column, is_terminal, print_note, print_table
+from mayavi.cli.printing.run import short_reason
 
 if TYPE_CHECKING:
+    from mayavi.scenarios.incidents.measures import Failures
+    from mayavi.scenarios.incidents.models import ExpectedFigure
     from mayavi.scenarios.incidents.registry import Incident
     from mayavi.scenarios.incidents.replay import ComparedFigure, ComparedRun, Counterfactual, IncidentReport
 
 NONE = "–"
+NO_DECIMALS_FROM = 1_000
+NARROW = 100
+"""Width of a terminal below which asset and figure share a column."""
+REPEATED = "note: recorded liquidators do not react to a change; they repeat their calls, and nobody else liquidates"
 
 
 def print_report(report: IncidentReport) -> None:
     """Print the incident, a table for each run with the reasons of its differences, and the counterfactuals."""
     config = report.incident.config
     print(f"{config.title} · {config.protocol} · {config.date}")
-    print(config.summary)
+    print_wrapped(config.summary)
     for run in report.runs.values():
         _print_run(run)
     if config.unpredicted:
         print("\nrecorded, and not predicted")
         for each in config.unpredicted:
-            print(f"  {each.what}: {each.recorded}. {each.why}")
+            print_wrapped(f"{each.what}: {each.recorded}. {each.why}", indent="  ")
     for counterfactual in report.counterfactuals:
         _print_counterfactual(report, counterfactual)
     print()
     for assumption in config.assumptions:
-        print_note(f"assumed: {assumption}")
-    ids = ", ".join(run.run.run_id for run in report.runs.values())
-    print_note(f"seed {report.seed} · stored as {ids} · `--json` has facts and sources")
+        print_wrapped(f"assumed: {assumption}", note=True)
+    stored = ", ".join(run.run.run_id for run in report.runs.values())
+    changed = ", ".join(run.run_id for each in report.counterfactuals for run in each.runs.values())
+    stored += f", counterfactuals as {changed}" if changed else ""
+    print_wrapped(f"seed {report.seed} · stored as {stored} · `--json` has facts and sources", note=True)
 
 
 def _print_run(run: ComparedRun) -> None:
     print(f"\n{run.name}: {run.title}")
-    print_note(f"  driven by {run.record}")
+    print_wrapped(f"driven by {run.record}", indent="  ", note=True)
     columns = [
-        Column("asset", right=False),
-        Column("figure", right=False),
-        Column("recorded"),
-        Column("simulated"),
-        Column("difference"),
-        Column("share"),
+        *_label_columns(),
+        Column("recorded", whole=True),
+        Column("simulated", whole=True),
+        Column("difference", whole=True),
+        Column("share", whole=True),
         Column("", right=False),
     ]
     print_table(columns, [_cells(figure) for figure in run.figures])
     for figure in run.figures:
         if figure.expected.why and figure.difference:
-            print(f"  {figure.expected.asset}, {figure.expected.name}: {figure.expected.why}")
+            text = f"{figure.expected.asset}, {figure.expected.name}: {figure.expected.why}"
+            print_wrapped(text, indent="  ")
+    _print_failures(run.failures, recorded_calls=run.recorded_calls)
+
+
+def _print_failures(failures: Failures | None, *, recorded_calls: bool) -> None:
+    if failures is not None:
+        print_wrapped(describe_failures(failures, recorded_calls=recorded_calls), indent="  ")
+
+
+def describe_failures(failures: Failures, *, recorded_calls: bool = False) -> str:
+    """Count failed actions with the commonest reason: `29 of 385 recorded calls reverted, all of them: …`."""
+    reasons = Counter[str]()
+    for reason, count in failures.reasons.items():
+        reasons[short_reason(reason)] += count
+    ((commonest, times),) = reasons.most_common(1)
+    kinds = " and ".join(failures.kinds)
+    what = "recorded calls" if recorded_calls and kinds == "liquidate" else f"actions of kind {kinds}"
+    verb = "reverted" if all(" reverted: " in reason for reason in failures.reasons) else "failed"
+    often = "all of them" if len(reasons) == 1 else f"most often ({times:,} times)"
+    return f"{failures.failed:,} of {failures.attempted:,} {what} {verb}, {often}: {commonest}"
 
 
 def _cells(figure: ComparedFigure) -> list[str]:
     expected = figure.expected
-    verdict = {True: "exact" if not figure.difference else "as exact as promised", False: "DIFFERS", None: ""}
+    verdict = {
+        True: "exact" if not figure.difference else "as exact as promised",
+        False: "DIFFERS",
+        None: "input" if expected.input else "",
+    }
     return [
-        expected.asset,
-        expected.name,
+        *_labels(expected),
         amount(expected.recorded, expected.unit),
         amount(figure.simulated, expected.unit),
-        amount(figure.difference, expected.unit, sign=True),
+        difference(figure.difference, expected.unit),
         NONE if expected.unit == "%" else _share(figure.difference, expected.recorded),
         verdict[figure.exact],
     ]
+
+
+def _label_columns() -> list[Column]:
+    """Return the columns of asset and figure, one for both on a narrow terminal."""
+    names = ["figure"] if _is_narrow() else ["asset", "figure"]
+    return [Column(name, right=False) for name in names]
+
+
+def _labels(expected: ExpectedFigure) -> list[str]:
+    return [f"{expected.asset}: {expected.name}"] if _is_narrow() else [expected.asset, expected.name]
+
+
+def _is_narrow() -> bool:
+    return is_terminal(sys.stdout) and get_terminal_size((120, 24)).columns < NARROW
 
 
 def _print_counterfactual(report: IncidentReport, counterfactual: Counterfactual) -> None:
     from mayavi.scenarios.incidents.replay import TOGETHER
 
     together = counterfactual.change == TOGETHER
-    print(f"\ncounterfactual: {counterfactual.change}")
-    columns = [Column("run", right=False), Column("asset", right=False), Column("figure", right=False)]
-    columns += [Column("simulated"), Column("changed"), Column("effect")]
-    columns += [Column("of it together only")] if together else []
-    rows = []
+    columns = _label_columns()
+    columns += [Column(title, whole=True) for title in ("simulated", "changed", "effect")]
+    columns += [Column("interaction", whole=True)] if together else []
     for name, effects in counterfactual.effects.items():
+        print(f"\ncounterfactual: {counterfactual.change} · {name}")
+        rows = []
         for index, effect in enumerate(effects):
             unit = effect.expected.unit
-            row = [name, effect.expected.asset, effect.expected.name]
-            row += [amount(effect.base, unit), amount(effect.changed, unit)]
-            row.append(amount(effect.difference, unit, sign=True))
-            if together:
-                row.append(amount(report.interaction(name, index), unit, sign=True))
+            row = _labels(effect.expected)
+            row += [amount(effect.base, unit), amount(effect.changed, unit), difference(effect.difference, unit)]
+            row += [difference(report.interaction(name, index), unit)] if together else []
             rows.append(row)
-    print_table(columns, rows)
+        print_table(columns, rows)
+        calls = report.runs[name].recorded_calls
+        _print_failures(counterfactual.failures[name], recorded_calls=calls)
+        if calls:
+            print_wrapped(REPEATED, indent="  ")
 
 
 def print_list(incidents: Sequence[Incident]) -> None:
@@ -141,6 +192,8 @@ def _run_document(run: ComparedRun) -> dict[str, Any]:
     return {
         "title": run.title,
         "record": run.record,
+        "recorded_calls": run.recorded_calls,
+        "failures": _failures_document(run.failures),
         "run_id": run.run.run_id,
         "digest": run.run.digest,
         "scenario": run.run.scenario,
@@ -154,6 +207,7 @@ def _run_document(run: ComparedRun) -> dict[str, Any]:
                 "simulated": _text(figure.simulated),
                 "difference": _text(figure.difference),
                 "within": _text(figure.expected.within),
+                "input": figure.expected.input,
                 "exact": figure.exact,
                 "source": figure.expected.source,
                 "why": figure.expected.why,
@@ -169,6 +223,7 @@ def _counterfactual_document(report: IncidentReport, counterfactual: Counterfact
     return {
         "change": counterfactual.change,
         "run_ids": {name: run.run_id for name, run in counterfactual.runs.items()},
+        "failures": {name: _failures_document(each) for name, each in counterfactual.failures.items()},
         "effects": {
             name: [
                 {
@@ -178,7 +233,7 @@ def _counterfactual_document(report: IncidentReport, counterfactual: Counterfact
                     "changed": _text(effect.changed),
                     "effect": _text(effect.difference),
                     **(
-                        {"together_only": _text(report.interaction(name, index))}
+                        {"interaction": _text(report.interaction(name, index))}
                         if counterfactual.change == TOGETHER
                         else {}
                     ),
@@ -190,13 +245,26 @@ def _counterfactual_document(report: IncidentReport, counterfactual: Counterfact
     }
 
 
+def _failures_document(failures: Failures | None) -> dict[str, Any]:
+    if failures is None:
+        return {"failed": 0}
+    reasons = sorted(failures.reasons.items(), key=lambda each: (-each[1], each[0]))
+    return {
+        "failed": failures.failed,
+        "attempted": failures.attempted,
+        "kinds": list(failures.kinds),
+        "reasons": [{"reason": reason, "count": count} for reason, count in reasons],
+    }
+
+
 def amount(value: Decimal | None, unit: str, *, sign: bool = False) -> str:
-    """Format a figure: `63,605,103.12 USDC`, `−10.30 %`, `0.9351`; an en dash where there is none."""
+    """Format a figure: `63,605,103 USDC`, `−10.30 %`, `0.935100`; an en dash where there is none."""
     if value is None:
         return NONE
     number = value * 100 if unit == "%" else value
     size = abs(number)
-    places = 0 if number == number.to_integral_value() and unit != "%" else 2 if size >= 100 or unit == "%" else 6
+    whole = size >= NO_DECIMALS_FROM or number == number.to_integral_value()
+    places = 2 if unit == "%" else 0 if whole else 2 if size >= 100 else 6
     text = f"{number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN):,f}" if places else f"{number:,.0f}"
     if number and not Decimal(text.replace(",", "")):
         text = f"{number:.1e}"
@@ -204,6 +272,29 @@ def amount(value: Decimal | None, unit: str, *, sign: bool = False) -> str:
     if sign and number > 0:
         text = f"+{text}"
     return f"{text} {unit}".strip()
+
+
+def difference(value: Decimal | None, unit: str) -> str:
+    """Format the difference of two figures with its sign; that of percentages is in points: `+0.59 points`."""
+    text = amount(value, unit, sign=True)
+    return text.removesuffix("%") + "points" if unit == "%" and value is not None else text
+
+
+def print_wrapped(text: str, *, indent: str = "", note: bool = False) -> None:
+    """Print a paragraph, wrapped to the width of a terminal and on one line in a pipe; `note` dims it."""
+    lines = [indent + text]
+    if is_terminal(sys.stdout):
+        width = get_terminal_size((120, 24)).columns
+        lines = wrap(
+            text,
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    for line in lines:
+        print_note(line) if note else print(line)
 
 
 def _share(difference: Decimal | None, recorded: Decimal) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from mayavi.errors import BadScenario
 from mayavi.scenarios.incidents.models import Measure, Moment
@@ -18,6 +19,15 @@ _QUOTIENT = Decimal(1).scaleb(-18)
 """Places of a quotient; sums are exact."""
 
 
+class Failures(NamedTuple):
+    """Failed actions of a run, out of all actions of the same kinds, and how often each reason was given."""
+
+    failed: int
+    attempted: int
+    kinds: tuple[str, ...]
+    reasons: Mapping[str, int]
+
+
 class RunFigures:
     """Figures of one run, read from the store once."""
 
@@ -26,11 +36,20 @@ class RunFigures:
         self._figures: dict[tuple[str, str], dict[int, tuple[int, str]]] = {}
         for row in run.snapshots:
             self._figures.setdefault((row.subject, row.metric), {})[row.step] = int(row.value), row.unit
-        self._actions: list[tuple[str, Mapping[str, Any]]] = [
-            (row.kind, {"agent": row.agent, "account": row.account, **json.loads(row.details)})
-            for row in run.actions
-            if row.status == "success"
-        ]
+        self._actions: list[tuple[str, Mapping[str, Any]]] = []
+        attempted, failed, reasons = Counter[str](), Counter[str](), Counter[str]()
+        for action in run.actions:
+            attempted[action.kind] += 1
+            if action.status == "success":
+                details = {"agent": action.agent, "account": action.account, **json.loads(action.details)}
+                self._actions.append((action.kind, details))
+            else:
+                failed[action.kind] += 1
+                reasons[action.reason] += 1
+        self.failures: Failures | None = None
+        if failed:
+            tried = sum(attempted[kind] for kind in failed)
+            self.failures = Failures(failed.total(), tried, tuple(sorted(failed)), dict(reasons))
 
     def value(self, measure: Measure) -> Decimal | None:
         """Return what `measure` gives, exactly; None if it divides by nothing."""

@@ -77,6 +77,8 @@ class ExpectedFigure(Model):
     measure: Measure
     within: Number | None = None
     """Largest difference at which the replay counts as exact; none for a prediction that may miss."""
+    input: bool = False
+    """The scenario is given this figure, so that its match proves nothing."""
     why: str = ""
     """Why both differ, where that is known."""
 
@@ -85,6 +87,8 @@ class IncidentRun(Model):
     """One scenario of an incident."""
 
     title: str
+    title_of_facts: str | None = None
+    """Title without the complete record, where it differs."""
     scenario: str
     """File in the incident's folder."""
     record: str | None = None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mayavi.errors import UsageError
 from mayavi.scenarios.incidents.cases import CompleteRecord, has_node_record, record_of_file, record_of_node
-from mayavi.scenarios.incidents.measures import RunFigures, exact_difference
+from mayavi.scenarios.incidents.measures import Failures, RunFigures, exact_difference
 from mayavi.scenarios.incidents.models import ExpectedFigure
 from mayavi.scenarios.incidents.registry import Incident, load_incident
 from mayavi.scenarios.loading import load_scenario
@@ -39,21 +39,30 @@ class ComparedFigure:
 
     @property
     def exact(self) -> bool | None:
-        """Whether the figure is as exact as promised; None where nothing is promised."""
+        """Whether the figure is as exact as promised; None where nothing is promised.
+
+        An input is never exact, and False if the run did not take it as it was given.
+        """
         if self.expected.within is None:
             return None
-        return self.difference is not None and abs(self.difference) <= self.expected.within
+        kept = self.difference is not None and abs(self.difference) <= self.expected.within
+        return None if kept and self.expected.input else kept
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """One run of an incident with its figures. `record` describes the record that drove it."""
+    """One run of an incident with its figures. `record` describes the record that drove it.
+
+    `recorded_calls` says that its liquidators repeat a record, and do not react to what a counterfactual changes.
+    """
 
     name: str
     title: str
     run: Run
     record: str
     figures: tuple[ComparedFigure, ...]
+    failures: Failures | None = None
+    recorded_calls: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,7 @@ class Counterfactual:
     change: str
     runs: Mapping[str, Run]
     effects: Mapping[str, tuple[Effect, ...]]
+    failures: Mapping[str, Failures | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,20 +143,23 @@ def replay_incident(
         run = shared.run(incident.scenario(each), record.overrides if record else ())
         figures = RunFigures(run)
         compared = tuple(ComparedFigure(figure, figures.value(figure.measure)) for figure in own.figures)
-        what = record.what if record else "the facts of the incident"
-        base[each] = ComparedRun(each, own.title, run, what, compared)
+        title = own.title if record or own.title_of_facts is None else own.title_of_facts
+        what = record.what if record else _missing_record(own.record, cases)
+        calls = _repeats_calls(incident.scenario(each))
+        base[each] = ComparedRun(each, title, run, what, compared, figures.failures, calls)
     found = []
     groups = [(change, [change]) for change in changes] + ([(TOGETHER, changes)] if len(changes) > 1 else [])
     for title, group in groups:
-        runs, effects = {}, {}
+        runs, effects, failures = {}, {}, {}
         for each in names:
             options = [change for change in group if each in accepted[change]]
             if not options:
                 continue
             record = records[each]
             runs[each] = shared.run(incident.scenario(each), [*(record.overrides if record else ()), *options])
-            effects[each] = _effects(base[each], RunFigures(runs[each]))
-        found.append(Counterfactual(title, runs, effects))
+            figures = RunFigures(runs[each])
+            effects[each], failures[each] = _effects(base[each], figures), figures.failures
+        found.append(Counterfactual(title, runs, effects, failures))
     return IncidentReport(incident, seed, base, tuple(found))
 
 
@@ -165,6 +178,19 @@ def _records(
         each: record_of_node(record, rpc_url) if record is not None and has_node_record(record) else None
         for each, record in wanted.items()
     }
+
+
+def _missing_record(record: str | None, cases: Path | None) -> str:
+    """Describe what drives a run without its complete record, and why that is not there."""
+    if record is None:
+        return "the facts of the incident"
+    if cases is None:
+        return "the facts of the incident, without the complete record"
+    return f"the facts of the incident: no complete record in '{cases}'"
+
+
+def _repeats_calls(scenario: Path) -> bool:
+    return any(agent.kind == "recorded_liquidations" for agent in load_scenario(scenario).config.agents.values())
 
 
 @dataclass(frozen=True, slots=True)

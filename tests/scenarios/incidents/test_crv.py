@@ -43,6 +43,9 @@ def test_the_facts_alone_give_the_same_totals(tmp_path: Path) -> None:
     report = replay_incident("crv_2022_11", only="recorded", store=tmp_path / "runs.duckdb")
     figures = {each.expected.name: each for each in report.runs["recorded"].figures}
     assert report.exact
+    assert report.runs["recorded"].title.startswith("15 calls that stand for the 385")
+    assert figures["liquidations"].simulated == 15
+    assert (figures["debt repaid"].exact, figures["collateral seized"].exact) == (None, True)  # an input, an output
     assert figures["collateral seized"].simulated == SEIZED
     assert figures["debt repaid"].difference is not None
     assert abs(figures["debt repaid"].difference) < Decimal("0.001")
@@ -56,6 +59,27 @@ def test_a_higher_threshold_than_documented_refuses_recorded_calls(cases: Path, 
     refused = -report.counterfactuals[0].effects["recorded"][0].difference
     # 41 calls were made at a health factor of 1 and more by then; a refused one leaves the next a lower one
     assert 30 < refused <= 41
+
+
+@pytest.mark.slow(12)
+def test_a_smaller_bonus_leaves_more_debt_and_less_bad_debt_as_recorded_calls_revert(
+    cases: Path, tmp_path: Path
+) -> None:
+    change = "aave_v2.USDC.liquidation_bonus=2%"
+    store = tmp_path / "runs.duckdb"
+    report = replay_incident("crv_2022_11", only="recorded", cases=cases, counterfactuals=[change], store=store)
+    effects = {each.expected.name: each for each in report.counterfactuals[0].effects["recorded"]}
+    debt, collateral, bad = (effects[name] for name in ("debt left", "collateral left", "bad debt"))
+    assert debt.difference > 0
+    assert abs(bad.base - debt.base) < Decimal("0.001")  # no collateral is left
+    assert -Decimal("0.65") < bad.difference / bad.base < -Decimal("0.6")
+    assert bad.changed == pytest.approx(debt.changed - collateral.changed / Decimal("0.69229852"))
+    assert report.runs["recorded"].failures is None
+    assert report.runs["recorded"].recorded_calls
+    failures = report.counterfactuals[0].failures["recorded"]
+    assert failures is not None
+    assert (failures.failed, failures.attempted, failures.kinds) == (29, 385, ("liquidate",))
+    assert all("HEALTH_FACTOR_NOT_BELOW_THRESHOLD" in reason for reason in failures.reasons)
 
 
 @pytest.mark.slow(15)

@@ -14,6 +14,7 @@ from mayavi.scenarios.incidents.registry import FOLDER, NAMES, load_incident
 from mayavi.scenarios.incidents.replay import ComparedFigure, IncidentReport, replay_incident
 from mayavi.scenarios.loading import load_scenario
 
+REPAID = (("11", "06:42"), ("11", "17:24"), ("14", "05:13"))
 LARGEST = "largest difference of one call"
 FAST = ("steth_2022_06", "ena_2025_03", "eigen_2025_10", "usdc_depeg_2023_03", "capo_2026_03")
 
@@ -74,6 +75,38 @@ def test_promised_figures_are_exact(replayed: dict[str, IncidentReport], name: s
         assert run.run.status == "finished"
         assert run.run.kpis["raised"] == 0
         assert all(each.simulated is not None for each in run.figures)
+
+
+def test_inputs_are_never_called_exact(replayed: dict[str, IncidentReport]) -> None:
+    inputs = {
+        name: {each.expected.name for run in report.runs.values() for each in run.figures if each.expected.input}
+        for name, report in replayed.items()
+    }
+    assert inputs["eigen_2025_10"] == {"unlocked"}
+    assert inputs["ena_2025_03"] == {"unlocked at the cliff", "unlocked a month later"}
+    assert inputs["usdc_depeg_2023_03"] == {f"repaid, {when} March {at}" for when, at in REPAID}
+    assert inputs["capo_2026_03"] == {"accounts liquidated"}
+    for report in replayed.values():
+        assert all(each.exact is None for run in report.runs.values() for each in run.figures if each.expected.input)
+    assert figure(replayed["capo_2026_03"], "bad debt").exact is True
+
+
+def test_failed_actions_of_a_run_are_counted(replayed: dict[str, IncidentReport]) -> None:
+    run = replayed["capo_2026_03"].runs["liquidations"]
+    assert run.failures is not None
+    assert run.failures.failed == run.run.kpis["failed"] > 0
+    assert run.failures.attempted == sum(row.kind == "liquidate" for row in run.run.actions)
+    assert sum(run.failures.reasons.values()) == run.failures.failed
+    assert not run.recorded_calls
+    assert replayed["eigen_2025_10"].runs["unlock"].failures is None
+
+
+def test_a_missing_record_is_named(replayed: dict[str, IncidentReport], tmp_path: Path) -> None:
+    run = replayed["usdc_depeg_2023_03"].runs["liquidations"]
+    assert run.title.startswith("three of the recorded repayments")
+    assert run.record == "the facts of the incident, without the complete record"
+    report = replay_incident("usdc_depeg_2023_03", cases=tmp_path, store=tmp_path / "runs.duckdb")
+    assert report.runs["liquidations"].record == f"the facts of the incident: no complete record in '{tmp_path}'"
 
 
 def test_steth_the_pool_s_code_gives_the_recorded_discount(replayed: dict[str, IncidentReport]) -> None:
@@ -148,6 +181,7 @@ def test_usdc_all_recorded_calls_but_one_come_out_within_three_percent(cases: Pa
     report = replay_incident("usdc_depeg_2023_03", cases=cases, store=tmp_path / "runs.duckdb")
     run = report.runs["liquidations"]
     assert run.record.startswith("19 of 22 recorded calls")
+    assert run.title == "the recorded repayments at the market prices of their minutes"
     details = [json.loads(row.details) for row in run.run.actions if row.kind == "liquidate"]
     misses = [int(each["seized"]) / int(each["recorded_seized"]) - 1 for each in details]
     assert len(misses) == 19
