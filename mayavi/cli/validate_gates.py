@@ -44,7 +44,8 @@ def add_gate_commands(app: typer.Typer) -> None:
 def validate(
     context: typer.Context,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="GATE", help="Only this gate, which must have its data; repeatable.")
+        list[str] | None,
+        typer.Option("--only", metavar="GATE", help="Only this gate, which must have its data; repeatable."),
     ] = None,
     cases: CasesOption = None,
     require_all: Annotated[
