@@ -76,6 +76,7 @@ def show(replay: TransactionReplay, view: TraceView, trace: bool, changes: list[
         if tried is not None:
             document["what_if"] = {
                 "overrides": [each.text for each in tried.overrides],
+                "note": tried.note or None,
                 "outcome": view.outcome_json(tried.changed),
                 "differences": [each.to_json() for each in outcome_differences(view, tried)],
             }
@@ -129,5 +130,7 @@ def print_what_if(view: TraceView, tried: WhatIf, trace: bool) -> None:
         print_table(columns, [(each.what, each.original, each.changed, each.difference) for each in found])
     else:
         print("no difference")
+    if tried.note:
+        print(f"note: {tried.note}")
     if trace:
         print_section("calls", view.call_lines(tried.changed.call))

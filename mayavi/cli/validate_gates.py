@@ -45,7 +45,7 @@ def validate(
     context: typer.Context,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="GATE", help="Only this gate, which must have its data; repeatable."),
+        typer.Option("--only", metavar="GATE", help="Only this gate, with its data; repeatable."),
     ] = None,
     cases: CasesOption = None,
     require_all: Annotated[

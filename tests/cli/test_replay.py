@@ -26,7 +26,7 @@ def test_a_transaction_of_a_case_is_shown_with_its_trace(run_mayavi, blocks: str
         "10,744.968379 USDC  sender → 0x99a5…788f",
         "balance changes",
         "storage changes",
-        "  balance of sender (0x5527d3…da93): 0x2807334bb → 0x0",
+        "  balance of sender (0x5527d3…da93): 10,744.968379 USDC → 0 USDC",
         "events",
     ):
         assert line in done.stdout.splitlines()
