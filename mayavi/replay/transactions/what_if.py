@@ -211,6 +211,9 @@ def _set_balance(fork: Fork, each: Override) -> None:
         return
     token, holder = fork.address_of(each.part(0, "token")), fork.address_of(each.part(1, "account"))
     number, symbol = split_amount(each.value)
+    if not symbol and "." in number:
+        known = Names(fork).token(token).symbol
+        raise UsageError(f"'{number}' is no whole number of smallest units", f"write {number} {known}")
     amount = _token_units(fork, token, number) if symbol else integer(number)
     fork.set_storage(*balance_slot(fork, token, holder), amount)
 

@@ -180,11 +180,18 @@ def test_amounts_may_have_units_of_a_token_or_of_the_native_coin(blocks: Path) -
     assert run_what_if(replay, ["value=1.5ether"]).transaction.value == 15 * 10**17
 
 
-@pytest.mark.parametrize("text", ["value=1.5", "arg._expected=1.5"])
-def test_a_fraction_without_a_unit_is_answered_with_what_to_write(blocks: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("value=1.5", "write 1.5 ether"),
+        ("arg._expected=1.5", "write 1.5 ether"),
+        ("balance.USDC.sender=1.5", "write 1.5 USDC"),
+    ],
+)
+def test_a_fraction_without_a_unit_is_answered_with_what_to_write(blocks: Path, text: str, remedy: str) -> None:
     with pytest.raises(UsageError) as error:
         run_what_if(replayed(blocks, CURVE), [text])
-    assert "write 1.5 ether" in str(error.value.hint)
+    assert remedy in str(error.value.hint)
 
 
 def test_an_unknown_name_is_answered_with_where_names_are_listed(blocks: Path) -> None:
