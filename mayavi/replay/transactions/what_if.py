@@ -143,6 +143,9 @@ class Context(NamedTuple):
     def amount(self, text: str) -> int:
         """Parse an amount: smallest units, of the native coin (`1.5 ether`), or of a named token (`5000 USDC`)."""
         number, unit = split_amount(text)
+        if not unit and "." in number:
+            remedy = f"write {number} ether, {number} USDC or another token's symbol, or smallest units"
+            raise UsageError(f"'{number}' is no whole number of smallest units", remedy)
         if unit.lower() in NATIVE_UNITS:
             return wei(text)
         if unit not in self.fork.labels:
