@@ -66,7 +66,7 @@ def history(
     all other fields of the receipts, the header's roots, and the state that the block read or wrote. Every finished
     block is stored; a call that was interrupted continues where it ended. Exit code 1 if anything differs.
     """
-    from mayavi.replay.history.node import ReplayNode
+    from mayavi.replay.history.node import ReplayNode, check_range
     from mayavi.replay.history.scanner import Scanner
     from mayavi.replay.history.store import DEFAULT, HistoryStore
     from mayavi.replay.history.touched_state import STATE_CHECKS
@@ -75,6 +75,7 @@ def history(
     check = next((each for each in STATE_CHECKS if each == state), None)
     if check is None:
         raise UsageError(f"'{state}' is no state to compare", f"known: {', '.join(STATE_CHECKS)}")
+    check_range(first, last)
     chosen = TransactionFilter.parse(address, selector, topic)
     path = store or Path(os.environ.get(STORE_VARIABLE, "").strip() or DEFAULT)
     # Workers share the connection: each may ask once at a time.

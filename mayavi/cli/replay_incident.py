@@ -45,7 +45,9 @@ def incident(
     ] = None,
     rpc: Annotated[
         str | None,
-        typer.Option("--rpc", metavar="URL", help="Read the complete record from the real blocks of this node."),
+        typer.Option(
+            "--rpc", "--rpc-url", metavar="URL", help="Read the complete record from the real blocks of this node."
+        ),
     ] = None,
     facts_only: Annotated[
         bool, typer.Option("--facts-only", help="Use the facts of the incident, even where a complete record is there.")

@@ -32,13 +32,18 @@ def launch(
 
     Writes a CSV file in the format of the scenario `launch_replay`, and a scenario that replays it.
     """
+    from mayavi.evm.address import to_address
     from mayavi.replay.history.launch import record_launch
-    from mayavi.replay.history.node import ReplayNode
+    from mayavi.replay.history.node import ReplayNode, check_range
 
     if out.suffix != ".csv":
         raise UsageError(f"'{out}' does not end in .csv", "the record is a CSV file: --out launch.csv")
     if not out.parent.is_dir():
         raise UsageError(f"there is no folder '{out.parent}'", "make it first")
+    check_range(first, last)
+    to_address(pool)
+    if token is not None and token.startswith("0x"):
+        to_address(token)
     with (
         ReplayNode.open(rpc, chain=chain, max_requests=max_requests) as node,
         counted("reading", "blocks", eta=True) as advance,

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 RpcOption = Annotated[
-    str | None, typer.Option("--rpc", metavar="URL", help="The node to read from; by default MAYAVI_RPC_URL.")
+    str | None,
+    typer.Option("--rpc", "--rpc-url", metavar="URL", help="The node to read from; by default MAYAVI_RPC_URL."),
 ]
 ReplayChainOption = Annotated[
     str | None, typer.Option("--chain", metavar="NAME", help="The chain that the node must serve.")

@@ -43,8 +43,11 @@ def tx(
     from mayavi.replay.history.node import ReplayNode
     from mayavi.replay.transactions.trace_view import TraceView
     from mayavi.replay.transactions.transaction import replay_from_case, replay_from_node
+    from mayavi.replay.transactions.what_if import Override
 
     name = parse_transaction_hash(transaction)
+    for change in what_if or []:
+        Override.parse(change)
     if case is not None:
         if rpc is not None:
             raise UsageError("a transaction comes from --rpc or from --case, not from both")
@@ -52,7 +55,8 @@ def tx(
             replay = replay_from_case(case, name)
         show(replay, TraceView(replay), trace, what_if or [], as_json=as_json)
         return
-    with ReplayNode.open(rpc, chain=chain, max_requests=max_requests) as node:
+    options = "--rpc URL or --case DIR"
+    with ReplayNode.open(rpc, chain=chain, max_requests=max_requests, options=options) as node:
         with activity("replaying the block"):
             replay = replay_from_node(node, name)
         show(replay, TraceView(replay), trace, what_if or [], as_json=as_json)
@@ -72,6 +76,7 @@ def show(replay: TransactionReplay, view: TraceView, trace: bool, changes: list[
         if tried is not None:
             document["what_if"] = {
                 "overrides": [each.text for each in tried.overrides],
+                "note": tried.note or None,
                 "outcome": view.outcome_json(tried.changed),
                 "differences": [each.to_json() for each in outcome_differences(view, tried)],
             }
@@ -125,5 +130,7 @@ def print_what_if(view: TraceView, tried: WhatIf, trace: bool) -> None:
         print_table(columns, [(each.what, each.original, each.changed, each.difference) for each in found])
     else:
         print("no difference")
+    if tried.note:
+        print(f"note: {tried.note}")
     if trace:
         print_section("calls", view.call_lines(tried.changed.call))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,7 +44,8 @@ def add_gate_commands(app: typer.Typer) -> None:
 def validate(
     context: typer.Context,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="GATE", help="Only this gate; repeatable.")
+        list[str] | None,
+        typer.Option("--only", metavar="GATE", help="Only this gate, with its data; repeatable."),
     ] = None,
     cases: CasesOption = None,
     require_all: Annotated[
@@ -63,8 +65,9 @@ def validate(
     from mayavi.validation.run import ValidationReport, run_gate
 
     chosen = [gate(name) for name in dict.fromkeys(only or GATES)]
-    required = require_all or os.environ.get("MAYAVI_REQUIRE_CASES", "").strip().lower() not in OFF
-    data = _context(cases)
+    # Who names a gate wants it checked.
+    required = bool(only) or require_all or os.environ.get("MAYAVI_REQUIRE_CASES", "").strip().lower() not in OFF
+    data = _context(cases_folder(cases))
     results = []
     for each in chosen:
         with counted(f"gate {each.name}", "cases", eta=True) as advance:
@@ -93,34 +96,41 @@ def print_report(report: ValidationReport) -> None:
     for each in report.results:
         _print_findings(each)
     counts = ", ".join(f"{report.count(verdict)} {verdict}" for verdict in ("passed", "failed", "skipped"))
-    print(f"{len(report.results)} gates: {counts}; exit code {report.exit_code}")
+    gates = "1 gate" if len(report.results) == 1 else f"{len(report.results)} gates"
+    print(f"{gates}: {counts}; exit code {report.exit_code}")
 
 
 def _print_findings(result: GateResult) -> None:
     report = result.report
     if report.first_difference:
         print(f"{result.name}, first difference: {report.first_difference}")
-    elif report.verdict == "skipped":
-        print(f"{result.name} skipped: {report.reason}")
+    elif report.reason:
+        word = "skipped" if report.verdict == "skipped" else "not checked"
+        print(f"{result.name} {word}: {report.reason}")
     for note in report.notes:
         print(f"{result.name}: {note}")
 
 
-def _context(cases: Path | None) -> GateContext:
+def _context(cases: Path | None = None) -> GateContext:
     from mayavi.validation.gate import GateContext
 
-    return GateContext(cases=cases_folder(cases))
+    return GateContext(cases=cases)
 
 
 def cases_folder(given: Path | None) -> Path | None:
     """Return the folder of recorded chain data: `given`, MAYAVI_CASES, `shared` beside a checkout, or None."""
     if given is not None:
         if not given.is_dir():
-            raise UsageError(f"'{given}' is not a folder", "give the folder that holds mainnet/blocks")
+            raise UsageError(f"'{given}' is not a folder", "give the folder of recorded chain data, around mainnet/")
         return given
-    named = os.environ.get("MAYAVI_CASES")
-    folder = Path(named) if named else ROOT.parent / "shared" if IS_CHECKOUT else Path("..") / "shared"
-    return folder if named or folder.is_dir() else None
+    named = os.environ.get("MAYAVI_CASES", "").strip()
+    if named:
+        folder = Path(named).expanduser()
+        if not folder.is_dir():
+            raise UsageError(f"MAYAVI_CASES names '{named}', and there is no such folder", "unset or correct it")
+        return folder
+    folder = ROOT.parent / "shared" if IS_CHECKOUT else Path("..") / "shared"
+    return folder if folder.is_dir() else None
 
 
 def _run_one(gate: Gate, context: GateContext, as_json: bool) -> None:
@@ -134,7 +144,9 @@ def _run_one(gate: Gate, context: GateContext, as_json: bool) -> None:
             report = gate.run(context, advance)
         except (GateSkipped, SetupError) as error:
             reason = f"{error}; {error.hint}" if error.hint else str(error)
-            report = GateReport("skipped", gate.what, reason=reason)
+            report = GateReport("failed", gate.what, reason=reason)
+    if report.verdict == "skipped":
+        report = replace(report, verdict="failed")  # who names a gate wants it checked
     if as_json:
         print_json({"gate": gate.name, **report.to_json()})
     else:
@@ -189,7 +201,7 @@ def quoter(
             if each not in world_names():
                 raise UnknownName.of("chain", each, world_names(), "`mayavi world list` shows the replicas")
         sources = [WorldSource("replica", each) for each in dict.fromkeys(chain or ())]
-    _run_one(QuoterGate(sources, pool or ()), _context(None), as_json)
+    _run_one(QuoterGate(sources, pool or ()), _context(), as_json)
 
 
 def contracts(
@@ -204,7 +216,7 @@ def contracts(
     """
     from mayavi.validation.gates.contracts import ContractsGate
 
-    _run_one(ContractsGate(operations), _context(cases), as_json)
+    _run_one(ContractsGate(operations), _context(cases_folder(cases)), as_json)
 
 
 def cache(
@@ -249,7 +261,7 @@ def envs(
     """
     from mayavi.validation.gates.envs import EnvsGate
 
-    _run_one(EnvsGate(env or ()), _context(None), as_json)
+    _run_one(EnvsGate(env or ()), _context(), as_json)
 
 
 def artifacts(as_json: JsonOption = False) -> None:
@@ -259,4 +271,4 @@ def artifacts(as_json: JsonOption = False) -> None:
     """
     from mayavi.validation.gates.artifacts import ArtifactsGate
 
-    _run_one(ArtifactsGate(), _context(None), as_json)
+    _run_one(ArtifactsGate(), _context(), as_json)

@@ -70,19 +70,22 @@ def print_witnesses(reports: WitnessReports) -> None:
     print_table(columns, [cells(each) for each in reports.witnesses])
     print()
     for each in reports.witnesses:
-        if each.first_difference:
+        if not each.readable and each.first_difference:
+            print(f"{Path(each.path).name} cannot be read: {each.first_difference.got}")
+        elif each.first_difference:
             print(f"{Path(each.path).name}, {each.first_difference}")
+            if not each.executed:
+                print(f"{Path(each.path).name} was not executed")
     totals = reports.to_json()
     unread = sum(each.unread_hashes for each in reports.witnesses)
     if unread:
         print(f"{unread:,} earlier block hashes are left out: nothing reads them, and nothing proves them")
     if any(each.notes for each in reports.witnesses):
         print("--json has the hash of each block, to compare with a source you trust, and notes")
-    print(
-        f"{totals['exact_witnesses']} of {totals['witnesses']} witnesses exact: pre-state proven, "
-        "receipts root and state root equal"
-    )
-    print(f"{totals['transactions']:,} transactions, {totals['gas_used']:,} gas")
+    proven = ": pre-state proven, receipts root and state root equal" if totals["exact_witnesses"] else ""
+    print(f"{totals['exact_witnesses']} of {totals['witnesses']} witnesses exact{proven}")
+    executed = sum(each.transactions for each in reports.witnesses if each.executed)
+    print(f"{executed:,} transactions executed, {totals['gas_used']:,} gas")
 
 
 def cells(report: WitnessReport) -> list[str]:
@@ -92,8 +95,8 @@ def cells(report: WitnessReport) -> list[str]:
         "?" if report.chain_id is None else str(report.chain_id),
         "?" if report.number is None else str(report.number),
         report.hardfork,
-        f"{report.transactions:,}",
-        f"{report.gas_used:,}",
-        f"{report.nodes:,}",
-        "exact" if report.exact else "differs",
+        f"{report.transactions:,}" if report.readable else "?",
+        f"{report.gas_used:,}" if report.executed else "not executed",
+        f"{report.nodes:,}" if report.readable else "?",
+        report.result,
     ]

@@ -38,6 +38,9 @@ class WitnessReport:
     """Earlier blocks whose hash is read and that no header and no state proves."""
     unread_hashes: int = 0
     """Earlier block hashes that are neither read nor proven. They prove nothing, whatever they are."""
+    readable: bool = True
+    executed: bool = False
+    """Whether the block was executed: a contradiction found before it stops the comparison."""
     first_difference: Difference | None = None
     notes: list[str] = field(default_factory=list)
     read_seconds: float = 0.0
@@ -51,6 +54,13 @@ class WitnessReport:
         """Whether the pre-state is proven and everything equals the header."""
         return self.first_difference is None
 
+    @property
+    def result(self) -> str:
+        """One word: exact, differs or unreadable."""
+        if not self.readable:
+            return "unreadable"
+        return "exact" if self.exact else "differs"
+
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON data."""
         return {
@@ -60,6 +70,8 @@ class WitnessReport:
             "block_hash": _hex(self.block_hash),
             "hardfork": self.hardfork,
             "exact": self.exact,
+            "readable": self.readable,
+            "executed": self.executed,
             "transactions": self.transactions,
             "gas_used": self.gas_used,
             "trie_nodes": self.nodes,
@@ -132,7 +144,7 @@ def validate_witnesses(
     """Validate every witness, and that consecutive blocks among them follow from one another.
 
     `block_hash` is the hash of the block from a trusted source, for a single witness. `hardfork` overrides the rules of
-    chain and block. An unreadable witness counts as one that differs.
+    chain and block. An unreadable witness is reported as such, and the others are still validated.
     """
     files = witness_files(paths)
     if block_hash is not None and len(files) != 1:
@@ -144,7 +156,9 @@ def validate_witnesses(
         started = time.perf_counter()
         report = WitnessReport(str(path))
         try:
+            report.readable = False
             witness = BlockWitness.read(path, hardfork=hardfork)
+            report.readable = True
             report.read_seconds = time.perf_counter() - started
             validate_witness(witness, report, block_hash=block_hash)
         except MayaviError as error:
@@ -192,6 +206,7 @@ def _executed_differences(witness: BlockWitness, report: WitnessReport) -> Itera
     """Execute the block and yield what differs from the header, most informative first."""
     claims = witness.parts.block.claims()
     evm, result = witness.execute()
+    report.executed = True
     report.gas_used, report.seconds = result["gas_used"], result["seconds"]
     report.unproven_hashes = sorted(set(result["block_hashes_read"]) - witness.proven_hashes)
     report.unread_hashes -= len(report.unproven_hashes)

@@ -52,7 +52,7 @@ class GateReport:
     cases: int = 0
     first_difference: str = ""
     reason: str = ""
-    """Why the gate was skipped."""
+    """Why the gate compared nothing; empty if it did."""
     notes: tuple[str, ...] = ()
     parts: dict[str, int] = field(default_factory=dict)
     """Number of comparisons of each part of the gate."""

@@ -26,7 +26,7 @@ def test_a_transaction_of_a_case_is_shown_with_its_trace(run_mayavi, blocks: str
         "10,744.968379 USDC  sender → 0x99a5…788f",
         "balance changes",
         "storage changes",
-        "  balance of sender (0x5527d3…da93): 0x2807334bb → 0x0",
+        "  balance of sender (0x5527d3…da93): 10,744.968379 USDC → 0 USDC",
         "events",
     ):
         assert line in done.stdout.splitlines()
@@ -67,6 +67,13 @@ def test_a_what_if_is_shown_beside_the_original(run_mayavi, blocks: str) -> None
             ("launch", "--pool", "x", "--from", "1", "--to", "2", "--out", "x.json", "--rpc", NOBODY),
             "does not end in .csv",
         ),
+        (("history", "--from", "9", "--to", "1", "--rpc", NOBODY), "the range 9 to 1 is empty"),
+        (("history", "--from", "0", "--to", "1", "--rpc", NOBODY), "block 0 has no parent"),
+        (("history", "--from", "1", "--to", "2", "--selector", "f(uint", "--rpc-url", NOBODY), "is no signature"),
+        (("capture", "--block", "9:1", "--out", "x", "--rpc-url", NOBODY), "the range 9 to 1 is empty"),
+        (("launch", "--pool", "0x12", "--from", "5", "--to", "2", "--rpc", NOBODY), "the range 5 to 2 is empty"),
+        (("launch", "--pool", "0x12", "--from", "1", "--to", "2", "--rpc-url", NOBODY), "0x12"),
+        (("tx", CURVE, "--rpc-url", NOBODY, "--what-if", "valeu=1"), "unknown override 'valeu'"),
         (("history", "--from", "1", "--to", "2", "--max-requests", "0", "--rpc", NOBODY), "a budget of 0 requests"),
     ],
 )
@@ -84,3 +91,7 @@ def test_no_address_of_a_node_is_an_error_with_its_remedy(run_mayavi, tmp_path: 
     done = run_mayavi("replay", "history", "--from", "1", "--to", "2", env=unset, cwd=tmp_path)
     assert done.returncode == 2
     assert "no RPC address is set" in done.stderr
+    assert "give --rpc URL, or set MAYAVI_RPC_URL" in done.stderr
+    done = run_mayavi("replay", "tx", CURVE, env=unset, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "give --rpc URL or --case DIR, or set MAYAVI_RPC_URL" in done.stderr

@@ -38,21 +38,29 @@ def test_a_gate_named_twice_runs_once(run_mayavi, cases: Path) -> None:
     assert [each["gate"] for each in last_object(finished.stdout)["gates"]] == ["quotes"]
 
 
-def test_without_data_gates_are_skipped_with_the_reason_and_fail_if_all_are_required(
-    run_mayavi, tmp_path: Path
-) -> None:
-    words = ("validate", "--only", "blocks", "--only", "contracts")
-    nowhere = {"MAYAVI_CASES": str(tmp_path / "nowhere"), "MAYAVI_REQUIRE_CASES": ""}
-    finished = run_mayavi(*words, env=nowhere)
-    assert finished.returncode == 0
-    assert "blocks skipped: there is no folder" in finished.stdout
-    assert finished.stdout.splitlines()[-1] == "2 gates: 0 passed, 0 failed, 2 skipped; exit code 0"
+def test_a_named_gate_without_its_data_is_not_checked_and_ends_with_1(run_mayavi, tmp_path: Path) -> None:
+    empty = {"MAYAVI_CASES": str(tmp_path), "MAYAVI_REQUIRE_CASES": ""}
+    finished = run_mayavi("validate", "--only", "witness", env=empty)
+    assert finished.returncode == 1
+    folder = tmp_path / "mainnet" / "witness"
+    assert f"witness not checked: there is no folder '{folder}'" in finished.stdout
+    assert finished.stdout.splitlines()[-1] == "1 gate: 0 passed, 1 failed, 0 skipped; exit code 1"
 
-    required = run_mayavi(*words, "--require-all", "--json", env=nowhere)
-    assert required.returncode == 1
-    report = last_object(required.stdout)
+    finished = run_mayavi("validate", "--only", "blocks", "--only", "contracts", "--json", env=empty)
+    assert finished.returncode == 1
+    report = last_object(finished.stdout)
     assert (report["exit_code"], report["failed"]) == (1, 2)
-    assert run_mayavi(*words, env=nowhere | {"MAYAVI_REQUIRE_CASES": "1"}).returncode == 1
+    assert {each["first_difference"] for each in report["gates"]} == {None}
+    assert all("there is no folder" in each["reason"] for each in report["gates"])
+
+    finished = run_mayavi("validate", "contracts", env=empty)
+    assert (finished.returncode, "contracts not checked: there is no folder" in finished.stdout) == (1, True)
+
+
+def test_a_folder_of_cases_that_the_environment_names_must_exist(run_mayavi, tmp_path: Path) -> None:
+    finished = run_mayavi("validate", "--only", "witness", env={"MAYAVI_CASES": str(tmp_path / "nowhere")})
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert "there is no such folder" in finished.stderr
 
 
 def test_a_failed_gate_gives_exit_code_1_and_its_first_difference(run_mayavi, cases: Path, tmp_path: Path) -> None:

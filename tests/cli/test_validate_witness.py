@@ -67,6 +67,23 @@ def test_the_block_hash_can_come_from_elsewhere(run_mayavi, folder: Path, tmp_pa
     finished = run_mayavi("validate", "witness", str(other), "--hash", LATER_HASH)
     assert finished.returncode == 1
     assert f"block hash: expected {LATER_HASH}" in finished.stdout
+    assert "w.json was not executed" in finished.stdout
+    assert finished.stdout.splitlines()[-2:] == ["0 of 1 witnesses exact", "0 transactions executed, 0 gas"]
+
+
+def test_an_unreadable_witness_is_called_so(run_mayavi, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text('{"header": ')
+    good = str(folder / "holesky-2971846.json.gz")
+    finished = run_mayavi("validate", "witness", str(tmp_path / "broken.json"), good)
+    assert finished.returncode == 1
+    rows = finished.stdout.splitlines()
+    assert rows[1].endswith("unreadable")
+    assert rows[2].endswith("exact")
+    assert "broken.json cannot be read: " in finished.stdout
+    assert "1 of 2 witnesses exact: pre-state proven" in finished.stdout
+    assert "9 transactions executed, 1,111,965 gas" in finished.stdout
+    alone = run_mayavi("validate", "witness", str(tmp_path / "broken.json"))
+    assert "pre-state proven" not in alone.stdout
 
 
 def test_rules_can_be_named(run_mayavi, folder: Path) -> None:

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from mayavi.errors import RpcError, UsageError, WrongChain
-from mayavi.replay import scanner
+from mayavi.replay.history import scanner
 from mayavi.replay.history.node import ReplayNode
 from mayavi.replay.history.scanner import HistoryReport, Scanner
 from mayavi.replay.history.store import HistoryStore

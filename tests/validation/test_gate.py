@@ -70,7 +70,8 @@ def test_without_its_data_a_gate_is_skipped_with_the_reason_and_fails_where_all_
     assert report.results[0].report.reason == f"{error}; get some"
     required = run_gates([Scripted(error=error)], GateContext(), require_all=True)
     assert required.exit_code == 1
-    assert required.results[0].report.first_difference.startswith(f"not checked: {error}")
+    assert (required.results[0].report.verdict, required.results[0].report.first_difference) == ("failed", "")
+    assert required.results[0].report.reason == f"{error}; get some"
 
 
 @pytest.mark.parametrize(

@@ -93,11 +93,12 @@ def _secret_parts(target: str, *more: str | None) -> tuple[str, ...]:
     return tuple(sorted((piece for piece in pieces if len(piece) >= _SHORTEST_SECRET), key=lambda s: (-len(s), s)))
 
 
-def url_from_environment(chain: str | None = None) -> str:
+def url_from_environment(chain: str | None = None, *, options: str = "") -> str:
     """Return the RPC address from `MAYAVI_RPC_URL_<CHAIN>`, else `MAYAVI_RPC_URL`, else `ALCHEMY_RPC_URL`.
 
     `chain` is a name such as "ethereum" (`MAYAVI_RPC_URL_ETHEREUM`); None skips the first of the three. An empty
-    variable counts as unset. Raises `UsageError` if none is set or its value is not an http(s) address.
+    variable counts as unset. Raises `UsageError` if none is set or its value is not an http(s) address; its hint names
+    `options` of the command line that give one.
     """
     names = ["MAYAVI_RPC_URL", "ALCHEMY_RPC_URL"]
     if chain is not None:
@@ -111,10 +112,12 @@ def url_from_environment(chain: str | None = None) -> str:
                 raise UsageError(f"{name}: {error.message}", hint=error.hint) from None
             return url
     needed = f"set {' or '.join(names)} to the https:// address of a node"
+    if options:
+        needed = f"give {options}, or {needed}"
     of_chains = sorted(name for name, url in os.environ.items() if name.startswith(_OF_CHAIN) and url.strip())
     if of_chains:
         those = ", ".join(f'{name} serves chain="{name.removeprefix(_OF_CHAIN).lower()}"' for name in of_chains)
         unnamed = "no chain is named, and no RPC address is set for all"
         message = unnamed if chain is None else f"no RPC address is set for chain '{chain}'"
         raise UsageError(message, hint=f"{those}: name that chain, or {needed}")
-    raise UsageError("no RPC address is set", hint=f"{needed}; the offline replica needs none")
+    raise UsageError("no RPC address is set", hint=needed if options else f"{needed}; the offline replica needs none")

@@ -21,7 +21,7 @@ from mayavi.replay.blocks import Difference
 from mayavi.replay.case import read_bytecodes
 from mayavi.replay.chain_block import ChainBlock
 from mayavi.replay.history.block_replay import PLAIN, TRACED, compare_receipts, execute, read_state
-from mayavi.replay.history.node import BlockReceipts, ReplayNode
+from mayavi.replay.history.node import BlockReceipts, ReplayNode, check_range
 
 WITNESS = "debug_executionWitness"
 Progress = Callable[[int, int], None]
@@ -83,12 +83,14 @@ class CaptureReport:
 
 
 def parse_blocks(text: str) -> tuple[int, int]:
-    """Parse `N` or `N:M` into first and last block."""
+    """Parse `N` or `N:M` into first and last block; `UsageError` for an empty range."""
     first, colon, last = text.replace("_", "").partition(":")
     try:
-        return int(first), int(last if colon else first)
+        blocks = int(first), int(last if colon else first)
     except ValueError:
         raise UsageError(f"'{text}' names no blocks", "write N, or N:M for all from N to M") from None
+    check_range(*blocks)
+    return blocks
 
 
 def capture(

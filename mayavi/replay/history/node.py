@@ -31,6 +31,14 @@ class BlockReceipts:
     raw: list[dict[str, Any]]
 
 
+def check_range(first: int, last: int) -> None:
+    """Raise `UsageError` unless blocks `first` to `last` are a range whose blocks have parents."""
+    if first > last:
+        raise UsageError(f"the range {first} to {last} is empty", "give the lower block first")
+    if first < 1:
+        raise UsageError(f"block {first} has no parent to start from", "the first block that can be replayed is 1")
+
+
 class ReplayNode:
     """Connection to one node of a known chain. Close it, or use it as a context manager."""
 
@@ -53,14 +61,18 @@ class ReplayNode:
         max_requests: int | None = None,
         concurrency: int = 4,
         timeout_s: float = 30.0,
+        options: str = "--rpc URL",
     ) -> ReplayNode:
-        """Connect to `url`, by default to `MAYAVI_RPC_URL`; `WrongChain` if it does not serve `chain`."""
+        """Connect to `url`, by default to `MAYAVI_RPC_URL`; `WrongChain` if it does not serve `chain`.
+
+        `options` are the options of the command line that an error about a missing address names.
+        """
         if concurrency < 1:
             raise UsageError(f"concurrency {concurrency} is below 1")
         if max_requests is not None and max_requests < 1:
             raise UsageError(f"a budget of {max_requests} requests asks nothing")
         expected = None if chain is None else chain_named(chain)
-        url = url or url_from_environment(expected.name if expected else None)
+        url = url or url_from_environment(expected.name if expected else None, options=options)
         client = RpcClient(url, budget=max_requests, max_concurrency=concurrency, timeout_s=timeout_s)
         try:
             chain_id, head, genesis = client.batch(
@@ -95,10 +107,7 @@ class ReplayNode:
 
     def require_range(self, first: int, last: int) -> None:
         """Raise `UsageError` unless blocks `first` to `last` exist and have a parent."""
-        if first > last:
-            raise UsageError(f"the range {first} to {last} is empty", "give the lower block first")
-        if first < 1:
-            raise UsageError(f"block {first} has no parent to start from", "the first block that can be replayed is 1")
+        check_range(first, last)
         if last > self.head:
             raise UsageError(
                 f"block {last} of chain {self.chain_id} does not exist yet: "

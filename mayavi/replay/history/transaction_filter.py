@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mayavi.errors import UsageError
+from mayavi.errors import BadAbi, UnknownName, UsageError
+from mayavi.evm.abi.interface import Event, Function
 from mayavi.evm.address import to_address
-from mayavi.evm.hashing import keccak_text, selector_of
+from mayavi.evm.hashing import keccak_text
 from mayavi.evm.rpc.answers import BadValue, data
 from mayavi.replay.case import ExpectedReceipt
 from mayavi.replay.chain_block import BlockTransaction
+
+_EXAMPLES = {4: "transfer(address,uint256)", 32: "Transfer(address,address,uint256)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,11 @@ class TransactionFilter:
 
 def _hashed(text: str, length: int, what: str) -> bytes:
     if "(" in text:
-        canonical = text.replace(" ", "")
-        return selector_of(canonical) if length == 4 else keccak_text(canonical)
+        try:
+            signature: Function | Event = Function.parse(text) if length == 4 else Event.parse(text)
+        except (BadAbi, UnknownName) as error:
+            raise UsageError(f"'{text}' is no signature: {error.message}", f"write {_EXAMPLES[length]}") from None
+        return keccak_text(signature.text)[:length]
     try:
         return data(text if text.startswith("0x") else f"0x{text}", length)
     except BadValue:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mayavi.errors import UsageError, did_you_mean
 from mayavi.evm.abi.interface import Function
 from mayavi.evm.abi.types import AbiType, Array, Tuple
-from mayavi.replay.transactions.override_values import parse_argument
+from mayavi.replay.transactions.override_values import parse_argument, wei
 
 
-def with_argument(function: Function, calldata: bytes, path: Sequence[str], text: str) -> bytes:
-    """Return `calldata` with the argument at `path` replaced by the value in `text`."""
+def with_argument(
+    function: Function, calldata: bytes, path: Sequence[str], text: str, amount: Callable[[str], int] = wei
+) -> bytes:
+    """Return `calldata` with the argument at `path` replaced by the value in `text`; `amount` parses integers."""
     values = function.inputs.decode(calldata[4:], strict=False)
-    changed = _replaced(function.inputs.root, values, list(path), text, function.text)
+    changed = _replaced(function.inputs.root, values, list(path), text, function.text, amount)
     return function.encode(*changed)
 
 
-def _replaced(kind: AbiType, value: Any, path: list[str], text: str, where: str) -> Any:
+def _replaced(kind: AbiType, value: Any, path: list[str], text: str, where: str, amount: Callable[[str], int]) -> Any:
     if not path:
         if isinstance(kind, Tuple | Array):
             raise UsageError(f"{where} is of type {kind.canonical}", "name one of its parts: arg.NAME.PART=…")
-        return parse_argument(text, kind.canonical)
+        return parse_argument(text, kind.canonical, amount)
     head, *rest = path
     if isinstance(kind, Tuple):
         at = _position(head, kind.fields, len(kind.parts), where)
@@ -33,7 +35,7 @@ def _replaced(kind: AbiType, value: Any, path: list[str], text: str, where: str)
     else:
         raise UsageError(f"{where} is of type {kind.canonical} and has no part '{head}'")
     items = list(value)
-    items[at] = _replaced(inner, items[at], rest, text, f"'{head}' of {where}")
+    items[at] = _replaced(inner, items[at], rest, text, f"'{head}' of {where}", amount)
     return items
 
 

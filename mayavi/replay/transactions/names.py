@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 
 _LONGEST_SYMBOL = 16
 _MOST_DECIMALS = 77
+PRECOMPILES = {
+    1: "ecrecover",
+    2: "sha256",
+    3: "ripemd160",
+    4: "identity",
+    5: "modexp",
+    6: "bn254 add",
+    7: "bn254 mul",
+    8: "bn254 pairing",
+    9: "blake2f",
+    10: "point evaluation",
+}
+"""Names of precompiled contracts by the last byte of their address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +59,8 @@ class Names:
         if address == NOBODY:
             return "0x0"
         label = self._labels.get(checksum(address)) or self.roles.get(address)
-        if label is None and not any(address[:19]):
-            return f"precompile {address[19]}"
+        if label is None and is_precompile(address):
+            return PRECOMPILES.get(address[19], f"precompile {address[19]}")
         return label or shorten(address)
 
     def full(self, address: bytes) -> str:
@@ -86,6 +99,11 @@ class Names:
         except MayaviError:
             return None
         return decimals if decimals <= _MOST_DECIMALS else None
+
+
+def is_precompile(address: bytes) -> bool:
+    """Whether an address is one of the lowest, where precompiled contracts are."""
+    return not any(address[:19]) and address != NOBODY
 
 
 def known_decimals(chain_id: int) -> dict[str, int]:

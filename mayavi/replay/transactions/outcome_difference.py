@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mayavi.evm.address import checksum
-from mayavi.evm.units import format_units
 from mayavi.replay.transactions.token_flows import Holding, net_flows, token_transfers
-from mayavi.replay.transactions.trace_view import ETHER_DECIMALS, TraceView
+from mayavi.replay.transactions.trace_view import TraceView, signed
 from mayavi.replay.transactions.transaction import Outcome
 from mayavi.replay.transactions.what_if import WhatIf
 
@@ -54,7 +53,7 @@ def _storage(original: Outcome, changed: Outcome) -> list[OutcomeDifference]:
     differing = sum(old.get(place) != new.get(place) for place in old.keys() | new.keys())
     if not differing:
         return []
-    texts = (f"{len(old):,}", f"{len(new):,}", f"{differing:,} end otherwise")
+    texts = (f"{len(old):,}", f"{len(new):,}", f"{differing:,} differ in value")
     values = {"original": len(old), "changed": len(new), "differing": differing}
     return [OutcomeDifference("storage slots written", *texts, values)]
 
@@ -68,7 +67,7 @@ def _native(view: TraceView, original: Outcome, changed: Outcome) -> list[Outcom
     for account in sorted(flows[0].keys() | flows[1].keys()):
         old, new = flows[0].get(account, 0), flows[1].get(account, 0)
         if old != new:
-            first, second, gap = (f"{format_units(wei, ETHER_DECIMALS)} ETH" for wei in (old, new, new - old))
+            first, second, gap = (f"{signed(wei)} ETH" for wei in (old, new, new - old))
             values = {"account": checksum(account), "token": "ETH", "original": str(old), "changed": str(new)}
             found.append(OutcomeDifference(view.names.name(account), first, second, gap, values))
     return found
@@ -85,7 +84,7 @@ def _tokens(view: TraceView, original: Outcome, changed: Outcome) -> list[Outcom
 
 
 def _token(view: TraceView, holding: Holding, old: int, new: int) -> OutcomeDifference:
-    first, second, gap = (view.names.amount(holding.token, amount) for amount in (old, new, new - old))
+    first, second, gap = (view.names.amount(holding.token, amount, sign=True) for amount in (old, new, new - old))
     values = {
         "account": checksum(holding.account),
         "token": checksum(holding.token),

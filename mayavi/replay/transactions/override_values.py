@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 from mayavi.errors import UsageError
@@ -9,6 +11,9 @@ from mayavi.evm.address import to_address
 from mayavi.evm.units import ether, gwei
 
 WORD_BYTES = 32
+NATIVE_UNITS = ("", "wei", "gwei", "ether", "eth")
+_AMOUNT = re.compile(r"(?P<number>-?\d[\d_,]*(?:\.[\d_]+)?)\s*(?P<unit>(?:[A-WYZa-wyz]\S*)?)")
+_FRACTION = re.compile(r"-?\d+\.\d+")
 
 
 def integer(text: str) -> int:
@@ -19,26 +24,34 @@ def integer(text: str) -> int:
         raise UsageError(f"'{text}' is no whole number") from None
 
 
+def split_amount(text: str) -> tuple[str, str]:
+    """Split an amount into its number, without separators, and its unit, which may be empty: `1_500 USDC`."""
+    found = _AMOUNT.fullmatch(text.strip())
+    if found is None:
+        number, _, unit = text.strip().partition(" ")
+        return number.replace("_", "").replace(",", ""), unit.strip()
+    return found["number"].replace("_", "").replace(",", ""), found["unit"].strip()
+
+
 def wei(text: str) -> int:
     """Parse an amount of the native coin: wei, `3 gwei` or `1.5 ether`."""
-    number, _, unit = text.partition(" ")
-    number = number.replace("_", "").replace(",", "")
-    match unit.strip().lower():
-        case "":
+    number, unit = split_amount(text)
+    match unit.lower():
+        case "" | "wei":
+            if _FRACTION.fullmatch(number):
+                raise UsageError(f"'{number}' is no whole number of wei", f"write {number} ether or {number} gwei")
             return integer(number)
         case "ether" | "eth":
             return ether(number)
         case "gwei":
             return gwei(number)
-        case "wei":
-            return integer(number)
     raise UsageError(f"'{unit}' is no unit of the native coin", "wei, gwei or ether")
 
 
-def parse_argument(text: str, kind: str) -> Any:
-    """Parse the text of an argument of an elementary ABI type."""
+def parse_argument(text: str, kind: str, amount: Callable[[str], int] = wei) -> Any:
+    """Parse the text of an argument of an elementary ABI type; `amount` parses integers, with or without a unit."""
     if kind.startswith(("uint", "int")):
-        return wei(text)
+        return amount(text)
     if kind == "bool":
         if text.lower() not in ("true", "false"):
             raise UsageError(f"'{text}' is neither true nor false")

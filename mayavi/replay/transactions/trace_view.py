@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +12,9 @@ from mayavi.evm.receipt import CallFrame
 from mayavi.evm.units import format_units
 from mayavi.replay.history.receipt_fields import effective_gas_price
 from mayavi.replay.transactions.decoding import SignatureBook, show_arguments, show_value, signature_book
-from mayavi.replay.transactions.names import Names, known_decimals
+from mayavi.replay.transactions.names import Names, is_precompile, known_decimals
 from mayavi.replay.transactions.storage_names import SlotNames
+from mayavi.replay.transactions.storage_values import slot_value
 from mayavi.replay.transactions.token_flows import TokenTransfer, net_flows, token_transfers
 from mayavi.replay.transactions.transaction import Change, Outcome, TransactionReplay
 from mayavi.worlds.labels import labels_of
@@ -69,15 +71,19 @@ class TraceView:
     # -- calls --------------------------------------------------------------------------------------------------------
 
     def call_lines(self, call: CallFrame | None) -> list[str]:
-        """Return the call tree, one indented line a call."""
+        """Return the call tree, one indented line a call; precompiles are named in the line of their caller."""
         return [] if call is None else list(self._lines(call, 0))
 
     def _lines(self, call: CallFrame, depth: int) -> Iterator[str]:
         value = f" {{{format_units(call.value, ETHER_DECIMALS)} ETH}}" if call.value else ""
         failed = "" if call.success else f"  ✗ {call.revert_reason or call.result}"
-        yield f"{'  ' * depth}{call.kind} {self.call_text(call)}{value}  gas {call.gas_used:,}{failed}"
+        folded = Counter(self.names.name(inner.to) for inner in call.calls if _is_quiet_precompile(inner))
+        helpers = ", ".join(name if count == 1 else f"{count} × {name}" for name, count in folded.items())
+        used = f"  uses {helpers}" if helpers else ""
+        yield f"{'  ' * depth}{call.kind} {self.call_text(call)}{value}  gas {call.gas_used:,}{used}{failed}"
         for inner in call.calls:
-            yield from self._lines(inner, depth + 1)
+            if not _is_quiet_precompile(inner):
+                yield from self._lines(inner, depth + 1)
 
     def call_text(self, call: CallFrame) -> str:
         """Format target, function, arguments and result of a call."""
@@ -132,7 +138,7 @@ class TraceView:
     def balance_lines(self, outcome: Outcome) -> list[str]:
         """Return what each account gained or lost, native coin first."""
         native = [each for each in outcome.changes if each.field == "balance"]
-        lines = [f"{self.names.name(each.address)}  {_signed(each.after - each.before)} ETH" for each in native]
+        lines = [f"{self.names.name(each.address)}  {signed(each.after - each.before)} ETH" for each in native]
         flows = net_flows(token_transfers(outcome.logs))
         lines += [
             f"{self.names.name(holding.account)}  {self.names.amount(holding.token, amount, sign=True)}"
@@ -159,7 +165,11 @@ class TraceView:
             return f"code: {each.before} → {each.after}"
         name = namer.name(each.address, each.slot or 0, each.before, each.after)
         shown = _slot_text(each.slot or 0)
-        return f"{name or 'slot'} ({shown}): {_word(each.before)} → {_word(each.after)}"
+        before, after = (
+            slot_value(name, value, lambda amount: self.names.amount(each.address, amount))
+            for value in (each.before, each.after)
+        )
+        return f"{name or 'slot'} ({shown}): {before} → {after}"
 
     def _slot_names(self, outcome: Outcome) -> SlotNames:
         frames = list(self.replay.traced.call.walk()) if self.replay.traced.call else []
@@ -258,6 +268,10 @@ class TraceView:
         }
 
 
+def _is_quiet_precompile(call: CallFrame) -> bool:
+    return call.success and not call.value and not call.calls and is_precompile(call.to)
+
+
 def _addresses(value: Any) -> list[bytes]:
     """Return the addresses among decoded arguments, in nested ones too."""
     if isinstance(value, bytes):
@@ -267,7 +281,8 @@ def _addresses(value: Any) -> list[bytes]:
     return []
 
 
-def _signed(wei: int) -> str:
+def signed(wei: int) -> str:
+    """Format wei in ether, gains with a plus sign."""
     return ("+" if wei > 0 else "") + format_units(wei, ETHER_DECIMALS)
 
 

@@ -6,7 +6,7 @@
 | `gas=500000` | gas limit |
 | `sender=0x…` | account that sends it |
 | `data=0x…` | whole calldata |
-| `arg.amount=5`, `arg.2=5`, `arg.params.amountIn=5` | one argument, by name or position; needs a known function |
+| `arg.amount=5`, `arg.2=5 USDC`, `arg.params.amountIn=5` | one argument, by name or position; needs a known function |
 | `word.3=5` | the fourth 32-byte word behind the selector |
 | `balance.0x…=2 ether` | native balance of an account |
 | `balance.TOKEN.0x…=5` | token balance, in smallest units or as `5.5 USDC` |
@@ -23,10 +23,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from mayavi.errors import BadArgument, MayaviError, MissingStateError, UsageError
+from mayavi.errors import BadArgument, MayaviError, MissingStateError, UnknownName, UsageError
 from mayavi.evm.abi.interface import Function
 from mayavi.evm.address import checksum, to_address
+from mayavi.evm.chains import chain
 from mayavi.evm.fork import Fork
 from mayavi.evm.token_balance import balance_slot
 from mayavi.evm.units import to_units
@@ -36,11 +38,23 @@ from mayavi.replay.chain_block import BlockTransaction
 from mayavi.replay.transactions.calldata_argument import with_argument
 from mayavi.replay.transactions.decoding import SignatureBook, signature_book
 from mayavi.replay.transactions.names import Names, known_decimals
-from mayavi.replay.transactions.override_values import WORD_BYTES, hex_bytes, integer, parse_argument, wei, word_of
+from mayavi.replay.transactions.override_values import (
+    NATIVE_UNITS,
+    WORD_BYTES,
+    hex_bytes,
+    integer,
+    parse_argument,
+    split_amount,
+    wei,
+    word_of,
+)
 from mayavi.replay.transactions.transaction import Outcome, TransactionReplay, execute_traced
 from mayavi.worlds.labels import labels_of
 
 KINDS = ("value", "gas", "sender", "data", "arg", "word", "balance", "price", "storage", "block", "call")
+FEES = (
+    "fees are not charged in a what-if: the base fee and ether balances count only where a contract reads or sends them"
+)
 _CALL = re.compile(r"^(?P<function>\w+\([^)]*\))(?P<arguments>.*?)\s+from\s+(?P<sender>\S+)$")
 
 
@@ -85,6 +99,15 @@ class WhatIf:
     original: Outcome
     changed: Outcome
 
+    @property
+    def note(self) -> str:
+        """Why a change may have no effect; empty if nothing is to be said."""
+        fees = any(
+            each.path == ("base_fee",) if each.kind == "block" else each.kind == "balance" and len(each.path) == 1
+            for each in self.overrides
+        )
+        return FEES if fees else ""
+
 
 def run_what_if(replay: TransactionReplay, texts: Sequence[str], book: SignatureBook | None = None) -> WhatIf:
     """Execute the transaction of `replay` with overrides, on the same state."""
@@ -97,38 +120,73 @@ def run_what_if(replay: TransactionReplay, texts: Sequence[str], book: Signature
     for each in overrides:
         try:
             if each.kind in _ON_TRANSACTION:
-                transaction = _ON_TRANSACTION[each.kind](transaction, each, book or signature_book())
+                transaction = _ON_TRANSACTION[each.kind](transaction, each, Context(fork, book or signature_book()))
             else:
                 _ON_STATE[each.kind](fork, each)
         except MayaviError as error:
             if isinstance(error, MissingStateError) and replay.remote is None:
                 error.hint = BEYOND_CASE
+            if isinstance(error, UnknownName) and "fork.labels" in (error.hint or ""):
+                error.hint = f"{_names_hint(fork)}; an address starts with 0x"
             error.message = f"--what-if '{each.text}': {error.message}"
             error.args = (error.message,)
             raise
     return WhatIf(overrides, transaction, replay.traced, execute_traced(replay.state, evm, transaction))
 
 
+class Context(NamedTuple):
+    """State and signatures that changes of a transaction refer to."""
+
+    fork: Fork
+    book: SignatureBook
+
+    def amount(self, text: str) -> int:
+        """Parse an amount: smallest units, of the native coin (`1.5 ether`), or of a named token (`5000 USDC`)."""
+        number, unit = split_amount(text)
+        if not unit and "." in number:
+            remedy = f"write {number} ether, {number} USDC or another token's symbol, or smallest units"
+            raise UsageError(f"'{number}' is no whole number of smallest units", remedy)
+        if unit.lower() in NATIVE_UNITS:
+            return wei(text)
+        if unit not in self.fork.labels:
+            raise UsageError(
+                f"'{unit}' is neither a unit of the native coin nor a token with a name",
+                f"wei, gwei, ether, a symbol such as USDC, or smallest units; {_names_hint(self.fork)}",
+            )
+        return _token_units(self.fork, self.fork.address_of(unit), number)
+
+
+def _names_hint(fork: Fork) -> str:
+    return f"`mayavi world info {chain(fork.chain_id).name} --names` lists the names"
+
+
+def _token_units(fork: Fork, token: bytes, number: str) -> int:
+    decimals = Names(fork, table=known_decimals(fork.chain_id)).token(token).decimals
+    if decimals is None:
+        raise UsageError(f"the decimals of {fork.name(token)} are not known", "give the amount in smallest units")
+    return to_units(number, decimals)
+
+
 # -- changes of the transaction ---------------------------------------------------------------------------------------
 
 
-def _set_value(transaction: BlockTransaction, each: Override, _: SignatureBook) -> BlockTransaction:
+def _set_value(transaction: BlockTransaction, each: Override, _: Context) -> BlockTransaction:
     return replace(transaction, value=wei(each.value))
 
 
-def _set_gas(transaction: BlockTransaction, each: Override, _: SignatureBook) -> BlockTransaction:
+def _set_gas(transaction: BlockTransaction, each: Override, _: Context) -> BlockTransaction:
     return replace(transaction, gas_limit=integer(each.value))
 
 
-def _set_sender(transaction: BlockTransaction, each: Override, _: SignatureBook) -> BlockTransaction:
+def _set_sender(transaction: BlockTransaction, each: Override, _: Context) -> BlockTransaction:
     return replace(transaction, sender=to_address(each.value))
 
 
-def _set_data(transaction: BlockTransaction, each: Override, _: SignatureBook) -> BlockTransaction:
+def _set_data(transaction: BlockTransaction, each: Override, _: Context) -> BlockTransaction:
     return replace(transaction, input=hex_bytes(each.value))
 
 
-def _set_word(transaction: BlockTransaction, each: Override, _: SignatureBook) -> BlockTransaction:
+def _set_word(transaction: BlockTransaction, each: Override, _: Context) -> BlockTransaction:
     at = 4 + WORD_BYTES * integer(each.part(0, "word"))
     content = transaction.input
     if at + WORD_BYTES > len(content):
@@ -138,13 +196,13 @@ def _set_word(transaction: BlockTransaction, each: Override, _: SignatureBook) -
     return replace(transaction, input=content[:at] + word + content[at + WORD_BYTES :])
 
 
-def _set_argument(transaction: BlockTransaction, each: Override, book: SignatureBook) -> BlockTransaction:
-    function = book.function(transaction.input)
+def _set_argument(transaction: BlockTransaction, each: Override, context: Context) -> BlockTransaction:
+    function = context.book.function(transaction.input)
     if function is None or transaction.to is None:
         name = "0x" + transaction.input[:4].hex()
         raise UsageError(f"the function {name} is not known", "change the calldata by word.N=… instead")
     each.part(0, "argument")
-    return replace(transaction, input=with_argument(function, transaction.input, each.path, each.value))
+    return replace(transaction, input=with_argument(function, transaction.input, each.path, each.value, context.amount))
 
 
 # -- changes of the state ---------------------------------------------------------------------------------------------
@@ -155,14 +213,11 @@ def _set_balance(fork: Fork, each: Override) -> None:
         fork.set_balance(each.path[0], wei(each.value))
         return
     token, holder = fork.address_of(each.part(0, "token")), fork.address_of(each.part(1, "account"))
-    number, _, symbol = each.value.partition(" ")
-    if symbol:
-        decimals = Names(fork, table=known_decimals(fork.chain_id)).token(token).decimals
-        if decimals is None:
-            raise UsageError(f"the decimals of {fork.name(token)} are not known", "give the amount in smallest units")
-        amount = to_units(number.replace("_", "").replace(",", ""), decimals)
-    else:
-        amount = integer(number)
+    number, symbol = split_amount(each.value)
+    if not symbol and "." in number:
+        known = Names(fork).token(token).symbol
+        raise UsageError(f"'{number}' is no whole number of smallest units", f"write {number} {known}")
+    amount = _token_units(fork, token, number) if symbol else integer(number)
     fork.set_storage(*balance_slot(fork, token, holder), amount)
 
 
@@ -200,7 +255,7 @@ def _send_call(fork: Fork, each: Override) -> None:
     fork.send(target, function.encode(*values), sender=found["sender"])
 
 
-_Transform = Callable[[BlockTransaction, Override, SignatureBook], BlockTransaction]
+_Transform = Callable[[BlockTransaction, Override, Context], BlockTransaction]
 _ON_TRANSACTION: dict[str, _Transform] = {
     "value": _set_value,
     "gas": _set_gas,

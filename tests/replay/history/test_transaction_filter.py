@@ -30,7 +30,8 @@ def test_an_address_is_sender_target_or_emitter(address: bytes) -> None:
 
 
 def test_selectors_and_topics_are_hex_or_signatures() -> None:
-    for selector in ("0xa9059cbb", "a9059cbb", "transfer(address,uint256)", "transfer(address, uint256)"):
+    signatures = ("transfer(address,uint256)", "transfer(address, uint256)", "transfer(address to, uint amount)")
+    for selector in ("0xa9059cbb", "a9059cbb", *signatures):
         chosen = TransactionFilter.parse(selector=selector)
         assert chosen.matches(CALL, SILENT)
         assert not chosen.matches(CREATION, SILENT), "a creation has no selector"
@@ -51,6 +52,10 @@ def test_all_conditions_must_hold() -> None:
 def test_malformed_filters_are_refused() -> None:
     with pytest.raises(UsageError, match="'transfer' is no selector"):
         TransactionFilter.parse(selector="transfer")
+    with pytest.raises(UsageError, match=r"'transfer\(address,uint' is no signature"):
+        TransactionFilter.parse(selector="transfer(address,uint")
+    with pytest.raises(UsageError, match="unknown Solidity type 'foo'"):
+        TransactionFilter.parse(topic="Transfer(foo)")
     with pytest.raises(UsageError, match="'0x12' is no topic"):
         TransactionFilter.parse(topic="0x12")
     with pytest.raises(BadAddress):

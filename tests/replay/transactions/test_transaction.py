@@ -83,9 +83,13 @@ def test_a_curve_exchange_shows_calls_transfers_balances_and_slots(blocks: Path)
     assert "10,744.968379 USDC  sender → 0x99a5…788f" in view.transfer_lines(replay.outcome)
     assert "sender  -10,744.968379 USDC" in view.balance_lines(replay.outcome)
     slots = "\n".join(view.storage_lines(replay.outcome))
-    assert "balance of sender (0x5527d3…da93): 0x2807334bb → 0x0" in slots
-    assert "allowance of sender to 0x99a5…788f (0x52758d…631e): 0x2807334bb → 0x0" in slots
-    assert "balances[1] (0xb10e2d…0cf7): 0x5ecaa13f1ddf → 0x5ecd21b2529a" in slots
+    assert "balance of sender (0x5527d3…da93): 10,744.968379 USDC → 0 USDC" in slots
+    assert "allowance of sender to 0x99a5…788f (0x52758d…631e): 10,744.968379 USDC → 0 USDC" in slots
+    assert "balances[1] (0xb10e2d…0cf7): 104,224,381,672,927 → 104,235,126,641,306" in slots
+    assert "unlimited less 988,710,772.341872 USDC → unlimited less" in slots
+    assert "precompile" not in calls
+    assert "identity" in next(line for line in calls.splitlines() if "Curve.3pool.exchange" in line)
+    assert not any(line.strip().startswith("STATICCALL identity") for line in calls.splitlines())
 
 
 def test_native_balances_add_up_to_the_burned_fee(blocks: Path) -> None:
@@ -137,6 +141,9 @@ def test_ten_times_the_amount_gets_less_than_ten_times_the_ether(blocks: Path) -
     assert flows[Holding(SENDER, USDC)] == -107_449_683_790
     found = {each.what: each for each in outcome_differences(TraceView(replay), tried)}
     assert found["gas used"].original == "404,295"
+    shown = [each for each in outcome_differences(TraceView(replay), tried) if each.what == "sender"]
+    assert shown[0].difference == "+51.549555626540946807 ETH"
+    assert shown[1].difference == "-96,704.715411 USDC"
     gas = [
         {name: gas_of(side.call, name) for name in ("newton_y", "newton_D")} for side in (tried.original, tried.changed)
     ]
@@ -166,6 +173,41 @@ def test_words_slots_gas_and_the_block_can_be_changed(blocks: Path) -> None:
     assert difference(replay, f"block.timestamp={replay.block.header.timestamp + 3600}")
 
 
+def test_amounts_may_have_units_of_a_token_or_of_the_native_coin(blocks: Path) -> None:
+    replay = replayed(blocks, CURVE)
+    assert difference(replay, "arg._amount=10_744.968379 USDC") == {}
+    assert difference(replay, "arg._amount=10,000 USDC") == difference(replay, "arg._amount=10_000_000_000") != {}
+    assert run_what_if(replay, ["value=1.5ether"]).transaction.value == 15 * 10**17
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("value=1.5", "write 1.5 ether"),
+        ("arg._expected=1.5", "write 1.5 ether"),
+        ("balance.USDC.sender=1.5", "write 1.5 USDC"),
+    ],
+)
+def test_a_fraction_without_a_unit_is_answered_with_what_to_write(blocks: Path, text: str, remedy: str) -> None:
+    with pytest.raises(UsageError) as error:
+        run_what_if(replayed(blocks, CURVE), [text])
+    assert remedy in str(error.value.hint)
+
+
+def test_an_unknown_name_is_answered_with_where_names_are_listed(blocks: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        run_what_if(replayed(blocks, CURVE), ["balance.FOO.sender=1"])
+    assert "`mayavi world info ethereum --names` lists the names" in str(error.value.hint)
+    assert "fork.labels" not in str(error.value.hint)
+
+
+@pytest.mark.parametrize("text", ["block.base_fee=0", "balance.sender=1"])
+def test_changes_of_fees_are_said_to_have_no_effect(blocks: Path, text: str) -> None:
+    tried = run_what_if(replayed(blocks, CURVE), [text])
+    assert "fees are not charged" in tried.note
+    assert run_what_if(replayed(blocks, CURVE), ["arg._amount=1"]).note == ""
+
+
 def test_no_change_makes_no_difference(blocks: Path) -> None:
     assert difference(replayed(blocks, CURVE), "arg._amount=10_744_968_379", "value=0") == {}
 
@@ -185,6 +227,9 @@ def test_state_beyond_the_case_is_named_and_not_taken_for_empty(blocks: Path) ->
         ("amount=5", "unknown override 'amount'"),
         ("value", "changes nothing"),
         ("value=five", "'five' is no whole number"),
+        ("value=1.5", "'1.5' is no whole number of wei"),
+        ("arg._amount=1.5", "'1.5' is no whole number"),
+        ("arg._amount=5 GOLD", "'GOLD' is neither a unit of the native coin nor a token with a name"),
         ("value=5 dollars", "'dollars' is no unit"),
         ("arg._amont=5", "has no argument '_amont'"),
         ("arg.9=5", "none at position 9"),
