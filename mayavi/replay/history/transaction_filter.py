@@ -12,7 +12,7 @@ from mayavi.evm.rpc.answers import BadValue, data
 from mayavi.replay.case import ExpectedReceipt
 from mayavi.replay.chain_block import BlockTransaction
 
-_EXAMPLES = {4: "transfer(address,uint256)", 32: "Transfer(address,address,uint256)"}
+_HINTS = {4: "write transfer(address,uint256)", 32: "write Transfer(address,address,uint256)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def _hashed(text: str, length: int, what: str) -> bytes:
         try:
             signature: Function | Event = Function.parse(text) if length == 4 else Event.parse(text)
         except (BadAbi, UnknownName) as error:
-            raise UsageError(f"'{text}' is no signature: {error.message}", f"write {_EXAMPLES[length]}") from None
+            raise UsageError(f"'{text}' is no signature: {error.message}", _HINTS[length]) from None
         return keccak_text(signature.text)[:length]
     try:
         return data(text if text.startswith("0x") else f"0x{text}", length)
