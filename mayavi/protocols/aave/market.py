@@ -25,7 +25,7 @@ from mayavi.protocols.arguments import address_on, require_contract, require_for
 from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
-    from mayavi.evm.abi.contract import Contract
+    from mayavi.evm.abi.contract import BoundFunction, Contract
     from mayavi.evm.fork import Fork
 
 CLOSE_FACTOR_BPS = 5_000
@@ -92,23 +92,25 @@ class AaveV3:
     prefix: ClassVar[str] = "AaveV3"
     """Prefix of this market's contract names in `fork.labels`."""
     title: ClassVar[str] = "Aave V3"
+    pool_abi: ClassVar[list[str]] = _POOL
+    unknown_hint: ClassVar[str] = "give the address of its pool, or open a fork of a chain that has one"
 
     def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
         require_fork(fork, type(self).__name__)
         if pool is None and f"{self.prefix}.Pool" not in fork.labels:
             raise UnknownName(
                 f"no {self.title} market is known on chain {fork.chain_id}",
-                "give the address of its pool, or open a fork of a chain that has one",
+                self.unknown_hint,
             )
         place = f"{self.prefix}.Pool" if pool is None else pool
         self.fork = fork
-        self.pool: Contract = fork.contract(place, _POOL)
+        self.pool: Contract = fork.contract(place, self.pool_abi)
         self._oracle: Contract | None = None
-        identifying = (
-            self.pool.ADDRESSES_PROVIDER,
-            self.pool.FLASHLOAN_PREMIUM_TOTAL,
-        )  # V2 pools lack the first, oracles the second
-        require_contract(fork, place, f"pool of {self.title}", *identifying)
+        require_contract(fork, place, f"pool of {self.title}", *self._identifying_reads())
+
+    def _identifying_reads(self) -> tuple[BoundFunction, ...]:
+        """Functions that only a pool of this version answers: V2 pools lack the first, oracles the second."""
+        return self.pool.ADDRESSES_PROVIDER, self.pool.FLASHLOAN_PREMIUM_TOTAL
 
     def account(self, address: AddressLike) -> AaveAccount:
         """Return the account at `address`. It needs no registration."""

@@ -15,16 +15,15 @@ from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mayavi.errors import BadArgument, CallReverted, UnknownName
+from mayavi.errors import BadArgument, CallReverted
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.protocols.aave.account import AaveAccount
 from mayavi.protocols.aave.market import AaveV3, FlashLoanPremiums
 from mayavi.protocols.aave.reserve import EMode
 from mayavi.protocols.aave_v2.reverts import name_error
-from mayavi.protocols.arguments import require_contract, require_fork
 
 if TYPE_CHECKING:
-    from mayavi.evm.abi.contract import Contract
+    from mayavi.evm.abi.contract import BoundFunction, Contract
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
 
@@ -87,25 +86,21 @@ class AaveV2(AaveV3):
 
     prefix: ClassVar[str] = "AaveV2"
     title: ClassVar[str] = "Aave V2"
+    pool_abi: ClassVar[list[str]] = _POOL
+    unknown_hint: ClassVar[str] = "a scenario creates one with the key `aave_v2`; or give the address of its pool"
 
     def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
-        require_fork(fork, type(self).__name__)
-        if pool is None and f"{self.prefix}.Pool" not in fork.labels:
-            raise UnknownName(
-                f"no {self.title} market is known on chain {fork.chain_id}",
-                "a scenario creates one with the key `aave_v2`; or give the address of its pool",
-            )
-        place = f"{self.prefix}.Pool" if pool is None else pool
-        self.fork = fork
-        self.pool: Contract = fork.contract(place, _POOL)
-        self._oracle: Contract | None = None
-        require_contract(fork, place, f"pool of {self.title}", self.pool.getAddressesProvider)
+        super().__init__(fork, pool)
         quoted = fork.contract(self.oracle.address, _ORACLE)
         if quoted.WETH() != ZERO_ADDRESS:
             raise BadArgument(
                 f"the {self.title} market at {fork.name(self.pool.address)} has prices in ETH",
                 "this adapter reads markets with prices in US dollars, such as those that a scenario creates",
             )
+
+    def _identifying_reads(self) -> tuple[BoundFunction, ...]:
+        """Functions that only a pool of this version answers."""
+        return (self.pool.getAddressesProvider,)
 
     def account(self, address: AddressLike) -> AaveV2Account:
         """Return the account at `address`. It needs no registration."""
