@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.node.aave_market import AaveMarket, deploy_market
+from tests.node.chain_history import ChainHistory, start_history
 from tests.node.faulty_proxy import FaultyProxy, faulty_proxy
 from tests.node.hardhat import Hardhat
 
@@ -33,6 +34,14 @@ def market(deployed_market: AaveMarket) -> Iterator[AaveMarket]:
     moment = deployed_market.node.rpc("evm_snapshot")
     yield deployed_market
     assert deployed_market.node.rpc("evm_revert", moment) is True
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainHistory]:
+    """A node of its own with the history that replays are compared with."""
+    made = start_history(tmp_path_factory.mktemp("history"))
+    yield made
+    made.node.stop()
 
 
 @pytest.fixture

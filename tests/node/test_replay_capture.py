@@ -20,13 +20,6 @@ from tests.node.prestate_node import prestates
 pytestmark = [pytest.mark.node, pytest.mark.slow]
 
 
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainHistory]:
-    made = start_history(tmp_path_factory.mktemp("history"))
-    yield made
-    made.node.stop()
-
-
 @pytest.fixture
 def proxy(history: ChainHistory) -> Iterator[EditingProxy]:
     with editing_proxy(history.node) as running:

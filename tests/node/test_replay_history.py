@@ -24,13 +24,6 @@ from tests.node.hardhat import Hardhat
 pytestmark = [pytest.mark.node, pytest.mark.slow]
 
 
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainHistory]:
-    made = start_history(tmp_path_factory.mktemp("history"))
-    yield made
-    made.node.stop()
-
-
 @pytest.fixture
 def proxy(history: ChainHistory) -> Iterator[EditingProxy]:
     with editing_proxy(history.node) as running:
