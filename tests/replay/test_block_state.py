@@ -27,7 +27,7 @@ def blocks(cases: Path) -> Path:
 
 @dataclass
 class Scarce:
-    """Source that tells nothing in advance and counts its answers."""
+    """State source without hints of what will be read; counts its answers."""
 
     case: CaseState
     asked: int = 0

@@ -33,7 +33,7 @@ PRECOMPILES = {
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Symbol and decimals of a token, as far as its contract tells."""
+    """Symbol and decimals of a token; unknown where its contract does not answer."""
 
     symbol: str
     decimals: int | None

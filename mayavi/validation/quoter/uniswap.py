@@ -31,7 +31,7 @@ _FOREVER = 2**256 - 1
 _GAS = 10**9
 """Enough to walk through every tick of an empty pool: the quoter needs more of it than the router."""
 _LIMIT_SHIFT = 200
-"""A price limit lies one part in so many away from the pool's square root price: about 1 % of the price."""
+"""Divisor of the square root price: price limits are about 1 % away from the price of the pool."""
 
 
 class SwapCase(NamedTuple):

@@ -144,7 +144,7 @@ def test_pools_can_be_chosen_by_label_and_address_and_an_unknown_one_is_refused(
 
 
 def test_a_token_that_cannot_be_dealt_is_said_and_not_compared(ethereum: Fork) -> None:
-    """A token that computes its balances: whoever asks holds one unit."""
+    """The token answers 1 to every call and stores no balance."""
     ethereum.set_code("USDC", assemble("1 0 MSTORE 32 0 RETURN"))
     tally = Tally()
     compare_pool(ethereum, "UniswapV3.WETH/USDC.500", tally, where="ethereum")
