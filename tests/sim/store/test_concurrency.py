@@ -47,22 +47,28 @@ def test_eight_writers_a_reader_and_a_shell_lose_nothing(tmp_path: Path, shell: 
         writers = [start_writer(path, runs, steps, rows) for _ in range(8)]
         seen: dict[str, tuple] = {}
         looks = 0
-        while any(writer.poll() is None for writer in writers):
-            now = everything(path)
-            looks += 1
-            assert set(seen) <= set(now), "a run was there and is gone"
-            for run_id, found in now.items():
-                if run_id == first.run_id:
-                    continue
-                assert found[0] in {"running", "finished"}
-                assert found == whole or found[0] == "running"
-                before = seen.get(run_id, ("running", 0, 0, 0))
-                assert found[1:] >= before[1:], "rows were there and are gone"
-                assert not (before[0] == "finished" and found[0] == "running")
-            seen = now
+        stop = path.with_name(path.name + ".stop")
+        try:
+            while any(writer.poll() is None for writer in writers):
+                now = everything(path)
+                looks += 1
+                assert set(seen) <= set(now), "a run was there and is gone"
+                for run_id, found in now.items():
+                    if run_id == first.run_id:
+                        continue
+                    assert found[0] in {"running", "finished"}
+                    assert found == whole or found[0] == "running"
+                    before = seen.get(run_id, ("running", 0, 0, 0))
+                    assert found[1:] >= before[1:], "rows were there and are gone"
+                    assert not (before[0] == "finished" and found[0] == "running")
+                seen = now
+                if looks == 4:
+                    stop.touch()
+        finally:
+            stop.touch()
         answers = [writer.communicate() for writer in writers]
         assert [writer.returncode for writer in writers] == [0] * 8, answers
-        assert looks > 3
+        assert looks >= 4
         return {line for out, _ in answers for line in out.split()}
 
     if shell == "none":
@@ -70,7 +76,7 @@ def test_eight_writers_a_reader_and_a_shell_lose_nothing(tmp_path: Path, shell: 
     else:
         with open_shell(path, shell):
             written = write_and_watch()
-    assert len(written) == 8 * runs
+    assert len(written) >= 8 * runs
     assert everything(path) == dict.fromkeys(written, whole) | {first.run_id: ("finished", 12, 8, len(KPIS))}
 
     store = Store(path)
@@ -82,7 +88,7 @@ def test_eight_writers_a_reader_and_a_shell_lose_nothing(tmp_path: Path, shell: 
             **dict.fromkeys(written, steps * rows),
             first.run_id: 12,
         }
-        assert alone.execute("SELECT count(*) FROM runs").fetchone() == (8 * runs + 1,)
+        assert alone.execute("SELECT count(*) FROM runs").fetchone() == (len(written) + 1,)
         assert alone.execute("SELECT count(*) FROM merged_segments").fetchone() is not None
     for run in store.runs():
         assert store.digest(run.run_id) == run.digest

@@ -1,7 +1,7 @@
 """A process that writes runs into a store: `python -m tests.sim.store.writing STORE RUNS STEPS ROWS`.
 
-It prints the id of each run when it is stored. With RUNS = 0 it writes one run that never ends, and prints a dot for
-every step.
+It prints the id of each run when it is stored, and goes on after RUNS runs until the file `STORE.stop` exists. With
+RUNS = 0 it writes one run that never ends, and prints a dot for every step.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from tests.sim.store.sample_runs import actions_of, info_of, snapshots_of, store
 
 
 def main(path: Path, runs: int, steps: int, rows: int) -> None:
-    for _ in range(runs):
+    stop = path.with_name(path.name + ".stop")
+    written = 0
+    while written < runs or (runs and not stop.exists()):
         print(store_run(path, steps=steps, count=rows, options={"flush_rows": 40}).run_id, flush=True)
+        written += 1
     if runs:
         return
     recorder = SegmentRecorder(path, flush_rows=1)
