@@ -1,4 +1,4 @@
-"""The `mayavi` command line: one file per command.
+"""The `mayavi` command line: one file per command, a folder for a group of several files.
 
 No module here imports NumPy, the kernel, Rich or a protocol at its top level, so that `mayavi --help` stays fast;
 tests/cli/test_startup.py checks that.

@@ -10,7 +10,7 @@ import typer
 
 from mayavi.cli.console.output import Column, print_json, print_note, print_table
 from mayavi.cli.console.progress import activity, counted
-from mayavi.cli.eval import ModelsOption, PlaySeedOption, SettingsOption, SplitOption, played_settings
+from mayavi.cli.rl.eval import ModelsOption, PlaySeedOption, SettingsOption, SplitOption, played_settings
 from mayavi.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:

@@ -47,7 +47,8 @@ LIGHT = {
 }
 """What the file of a command may import at its top, beside `mayavi.cli`."""
 
-NO_COMMANDS = {"__init__", "app"}
+NOT_COMMANDS = {"console", "printing"}
+"""Sub-packages of `mayavi.cli` that hold no commands."""
 
 REPORT = "; import json, sys; print(); print(json.dumps(sorted(sys.modules)))"
 
@@ -91,16 +92,21 @@ def test_a_command_is_imported_without_the_others() -> None:
     assert imported & commands == {"mayavi.cli.world"}
 
 
-COMMANDS = sorted({path.stem for path in Path(cli.__file__).parent.glob("*.py")} - NO_COMMANDS)
+CLI = Path(cli.__file__).parent
+FILES = {path.relative_to(CLI) for path in CLI.rglob("*.py")}
+COMMANDS = sorted(
+    path.as_posix() for path in FILES - {Path("__init__.py"), Path("app.py")} if path.parts[0] not in NOT_COMMANDS
+)
 
 
-def test_the_commands_are_found() -> None:
-    assert {"demo", "doctor", "snapshot", "validate", "world"} <= set(COMMANDS)
+def test_the_files_of_commands_are_found() -> None:
+    assert {f"{entry.target.partition(':')[0].replace('.', '/')}.py" for entry in ENTRIES} <= set(COMMANDS)
+    assert {"replay/options.py", "runs/accounts.py", "validate/gates.py"} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_imports_what_it_works_with_inside_its_functions(repository: Path, command: str) -> None:
-    tree = ast.parse((repository / "mayavi/cli" / f"{command}.py").read_text(encoding="utf-8"))
+def test_a_command_imports_what_it_works_with_inside_its_functions(command: str) -> None:
+    tree = ast.parse((CLI / command).read_text(encoding="utf-8"))
     top = {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
     top |= {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
     assert {name for name in top if not name.startswith("mayavi.cli.")} <= LIGHT

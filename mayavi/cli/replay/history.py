@@ -10,7 +10,7 @@ import typer
 
 from mayavi.cli.console.output import print_facts, print_json
 from mayavi.cli.console.progress import counted
-from mayavi.cli.replay_options import (
+from mayavi.cli.replay.options import (
     ConcurrencyOption,
     FromOption,
     JsonOption,

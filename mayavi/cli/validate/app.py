@@ -21,8 +21,8 @@ from mayavi.cli.run import (
     SourceOption,
     StepsOption,
 )
-from mayavi.cli.validate_gates import add_gate_commands
-from mayavi.cli.validate_witness import witness
+from mayavi.cli.validate.gates import add_gate_commands
+from mayavi.cli.validate.witness import witness
 
 if TYPE_CHECKING:
     from mayavi.replay.blocks import BlockReport, Report

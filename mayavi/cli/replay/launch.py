@@ -9,7 +9,7 @@ import typer
 
 from mayavi.cli.console.output import print_facts, print_json
 from mayavi.cli.console.progress import counted
-from mayavi.cli.replay_options import FromOption, JsonOption, ReplayChainOption, RequestsOption, RpcOption, ToOption
+from mayavi.cli.replay.options import FromOption, JsonOption, ReplayChainOption, RequestsOption, RpcOption, ToOption
 from mayavi.errors import UsageError
 
 

@@ -44,7 +44,7 @@ def test_a_policy_is_trained_and_kept_under_the_id_that_stands_first_and_last(ru
 
 def test_a_portfolio_waits_for_no_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     from mayavi.cli import run
-    from mayavi.cli.train import _prepare
+    from mayavi.cli.rl.train import _prepare
     from mayavi.rl.config import TrainConfig
 
     opened: list[str] = []

@@ -12,8 +12,8 @@ import typer
 from mayavi.cli.console.group import command_group
 from mayavi.cli.console.output import print_facts, print_json, print_note
 from mayavi.cli.console.progress import activity
-from mayavi.cli.snapshot_prove import prove
-from mayavi.cli.snapshot_warm import warm
+from mayavi.cli.snapshot.prove import prove
+from mayavi.cli.snapshot.warm import warm
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typer
 
 from mayavi.cli.console.output import Column, print_json, print_table
 from mayavi.cli.console.progress import counted
-from mayavi.cli.replay_options import ConcurrencyOption, JsonOption, ReplayChainOption, RequestsOption, RpcOption
+from mayavi.cli.replay.options import ConcurrencyOption, JsonOption, ReplayChainOption, RequestsOption, RpcOption
 
 
 def capture(

@@ -19,7 +19,7 @@ from mayavi.cli.printing.runs import (
     run_document,
     run_facts,
 )
-from mayavi.cli.runs_accounts import accounts
+from mayavi.cli.runs.accounts import accounts
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:

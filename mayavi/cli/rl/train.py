@@ -13,7 +13,7 @@ from mayavi.cli.console.exit_codes import INTERRUPTED
 from mayavi.cli.console.interruption import stopping
 from mayavi.cli.console.output import print_json, print_note
 from mayavi.cli.console.progress import activity, counted, duration
-from mayavi.cli.eval import ModelsOption
+from mayavi.cli.rl.eval import ModelsOption
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typer
 
 from mayavi.cli.console.output import Column, print_facts, print_json, print_note, print_table
 from mayavi.cli.console.progress import activity
-from mayavi.cli.replay_options import JsonOption, ReplayChainOption, RequestsOption, RpcOption
+from mayavi.cli.replay.options import JsonOption, ReplayChainOption, RequestsOption, RpcOption
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:

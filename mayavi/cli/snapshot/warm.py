@@ -9,10 +9,10 @@ import typer
 
 from mayavi.cli.console.output import print_facts, print_json, print_note
 from mayavi.cli.console.progress import counted, in_parts
-from mayavi.cli.eval import settings_of
 from mayavi.cli.position import block_of
+from mayavi.cli.rl.eval import settings_of
 from mayavi.cli.run import BlockOption, RpcUrlOption
-from mayavi.cli.snapshot_prove import proof_object
+from mayavi.cli.snapshot.prove import proof_object
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:

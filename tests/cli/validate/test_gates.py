@@ -143,7 +143,7 @@ def test_the_readme_shows_what_all_gates_print(repository: Path, run_mayavi, cas
     finished = run_mayavi("validate")
     assert finished.returncode == 0, finished.stdout + finished.stderr
     readme = (repository / "README.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"tests/cli/test_validate_gates.py -->\n```\n(.*?)```", readme, re.DOTALL)
+    (shown,) = re.findall(r"tests/cli/validate/test_gates.py -->\n```\n(.*?)```", readme, re.DOTALL)
     assert [fixed(line) for line in table(shown)] == [fixed(line) for line in table(finished.stdout)]
 
 

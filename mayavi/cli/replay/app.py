@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mayavi.cli.console.group import command_group
-from mayavi.cli.replay_capture import capture
-from mayavi.cli.replay_history import history
-from mayavi.cli.replay_incident import incident, incidents
-from mayavi.cli.replay_launch import launch
-from mayavi.cli.replay_tx import tx
+from mayavi.cli.replay.capture import capture
+from mayavi.cli.replay.history import history
+from mayavi.cli.replay.incident import incident, incidents
+from mayavi.cli.replay.launch import launch
+from mayavi.cli.replay.tx import tx
 
 app = command_group("Replay blocks, transactions, launches and incidents of a real chain.")
 app.command("history", short_help="Replay a range of blocks and compare every receipt and the state.")(history)

@@ -1,0 +1,1 @@
+"""`mayavi replay`: a file for each of its commands."""

@@ -1,0 +1,1 @@
+"""`mayavi train`, `eval` and `trainings`: reinforcement learning on the command line."""

@@ -1,0 +1,1 @@
+"""`mayavi runs`: commands about stored runs."""

@@ -1,0 +1,1 @@
+"""`mayavi snapshot`: commands about snapshot files."""
