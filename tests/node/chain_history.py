@@ -6,8 +6,7 @@ signature.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,9 @@ from mayavi import Fork
 from mayavi.evm.abi.interface import Function
 from mayavi.evm.hashing import create_address
 from mayavi.evm.token_balance import slot_behind
-from tests.node.hardhat import Hardhat, NodeError
+from tests.node.anvil import Anvil
+from tests.node.hardhat import Hardhat
+from tests.node.local_node import LocalNode, NodeError
 from tests.node.replica_on_node import put_on_node
 
 ETHER = 10**18
@@ -39,7 +40,7 @@ FRESH = "0x" + "fe" * 20
 class ChainHistory:
     """Node with a history from block `first` to `last`; `hashes` names its transactions."""
 
-    node: Hardhat
+    node: LocalNode
     labels: dict[str, str]
     first: int
     accounts: list[str]
@@ -60,11 +61,10 @@ class ChainHistory:
         }
         if to is not None:
             transaction["to"] = self.labels.get(to, to)
-        with suppress(NodeError):  # the node reports a failure and mines the transaction all the same
-            self.node.rpc("eth_sendTransaction", transaction)
-        pending = self.node.rpc("eth_getBlockByNumber", "pending", False)["transactions"]
-        mined = self.node.rpc("eth_getBlockByNumber", "latest", False)["transactions"]
-        self.hashes[name] = (pending or mined)[-1]
+        try:
+            self.hashes[name] = self.node.submit(transaction)
+        except NodeError:  # hardhat reports a failure and mines the transaction all the same
+            self.hashes[name] = self.node.rpc("eth_getBlockByNumber", "latest", False)["transactions"][-1]
 
     def call(self, name: str, sender: int, to: str, function: str, *arguments: object, **more: Any) -> None:
         values = [self.labels.get(each, each) if isinstance(each, str) else each for each in arguments]
@@ -87,10 +87,39 @@ class ChainHistory:
 
 
 def start_history(folder: Path) -> ChainHistory:
-    """Start a node with the replica of Ethereum and make a history of signed transactions on it."""
-    replica = Fork.replica("ethereum").copy()
+    """Start hardhat with the replica of Ethereum and make a history of signed transactions on it."""
+    replica = Fork.replica("ethereum")
     first_timestamp = replica.timestamp - replica.block_number - 100_000
-    node = Hardhat.start(folder, chain_id=1, first_timestamp=first_timestamp)
+    return history_on(Hardhat.start(folder, chain_id=1, first_timestamp=first_timestamp))
+
+
+@dataclass(frozen=True)
+class SavedHistory:
+    """History in a state file of anvil, from which nodes can be started again and again."""
+
+    history: ChainHistory
+    hardfork: str
+    file: Path
+
+    def start(self, folder: Path, port: int = 0) -> ChainHistory:
+        """Start a node with the whole history; it writes only into `folder`."""
+        return replace(self.history, node=Anvil.start(folder, hardfork=self.hardfork, port=port, load=self.file))
+
+
+def save_history(folder: Path, hardfork: str) -> SavedHistory:
+    """Make the history on anvil and save its chain in a file, with the state after every block."""
+    file = folder / "chain.json"
+    node = Anvil.start(folder, hardfork=hardfork, first_timestamp=Fork.replica("ethereum").timestamp - 1_000, save=file)
+    try:
+        made = history_on(node)
+    finally:
+        node.stop()
+    return SavedHistory(made, hardfork, file)
+
+
+def history_on(node: LocalNode) -> ChainHistory:
+    """Write the replica of Ethereum into a new node and make a history of signed transactions on it."""
+    replica = Fork.replica("ethereum").copy()
     accounts: list[str] = node.rpc("eth_accounts")
     feed = replica.address_of("Chainlink.ETH/USD")
     owner = slot_behind(replica, feed, Function.parse("owner()").encode())

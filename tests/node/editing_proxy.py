@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.evm.rpc.faulty_server import hang_up
 from tests.node.faulty_proxy import FaultyProxy
-from tests.node.hardhat import Hardhat
+from tests.node.local_node import LocalNode
 
 Edit = Callable[[dict[str, Any], Any], Any]
 """Function of a call and its result that returns the result to send."""
@@ -18,7 +18,7 @@ Edit = Callable[[dict[str, Any], Any], Any]
 class EditingProxy(FaultyProxy):
     """Proxy that edits results, answers methods itself, refuses methods, and can end after some requests."""
 
-    def __init__(self, node: Hardhat) -> None:
+    def __init__(self, node: LocalNode) -> None:
         super().__init__(node)
         self.edits: list[Edit] = []
         self.refuses: dict[str, dict[str, Any]] = {}
@@ -50,7 +50,7 @@ class EditingProxy(FaultyProxy):
 
 
 @contextmanager
-def editing_proxy(node: Hardhat) -> Iterator[EditingProxy]:
+def editing_proxy(node: LocalNode) -> Iterator[EditingProxy]:
     proxy = EditingProxy(node)
     try:
         yield proxy

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.evm.rpc.faulty_server import FaultyServer
-from tests.node.hardhat import Hardhat
+from tests.node.local_node import LocalNode
 
 
 class FaultyProxy(FaultyServer):
     """Proxy that forwards to the node; faults change the answers."""
 
-    def __init__(self, node: Hardhat) -> None:
+    def __init__(self, node: LocalNode) -> None:
         self.node = node
         self._one_at_a_time = threading.Lock()
         super().__init__()
@@ -26,7 +26,7 @@ class FaultyProxy(FaultyServer):
 
 
 @contextmanager
-def faulty_proxy(node: Hardhat) -> Iterator[FaultyProxy]:
+def faulty_proxy(node: LocalNode) -> Iterator[FaultyProxy]:
     proxy = FaultyProxy(node)
     try:
         yield proxy

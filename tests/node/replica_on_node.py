@@ -1,6 +1,6 @@
-"""Replica on a real node: every account, code and slot of a fork is written into hardhat.
+"""Replica on a real node: every account, code and slot of a fork is written into the node.
 
-Reads over JSON-RPC then come from an independent node, under the chain id and at the block numbers of the real chain.
+Reads over JSON-RPC then come from an independent node; on hardhat at the block numbers of the real chain.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 
 from mayavi.evm.contents import WorldContents
 from mayavi.evm.fork import Fork
-from tests.node.hardhat import Hardhat
+from tests.node.local_node import LocalNode
 
 _PER_REQUEST = 500
 
 
-def put_on_node(node: Hardhat, fork: Fork) -> int:
-    """Write the state of `fork` into `node` and mine up to its block and time; returns the last block number."""
+def put_on_node(node: LocalNode, fork: Fork) -> int:
+    """Write the state of `fork` into `node` and mine up to its time, and its block where the node can; return the last block."""
     world = WorldContents.of(fork.freeze().dump())
     questions: list[tuple[str, list[str]]] = []
     for address, account in world.accounts.items():
@@ -31,14 +31,11 @@ def put_on_node(node: Hardhat, fork: Fork) -> int:
             questions.append(("hardhat_setStorageAt", [place, hex(slot), f"0x{value:064x}"]))
     for start in range(0, len(questions), _PER_REQUEST):
         _ask_all(node, questions[start : start + _PER_REQUEST])
-    # Blocks skipped this way take the node no time; the last one is mined as usual, at the fork's own time.
-    node.rpc("hardhat_mine", hex(fork.block_number - node.block_number - 1), "0x1")
-    node.rpc("evm_setNextBlockTimestamp", hex(fork.timestamp))
-    node.rpc("evm_mine")
+    node.mine_at(fork.block_number, fork.timestamp)
     return node.block_number
 
 
-def _ask_all(node: Hardhat, questions: list[tuple[str, list[str]]]) -> None:
+def _ask_all(node: LocalNode, questions: list[tuple[str, list[str]]]) -> None:
     body = [
         {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         for number, (method, params) in enumerate(questions)
