@@ -13,8 +13,8 @@ from typing import Any
 
 from mayavi import Fork
 from mayavi.evm.abi.interface import Function
+from mayavi.evm.fork.token_balance import slot_behind
 from mayavi.evm.hashing import create_address
-from mayavi.evm.token_balance import slot_behind
 from tests.node.hardhat import Hardhat, NodeError
 from tests.node.replica_on_node import put_on_node
 

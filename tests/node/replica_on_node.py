@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mayavi.evm.contents import WorldContents
 from mayavi.evm.fork import Fork
+from mayavi.evm.snapshot.contents import WorldContents
 from tests.node.hardhat import Hardhat
 
 _PER_REQUEST = 500

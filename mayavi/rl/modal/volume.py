@@ -37,7 +37,7 @@ class Volume(Protocol):
 
 def upload_world(config: TrainConfig, volume: Volume, scratch: Path) -> str:
     """Upload the world of a training as a snapshot, unless it is there. Returns its path in the volume."""
-    from mayavi.evm.snapshot import read_info
+    from mayavi.evm.snapshot.file import read_info
 
     world = world_of(config)
     if world.path is not None:

@@ -13,7 +13,7 @@ from mayavi.evm.rpc.client import Call, RpcClient
 from mayavi.evm.rpc.header import header_fields
 from mayavi.evm.rpc.opening import checked_header, read_chain_id
 from mayavi.evm.rpc.refusals import NodeRefused
-from mayavi.evm.rpc.state_proof import EMPTY_ROOT, StateProof
+from mayavi.evm.snapshot.state_proof import EMPTY_ROOT, StateProof
 
 SLOTS_PER_CALL = 256
 CALLS_PER_BATCH = 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mayavi.errors import BadInteger, ExecutionError, StateError, UsageError
 from mayavi.evm.abi.erc20 import BALANCE_OF, TOTAL_SUPPLY
-from mayavi.evm.fork_calls import ForkCalls
+from mayavi.evm.fork.calls import ForkCalls
 
 _SENTINEL = 0x6D61796176690123456789
 """An improbable balance: reading it back identifies the slot."""

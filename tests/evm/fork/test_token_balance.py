@@ -6,7 +6,7 @@ import pytest
 
 from mayavi import Fork, ether
 from mayavi.errors import BadInteger, StateError, UsageError
-from mayavi.evm.token_balance import balance_slot
+from mayavi.evm.fork.token_balance import balance_slot
 
 ALICE = "0x00000000000000000000000000000000000a11ce"
 TOKEN = ["balanceOf(address) view returns (uint256)", "totalSupply() view returns (uint256)"]

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from mayavi import _kernel
 from mayavi.errors import SetupError, UsageError
-from mayavi.evm import chains, token_balance
+from mayavi.evm import chains
 from mayavi.evm.abi.contract import Contract
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import u64, word
-from mayavi.evm.fork_calls import ForkCalls
+from mayavi.evm.fork import token_balance
+from mayavi.evm.fork.calls import ForkCalls
 from mayavi.evm.state import known_hardfork
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Fork(ForkCalls):
     @classmethod
     def load_snapshot(cls, path: str | Path, *, hardfork: str | None = None) -> Fork:
         """Open the fork that `dump_snapshot` wrote to `path`, without network; `hardfork` overrides its rules."""
-        from mayavi.evm.snapshot import read_snapshot
+        from mayavi.evm.snapshot.file import read_snapshot
 
         state, metadata = read_snapshot(Path(path))
         opened = cls.from_state(state, labels=metadata.get("labels", {}), source=metadata.get("source", {}))
@@ -228,7 +229,7 @@ class Fork(ForkCalls):
         node and stores them in the file; `ProofError` names the first value that the node does not prove.
         """
         from mayavi import __version__
-        from mayavi.evm.snapshot import write_snapshot
+        from mayavi.evm.snapshot.file import write_snapshot
 
         metadata = {
             "labels": self.labels,
@@ -242,7 +243,7 @@ class Fork(ForkCalls):
             raise UsageError("this fork has no node that proves its state", "use prove=True with `Fork.from_rpc`")
         digest = write_snapshot(Path(path), self._evm.dump(), metadata)
         if prove and self._fetcher.remote is not None:
-            from mayavi.evm.snapshot_proof import prove_snapshot
+            from mayavi.evm.snapshot.proof import prove_snapshot
 
             prove_snapshot(path, client=self._fetcher.remote.client).require()
         return digest

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from mayavi._kernel import Evm, State
 from mayavi.errors import MissingStateError, SnapshotCorrupt, SnapshotError, SnapshotFutureVersion, SnapshotTruncated
-from mayavi.evm.contents import WorldContents
 from mayavi.evm.fork import Fork
-from mayavi.evm.snapshot import read_info, read_snapshot
+from mayavi.evm.snapshot.contents import WorldContents
+from mayavi.evm.snapshot.file import read_info, read_snapshot
 from tests.evm.bytecode import BLOCK_HASH, LOAD, RETURN_42, STORE, initcode, word
 
 ALICE, BOB = b"\xa1" * 20, b"\xb0" * 20

@@ -8,7 +8,7 @@ from mayavi.errors import BadInteger, UnknownName, UsageError
 from mayavi.evm import chains
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import u64
-from mayavi.evm.fork_state import ForkState
+from mayavi.evm.fork.state import ForkState
 
 
 class ForkBlocks(ForkState):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mayavi.errors import SnapshotCorrupt
-from mayavi.evm.contents import AccountContents, WorldContents, differences
 from mayavi.evm.fork import Fork
+from mayavi.evm.snapshot.contents import AccountContents, WorldContents, differences
 
 addresses = st.binary(min_size=20, max_size=20)
 words = st.integers(0, 2**256 - 1)

@@ -10,8 +10,8 @@ import pytest
 
 from mayavi.errors import BlockHashMismatch, ProofError, SnapshotCorrupt, UsageError
 from mayavi.evm.fork import Fork
-from mayavi.evm.snapshot import read_info, read_snapshot, write_snapshot
-from mayavi.evm.snapshot_proof import prove_snapshot
+from mayavi.evm.snapshot.file import read_info, read_snapshot, write_snapshot
+from mayavi.evm.snapshot.proof import prove_snapshot
 from tests.evm.rpc.proving_node import ProvingNode, proving_node
 from tests.evm.rpc.scripted_node import ALICE, POOL
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from mayavi.errors import ProofError, UnknownName, UsageError
 from mayavi.evm.chains import chain
-from mayavi.evm.contents import WorldContents
 from mayavi.evm.rpc.client import RpcClient
 from mayavi.evm.rpc.endpoint import url_from_environment
-from mayavi.evm.rpc.proofs import Progress, fetch_proof
-from mayavi.evm.rpc.state_proof import Disproof, StateProof, disproofs, unproven_block_hashes
-from mayavi.evm.snapshot import read_info, read_snapshot, write_snapshot
+from mayavi.evm.snapshot.contents import WorldContents
+from mayavi.evm.snapshot.file import read_info, read_snapshot, write_snapshot
+from mayavi.evm.snapshot.proof_requests import Progress, fetch_proof
+from mayavi.evm.snapshot.state_proof import Disproof, StateProof, disproofs, unproven_block_hashes
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 from mayavi.errors import UsageError
 from mayavi.evm import failures
 from mayavi.evm.arguments import to_bytes, u64
-from mayavi.evm.fork_state import ForkState
+from mayavi.evm.fork.state import ForkState
 from mayavi.evm.words import Words, to_words
 
 if TYPE_CHECKING:

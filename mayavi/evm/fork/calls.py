@@ -11,7 +11,7 @@ from mayavi.errors import ExecutionError, TransactionInvalid
 from mayavi.evm import failures
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import to_bytes, u64, word
-from mayavi.evm.fork_blocks import ForkBlocks
+from mayavi.evm.fork.blocks import ForkBlocks
 from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
 from mayavi.evm.sent import GasPrice, Sent
 
@@ -95,7 +95,7 @@ class ForkCalls(ForkBlocks):
         `check=False` gives `None`. `threads` defaults to the cores of this process; results do not depend on it.
         `verify` computes everything a second time, call by call, and compares.
         """
-        from mayavi.evm import views
+        from mayavi.evm.fork import views
 
         place, origin = self.address_of(to), self._sender(sender)
         return views.call_many(self, place, datas, origin, gas, check=check, threads=threads, verify=verify)
@@ -120,7 +120,7 @@ class ForkCalls(ForkBlocks):
 
             collateral, debt = fork.call_words(pool, calldata, {4: accounts}, returns=2)
         """
-        from mayavi.evm import views
+        from mayavi.evm.fork import views
 
         place, origin = self.address_of(to), self._sender(sender)
         return views.call_words(
@@ -203,7 +203,7 @@ class ForkCalls(ForkBlocks):
         `code` is creation code in bytes, or the artifact of a compiler. Constructor `arguments` are encoded by the
         artifact's ABI, or by `abi`: `fork.deploy(artifact, "Gold", 10**18, sender=alice)`.
         """
-        from mayavi.evm.creation_code import creation_code
+        from mayavi.evm.fork.creation_code import creation_code
 
         origin, initcode = self._sender(sender), creation_code(code, arguments, abi)
         value, gas = word(value), _gas(gas)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mayavi.errors import SnapshotCorrupt
 from mayavi.evm.hashing import keccak256
-from mayavi.evm.snapshot import read_snapshot
+from mayavi.evm.snapshot.file import read_snapshot
 
 MAGIC = b"MKD1"
 

@@ -9,8 +9,8 @@ import eth_abi
 import pytest
 
 from mayavi.errors import BadAbi, BadAddress, BadArgument, BadInteger, MayaviError, UsageError
-from mayavi.evm.creation_code import creation_code
 from mayavi.evm.fork import Fork
+from mayavi.evm.fork.creation_code import creation_code
 
 ALICE = b"\xa1" * 20
 KEEPS_ITS_ARGUMENTS = bytes.fromhex("600b380380600b5f395ff3")

@@ -11,10 +11,10 @@ from typing import Any
 from mayavi import _kernel
 from mayavi.errors import BlockHashMismatch, ProofError, SnapshotCorrupt
 from mayavi.evm.address import checksum
-from mayavi.evm.contents import AccountContents, WorldContents
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.answers import BadValue
 from mayavi.evm.rpc.header import UNCHECKED_CHAINS, Header, header_hash
+from mayavi.evm.snapshot.contents import AccountContents, WorldContents
 
 EMPTY_ROOT = bytes.fromhex("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421")
 _LIMIT = 1 << 32  # bytes of nodes, so that a damaged length cannot exhaust the memory

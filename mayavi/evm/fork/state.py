@@ -9,7 +9,7 @@ from mayavi import _kernel
 from mayavi.errors import NoCode, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum, to_address
 from mayavi.evm.arguments import to_bytes, u64, word
-from mayavi.evm.registry import Snapshot, SnapshotRegistry
+from mayavi.evm.fork.registry import Snapshot, SnapshotRegistry
 from mayavi.evm.rpc.missing_state import StateFetcher
 from mayavi.evm.sent import GasPrice, Sent
 
