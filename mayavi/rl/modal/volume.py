@@ -13,8 +13,8 @@ from mayavi.errors import RemoteError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_config, world_of
 from mayavi.rl.modal.app import FILES, HOME_FILE, WORLDS, import_modal
-from mayavi.rl.training.run_files import FORMAT, MANIFEST, digest_of, fetch, list_files, parse_manifest
-from mayavi.rl.training.run_folder import RECORD, RunFolder
+from mayavi.rl.training_runs.file_copies import FORMAT, MANIFEST, digest_of, fetch, list_files, parse_manifest
+from mayavi.rl.training_runs.folder import RECORD, RunFolder
 
 STAGING = ".downloads"
 

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("tensorboard", reason="`pip install 'mayavi-sim[rl]'` installs it")
 pytest.importorskip("torch", reason="`pip install 'mayavi-sim[rl]'` installs it")
 
-from mayavi.rl.training.curves import CurveEnd, last_values
+from mayavi.rl.training_runs.curves import CurveEnd, last_values
 
 
 def written(logs: Path, name: str, values: dict[int, float], time: int) -> Path:
@@ -42,7 +42,7 @@ def test_half_a_file_counts_as_far_as_it_goes(tmp_path: Path) -> None:
 
 
 def test_a_value_that_is_no_number_is_null_in_json(run_mayavi, tmp_path: Path) -> None:
-    from tests.rl.training.stored import stored_training
+    from tests.rl.training_runs.stored import stored_training
 
     folder = stored_training(tmp_path, "one")
     folder.logs_path.mkdir()

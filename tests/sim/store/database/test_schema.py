@@ -8,8 +8,9 @@ import duckdb
 import pytest
 
 from mayavi.errors import StoreFutureVersion, StoreUnreadable
-from mayavi.sim.store import SegmentRecorder, Store, opening, schema, segments, views
-from tests.sim.store.earlier_versions import EARLIER, RUN, make_database, make_segment
+from mayavi.sim.store import SegmentRecorder, Store
+from mayavi.sim.store.database import opening, schema, segments, views
+from tests.sim.store.database.earlier_versions import EARLIER, RUN, make_database, make_segment
 from tests.sim.store.processes import open_shell
 from tests.sim.store.sample_runs import info_of, store_run
 

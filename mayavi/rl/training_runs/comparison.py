@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mayavi.rl.training.catalogue import Training, evaluation_files, evaluation_score
+from mayavi.rl.training_runs.catalogue import Training, evaluation_files, evaluation_score
 
 _FIGURES = ("status", "steps", "episodes", "mean_reward", "device")
 _NOT_SET = "default"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import StoreError, StoreFull, StoreUnreadable
-from mayavi.sim.store.schema import VERSION, bring_up_to_date, version_of
+from mayavi.sim.store.database.schema import VERSION, bring_up_to_date, version_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import CheckpointError
-from mayavi.rl.training.atomic_files import PARTIAL, write_json
+from mayavi.rl.training_runs.atomic_files import PARTIAL, write_json
 
 FORMAT = 1
 MANIFEST = "checkpoint.json"

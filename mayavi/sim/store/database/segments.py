@@ -23,8 +23,8 @@ from typing import Any
 
 from mayavi.errors import StoreError, StoreFutureVersion, StoreUnreadable
 from mayavi.runs.write_errors import ELSEWHERE, explain_write_errors
-from mayavi.sim.store.parquet import Value, parquet_bytes
-from mayavi.sim.store.schema import TABLES, VERSION
+from mayavi.sim.store.database.parquet import Value, parquet_bytes
+from mayavi.sim.store.database.schema import TABLES, VERSION
 
 _PAUSE_S = 0.002
 _ABANDONED_S = 600.0

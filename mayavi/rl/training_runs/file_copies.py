@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mayavi.errors import RemoteError
-from mayavi.rl.training.atomic_files import PARTIAL, write_json
+from mayavi.rl.training_runs.atomic_files import PARTIAL, write_json
 
 MANIFEST = "manifest.json"
 FORMAT = 1

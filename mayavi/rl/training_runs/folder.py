@@ -23,8 +23,8 @@ from typing import Any
 
 from mayavi.errors import CheckpointError, UnknownRun, UsageError
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.training.atomic_files import write_json
-from mayavi.rl.training.checkpoints import MANIFEST, Checkpoint, list_checkpoints, read_checkpoint
+from mayavi.rl.training_runs.atomic_files import write_json
+from mayavi.rl.training_runs.checkpoints import MANIFEST, Checkpoint, list_checkpoints, read_checkpoint
 from mayavi.runs.run_id import resolve
 
 FORMAT = 1

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import StoreError
-from mayavi.sim.store.opening import DatabaseInUse, note_state, open_to_write
-from mayavi.sim.store.schema import COUNTS, TABLES, listed, literal
-from mayavi.sim.store.segments import LiveRun, Segment, SegmentFolder
-from mayavi.sim.store.views import (
+from mayavi.sim.store.database.opening import DatabaseInUse, note_state, open_to_write
+from mayavi.sim.store.database.schema import COUNTS, TABLES, listed, literal
+from mayavi.sim.store.database.segments import LiveRun, Segment, SegmentFolder
+from mayavi.sim.store.database.views import (
     damaged_files,
     interrupted_select,
     latest_sweeps,

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import StoreUnreadable
-from mayavi.sim.store.opening import open_to_read
-from mayavi.sim.store.schema import ADDED, NULL_WHEN_EMPTY, SQL_TYPES, TABLES, VERSION, listed, literal
-from mayavi.sim.store.segments import LiveRun, Segment, SegmentFolder
+from mayavi.sim.store.database.opening import open_to_read
+from mayavi.sim.store.database.schema import ADDED, NULL_WHEN_EMPTY, SQL_TYPES, TABLES, VERSION, listed, literal
+from mayavi.sim.store.database.segments import LiveRun, Segment, SegmentFolder
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

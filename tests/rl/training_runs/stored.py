@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.training.checkpoints import write_checkpoint
-from mayavi.rl.training.run_folder import FINISHED, RunFolder
+from mayavi.rl.training_runs.checkpoints import write_checkpoint
+from mayavi.rl.training_runs.folder import FINISHED, RunFolder
 
 
 def stored_training(models: Path, run_id: str, *, status: str = FINISHED, **changes: Any) -> RunFolder:

@@ -1,6 +1,6 @@
 """Databases and segments as earlier versions of the schema wrote them, made by code.
 
-A version that is released is frozen here as SQL: a later change of `mayavi/sim/store/schema.py` must not change these.
+A released version is frozen here as SQL: a later change of `mayavi/sim/store/database/schema.py` must not change it.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import MayaviError, UnknownRun, UsageError
-from mayavi.rl.training.checkpoints import MANIFEST, read_checkpoint
-from mayavi.rl.training.run_folder import BEST, FINISHED, RECORD, TRAINING, RunFolder
+from mayavi.rl.training_runs.checkpoints import MANIFEST, read_checkpoint
+from mayavi.rl.training_runs.folder import BEST, FINISHED, RECORD, TRAINING, RunFolder
 from mayavi.runs.run_id import resolve
 
 DAMAGED = "damaged"

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from mayavi.errors import AmbiguousName, UnknownRun, UsageError
-from mayavi.rl.training.catalogue import (
+from mayavi.rl.training_runs.catalogue import (
     continuation,
     find_training,
     list_trainings,
     open_training,
     remove_trainings,
 )
-from mayavi.rl.training.comparison import compare_trainings
-from mayavi.rl.training.run_folder import RunFolder
-from tests.rl.training.stored import stored_evaluation, stored_training
+from mayavi.rl.training_runs.comparison import compare_trainings
+from mayavi.rl.training_runs.folder import RunFolder
+from tests.rl.training_runs.stored import stored_evaluation, stored_training
 
 OLD, NEW, NEWEST = "20260101-000000000-aaaaaaaa", "20260201-000000000-bbbbbbbb", "20260301-000000000-cccccccc"
 

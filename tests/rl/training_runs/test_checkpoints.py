@@ -11,14 +11,14 @@ import pytest
 pytest.importorskip("gymnasium", reason="gymnasium is not installed; `pip install 'mayavi-sim[rl]'` installs it")
 
 from mayavi.errors import CheckpointError, UnknownRun, UsageError
-from mayavi.rl.training.checkpoints import (
+from mayavi.rl.training_runs.checkpoints import (
     Checkpoint,
     drop_resume_files,
     list_checkpoints,
     read_checkpoint,
     write_checkpoint,
 )
-from mayavi.rl.training.run_folder import RunFolder, find_run, models_path
+from mayavi.rl.training_runs.folder import RunFolder, find_run, models_path
 
 FACTS = {"steps": 4096, "episodes": 7, "only_to_resume": ["rows.json"]}
 
