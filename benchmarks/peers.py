@@ -20,8 +20,8 @@ from benchmarks.position import BENCH_CACHE, BORROWER, REPOSITORY, Call, Positio
 from benchmarks.report import Effort, Quantity, Row, Section, Unavailable, timed
 from benchmarks.timing import count_for, in_turns
 from mayavi.cli.console.output import is_terminal
-from mayavi.evm.contents import WorldContents
 from mayavi.evm.hashing import keccak256
+from mayavi.evm.snapshot.contents import WorldContents
 
 ROUNDS = 31
 

@@ -82,7 +82,7 @@ def _check_scenario(run: RunRecord) -> None:
 
 def _training(named: str, models: Path | None) -> Model:
     from mayavi.rl.models import Model
-    from mayavi.rl.training.run_folder import find_run, models_path
+    from mayavi.rl.training_runs.folder import find_run, models_path
 
     return Model(find_run(named, models_path(models)))
 

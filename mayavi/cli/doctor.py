@@ -130,7 +130,7 @@ def check_cache() -> Iterator[Finding]:
 def check_replicas() -> Iterator[Finding]:
     """Built replicas; the others are built at first use."""
     try:
-        from mayavi.evm.snapshot import read_info
+        from mayavi.evm.snapshot.file import read_info
         from mayavi.worlds import describe_world, world_names
     except ImportError:
         return  # the kernel's finding says why

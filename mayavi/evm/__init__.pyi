@@ -3,7 +3,7 @@ from .abi.contract import Function as Function
 from .fleet import Fleet as Fleet
 from .fleet import Program as Program
 from .fleet import Template as Template
-from .fork import Fork as Fork
+from .fork.fork import Fork as Fork
+from .fork.registry import Snapshot as Snapshot
+from .fork.registry import SnapshotRegistry as SnapshotRegistry
 from .receipt import Receipt as Receipt
-from .registry import Snapshot as Snapshot
-from .registry import SnapshotRegistry as SnapshotRegistry

@@ -23,7 +23,7 @@ from mayavi.errors import BadArgument, ModelMismatch, UsageError
 from mayavi.rl.config import Framework, TrainConfig
 from mayavi.rl.env_defaults import RWA
 from mayavi.rl.models import Model, open_model
-from mayavi.rl.training.run_folder import BEST
+from mayavi.rl.training_runs.folder import BEST
 
 if TYPE_CHECKING:
     from mayavi.portfolio.env.env import RWAYieldEnv

@@ -16,8 +16,8 @@ from mayavi.rl.environments import facts_of, world_of
 from mayavi.rl.policy_loading import load_policy
 from mayavi.rl.spaces import describe_space
 from mayavi.rl.training import global_rng
-from mayavi.rl.training.checkpoints import MANIFEST, Checkpoint, read_checkpoint
-from mayavi.rl.training.run_folder import BEST, RunFolder, find_run, models_path
+from mayavi.rl.training_runs.checkpoints import MANIFEST, Checkpoint, read_checkpoint
+from mayavi.rl.training_runs.folder import BEST, RunFolder, find_run, models_path
 
 if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv

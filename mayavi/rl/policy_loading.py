@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.training.checkpoints import Checkpoint
+from mayavi.rl.training_runs.checkpoints import Checkpoint
 
 if TYPE_CHECKING:
     from mayavi.rl.policy import Policy

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mayavi import Fork
-from mayavi.evm.snapshot import read_info
+from mayavi.evm.snapshot.file import read_info
 
 
 def test_list_names_the_chains_and_whether_they_are_built(run_mayavi, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from mayavi import Fork
 from mayavi.evm.abi.interface import Function
+from mayavi.evm.fork.token_balance import slot_behind
 from mayavi.evm.hashing import create_address
-from mayavi.evm.token_balance import slot_behind
 from tests.node.anvil import Anvil
 from tests.node.hardhat import Hardhat
 from tests.node.local_node import LocalNode, NodeError

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mayavi.evm.contents import WorldContents
+from mayavi.evm.snapshot.contents import WorldContents
 from mayavi.replay.block_state import BlockState
 from mayavi.replay.history.node import ReplayNode
 

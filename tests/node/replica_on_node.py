@@ -8,15 +8,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mayavi.evm.contents import WorldContents
 from mayavi.evm.fork import Fork
+from mayavi.evm.snapshot.contents import WorldContents
 from tests.node.local_node import LocalNode
 
 _PER_REQUEST = 500
 
 
 def put_on_node(node: LocalNode, fork: Fork) -> int:
-    """Write the state of `fork` into `node` and mine up to its time, and its block where the node can; return the last block."""
+    """Write the state of `fork` into `node`, mine to its time (and block, where it can); return the last block."""
     world = WorldContents.of(fork.freeze().dump())
     questions: list[tuple[str, list[str]]] = []
     for address, account in world.accounts.items():

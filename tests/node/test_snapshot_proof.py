@@ -14,7 +14,7 @@ import pytest
 
 from mayavi.errors import ProofError
 from mayavi.evm.fork import Fork
-from mayavi.evm.snapshot_proof import prove_snapshot
+from mayavi.evm.snapshot.proof import prove_snapshot
 from tests.evm.assembler import assemble
 from tests.evm.rpc.proving_node import Prover
 from tests.evm.witness.oracle_state import OracleAccount, OracleState

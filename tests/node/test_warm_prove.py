@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mayavi import Fork
-from mayavi.evm.contents import WorldContents
-from mayavi.evm.snapshot_proof import prove_snapshot
+from mayavi.evm.snapshot.contents import WorldContents
+from mayavi.evm.snapshot.proof import prove_snapshot
 from tests.evm.rpc.proving_node import Prover
 from tests.evm.witness.oracle_state import OracleAccount, OracleState
 from tests.node.hardhat import Hardhat

@@ -11,7 +11,7 @@ import pytest
 
 from mayavi import Fork
 from mayavi.errors import MissingStateError
-from mayavi.evm.contents import WorldContents
+from mayavi.evm.snapshot.contents import WorldContents
 from mayavi.gym_env import make_rows
 from mayavi.gym_env.registry import ENVS
 from mayavi.protocols import AaveV3

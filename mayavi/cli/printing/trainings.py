@@ -10,15 +10,15 @@ from typing import Any
 
 from mayavi.cli.console.output import Column, print_facts, print_note, print_table
 from mayavi.cli.console.progress import duration
-from mayavi.rl.training.catalogue import (
+from mayavi.rl.training_runs.catalogue import (
     Score,
     Training,
     continuation,
     evaluation_files,
     evaluation_score,
 )
-from mayavi.rl.training.comparison import TrainingDiff
-from mayavi.rl.training.curves import last_values
+from mayavi.rl.training_runs.comparison import TrainingDiff
+from mayavi.rl.training_runs.curves import last_values
 
 SHOWN_CURVES = ("train/", "rollout/", "learners/", "env_runners/episode_return_mean", "validation/")
 """Beginnings of the names of curves that are printed; JSON has all of them."""
@@ -233,7 +233,7 @@ def _changed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _checkpoints(training: Training) -> list[dict[str, Any]]:
     """Checkpoints that can be read; a damaged one is left out."""
     from mayavi.errors import CheckpointError
-    from mayavi.rl.training.checkpoints import MANIFEST, read_checkpoint
+    from mayavi.rl.training_runs.checkpoints import MANIFEST, read_checkpoint
 
     folder, found = training.folder, []
     places = [*folder.checkpoints_path.glob("*"), folder.final_path, folder.best_path]

@@ -83,7 +83,7 @@ def train(
     `mayavi train --resume` continues an interrupted training.
     """
     from mayavi.rl.training.backend import MODAL, chosen_backend, train_on
-    from mayavi.rl.training.run_folder import RunFolder, models_path
+    from mayavi.rl.training_runs.folder import RunFolder, models_path
 
     if run is not None and not resume:
         raise UsageError(
@@ -177,7 +177,7 @@ def _build_config(folder: Any, file: Path | None, given: dict[str, Any], overrid
 
 def _unfinished(named: str | None, place: Path) -> Any:
     """Run to resume: the named one, or the last unfinished one."""
-    from mayavi.rl.training.run_folder import FINISHED, find_run, list_runs
+    from mayavi.rl.training_runs.folder import FINISHED, find_run, list_runs
 
     if named is not None:
         return find_run(named, place)

@@ -14,7 +14,7 @@ from mayavi.cli.rl.eval import ModelsOption
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
-    from mayavi.rl.training.catalogue import Training
+    from mayavi.rl.training_runs.catalogue import Training
 
 app = command_group("List, show, compare and remove stored trainings.")
 
@@ -41,7 +41,7 @@ def list_command(
 ) -> None:
     """List the trainings, newest first."""
     from mayavi.cli.printing.trainings import print_trainings
-    from mayavi.rl.training.catalogue import list_trainings
+    from mayavi.rl.training_runs.catalogue import list_trainings
 
     if status is not None and status not in STATUSES:
         from mayavi.errors import UnknownName
@@ -93,7 +93,7 @@ def diff(
     Exit code 0 when nothing differs, 1 when something does, 2 when there is no such training.
     """
     from mayavi.cli.printing.trainings import print_training_diff
-    from mayavi.rl.training.comparison import compare_trainings
+    from mayavi.rl.training_runs.comparison import compare_trainings
 
     one, other = _find(before, models), _find(after, models)
     for each in (one, other):
@@ -117,7 +117,7 @@ def remove(
 ) -> None:
     """Remove trainings with their checkpoints and evaluations. A running training cannot be removed."""
     from mayavi.cli.printing.trainings import describe_training
-    from mayavi.rl.training.catalogue import remove_trainings
+    from mayavi.rl.training_runs.catalogue import remove_trainings
 
     named = {each.folder.path.absolute(): each for each in (_find(one, models) for one in run)}
     found = list(named.values())
@@ -137,7 +137,7 @@ def remove(
 
 
 def _folder(models: Path | None) -> Path:
-    from mayavi.rl.training.run_folder import models_path
+    from mayavi.rl.training_runs.folder import models_path
 
     place = models_path(models)
     if place.exists() and not place.is_dir():
@@ -148,6 +148,6 @@ def _folder(models: Path | None) -> Path:
 
 
 def _find(named: str, models: Path | None) -> Training:
-    from mayavi.rl.training.catalogue import find_training
+    from mayavi.rl.training_runs.catalogue import find_training
 
     return find_training(named, _folder(models))

@@ -17,7 +17,7 @@ from mayavi.cli.snapshot.warm import warm
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
-    from mayavi.evm.contents import Difference, WorldContents
+    from mayavi.evm.snapshot.contents import Difference, WorldContents
 
 app = command_group("Inspect and prove snapshot files, and write one for offline training.")
 app.command("warm", short_help="Write the state an environment reads to a file.")(warm)
@@ -32,8 +32,8 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Verify a snapshot file and describe its content: chain, block, digest, complete and partial accounts."""
-    from mayavi.evm.contents import WorldContents
-    from mayavi.evm.snapshot import read_info
+    from mayavi.evm.snapshot.contents import WorldContents
+    from mayavi.evm.snapshot.file import read_info
 
     refuse_absent(path)
     with activity(f"reading '{path}'"):
@@ -90,8 +90,8 @@ def diff(
 
     Exit code 0 without differences, 1 with differences or a damaged file, 2 for a missing file.
     """
-    from mayavi.evm.contents import WorldContents, differences
-    from mayavi.evm.snapshot import read_info
+    from mayavi.evm.snapshot.contents import WorldContents, differences
+    from mayavi.evm.snapshot.file import read_info
 
     refuse_absent(before, after)
     with activity("comparing"):

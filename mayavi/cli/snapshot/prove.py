@@ -13,7 +13,7 @@ from mayavi.cli.run import RpcUrlOption
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
-    from mayavi.evm.snapshot_proof import SnapshotProof
+    from mayavi.evm.snapshot.proof import SnapshotProof
 
 SHOWN = 20
 
@@ -29,7 +29,7 @@ def prove(
     Proofs in the file are used if it has any, without network. Otherwise, or with --rpc-url, they are fetched with
     `eth_getProof` and stored in the file once they prove it. Exit code 1 if a value differs, with its address and slot.
     """
-    from mayavi.evm.snapshot_proof import prove_snapshot
+    from mayavi.evm.snapshot.proof import prove_snapshot
 
     if path.is_dir() or not path.exists():
         raise UsageError(f"there is no snapshot at '{path}'", "`mayavi snapshot warm` writes one")

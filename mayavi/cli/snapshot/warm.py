@@ -16,7 +16,7 @@ from mayavi.cli.snapshot.prove import proof_object
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
-    from mayavi.evm.snapshot_proof import SnapshotProof
+    from mayavi.evm.snapshot.proof import SnapshotProof
 
 
 def warm(
@@ -102,7 +102,7 @@ def warm(
 
 def prove_written(path: Path, rpc_url: str | None) -> SnapshotProof:
     """Prove the snapshot just written and store the proofs in it; `ProofError` names the first value that differs."""
-    from mayavi.evm.snapshot_proof import prove_snapshot
+    from mayavi.evm.snapshot.proof import prove_snapshot
 
     with counted("proving", "accounts and slots") as advance:
         found = prove_snapshot(path, url=rpc_url, progress=advance)

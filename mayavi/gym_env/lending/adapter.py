@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mayavi.evm.address import account_address
 from mayavi.evm.fleet import Program, Template, Word
 from mayavi.evm.fork import Fork
-from mayavi.evm.token_balance import balance_slot
+from mayavi.evm.fork.token_balance import balance_slot
 from mayavi.protocols.tokens import Erc20
 
 EVERYTHING = 2**256 - 1

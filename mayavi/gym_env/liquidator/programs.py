@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mayavi.agents.quantities import MILLION
 from mayavi.evm.fleet import Program, Word
-from mayavi.evm.token_balance import balance_slot
+from mayavi.evm.fork.token_balance import balance_slot
 from mayavi.gym_env.liquidator.loans import ALL_BPS, Loans
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mayavi.agents.quantities import MILLION
 from mayavi.evm.address import account_address
 from mayavi.evm.fleet import Program, Template, Word, Words
-from mayavi.evm.token_balance import balance_slot
+from mayavi.evm.fork.token_balance import balance_slot
 from mayavi.gym_env.lending.adapter import BANK
 from mayavi.gym_env.liquidator.loans import DEBT, Loans, fund_liquidator
 from mayavi.gym_env.liquidator.programs import OUTCOME, Look, most_to_pay, pool_facts

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mayavi.agents.quantities import MILLION
 from mayavi.evm.fleet import Program, Template, Word, Words
-from mayavi.evm.token_balance import balance_slot
+from mayavi.evm.fork.token_balance import balance_slot
 from mayavi.numerics import portable
 from mayavi.protocols.uniswap.market import UniswapV3
 from mayavi.protocols.uniswap.pool_slots import LIQUIDITY, LIQUIDITY_BITS, ROOT_BITS, SLOT0

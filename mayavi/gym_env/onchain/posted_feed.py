@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mayavi.errors import ExecutionError, UsageError
 from mayavi.evm.address import account_address
 from mayavi.evm.fleet import Program, Template, Word
-from mayavi.evm.token_balance import slot_behind
+from mayavi.evm.fork.token_balance import slot_behind
 from mayavi.protocols.chainlink.price_feed import PriceFeed
 
 if TYPE_CHECKING:

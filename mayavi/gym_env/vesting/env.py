@@ -18,7 +18,7 @@ from mayavi.agents.quantities import MILLION
 from mayavi.evm.address import account_address
 from mayavi.evm.chains import chain
 from mayavi.evm.fleet import Program, Template, Word, Words
-from mayavi.evm.token_balance import balance_slot
+from mayavi.evm.fork.token_balance import balance_slot
 from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.onchain.pool_trades import UNLIMITED_FUNDS, PoolTrades
 from mayavi.gym_env.rows import Floats, Observations, Rows

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from mayavi.errors import StateError
 from mayavi.evm.fleet import Fleet, Program, Word
+from mayavi.evm.fork.token_balance import slot_behind
 from mayavi.evm.hashing import keccak256, selector_of
-from mayavi.evm.token_balance import slot_behind
 from mayavi.evm.units import RAY
 from mayavi.protocols.aave.market import AaveV3
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mayavi.errors import StateError
 from mayavi.evm.fleet import Program, Word
-from mayavi.evm.token_balance import slot_behind
+from mayavi.evm.fork.token_balance import slot_behind
 from mayavi.evm.units import WAD
 from mayavi.protocols.compound.market import INDEX_SCALE, CompoundV3
 

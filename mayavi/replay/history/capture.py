@@ -15,7 +15,7 @@ from mayavi.evm.rpc.answers import BadValue, fields
 from mayavi.evm.rpc.client import Call
 from mayavi.evm.rpc.header import Header
 from mayavi.evm.rpc.remote import Facts
-from mayavi.evm.snapshot import write_atomically
+from mayavi.evm.snapshot.file import write_atomically
 from mayavi.replay.block_state import exact_reads
 from mayavi.replay.blocks import Difference
 from mayavi.replay.case import read_bytecodes

@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 
 from mayavi.evm.address import checksum
 from mayavi.evm.chains import chain
-from mayavi.evm.contents import AccountContents, WorldContents
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.remote import Facts, Missing, RemoteState
+from mayavi.evm.snapshot.contents import AccountContents, WorldContents
 from mayavi.evm.state import Evm
 from mayavi.replay.block_state import BEACON_ROOTS, HISTORY, loaded
 from mayavi.replay.blocks import WITH_REQUESTS, Difference

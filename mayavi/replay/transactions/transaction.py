@@ -8,10 +8,10 @@ from typing import Any
 
 from mayavi.errors import ExecutionError
 from mayavi.evm.address import ZERO_ADDRESS
-from mayavi.evm.contents import WorldContents
-from mayavi.evm.contents import differences as world_differences
 from mayavi.evm.receipt import CallFrame, Log, frame_tree
 from mayavi.evm.rpc.remote import RemoteState
+from mayavi.evm.snapshot.contents import WorldContents
+from mayavi.evm.snapshot.contents import differences as world_differences
 from mayavi.evm.state import Evm, InvalidTransaction
 from mayavi.replay.block_state import BlockState
 from mayavi.replay.blocks import Difference, receipt_difference

@@ -30,7 +30,7 @@ from mayavi.evm.abi.interface import Function
 from mayavi.evm.address import checksum, to_address
 from mayavi.evm.chains import chain
 from mayavi.evm.fork import Fork
-from mayavi.evm.token_balance import balance_slot
+from mayavi.evm.fork.token_balance import balance_slot
 from mayavi.evm.units import to_units
 from mayavi.protocols.chainlink.price_feed import PriceFeed
 from mayavi.replay.case_state import BEYOND_CASE

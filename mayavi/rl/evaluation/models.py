@@ -31,7 +31,7 @@ from mayavi.worlds.source import WorldSource
 
 if TYPE_CHECKING:
     from mayavi.rl.models import Model
-    from mayavi.rl.training.checkpoints import Checkpoint
+    from mayavi.rl.training_runs.checkpoints import Checkpoint
 
 
 def evaluate_models(

@@ -117,7 +117,7 @@ def _several(env: str) -> bool:
 
 def _may_be_run(name: str, env: str, models: Path | None) -> bool:
     """Whether `name` may name a run; in a market only if it looks like one, since baselines go by role there."""
-    from mayavi.rl.training.run_folder import list_runs, models_path
+    from mayavi.rl.training_runs.folder import list_runs, models_path
 
     if not _several(env) or name == "latest" or any(letter.isdigit() or letter in "/:" for letter in name):
         return True

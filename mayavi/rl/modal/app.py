@@ -23,10 +23,10 @@ from mayavi.errors import MayaviError, RemoteError, SetupError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_config
 from mayavi.rl.modal.cost_guard import NO_GPU, STARTUP_S, Machine
-from mayavi.rl.training.atomic_files import write_json
-from mayavi.rl.training.run_files import MANIFEST, fetch, mirror, read_manifest
-from mayavi.rl.training.run_folder import FINISHED, RunFolder
 from mayavi.rl.training.train import train
+from mayavi.rl.training_runs.atomic_files import write_json
+from mayavi.rl.training_runs.file_copies import MANIFEST, fetch, mirror, read_manifest
+from mayavi.rl.training_runs.folder import FINISHED, RunFolder
 
 APP = "mayavi"
 VOLUME = "mayavi-models"

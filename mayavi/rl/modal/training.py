@@ -32,8 +32,8 @@ from mayavi.rl.modal.volume import (
 from mayavi.rl.training.memory_ceiling import check_ceiling, estimate
 from mayavi.rl.training.progress import Progress, TrainProgress
 from mayavi.rl.training.resuming import check_resumable
-from mayavi.rl.training.run_folder import FINISHED, RECORD, RunFolder, find_run, models_path
 from mayavi.rl.training.train import TrainedModel, trained_model
+from mayavi.rl.training_runs.folder import FINISHED, RECORD, RunFolder, find_run, models_path
 from mayavi.runs.run_id import check_id, new_run_id
 
 POLL_S = 15.0

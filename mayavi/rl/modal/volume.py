@@ -13,8 +13,8 @@ from mayavi.errors import RemoteError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_config, world_of
 from mayavi.rl.modal.app import FILES, HOME_FILE, WORLDS, import_modal
-from mayavi.rl.training.run_files import FORMAT, MANIFEST, digest_of, fetch, list_files, parse_manifest
-from mayavi.rl.training.run_folder import RECORD, RunFolder
+from mayavi.rl.training_runs.file_copies import FORMAT, MANIFEST, digest_of, fetch, list_files, parse_manifest
+from mayavi.rl.training_runs.folder import RECORD, RunFolder
 
 STAGING = ".downloads"
 
@@ -37,7 +37,7 @@ class Volume(Protocol):
 
 def upload_world(config: TrainConfig, volume: Volume, scratch: Path) -> str:
     """Upload the world of a training as a snapshot, unless it is there. Returns its path in the volume."""
-    from mayavi.evm.snapshot import read_info
+    from mayavi.evm.snapshot.file import read_info
 
     world = world_of(config)
     if world.path is not None:

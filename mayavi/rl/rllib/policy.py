@@ -14,7 +14,7 @@ from mayavi.rl.config import TrainConfig
 from mayavi.rl.policy import ActionDistribution, Categorical, Gaussian, Policy, State
 from mayavi.rl.rllib.files import ALGORITHM
 from mayavi.rl.rllib.ray_connection import silence_ray
-from mayavi.rl.training.checkpoints import Checkpoint
+from mayavi.rl.training_runs.checkpoints import Checkpoint
 
 ONLY_POLICY = "default_policy"
 

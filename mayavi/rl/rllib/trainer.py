@@ -22,10 +22,10 @@ from mayavi.rl.config import TrainConfig
 from mayavi.rl.rllib.files import ALGORITHM, RESUME_STATE
 from mayavi.rl.rllib.ray_connection import checked_runners, ray_for, silence_ray
 from mayavi.rl.rllib.statistics import set_statistics, update_statistics
-from mayavi.rl.training.checkpoints import Checkpoint
 from mayavi.rl.training.global_rng import spread_seed
 from mayavi.rl.training.normaliser import Normaliser, first_normaliser
 from mayavi.rl.training.session import Boundary, Session
+from mayavi.rl.training_runs.checkpoints import Checkpoint
 
 
 def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint | None, address: str | None) -> None:

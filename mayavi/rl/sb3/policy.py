@@ -12,7 +12,7 @@ from mayavi.errors import CheckpointError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.policy import ActionDistribution, Categorical, Gaussian, Policy, State
 from mayavi.rl.sb3.algorithm import load_algorithm
-from mayavi.rl.training.checkpoints import Checkpoint
+from mayavi.rl.training_runs.checkpoints import Checkpoint
 
 
 def load_sb3_policy(config: TrainConfig, checkpoint: Checkpoint) -> Policy:

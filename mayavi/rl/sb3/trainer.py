@@ -25,9 +25,9 @@ from mayavi.rl.sb3.algorithm import build_algorithm, load_algorithm
 from mayavi.rl.sb3.files import LSTM_STATE, MODEL, REPLAY_BUFFER, RNG, ROWS
 from mayavi.rl.sb3.training_env import TrainingRows
 from mayavi.rl.training import global_rng
-from mayavi.rl.training.checkpoints import Checkpoint
 from mayavi.rl.training.normaliser import Normaliser, first_normaliser
 from mayavi.rl.training.session import Boundary, Session
+from mayavi.rl.training_runs.checkpoints import Checkpoint
 
 
 def train_with_sb3(config: TrainConfig, session: Session, resume: Checkpoint | None) -> None:

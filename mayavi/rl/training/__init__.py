@@ -1,1 +1,1 @@
-"""Training runs: the train function, sessions, checkpoints and run folders."""
+"""Train policies: the train function, sessions between rollouts, normalisation and validation."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from mayavi.errors import UsageError
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.training.checkpoints import Checkpoint, read_checkpoint
 from mayavi.rl.training.frameworks import versions
-from mayavi.rl.training.run_folder import FINISHED, RunFolder
 from mayavi.rl.training.validation import best_of
+from mayavi.rl.training_runs.checkpoints import Checkpoint, read_checkpoint
+from mayavi.rl.training_runs.folder import FINISHED, RunFolder
 
 FREE_TO_CHANGE = {
     "timesteps",

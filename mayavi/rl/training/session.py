@@ -10,10 +10,10 @@ from typing import Any
 
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import EnvFacts
-from mayavi.rl.training.checkpoints import Checkpoint, drop_resume_files, write_checkpoint
 from mayavi.rl.training.progress import Progress, TrainProgress
-from mayavi.rl.training.run_folder import FINISHED, RunFolder, now
 from mayavi.rl.training.validation import Validator, best_of
+from mayavi.rl.training_runs.checkpoints import Checkpoint, drop_resume_files, write_checkpoint
+from mayavi.rl.training_runs.folder import FINISHED, RunFolder, now
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,13 @@ from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_facts, pin_block
 from mayavi.rl.rllib.ray_connection import checked_runners
 from mayavi.rl.training import global_rng
-from mayavi.rl.training.checkpoints import Checkpoint
 from mayavi.rl.training.frameworks import check_installed, versions
 from mayavi.rl.training.memory_ceiling import check_ceiling, estimate
 from mayavi.rl.training.progress import Progress
 from mayavi.rl.training.resuming import check_resumable, checkpoint_to_resume
-from mayavi.rl.training.run_folder import (
+from mayavi.rl.training.session import Session
+from mayavi.rl.training_runs.checkpoints import Checkpoint
+from mayavi.rl.training_runs.folder import (
     FAILED,
     INTERRUPTED,
     RECORD,
@@ -27,7 +28,6 @@ from mayavi.rl.training.run_folder import (
     models_path,
     now,
 )
-from mayavi.rl.training.session import Session
 from mayavi.runs.run_id import check_id, new_run_id
 
 

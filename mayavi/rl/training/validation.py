@@ -15,9 +15,9 @@ from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import world_of
 from mayavi.rl.policy_loading import load_policy
 from mayavi.rl.training import global_rng
-from mayavi.rl.training.atomic_files import PARTIAL
-from mayavi.rl.training.checkpoints import Checkpoint, drop_resume_files, move_checkpoint, write_checkpoint
-from mayavi.rl.training.run_folder import RunFolder
+from mayavi.rl.training_runs.atomic_files import PARTIAL
+from mayavi.rl.training_runs.checkpoints import Checkpoint, drop_resume_files, move_checkpoint, write_checkpoint
+from mayavi.rl.training_runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv

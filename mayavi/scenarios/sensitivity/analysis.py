@@ -36,7 +36,7 @@ from mayavi.scenarios.sweep.result import BAD_DEBT
 from mayavi.scenarios.sweep.stored_runs import stored_anywhere
 from mayavi.scenarios.sweep.sweep import check_buildable, plan_of
 from mayavi.sim.store import Store, SweepRecord, store_path
-from mayavi.sim.store.opening import refuse_unusable
+from mayavi.sim.store.database.opening import refuse_unusable
 from mayavi.worlds.source import WorldSource
 
 SEEDS = "0:20"

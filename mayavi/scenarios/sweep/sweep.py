@@ -41,7 +41,7 @@ from mayavi.scenarios.sweep.until import (
 )
 from mayavi.scenarios.sweep.workers import run_tasks
 from mayavi.sim.store import Store, SweepRecord, store_path
-from mayavi.sim.store.opening import refuse_unusable
+from mayavi.sim.store.database.opening import refuse_unusable
 from mayavi.statistics.estimate import CONFIDENCE
 from mayavi.statistics.summary import summarise_all
 from mayavi.worlds.source import WorldSource

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mayavi.sim.store.schema import literal
+from mayavi.sim.store.database.schema import literal
 
 if TYPE_CHECKING:
     from mayavi.sim.store.store import Store

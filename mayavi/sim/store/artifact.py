@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from mayavi.errors import BundleError, UsageError
 from mayavi.runs.bundle import Bundle, read_bundle, write_bundle
 from mayavi.sim.rows import Row, RowsDigest
-from mayavi.sim.store.parquet import parquet_bytes
-from mayavi.sim.store.schema import DERIVED, TABLES, literal
-from mayavi.sim.store.views import reading
+from mayavi.sim.store.database.parquet import parquet_bytes
+from mayavi.sim.store.database.schema import DERIVED, TABLES, literal
+from mayavi.sim.store.database.views import reading
 
 if TYPE_CHECKING:
     from mayavi.sim.store.store import Store
@@ -167,7 +167,7 @@ def _columns(table: str) -> list[str]:
 
 
 def _digest_of(tables: dict[str, list[tuple[Any, ...]]]) -> str:
-    from mayavi.sim.store.row_conversion import MADE
+    from mayavi.sim.store.database.row_conversion import MADE
 
     rows: list[tuple[int, Row]] = []
     for table, values in tables.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mayavi.sim.store.schema import literal
+from mayavi.sim.store.database.schema import literal
 from mayavi.sim.traceback_text import RaisedText
 
 if TYPE_CHECKING:

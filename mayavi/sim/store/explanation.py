@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mayavi.errors import AmbiguousName, UnknownName
 from mayavi.protocols.health import NO_DEBT
 from mayavi.sim.store.amounts import bad_debt_e8, decimals_of, describe_liquidation, describe_trade, dollars, integer
-from mayavi.sim.store.schema import literal
+from mayavi.sim.store.database.schema import literal
 from mayavi.sim.traceback_text import RaisedText
 
 if TYPE_CHECKING:
@@ -191,8 +191,8 @@ def explain(store: Store, run_id: str, agent: str) -> Explanation:
     by_step: dict[int, ExplainedStep] = {}
     named = literal(json.dumps(account, ensure_ascii=False))
     mentions = f"(account = {literal(account)} OR (agent = {literal(account)}) OR contains(details, {named}))"
+    from mayavi.sim.store.database.row_conversion import action_row
     from mayavi.sim.store.relation import Rows
-    from mayavi.sim.store.row_conversion import action_row
 
     for row in Rows(store.path, f"SELECT * FROM actions WHERE {here} AND {mentions} ORDER BY seq", action_row):
         event = _event(row, account)

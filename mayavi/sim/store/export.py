@@ -10,8 +10,8 @@ from typing import Literal
 
 from mayavi.errors import StoreFull, UnknownName, UsageError
 from mayavi.runs.write_errors import explain_write_errors
-from mayavi.sim.store.schema import TABLES, listed, literal
-from mayavi.sim.store.views import reading
+from mayavi.sim.store.database.schema import TABLES, listed, literal
+from mayavi.sim.store.database.views import reading
 
 Format = Literal["parquet", "csv"]
 

@@ -14,10 +14,10 @@ from typing import Self
 from mayavi.runs.run_id import check_id
 from mayavi.runs.run_id import new_run_id as new_run_id
 from mayavi.sim.rows import AccountRow, ActionRow, RunEnd, RunInfo, SnapshotRow
-from mayavi.sim.store.merging import Merged, merge
-from mayavi.sim.store.opening import refuse_unusable
-from mayavi.sim.store.parquet import Value
-from mayavi.sim.store.segments import SegmentFolder
+from mayavi.sim.store.database.merging import Merged, merge
+from mayavi.sim.store.database.opening import refuse_unusable
+from mayavi.sim.store.database.parquet import Value
+from mayavi.sim.store.database.segments import SegmentFolder
 
 Table = list[list[Value]]
 

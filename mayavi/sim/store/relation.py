@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
 
 from mayavi.errors import SetupError
-from mayavi.sim.store.views import reading
+from mayavi.sim.store.database.views import reading
 
 T = TypeVar("T")
 

@@ -14,18 +14,18 @@ from mayavi.errors import StoreError
 from mayavi.runs.run_id import LATEST, check_id, resolve
 from mayavi.sim.rows import AccountRow, ActionRow, KpiRow, Row, RowsDigest, RunStatus, SnapshotRow
 from mayavi.sim.store.comparison import RunDiff, compare
+from mayavi.sim.store.database.merging import Merged, merge
+from mayavi.sim.store.database.opening import refuse_unusable
+from mayavi.sim.store.database.parquet import Value
+from mayavi.sim.store.database.row_conversion import MADE, account_row, action_row, kpi_row, snapshot_row
+from mayavi.sim.store.database.schema import literal
+from mayavi.sim.store.database.segments import SegmentFolder
+from mayavi.sim.store.database.views import reading
 from mayavi.sim.store.explanation import Explanation, explain
 from mayavi.sim.store.export import export_runs
 from mayavi.sim.store.location import store_path
-from mayavi.sim.store.merging import Merged, merge
-from mayavi.sim.store.opening import refuse_unusable
-from mayavi.sim.store.parquet import Value
 from mayavi.sim.store.recorder import SegmentRecorder
 from mayavi.sim.store.relation import Rows
-from mayavi.sim.store.row_conversion import MADE, account_row, action_row, kpi_row, snapshot_row
-from mayavi.sim.store.schema import literal
-from mayavi.sim.store.segments import SegmentFolder
-from mayavi.sim.store.views import reading
 
 
 @dataclass(frozen=True, slots=True)

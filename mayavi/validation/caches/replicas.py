@@ -6,8 +6,8 @@ from pathlib import Path
 
 from mayavi.errors import SnapshotError
 from mayavi.evm.address import checksum
-from mayavi.evm.contents import Difference, WorldContents, differences
 from mayavi.evm.fork import Fork
+from mayavi.evm.snapshot.contents import Difference, WorldContents, differences
 from mayavi.validation.caches.snapshots import check_triples
 from mayavi.validation.caches.world_triples import replica_triples
 from mayavi.validation.gate import Tally

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mayavi.errors import MissingStateError, SnapshotError
 from mayavi.evm.fork import Fork
-from mayavi.evm.snapshot import read_info
+from mayavi.evm.snapshot.file import read_info
 from mayavi.evm.storage_triples import StorageTriple
 from mayavi.validation.caches.world_triples import chain_triples
 from mayavi.validation.gate import Tally

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rl.training.stored import stored_evaluation, stored_training
+from tests.rl.training_runs.stored import stored_evaluation, stored_training
 
 ONE, TWO = "20260101-000000000-aaaaaaaa", "20260201-000000000-bbbbbbbb"
 
@@ -122,7 +122,7 @@ def test_a_folder_that_is_not_there_is_told(run_mayavi, tmp_path: Path) -> None:
 
 
 def test_rm_removes_the_named_ones_and_refuses_a_running_one(run_mayavi, models: Path) -> None:
-    from mayavi.rl.training.run_folder import RunFolder
+    from mayavi.rl.training_runs.folder import RunFolder
 
     with RunFolder(models / TWO).held():
         refused = run_mayavi("trainings", "rm", "broken", TWO, "--yes", "--models", str(models))

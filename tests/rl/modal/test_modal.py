@@ -25,10 +25,10 @@ from mayavi.rl.modal.cost_guard import Machine
 from mayavi.rl.modal.training import explain_modal_errors, fetch_run, train_on_modal
 from mayavi.rl.modal.volume import download, upload_world
 from mayavi.rl.models import open_model
-from mayavi.rl.training.catalogue import list_trainings, open_training
-from mayavi.rl.training.comparison import compare_trainings
-from mayavi.rl.training.run_files import digest_of, list_files
 from mayavi.rl.training.train import train
+from mayavi.rl.training_runs.catalogue import list_trainings, open_training
+from mayavi.rl.training_runs.comparison import compare_trainings
+from mayavi.rl.training_runs.file_copies import digest_of, list_files
 from tests.portfolio.backtest.worlds import past_market
 
 pytestmark = pytest.mark.slow

@@ -12,9 +12,9 @@ import pytest
 
 from mayavi.sim.rows import RunEnd
 from mayavi.sim.store import SegmentRecorder, Store
-from mayavi.sim.store.merging import Merged
-from mayavi.sim.store.segments import SegmentFolder
-from mayavi.sim.store.views import reading
+from mayavi.sim.store.database.merging import Merged
+from mayavi.sim.store.database.segments import SegmentFolder
+from mayavi.sim.store.database.views import reading
 from tests.sim.store.processes import open_shell, start_writer
 from tests.sim.store.sample_runs import KPIS, actions_of, info_of, snapshots_of, store_run
 
@@ -226,7 +226,7 @@ def test_a_crash_between_commit_and_clean_up_counts_nothing_twice(
 
 
 def test_a_crash_before_the_commit_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mayavi.sim.store import merging
+    from mayavi.sim.store.database import merging
 
     path = tmp_path / "runs.duckdb"
 

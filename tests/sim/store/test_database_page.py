@@ -8,7 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from mayavi.sim.store import Store, schema
+from mayavi.sim.store import Store
+from mayavi.sim.store.database import schema
 from tests.pages import page
 from tests.sim.store.sample_runs import store_run
 

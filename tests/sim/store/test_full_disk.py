@@ -11,7 +11,7 @@ import pytest
 
 from mayavi.errors import StoreFull
 from mayavi.sim.store import Store
-from mayavi.sim.store.segments import SegmentFolder
+from mayavi.sim.store.database.segments import SegmentFolder
 from tests.sim.store.processes import open_shell
 from tests.sim.store.sample_runs import store_run
 
@@ -84,7 +84,7 @@ def test_a_disk_too_full_for_a_merge_keeps_the_rows_where_they_are(small_disk: P
 def test_duckdb_itself_running_out_of_space_in_a_merge_loses_nothing(
     small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mayavi.sim.store import merging
+    from mayavi.sim.store.database import merging
 
     monkeypatch.setattr(merging, "_SPARE_BYTES", -(1 << 40))  # no look at the free space before
     path = small_disk / "runs.duckdb"

@@ -9,7 +9,7 @@ import pytest
 
 from mayavi import Fork
 from mayavi.errors import UnknownName
-from mayavi.evm.contents import WorldContents
+from mayavi.evm.snapshot.contents import WorldContents
 from mayavi.evm.state import open_evm
 from mayavi.protocols import CurveStableSwap, UniswapV3
 from mayavi.validation.gate import GateContext, Tally

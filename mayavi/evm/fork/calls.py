@@ -1,0 +1,301 @@
+"""Calls and transactions on a fork. A base of `Fork`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from mayavi import _kernel
+from mayavi.errors import ExecutionError, TransactionInvalid
+from mayavi.evm import failures
+from mayavi.evm.address import AddressLike
+from mayavi.evm.arguments import to_bytes, u64, word
+from mayavi.evm.fork.blocks import ForkBlocks
+from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
+from mayavi.evm.sent import GasPrice, Sent
+
+if TYPE_CHECKING:
+    from mayavi.evm.words import Words
+
+
+class ForkCalls(ForkBlocks):
+    """Calls, batches of calls, transactions, traces, watchers and gas payments."""
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def call(
+        self, to: AddressLike, data: bytes, sender: AddressLike | None = None, value: int = 0, gas: int | None = None
+    ) -> bytes:
+        """Execute `data` at `to` and return the output, without effects. The default sender is the zero address."""
+        # Hot path: bytes in, bytes out, straight through the kernel. `_call_checked` explains what fails here.
+        if type(to) is bytes and (sender is None or type(sender) is bytes):
+            try:
+                output = self._evm.call(to, data, sender, value, gas)
+            except (_kernel.Reverted, _kernel.Halted) as error:
+                raise failures.located(failures.explained(error), f"call of {self.name(to)}", data) from None
+            except (_kernel.MissingState, _kernel.InvalidTransaction, TypeError, ValueError, OverflowError):
+                pass
+            else:
+                if output or (data and self._evm.has_code(to)):
+                    return output
+        return self._call_checked(self.address_of(to), data, sender, value, gas)
+
+    def _call_checked(self, to: bytes, data: bytes, sender: AddressLike | None, value: int, gas: int | None) -> bytes:
+        data, origin = to_bytes(data), self._sender(sender)
+        value, gas = word(value), _gas(gas)
+        try:
+            output = self._fetcher.run(lambda: self._evm.call(to, data, origin, value, gas), (to, data, origin, value))
+        except ExecutionError as error:
+            raise failures.located(error, f"call of {self.name(to)}", data) from None
+        if not output and data:
+            self._require_code(to, "call of")
+        return output
+
+    @overload
+    def call_many(
+        self,
+        to: AddressLike,
+        datas: Sequence[bytes],
+        sender: AddressLike | None = None,
+        *,
+        gas: int | None = None,
+        check: Literal[True] = True,
+        threads: int | None = None,
+        verify: bool = False,
+    ) -> list[bytes]: ...
+
+    @overload
+    def call_many(
+        self,
+        to: AddressLike,
+        datas: Sequence[bytes],
+        sender: AddressLike | None = None,
+        *,
+        gas: int | None = None,
+        check: bool,
+        threads: int | None = None,
+        verify: bool = False,
+    ) -> list[bytes | None]: ...
+
+    def call_many(
+        self,
+        to: AddressLike,
+        datas: Sequence[bytes],
+        sender: AddressLike | None = None,
+        *,
+        gas: int | None = None,
+        check: bool = True,
+        threads: int | None = None,
+        verify: bool = False,
+    ) -> Sequence[bytes | None]:
+        """Execute each of `datas` at `to` on the current state, in one batch and without effects.
+
+        Outputs equal those of `call`, at many times the speed. A failed call raises with its index, or with
+        `check=False` gives `None`. `threads` defaults to the cores of this process; results do not depend on it.
+        `verify` computes everything a second time, call by call, and compares.
+        """
+        from mayavi.evm.fork import views
+
+        place, origin = self.address_of(to), self._sender(sender)
+        return views.call_many(self, place, datas, origin, gas, check=check, threads=threads, verify=verify)
+
+    def call_words(
+        self,
+        to: AddressLike,
+        data: bytes,
+        holes: Mapping[int, Any],
+        returns: int,
+        sender: AddressLike | None = None,
+        *,
+        gas: int | None = None,
+        check: bool = True,
+        threads: int | None = None,
+        verify: bool = False,
+    ) -> list[Words]:
+        """`call_many` for arrays: one call for each row of `holes`, whose columns go into `data` at their byte offsets.
+
+        A column is anything that `Fleet.run` takes: integers, addresses, words, or one value for all rows. Returns the
+        first `returns` words of the outputs as columns. With `check=False` a failed call gives zeros.
+
+            collateral, debt = fork.call_words(pool, calldata, {4: accounts}, returns=2)
+        """
+        from mayavi.evm.fork import views
+
+        place, origin = self.address_of(to), self._sender(sender)
+        return views.call_words(
+            self, place, data, holes, returns, origin, gas, check=check, threads=threads, verify=verify
+        )
+
+    def trace(
+        self,
+        to: AddressLike | None,
+        data: bytes = b"",
+        sender: AddressLike | None = None,
+        value: int = 0,
+        gas: int | None = None,
+        *,
+        commit: bool = False,
+    ) -> CallFrame:
+        """Execute and return the call tree with gas, logs and decoded reverts. A failure does not raise."""
+        place, origin, payload = None if to is None else self.address_of(to), self._sender(sender), to_bytes(data)
+        value, gas = word(value), _gas(gas)
+        _, frames = self._fetcher.run(lambda: self._evm.trace(place, payload, origin, value, gas, commit))
+        if commit:
+            self._snapshots.record_write()
+        if not frames:
+            raise TransactionInvalid("the transaction ended before its first call", "give it more gas")
+        return frame_tree(frames)
+
+    def touched(self, to: AddressLike, data: bytes, sender: AddressLike | None = None) -> list[tuple[bytes, list[int]]]:
+        """Accounts and slots that a call touches, sorted."""
+        place, origin, payload = self.address_of(to), self._sender(sender), to_bytes(data)
+        return self._fetcher.run(lambda: self._evm.touched(place, payload, origin))
+
+    # -- sending ------------------------------------------------------------------------------------------------------
+
+    def send(
+        self,
+        to: AddressLike,
+        data: bytes = b"",
+        sender: AddressLike | None = None,
+        value: int = 0,
+        gas: int | None = None,
+        *,
+        gas_price: int = 0,
+        priority_fee: int | None = None,
+        check: bool = True,
+    ) -> Receipt:
+        """Execute a transaction and keep its effects. The default sender is the zero address.
+
+        A failed transaction raises; with `check=False` its receipt reports the failure. As on a chain, it changes the
+        sender's nonce alone. Fees are charged only after `set_rules(charge_fees=True)`.
+        """
+        to, data, origin = self.address_of(to), to_bytes(data), self._sender(sender)
+        value, gas = word(value), _gas(gas)
+        if data:
+            self._require_code(to, "transaction to")
+        if self._gas_price is not None and not gas_price and priority_fee is None:
+            gas_price, priority_fee = self._price_for(origin)
+        receipt = Receipt.of(
+            self._fetcher.run(
+                lambda: self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee),
+                (to, data, origin, value),
+            )
+        )
+        self._sent(to, origin, receipt, gas_price, priority_fee)
+        if check and not receipt.success:
+            raise failures.failure(receipt, f"transaction to {self.name(to)}", data)
+        return receipt
+
+    def deploy(
+        self,
+        code: object,
+        /,
+        *arguments: object,
+        abi: Any = None,
+        sender: AddressLike | None = None,
+        value: int = 0,
+        gas: int | None = None,
+    ) -> bytes:
+        """Create a contract and return its address, which depends on the sender and its nonce.
+
+        `code` is creation code in bytes, or the artifact of a compiler. Constructor `arguments` are encoded by the
+        artifact's ABI, or by `abi`: `fork.deploy(artifact, "Gold", 10**18, sender=alice)`.
+        """
+        from mayavi.evm.fork.creation_code import creation_code
+
+        origin, initcode = self._sender(sender), creation_code(code, arguments, abi)
+        value, gas = word(value), _gas(gas)
+        price, tip = self._price_for(origin)
+        receipt = Receipt.of(
+            self._fetcher.run(lambda: self._evm.transact(None, initcode, origin, value, gas, price, tip))
+        )
+        self._sent(None, origin, receipt, price, tip)
+        if not receipt.success or receipt.created is None:
+            raise failures.failure(receipt, "deployment", b"")
+        return receipt.created
+
+    def create_at(
+        self, address: AddressLike, initcode: bytes, sender: AddressLike | None = None, value: int = 0
+    ) -> Receipt:
+        """Run a constructor and put its contract at `address`, which must be free."""
+        place, origin, code = self.address_of(address), self._sender(sender), to_bytes(initcode, "initcode")
+        value = word(value)
+        receipt = Receipt.of(self._fetcher.run(lambda: self._evm.create_at(place, code, origin, value)))
+        self._snapshots.record_write()
+        if not receipt.success:
+            raise failures.failure(receipt, f"creation at {self.name(place)}", b"")
+        return receipt
+
+    # -- watching and paying ------------------------------------------------------------------------------------------
+
+    def watch(self, sent: Callable[[Sent], None], on_revert: Callable[[int], None] | None = None) -> Callable[[], None]:
+        """Call `sent(tx)` after every transaction, failed ones included. Returns a function that stops watching.
+
+        A revert calls `on_revert(marker)` with the marker of the snapshot: transactions with a higher one are undone.
+        """
+        snapshots = self._snapshots
+        self._watchers += (sent,)
+        snapshots.reverted += (on_revert,) if on_revert else ()
+
+        def stop() -> None:
+            self._watchers = tuple(each for each in self._watchers if each is not sent)
+            snapshots.reverted = tuple(each for each in snapshots.reverted if each is not on_revert)
+
+        return stop
+
+    @contextmanager
+    def dry_run(self) -> Iterator[None]:
+        """Context whose changes are reverted. Inside, no gas is charged and no watcher is called."""
+        watchers, price = self._watchers, self._gas_price
+        self._watchers, self._gas_price = (), None
+        try:
+            with self.snapshot():
+                yield
+        finally:
+            self._watchers, self._gas_price = watchers, price
+
+    @contextmanager
+    def paying(
+        self, base_fee_wei: int, priority_fee_wei: int = 0, payers: Container[bytes] | None = None
+    ) -> Iterator[None]:
+        """Context that charges senders for gas, at this price unless a transaction names its own.
+
+        Sets the block's base fee, which is burned; the tip goes to the block's coinbase. With `payers`, only those
+        accounts pay. As on a chain, a sender must hold the price of its whole gas limit, by default 30 million units;
+        unused gas is not charged.
+        """
+        price = GasPrice(u64(base_fee_wei, "base fee"), u64(priority_fee_wei, "priority fee"), payers)
+        before, rules = self._gas_price, (self._charges_fees, self._checks_balance)
+        if self._evm.block()["base_fee"] != price.base_fee_wei:
+            self.set_block(base_fee=price.base_fee_wei)
+        self.set_rules(charge_fees=True, check_balance=True)
+        self._gas_price = price
+        try:
+            yield
+        finally:
+            self._gas_price = before
+            self.set_rules(charge_fees=rules[0], check_balance=rules[1])
+
+    def _price_for(self, sender: bytes) -> tuple[int, int | None]:
+        price = self._gas_price
+        if price is None or (price.payers is not None and sender not in price.payers):
+            return 0, None
+        return price.wei, price.priority_fee_wei
+
+    def _sent(
+        self, to: bytes | None, sender: bytes, receipt: Receipt, gas_price: int, priority_fee: int | None
+    ) -> None:
+        marker = self._snapshots.record_write()
+        if self._watchers:
+            if priority_fee is not None and (self._gas_price is None or gas_price != self._gas_price.wei):
+                gas_price = min(gas_price, self._evm.block()["base_fee"] + priority_fee)
+            fee = receipt.gas_used * gas_price if self._charges_fees else 0
+            sent = Sent(to, sender, receipt, fee, marker)
+            for watcher in self._watchers:
+                watcher(sent)
+
+
+def _gas(gas: int | None) -> int | None:
+    return None if gas is None else u64(gas, "gas")

@@ -1,0 +1,1 @@
+"""Snapshot files: read and write them, compare their contents, prove them against a state root."""

@@ -1,0 +1,277 @@
+"""The segment folder beside the database: rows not merged yet, running runs, and runs to remove.
+
+DuckDB allows one writing process and then no other, and a shell that an analyst left open counts as one. So runs never
+wait for the database: they write rows as *segments* into `<database>.segments/`, each a folder of Parquet files that
+appears atomically, by renaming. Segments are merged into the database when no other process holds it (`merging`); until
+then readers combine both (`views`). One lock file orders the two: readers share it, a merge holds it exclusively.
+Starting, writing and ending a run needs no lock.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mayavi.errors import StoreError, StoreFutureVersion, StoreUnreadable
+from mayavi.runs.write_errors import ELSEWHERE, explain_write_errors
+from mayavi.sim.store.database.parquet import Value, parquet_bytes
+from mayavi.sim.store.database.schema import TABLES, VERSION
+
+_PAUSE_S = 0.002
+_ABANDONED_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Rows of one run that may not be in the database yet. `name` is unique for all time."""
+
+    folder: Path
+    run_id: str
+    version: int
+
+    @property
+    def name(self) -> str:
+        """Name under which the database notes that it was merged."""
+        return self.folder.name
+
+    def file(self, table: str) -> Path:
+        """Path of its rows of `table`; the file exists if there are any."""
+        return self.folder / f"{table}.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRun:
+    """A run that began and has not ended here. `alive`: the process that writes it is running."""
+
+    file: Path
+    info: dict[str, Any]
+    alive: bool
+
+    @property
+    def run_id(self) -> str:
+        """Id of the run."""
+        return self.file.stem
+
+
+class SegmentFolder:
+    """The segment folder of the database at `path`; created on the first write."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.root = path.with_name(path.name + ".segments")
+        self.rows = self.root / "rows"
+        self.live = self.root / "live"
+        self.removed = self.root / "removed"
+
+    def create(self) -> None:
+        """Create the folder."""
+        with explain_write_errors(self.root):
+            for folder in (self.rows, self.live, self.removed):
+                folder.mkdir(parents=True, exist_ok=True)
+
+    # Rows
+
+    def write(self, owner: str, number: int, tables: Mapping[str, Sequence[Sequence[Value]]]) -> Segment:
+        """Write rows of the run `owner` as its segment `number`, atomically.
+
+        Each table is given as its columns, in the order of the schema.
+        """
+        name = f"{owner}.{number:06d}.v{VERSION}"
+        unfinished, folder = self.rows / f".{name}", self.rows / name
+        with explain_write_errors(self.root):
+            try:
+                unfinished.mkdir()
+                for table, columns in tables.items():
+                    kinds = TABLES[table].items()
+                    content = parquet_bytes(
+                        {column: (kind, values) for (column, kind), values in zip(kinds, columns, strict=True)}
+                    )
+                    with open(unfinished / f"{table}.parquet", "wb") as file:
+                        file.write(content)
+                        file.flush()
+                        os.fsync(file.fileno())
+                unfinished.rename(folder)
+            except BaseException:
+                shutil.rmtree(unfinished, ignore_errors=True)
+                raise
+        return Segment(folder, owner, VERSION)
+
+    def segments(self) -> list[Segment]:
+        """Return all segments, oldest run first."""
+        found = [_segment_at(self.rows / name) for name in _names(self.rows) if not name.startswith(".")]
+        return sorted(found, key=lambda each: each.name)
+
+    def drop(self, segments: Sequence[Segment]) -> None:
+        """Delete segments whose rows are in the database; each disappears atomically, by renaming."""
+        for segment in segments:
+            with suppress(FileNotFoundError):
+                gone = segment.folder.with_name(f".{segment.name}")
+                segment.folder.rename(gone)
+                shutil.rmtree(gone, ignore_errors=True)
+
+    def delete_leftovers(self) -> None:
+        """Delete files that dead processes left half written or half deleted."""
+        for folder in (self.rows, self.live):
+            for name in _names(folder):
+                with suppress(OSError):
+                    if name.startswith(".") and time.time() - (folder / name).stat().st_mtime > _ABANDONED_S:
+                        shutil.rmtree(folder / name, ignore_errors=True)
+                        (folder / name).unlink(missing_ok=True)
+
+    # Running runs
+
+    def open_live(self, run_id: str, info: Mapping[str, object]) -> int:
+        """Note that `run_id` began; return a descriptor that keeps the note's file locked while it is open.
+
+        The lock is released when the process ends, even if it is killed, so readers recognise runs that still run.
+        """
+        with explain_write_errors(self.live):
+            unnamed = self.live / f".{run_id}.{os.getpid()}"
+            descriptor = os.open(unnamed, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as file:
+                    json.dump(info, file, ensure_ascii=False)
+                os.link(unnamed, self.live / f"{run_id}.json")
+            except FileExistsError:
+                os.close(descriptor)
+                raise StoreError(
+                    f"a run '{run_id}' has begun already", "`new_run_id()` gives each run its own id"
+                ) from None
+            except BaseException:
+                os.close(descriptor)
+                raise
+            finally:
+                with suppress(OSError):
+                    unnamed.unlink()
+        return descriptor
+
+    def close_live(self, run_id: str) -> None:
+        """Note that `run_id` ended; its end is in a segment or in the database."""
+        with suppress(FileNotFoundError):
+            (self.live / f"{run_id}.json").unlink()
+
+    def live_runs(self) -> list[LiveRun]:
+        """Return runs without an end, killed ones included. Call it before `segments`, which may hold ends."""
+        found = []
+        for name in _names(self.live):
+            if name.startswith(".") or not name.endswith(".json"):
+                continue
+            file = self.live / name
+            with suppress(FileNotFoundError):
+                alive = _is_locked(file)
+                try:
+                    info = json.loads(file.read_text(encoding="utf-8"))
+                except ValueError:
+                    raise StoreUnreadable(f"'{file}' is damaged", "delete it: the run it describes is lost") from None
+                found.append(LiveRun(file, info, alive))
+        return sorted(found, key=lambda each: each.run_id)
+
+    # Runs to remove
+
+    def mark_removed(self, run_id: str) -> None:
+        """Hide `run_id` from readers; the next merge deletes its rows."""
+        self.create()
+        with explain_write_errors(self.removed):
+            (self.removed / run_id).touch()
+
+    def removed_runs(self) -> list[str]:
+        """Return hidden runs whose rows no merge has deleted yet."""
+        return sorted(_names(self.removed))
+
+    def forget_removed(self, run_ids: Sequence[str]) -> None:
+        """Forget hidden runs whose rows are deleted."""
+        for run_id in run_ids:
+            with suppress(FileNotFoundError):
+                (self.removed / run_id).unlink()
+
+    # Locks between readers and merges
+
+    @contextmanager
+    def shared(self, patience_s: float = 30.0) -> Iterator[None]:
+        """Keep merges out while the body runs."""
+        with self._locked(fcntl.LOCK_SH, patience_s) as locked:
+            if not locked:
+                raise StoreError(f"'{self.path}' is being merged for more than {patience_s:.0f} seconds", "try again")
+            yield
+
+    @contextmanager
+    def exclusive(self, patience_s: float) -> Iterator[bool]:
+        """Yield whether the body may merge: no reader and no other merge is active."""
+        with self._locked(fcntl.LOCK_EX, patience_s) as locked:
+            yield locked
+
+    @contextmanager
+    def _locked(self, mode: int, patience_s: float) -> Iterator[bool]:
+        file = self.root / "merge.lock"
+        try:
+            descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
+        except FileNotFoundError:  # no folder: nothing was ever written here
+            yield mode == fcntl.LOCK_SH
+            return
+        except OSError as error:
+            if mode == fcntl.LOCK_EX or error.errno not in {errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EPERM}:
+                yield False
+                return
+            try:  # a read-only folder
+                descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                yield True
+                return
+        try:
+            yield _flock_within(descriptor, mode, patience_s)
+        finally:
+            os.close(descriptor)
+
+
+def _flock_within(descriptor: int, mode: int, patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_PAUSE_S)
+
+
+def _is_locked(file: Path) -> bool:
+    """Whether a process holds `file` exclusively; this check takes a shared lock, so that checks do not collide."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def _segment_at(folder: Path) -> Segment:
+    owner, _, rest = folder.name.partition(".")
+    version = rest.partition(".v")[2]
+    if not version.isdigit():
+        raise StoreUnreadable(f"'{folder}' is not a segment of a run", "move it away")
+    if int(version) > VERSION:
+        raise StoreFutureVersion(
+            f"'{folder}' has schema version {version}, this mayavi knows versions up to {VERSION}",
+            f"use the newer mayavi that wrote it, or {ELSEWHERE}",
+        )
+    return Segment(folder, owner, int(version))
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [each.name for each in folder.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
