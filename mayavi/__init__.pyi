@@ -6,11 +6,11 @@ from .evm.address import to_address as to_address
 from .evm.fleet import Fleet as Fleet
 from .evm.fleet import Program as Program
 from .evm.fleet import Template as Template
-from .evm.fork import Fork as Fork
+from .evm.fork.fork import Fork as Fork
+from .evm.fork.registry import Snapshot as Snapshot
+from .evm.fork.registry import SnapshotRegistry as SnapshotRegistry
 from .evm.receipt import CallFrame as CallFrame
 from .evm.receipt import Receipt as Receipt
-from .evm.registry import Snapshot as Snapshot
-from .evm.registry import SnapshotRegistry as SnapshotRegistry
 from .evm.units import ether as ether
 from .evm.units import format_units as format_units
 from .evm.units import gwei as gwei

@@ -11,7 +11,7 @@ import typer
 from mayavi.cli.console.group import command_group
 from mayavi.cli.console.output import Column, print_json, print_note, print_table
 from mayavi.cli.console.progress import activity, counted, in_parts
-from mayavi.cli.rl.eval import ModelsOption
+from mayavi.cli.rl.options import ModelsOption
 from mayavi.cli.runs.app import RunArgument, StoreOption
 from mayavi.errors import UnknownRun, UsageError
 

@@ -10,7 +10,8 @@ import typer
 
 from mayavi.cli.console.output import Column, print_json, print_note, print_table
 from mayavi.cli.console.progress import activity, counted
-from mayavi.cli.rl.eval import ModelsOption, PlaySeedOption, SettingsOption, SplitOption, played_settings
+from mayavi.cli.rl.eval import played_settings
+from mayavi.cli.rl.options import ModelsOption, PlaySeedOption, SettingsOption, SplitOption
 from mayavi.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -20,25 +21,28 @@ PORTFOLIO = "rwa"
 UNCLAIMED = "saturated"
 """Verdict without a claim; its reason is printed below the table."""
 
+PoliciesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="RUN|CHECKPOINT",
+        help="A training run or a checkpoint (RUN:STEP, RUN:best); may be repeated. Without it, only rules play.",
+    ),
+]
+DataOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data",
+        metavar="FILE|COLUMN=FILE:COLUMN",
+        help="Historical data: one file, or one column of a file per --data.",
+    ),
+]
+
 
 def backtest(
     env: Annotated[str, typer.Argument(metavar="ENV", help="The environment: rwa.")],
-    policies: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy",
-            metavar="RUN|CHECKPOINT",
-            help="A training run or a checkpoint (RUN:STEP, RUN:best); may be repeated. Without it, only rules play.",
-        ),
-    ] = None,
-    data: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--data",
-            metavar="FILE|COLUMN=FILE:COLUMN",
-            help="Historical data: one file, or one column of a file per --data.",
-        ),
-    ] = None,
+    policies: PoliciesOption = None,
+    data: DataOption = None,
     simulated: Annotated[
         bool, typer.Option("--simulated", help="Draw price paths; the default without --data.")
     ] = False,

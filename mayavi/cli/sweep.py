@@ -26,29 +26,32 @@ from mayavi.cli.run import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import ExitStack
 
+    from mayavi.cli.printing.sweep_terminal import SweepTerminal
     from mayavi.scenarios.sweep.plan import Plan
     from mayavi.scenarios.sweep.request import SweepRequest
     from mayavi.scenarios.sweep.result import PointSummary, Sweep
     from mayavi.scenarios.sweep.until import TargetStatus
 
+SeedsOption = Annotated[
+    str | None,
+    typer.Option("--seeds", metavar="0:1000", help="The seeds: 0:1000, 1,2,5 or both; with --until the first ones."),
+]
+UntilOption = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar='"VaR ±10%"',
+        help="Add seeds until this is known: VaR, LaR, ES, mean(FIGURE), p95(FIGURE); +- is ± too.",
+    ),
+]
+
 
 def sweep(
     scenario: ScenarioName,
-    seeds: Annotated[
-        str | None,
-        typer.Option(
-            "--seeds", metavar="0:1000", help="The seeds: 0:1000, 1,2,5 or both; with --until the first ones."
-        ),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until",
-            metavar='"VaR ±10%"',
-            help="Add seeds until this is known: VaR, LaR, ES, mean(FIGURE), p95(FIGURE); +- is ± too.",
-        ),
-    ] = None,
+    seeds: SeedsOption = None,
+    until: UntilOption = None,
     most: Annotated[
         int | None, typer.Option("--most", metavar="N", help="Most seeds of --until; by default 10,000.")
     ] = None,
@@ -76,30 +79,15 @@ def sweep(
     """
     from contextlib import ExitStack
 
-    from mayavi.cli.printing.sweep_terminal import SweepTerminal, interrupted
+    from mayavi.cli.printing.sweep_terminal import interrupted
     from mayavi.scenarios.sweep.stored_runs import stored_runs
     from mayavi.scenarios.sweep.sweep import sweep as sweep_scenario
     from mayavi.sim.store import Store, store_path
 
-    class Terminal(SweepTerminal):
-        doing = "sweeping"
-
-        def describe(self, request: SweepRequest, plan: Plan) -> str:
-            if request.until is None:
-                return f"{len(plan.tasks):,} runs"
-            return f"until {request.until}, at most {request.most * len(plan.points):,} runs"
-
-        def looked(self, status: TargetStatus) -> None:
-            more = "" if status.reached or status.runs >= status.most else f"; next {status.next_runs():,}"
-            print(f"{status.runs:,} seeds: {known_text(status)}{more}", file=sys.stderr, flush=True)
-
-        def extended(self, plan: Plan) -> None:
-            self.plan = plan
-
     if seeds is not None and seeds.strip().isdigit():
         print(one_seed_text(seeds.strip()), file=sys.stderr)
     with ExitStack() as bars:
-        listener = Terminal(bars, as_json=as_json)
+        listener = terminal(bars, as_json=as_json)
         try:
             found = sweep_scenario(
                 scenario,
@@ -132,6 +120,33 @@ def sweep(
             print(f"error: {unreached_text(found.target)[0]}", file=sys.stderr)
             raise typer.Exit(FAILURE)  # an error object would be a second document
         return
+    print_sweep(found)
+
+
+def terminal(bars: ExitStack, *, as_json: bool) -> SweepTerminal:
+    """Return a listener that prints heading and progress; its progress bar ends with `bars`."""
+    from mayavi.cli.printing.sweep_terminal import SweepTerminal
+
+    class Terminal(SweepTerminal):
+        doing = "sweeping"
+
+        def describe(self, request: SweepRequest, plan: Plan) -> str:
+            if request.until is None:
+                return f"{len(plan.tasks):,} runs"
+            return f"until {request.until}, at most {request.most * len(plan.points):,} runs"
+
+        def looked(self, status: TargetStatus) -> None:
+            more = "" if status.reached or status.runs >= status.most else f"; next {status.next_runs():,}"
+            print(f"{status.runs:,} seeds: {known_text(status)}{more}", file=sys.stderr, flush=True)
+
+        def extended(self, plan: Plan) -> None:
+            self.plan = plan
+
+    return Terminal(bars, as_json=as_json)
+
+
+def print_sweep(found: Sweep) -> None:
+    """Print the figures, notes and target of a sweep; raise `SimulationError` if it did not reach its target."""
     if len(found.points) == 1:
         print_point(found.points[0], found.chain)
     else:

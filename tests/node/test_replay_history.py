@@ -17,6 +17,7 @@ from mayavi.replay.history.node import ReplayNode
 from mayavi.replay.history.scanner import HistoryReport, Scanner
 from mayavi.replay.history.store import HistoryStore
 from mayavi.replay.history.transaction_filter import TransactionFilter
+from tests.evm.rpc.concurrency import CountedAnswers
 from tests.node.chain_history import CREATION, ETHER, ChainHistory, start_history
 from tests.node.editing_proxy import EditingProxy, editing_proxy
 from tests.node.hardhat import Hardhat
@@ -296,27 +297,10 @@ def test_a_budget_of_requests_ends_the_scan_and_it_resumes(history: ChainHistory
 
 
 def test_no_more_requests_at_once_than_asked_for(history: ChainHistory, proxy: EditingProxy, tmp_path: Path) -> None:
-    import threading
-
-    now, most = 0, 0
-    lock = threading.Lock()
-    answer = proxy.answer
-
-    def counted(question: Any) -> Any:
-        nonlocal now, most
-        with lock:
-            now += 1
-            most = max(most, now)
-        try:
-            return answer(question)
-        finally:
-            with lock:
-                now -= 1
-
-    proxy.answer = counted  # type: ignore[method-assign]
+    proxy.answer = counted = CountedAnswers(proxy.answer)  # type: ignore[method-assign]
     with ReplayNode.open(proxy.url, concurrency=1) as node, HistoryStore(tmp_path / "h.duckdb") as database:
         assert Scanner(node, database, concurrency=2).run(history.first, history.last).exact
-    assert most <= 2
+    assert counted.most <= 2
 
 
 @pytest.mark.parametrize("hardfork", ["london", "cancun", "prague"])

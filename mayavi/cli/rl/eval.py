@@ -9,75 +9,44 @@ import typer
 
 from mayavi.cli.console.output import print_json, print_note
 from mayavi.cli.console.progress import in_parts
+from mayavi.cli.rl.options import (
+    CheckpointsOption,
+    EvaluatedModels,
+    MinimumOption,
+    ModelsOption,
+    PlaySeedOption,
+    PlaySourceOption,
+    RivalsOption,
+    SearchOption,
+    SettingsOption,
+    SplitOption,
+    StochasticOption,
+)
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
     from mayavi.rl.models import Model
 
 BASELINES = "-"
-SplitOption = Annotated[
-    str, typer.Option("--split", metavar="train|validation|test", help="Split whose episodes are played.")
-]
-SettingsOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the environment; may be repeated."),
-]
-PlaySeedOption = Annotated[int, typer.Option("--seed", help="Seed of random play and of the bootstrap.")]
-ModelsOption = Annotated[
-    Path | None, typer.Option("--models", metavar="FOLDER", help="Folder of training runs; by default data/models.")
-]
 
 
 def evaluate(
-    named: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN|CHECKPOINT|-",
-            help="A training run, a checkpoint (RUN:STEP, RUN:best or its folder), or - for baselines only; several"
-            " runs are pooled.",
-        ),
-    ],
+    named: EvaluatedModels,
     env: Annotated[
         str | None, typer.Option("--env", help="Environment; required with -, otherwise that of the run.")
     ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            "--against",
-            metavar="A,B,…",
-            help="Baselines, training runs or checkpoints to compare with; by default all baselines.",
-        ),
-    ] = None,
+    against: RivalsOption = None,
     episodes: Annotated[int, typer.Option("--episodes", help="Number of episodes that every strategy plays.")] = 200,
     split: SplitOption = "test",
-    stochastic: Annotated[
-        bool,
-        typer.Option("--stochastic/--deterministic", help="Draw the policy's actions, or take the most likely ones."),
-    ] = False,
-    checkpoints: Annotated[
-        str | None,
-        typer.Option(
-            "--checkpoints", metavar="all|STEP,…", help="Evaluate several checkpoints to find where results converge."
-        ),
-    ] = None,
+    stochastic: StochasticOption = False,
+    checkpoints: CheckpointsOption = None,
     overrides: SettingsOption = None,
     seed: PlaySeedOption = 0,
-    minimum: Annotated[
-        int,
-        typer.Option("--min-distinct", metavar="N", help="Fewer distinct trajectories give the verdict `saturated`."),
-    ] = 20,
-    search: Annotated[
-        str,
-        typer.Option("--search", metavar="auto|exhaustive|beam", help="Search method of the baseline `optimum`."),
-    ] = "auto",
+    minimum: MinimumOption = 20,
+    search: SearchOption = "auto",
     width: Annotated[int, typer.Option("--beam-width", help="States that a beam search keeps per step.")] = 4,
     points: Annotated[int, typer.Option("--grid", help="Grid points per continuous action in a search.")] = 5,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--source", metavar="replica|snapshot:PATH|rpc", help="World to play on; by default that of the run."
-        ),
-    ] = None,
+    source: PlaySourceOption = None,
     models: ModelsOption = None,
     output: Annotated[
         Path | None,

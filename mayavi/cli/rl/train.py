@@ -13,67 +13,45 @@ from mayavi.cli.console.exit_codes import INTERRUPTED
 from mayavi.cli.console.interruption import stopping
 from mayavi.cli.console.output import print_json, print_note
 from mayavi.cli.console.progress import activity, counted, duration
-from mayavi.cli.rl.eval import ModelsOption
+from mayavi.cli.rl.options import ModelsOption
+from mayavi.cli.rl.train_options import (
+    AlgorithmOption,
+    ConfigOption,
+    EnvOption,
+    FrameworkOption,
+    OverridesOption,
+    RayOption,
+    RecurrentOption,
+    RemoteOption,
+    ResumedRun,
+    ResumeOption,
+    SeedOption,
+    SourceOption,
+    TimestepsOption,
+)
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
     from mayavi.rl.config import TrainConfig
     from mayavi.rl.training.progress import TrainProgress
     from mayavi.rl.training.train import TrainedModel
+    from mayavi.rl.training_runs.folder import RunFolder
 
 
 def train(
-    run: Annotated[
-        str | None,
-        typer.Argument(metavar="[RUN]", help="With --resume: the run to continue; by default the last unfinished one."),
-    ] = None,
-    env: Annotated[
-        str | None, typer.Option("--env", help="aave, aave-shock, compound, vesting, liquidator, rwa or market.")
-    ] = None,
-    framework: Annotated[
-        str | None, typer.Option("--framework", metavar="rllib|sb3", help="Training framework; by default rllib.")
-    ] = None,
-    algorithm: Annotated[
-        str | None,
-        typer.Option(
-            "--algorithm",
-            metavar="ppo|sac|dqn",
-            help="By default ppo. sac needs continuous actions, dqn discrete ones.",
-        ),
-    ] = None,
-    timesteps: Annotated[
-        int | None,
-        typer.Option("--timesteps", metavar="N", help="Environment steps; by default 50,000, for rwa 500,000."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="The same seed gives the same weights; by default 0.")
-    ] = None,
-    recurrent: Annotated[
-        bool, typer.Option("--recurrent", help="Train a policy with memory (LSTM); ppo only.")
-    ] = False,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Change a setting of the training or the environment; may be repeated."
-        ),
-    ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Read settings from a YAML or JSON file.")
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option("--source", metavar="replica|snapshot:PATH|rpc", help="World to train on; by default replica."),
-    ] = None,
-    remote: Annotated[
-        str | None, typer.Option("--remote", metavar="modal", help="Train on Modal; overrides MAYAVI_RL_BACKEND.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a run from its last checkpoint.")] = False,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            "--ray", metavar="ADDRESS", help="With rllib: collect rollouts on this Ray cluster: auto, host:6379."
-        ),
-    ] = None,
+    run: ResumedRun = None,
+    env: EnvOption = None,
+    framework: FrameworkOption = None,
+    algorithm: AlgorithmOption = None,
+    timesteps: TimestepsOption = None,
+    seed: SeedOption = None,
+    recurrent: RecurrentOption = False,
+    overrides: OverridesOption = None,
+    config: ConfigOption = None,
+    source: SourceOption = None,
+    remote: RemoteOption = None,
+    resume: ResumeOption = False,
+    ray: RayOption = None,
     models: ModelsOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -82,8 +60,8 @@ def train(
     Configuration, checkpoints and curves go to data/models/RUN_ID. `mayavi eval RUN_ID` evaluates the policy, and
     `mayavi train --resume` continues an interrupted training.
     """
-    from mayavi.rl.training.backend import MODAL, chosen_backend, train_on
-    from mayavi.rl.training_runs.folder import RunFolder, models_path
+    from mayavi.rl.training.backend import MODAL, chosen_backend
+    from mayavi.rl.training_runs.folder import models_path
 
     if run is not None and not resume:
         raise UsageError(
@@ -112,12 +90,37 @@ def train(
     asked = _build_config(folder, config, options, overrides or [])
     if ray is not None and asked.framework != "rllib":
         raise UsageError("--ray needs RLlib; Stable-Baselines3 trains in this process", "leave --ray out")
+    there = "" if models is None else f" --models {models}"
+    resumed = None if folder is None else run if run and "/" in run else folder.run_id
+    done = _train(backend, asked, place, resumed, ray=ray, say=say, there=there)
+    if as_json:
+        print_json(document(done))
+        return
+    for line in summary(done):
+        print(f"  {line}")
+    print_note(f"{done.run_id} · `mayavi eval {done.run_id}{there}` evaluates it")
+
+
+def _train(
+    backend: str,
+    asked: TrainConfig,
+    place: Path,
+    resumed: str | None,
+    *,
+    ray: str | None,
+    say: Callable[[str], None],
+    there: str,
+) -> TrainedModel:
+    """Train with a progress bar. Ctrl-C says what is kept and how to continue, with the options `there`."""
+    from mayavi.rl.training.backend import train_on
+    from mayavi.rl.training_runs.folder import RunFolder
+
     started: list[str] = []
 
     def begun(run_id: str) -> None:
         # Printed as soon as the run exists, so that an interrupted user knows its id.
         started.append(run_id)
-        print(heading(asked, run_id), file=out, flush=True)
+        say(heading(asked, run_id))
 
     try:
         with counted("training", "steps", eta=True) as advance, stopping() as stop:
@@ -128,31 +131,21 @@ def train(
 
             with activity("preparing"):
                 _prepare(asked)
-            done = train_on(
-                backend,
-                asked,
-                models=place,
-                resume=None if folder is None else run if run and "/" in run else folder.run_id,
-                progress=progress,
-                ray=ray,
-                begun=begun,
-                say=say,
+            return train_on(
+                backend, asked, models=place, resume=resumed, progress=progress, ray=ray, begun=begun, say=say
             )
     except KeyboardInterrupt:
         if started:
-            kept = [each.steps for each in RunFolder(place / started[0]).checkpoints()]
-            steps = f"{kept[-1]:,} of {asked.timesteps:,} steps are kept" if kept else "no checkpoint was made yet"
-            print(f"interrupted: {steps} in run {started[0]}", file=sys.stderr)
-            there = "" if models is None else f" --models {models}"
-            print(f"  `mayavi train --resume {started[0]}{there}` continues it", file=sys.stderr)
+            _print_interrupted(RunFolder(place / started[0]), asked.timesteps, there)
         raise typer.Exit(INTERRUPTED) from None
-    if as_json:
-        print_json(document(done))
-        return
-    for line in summary(done):
-        print(f"  {line}")
-    there = "" if models is None else f" --models {models}"
-    print_note(f"{done.run_id} · `mayavi eval {done.run_id}{there}` evaluates it")
+
+
+def _print_interrupted(folder: RunFolder, timesteps: int, there: str) -> None:
+    """Say how much of an interrupted training is kept, and the command that continues it."""
+    kept = [each.steps for each in folder.checkpoints()]
+    steps = f"{kept[-1]:,} of {timesteps:,} steps are kept" if kept else "no checkpoint was made yet"
+    print(f"interrupted: {steps} in run {folder.run_id}", file=sys.stderr)
+    print(f"  `mayavi train --resume {folder.run_id}{there}` continues it", file=sys.stderr)
 
 
 def _build_config(folder: Any, file: Path | None, given: dict[str, Any], overrides: list[str]) -> TrainConfig:

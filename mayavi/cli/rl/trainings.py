@@ -10,7 +10,7 @@ import typer
 
 from mayavi.cli.console.group import command_group
 from mayavi.cli.console.output import print_json, print_note
-from mayavi.cli.rl.eval import ModelsOption
+from mayavi.cli.rl.options import ModelsOption
 from mayavi.errors import UsageError
 
 if TYPE_CHECKING:

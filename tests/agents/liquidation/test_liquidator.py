@@ -1,71 +1,17 @@
-"""Liquidators take what pays: exactly what the pool allows, after sale and gas; the slower one fails."""
+"""A liquidator takes what pays: exactly what the market allows, after sale and gas."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-
 import pytest
 
-from mayavi.agents import BorrowerAgent, BorrowerPopulation, FrictionlessLiquidator, LiquidatorAgent, Passive
+from mayavi.agents import LiquidatorAgent
 from mayavi.agents.base import Agent
 from mayavi.agents.lending.open_market import lending_market
 from mayavi.errors import BadArgument
-from mayavi.evm.fork import Fork
 from mayavi.evm.units import WAD, gwei
-from mayavi.markets.distributions import Uniform
-from mayavi.protocols import AaveV3, CompoundV3, Erc20, PriceFeed, UniswapV3
-from mayavi.protocols.uniswap.route import RouteLike
-from mayavi.sim.rows import ActionRow
-from tests.agents.stage import DIRECT, ETH_FEED, MARKETS, OVER_USDC, WETH, Stage, details, of, replica
-
-
-@dataclass
-class Place:
-    """Market to liquidate on."""
-
-    chain: str = "ethereum"
-    market: str = "AaveV3"
-    debt: str = "USDC"
-    route: RouteLike = DIRECT
-
-    def borrower(self, name: str = "alice", target: str = "1.2", amount: int = 10 * WETH) -> BorrowerAgent:
-        return BorrowerAgent(
-            name,
-            collateral="WETH",
-            collateral_amount=amount,
-            debt=self.debt,
-            target=target,
-            market=self.market,
-            behaviour=Passive(),
-        )
-
-    def liquidator(self, name: str = "bot", watch: tuple[str, ...] = ("alice",), **options: object) -> LiquidatorAgent:
-        given: dict[str, object] = {"routes": {"WETH": self.route}, "capital": {self.debt: 10**12 * 10**12}}
-        if self.debt == "USDC":
-            given["capital"] = {"USDC": 10**12}
-        return LiquidatorAgent(
-            name,
-            watch=watch,
-            collaterals=["WETH"],
-            debts=[self.debt],
-            market=self.market,
-            **{**given, **options},  # type: ignore[arg-type]
-        )
-
-
-PLACES = [pytest.param(Place(*parameter.values), id=parameter.id) for parameter in MARKETS]  # type: ignore[arg-type]
-
-
-def lowered(fork: Fork, route: RouteLike = DIRECT) -> None:
-    """Sell ether until the pool pays about a fifth less."""
-    seller = bytes([0x5E]) * 20
-    uniswap = UniswapV3(fork)
-    pool = uniswap.pool("WETH", "USDC", 500)
-    root = pool.sqrt_price_x96
-    limit = root * 112 // 100 if pool.token1.symbol == "WETH" else root * 89 // 100
-    fork.deal("WETH", seller, 10**24)
-    uniswap.swap_exact_input(DIRECT, 10**24, sender=seller, sqrt_price_limit_x96=limit)
+from mayavi.protocols import AaveV3, CompoundV3, Erc20, PriceFeed
+from tests.agents.liquidation.places import PLACES, Place, lowered
+from tests.agents.stage import DIRECT, ETH_FEED, OVER_USDC, WETH, Stage, details, of, replica
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -88,33 +34,6 @@ def test_it_liquidates_the_most_sells_it_all_and_knows_what_it_earned(place: Pla
     assert facts["borrower_health_factor_wad"] < WAD
     assert facts["borrower_health_factor_after_wad"] > facts["borrower_health_factor_wad"]
     assert not lending_market(fork, place.market).account(alice.address).health().liquidatable
-
-
-@pytest.mark.parametrize("place", PLACES)
-def test_of_two_that_race_the_slower_is_refused_and_stays_in_the_record(place: Place) -> None:
-    agents: list[Agent] = [
-        place.borrower(),
-        place.liquidator("fast", priority_fee_wei=gwei(2)),
-        place.liquidator("slow", priority_fee_wei=gwei(1)),
-    ]
-    stage = Stage(replica(place.chain), agents, ordering="priority_fee", base_fee_wei=gwei(1))
-    lowered(stage.fork)
-    rows = [row for row in stage.after("-0.25") if row.kind == "liquidate"]
-    assert [(row.agent, row.status) for row in rows] == [("fast", "success"), ("slow", "failed")]
-    assert "HEALTH_FACTOR_NOT_BELOW_THRESHOLD" in rows[1].reason or "NotLiquidatable" in rows[1].reason
-    assert details(rows[1])["borrower"] == "alice"
-    assert int(rows[0].fee_wei) > 0
-
-
-def test_the_race_is_drawn_by_lot_where_nobody_pays_for_a_place() -> None:
-    winners = set()
-    for seed in range(8):
-        agents: list[Agent] = [Place().borrower(), Place().liquidator("one"), Place().liquidator("two")]
-        stage = Stage(replica(), agents, seed=seed)
-        rows = [row for row in stage.after("-0.25") if row.kind == "liquidate"]
-        assert sorted(row.status for row in rows) == ["failed", "success"]
-        winners.add(rows[0].agent)
-    assert winners == {"one", "two"}
 
 
 def test_half_at_a_time_near_the_threshold_and_more_than_one_step() -> None:
@@ -191,79 +110,6 @@ def test_a_sale_that_brings_too_little_undoes_the_liquidation() -> None:
     assert Erc20(stage.fork, "USDC").balance_of(second.address) == 10**14
 
 
-def crowd(members: int = 12) -> BorrowerPopulation:
-    return BorrowerPopulation(
-        "crowd", members=members, collateral="WETH", collateral_amount=Uniform(1, 9), debt="USDC", target=1.2
-    )
-
-
-def test_no_more_than_it_sends_in_a_block_and_the_rest_in_the_next_blocks() -> None:
-    people = crowd()
-    bot = Place().liquidator(watch=people.accounts, most_a_block=5)
-    stage = Stage(replica(), [people, bot], step_blocks=300)
-    rows = [row for row in stage.after("-0.2") if row.agent == "bot"]
-    per_block = Counter(row.block_number for row in rows)
-    first = min(per_block)
-    assert per_block == {first: 5, first + 1: 5, first + 2: 2}
-    assert {details(row)["borrower"] for row in rows} == set(people.accounts)
-    assert not people.loan.lending.healths(people.addresses).liquidatable.any()
-    # Each was quoted after the sales before it, so every expectation is what came out.
-    for row in rows:
-        facts = details(row)
-        assert facts["expected_profit_e8"] == pytest.approx(facts["profit_e8"], abs=200)  # two units of USDC
-
-
-def test_a_step_of_one_block_leaves_the_rest_to_the_next_step() -> None:
-    people = crowd()
-    bot = Place().liquidator(watch=people.accounts, most_a_block=5)
-    stage = Stage(replica(), [people, bot])
-    counts = [len(liquidated(stage.after("-0.2"))), len(liquidated(stage.step())), len(liquidated(stage.step()))]
-    assert counts == [5, 5, 2]
-    assert len(bot.limited["most_a_block"]) == 7
-
-
-def test_the_richer_an_account_the_earlier_it_tends_to_come() -> None:
-    ranks = []
-    for seed in range(12):
-        people = crowd()
-        bot = Place().liquidator(watch=people.accounts, most_a_block=12)
-        stage = Stage(replica(), [people, bot], seed=seed)
-        order = [int(details(row)["borrower"].partition("-")[2]) for row in liquidated(stage.after("-0.2"))]
-        richest = max(range(12), key=lambda member: people.amounts[member])
-        ranks.append(order.index(richest))
-    assert len(set(ranks)) > 1
-    assert sum(ranks) / len(ranks) < 4.5  # a shuffle without weights gives 5.5
-
-
-def test_competitors_go_for_different_accounts_and_collisions_fail() -> None:
-    people = crowd()
-    bots = [Place().liquidator(f"bot-{at}", watch=people.accounts, most_a_block=3) for at in range(3)]
-    stage = Stage(replica(), [people, *bots])
-    rows = liquidated(stage.after("-0.2"))
-    assert len(rows) == 9
-    done = [details(row)["borrower"] for row in rows if row.status == "success"]
-    failed = [row for row in rows if row.status == "failed"]
-    assert len(set(done)) == len(done) >= 5
-    assert {details(row)["borrower"] for row in failed} <= set(done)
-    assert all("HEALTH_FACTOR_NOT_BELOW_THRESHOLD" in row.reason for row in failed)
-
-
-def test_a_slow_one_waits_its_blocks_even_if_nobody_else_acts() -> None:
-    alice, bot = Place().borrower(), Place().liquidator(latency_blocks=7)
-    stage = Stage(replica(), [alice, bot], step_blocks=300)
-    stage.step()
-    seen = stage.fork.block_number
-    (row,) = liquidated(stage.after("-0.2"))
-    assert row.status == "success"
-    assert row.block_number == seen + 7
-
-
-def test_of_a_fast_and_a_slow_one_the_fast_one_gets_the_account() -> None:
-    agents = [Place().borrower(), Place().liquidator("fast"), Place().liquidator("slow", latency_blocks=1)]
-    stage = Stage(replica(), agents, step_blocks=300)
-    assert [(row.agent, row.status) for row in liquidated(stage.after("-0.2"))] == [("fast", "success")]
-
-
 def test_what_is_too_large_for_the_pool_is_taken_in_parts() -> None:
     alice, bot = Place().borrower(amount=60_000 * WETH), Place().liquidator(capital={"USDC": 10**15})
     stage = Stage(replica(), [alice, bot])
@@ -275,20 +121,6 @@ def test_what_is_too_large_for_the_pool_is_taken_in_parts() -> None:
     assert 0 < facts["covered"] < owed // 3
     assert facts["profit"] > 0
     assert bot.limited["depth"] == {alice.address}
-
-
-def test_a_block_holds_only_so_much_gas() -> None:
-    people = crowd()
-    bot = Place().liquidator(watch=people.accounts, most_a_block=12)
-    stage = Stage(replica(), [people, bot], step_blocks=300)
-    stage.fork.set_block(gas_limit=3_000_000)
-    rows = liquidated(stage.after("-0.2"))
-    used: Counter[int] = Counter()
-    for row in rows:
-        used[row.block_number] += row.gas_used
-    assert len(rows) == 12
-    assert len(used) > 2
-    assert max(used.values()) <= 3_000_000
 
 
 def test_it_says_why_an_account_is_left() -> None:
@@ -305,53 +137,6 @@ def test_it_says_why_an_account_is_left() -> None:
     assert reason(amount=WETH // 100, base_fee=gwei(20)) == "unprofitable: gas"
     assert reason(least_profit=10**9) == "unprofitable: gas"
     assert reason(pool_falls=2) == "unprofitable: depth"  # the pool pays a third less, the oracle a fifth
-
-
-def liquidated(rows: list[ActionRow]) -> list[ActionRow]:
-    return [row for row in rows if row.kind == "liquidate"]
-
-
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("fall", ["-0.18", "-0.3", "-0.6"])
-def test_without_friction_nobody_stays_liquidatable_who_has_collateral(place: Place, fall: str) -> None:
-    people = BorrowerPopulation(
-        "crowd",
-        members=15,
-        collateral="WETH",
-        collateral_amount=Uniform(1, 9),
-        debt=place.debt,
-        target=Uniform(1.1, 1.6),
-        market=place.market,
-    )
-    bot = FrictionlessLiquidator(
-        "bot", watch=people.accounts, collaterals=["WETH"], debts=[place.debt], market=place.market
-    )
-    stage = Stage(replica(place.chain), [people, bot])
-    rows = liquidated(stage.after(fall))
-    assert rows
-    assert all(row.status == "success" for row in rows)
-    healths = people.loan.lending.healths(people.addresses)
-    for member in range(15):
-        assert healths[member].collateral_value_e8 < 100 or not healths.liquidatable[member]
-    assert Erc20(stage.fork, "WETH").balance_of(bot.address) == sum(details(row)["seized"] for row in rows)
-
-
-def test_bad_debt_begins_where_the_collateral_does_not_pay_debt_and_bonus() -> None:
-    """s > 1 − LT·(1 + bonus)/HF, with the whole bonus: the treasury's share of it is the borrower's loss too."""
-    target, threshold, bonus = 1.5, 0.83, 0.05
-    edge = 1 - threshold * (1 + bonus) / target
-
-    def left(fall: float) -> int:
-        alice = Place().borrower(target=str(target))
-        bot = FrictionlessLiquidator("bot", watch=("alice",), collaterals=["WETH"], debts=["USDC"])
-        stage = Stage(replica(), [alice, bot])
-        stage.after(f"-{fall:.6f}")
-        health = lending_market(stage.fork, "AaveV3").account(alice.address).health()
-        return health.debt_value_e8 if health.collateral_value_e8 == 0 else 0
-
-    assert left(edge - 0.001) == 0
-    assert left(edge + 0.001) > 0
-    assert left(edge + 0.1) > left(edge + 0.001)
 
 
 def test_compound_absorbs_what_the_liquidator_cannot_pay_for() -> None:
@@ -406,15 +191,3 @@ def test_a_liquidator_that_cannot_sell_or_act_is_refused() -> None:
         Place().liquidator(least_profit=-1)
     with pytest.raises(BadArgument, match="with a chance of 0"):
         Place().liquidator(notices=0)
-
-
-def test_an_account_is_noticed_by_chance_and_liquidated_in_that_block() -> None:
-    waits = []
-    for seed in range(40):
-        bot = Place().liquidator(notices=0.5)
-        stage = Stage(replica(), [Place().borrower(), bot], seed=seed, step_blocks=300)
-        start = stage.fork.block_number
-        (row,) = liquidated(stage.after("-0.2"))
-        waits.append(row.block_number - start)
-    assert set(waits) > {0, 1, 2}
-    assert 0.4 < sum(waits) / len(waits) < 1.8  # a geometric number of blocks: one on average

@@ -1,0 +1,54 @@
+"""Options of `mayavi train`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ResumedRun = Annotated[
+    str | None,
+    typer.Argument(metavar="[RUN]", help="With --resume: the run to continue; by default the last unfinished one."),
+]
+EnvOption = Annotated[
+    str | None, typer.Option("--env", help="aave, aave-shock, compound, vesting, liquidator, rwa or market.")
+]
+FrameworkOption = Annotated[
+    str | None, typer.Option("--framework", metavar="rllib|sb3", help="Training framework; by default rllib.")
+]
+AlgorithmOption = Annotated[
+    str | None,
+    typer.Option(
+        "--algorithm",
+        metavar="ppo|sac|dqn",
+        help="By default ppo. sac needs continuous actions, dqn discrete ones.",
+    ),
+]
+TimestepsOption = Annotated[
+    int | None,
+    typer.Option("--timesteps", metavar="N", help="Environment steps; by default 50,000, for rwa 500,000."),
+]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="The same seed gives the same weights; by default 0.")]
+RecurrentOption = Annotated[bool, typer.Option("--recurrent", help="Train a policy with memory (LSTM); ppo only.")]
+OverridesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Change a setting of the training or the environment; may be repeated."
+    ),
+]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Read settings from a YAML or JSON file.")
+]
+SourceOption = Annotated[
+    str | None,
+    typer.Option("--source", metavar="replica|snapshot:PATH|rpc", help="World to train on; by default replica."),
+]
+RemoteOption = Annotated[
+    str | None, typer.Option("--remote", metavar="modal", help="Train on Modal; overrides MAYAVI_RL_BACKEND.")
+]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue a run from its last checkpoint.")]
+RayOption = Annotated[
+    str | None,
+    typer.Option("--ray", metavar="ADDRESS", help="With rllib: collect rollouts on this Ray cluster: auto, host:6379."),
+]
