@@ -42,8 +42,8 @@ class Anvil(LocalNode):
     ) -> Anvil:
         """Start a node that writes only into `folder`; `skip_or_fail` if anvil is not installed.
 
-        `port` 0 is any free one. The chain begins with `first_block`; blocks before it do not exist. `load` is a state file to go on from, with all blocks and their states. `stop`
-        writes one to `save`.
+        `port` 0 is any free one. The chain begins with `first_block`; blocks before it do not exist. `load` is a state
+        file to go on from, with all blocks and their states. `stop` writes one to `save`.
         """
         folder.mkdir(parents=True, exist_ok=True)
         arguments = [str(anvil_program()), "--host", "127.0.0.1", "--port", str(port), "--hardfork", hardfork]
@@ -56,7 +56,9 @@ class Anvil(LocalNode):
         if save is not None:
             arguments += ["--dump-state", str(save), "--preserve-historical-states"]
         environment = os.environ | {"HOME": str(folder), "NO_COLOR": "1"}
-        return cls.launch(arguments, folder, environment, r"Listening on (127\.0\.0\.1:\d+)\n", chain_id)
+        node = cls.launch(arguments, folder, environment, r"Listening on (127\.0\.0\.1:\d+)\n", chain_id)
+        node.rpc("anvil_setBlockTimestampInterval", 12)  # as on a real chain, no two blocks have the same time
+        return node
 
     def mine_at(self, number: int, timestamp: int) -> None:
         """Mine the next block at `timestamp`, whatever its number: anvil skips no blocks."""

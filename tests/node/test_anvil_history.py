@@ -59,9 +59,7 @@ def expected_rows(history: ChainHistory) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def test_every_transaction_is_exact_by_the_nodes_own_tracer(
-    run_mayavi, history: ChainHistory, tmp_path: Path
-) -> None:
+def test_every_transaction_is_exact_by_the_nodes_own_tracer(run_mayavi, history: ChainHistory, tmp_path: Path) -> None:
     assert history.receipt("too much")["status"] == "0x0"
     assert len({history.block_of(name) for name in history.hashes if "of block" in name}) == 1
     with editing_proxy(history.node) as proxy:
