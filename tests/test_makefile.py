@@ -13,17 +13,19 @@ from pathlib import Path
 import pytest
 
 CONTRACTS = "mayavi/worlds/contracts"
+NODES = [f"contracts/node_modules/{name}/package.json" for name in ("@foundry-rs/anvil", "hardhat")]
 STAND_INS = {
     "python": """
 case "$*" in
 *mayavi\\ setup*)
-  mkdir -p contracts/build contracts/node_modules/.bin
+  mkdir -p contracts/build contracts/node_modules
   for source in mayavi/worlds/contracts/vyper/[A-Z]*.vy; do
     echo {} >contracts/build/$(basename $source .vy).0123.json; done
   for name in @aave/core-v3 @aave/protocol-v2 @openzeppelin/contracts \\
       @uniswap/v3-core @uniswap/v3-periphery canonical-weth; do
     mkdir -p contracts/node_modules/$name; echo {} >contracts/node_modules/$name/package.json; done
-  case "$*" in *--node*) echo >contracts/node_modules/.bin/hardhat;; esac;;
+  case "$*" in *--node*) for name in @foundry-rs/anvil hardhat; do
+    mkdir -p contracts/node_modules/$name; echo {} >contracts/node_modules/$name/package.json; done;; esac;;
 *pip*rl-requirements.txt) echo >.venv/bin/tensorboard;; esac
 """,
     "maturin": "echo kernel >mayavi/_kernel.abi3.so; echo >.venv/bin/mayavi; chmod +x .venv/bin/mayavi",
@@ -118,11 +120,11 @@ def test_the_set_up_mends_what_was_removed_and_nothing_else(checkout: Checkout, 
     assert checkout.make("setup") == []
 
 
-def test_the_node_is_installed_for_the_tests_alone(checkout: Checkout) -> None:
+def test_the_nodes_are_installed_for_the_tests_alone(checkout: Checkout) -> None:
     checkout.make("setup")
-    assert not checkout.has("contracts/node_modules/.bin/hardhat")
+    assert not any(map(checkout.has, NODES))
     assert checkout.make("test") == ["contracts", "rl"]
-    assert checkout.has("contracts/node_modules/.bin/hardhat")
+    assert all(map(checkout.has, NODES))
     assert checkout.make("test") == []
 
 
@@ -137,22 +139,22 @@ def test_the_packages_that_train_policies_are_installed_for_the_tests_and_checks
     assert checkout.make(goal) == ["rl"]
 
 
-def test_a_node_that_is_there_stays_when_the_packages_are_installed_again(checkout: Checkout) -> None:
+def test_nodes_that_are_there_stay_when_the_packages_are_installed_again(checkout: Checkout) -> None:
     checkout.make("test")
     assert checkout.make("setup") == []
     (checkout.root / CONTRACTS / "package.json").touch()
     assert checkout.make("setup") == ["contracts"]
-    assert checkout.has("contracts/node_modules/.bin/hardhat")
+    assert all(map(checkout.has, NODES))
     assert checkout.make("test") == ["contracts"]
     assert checkout.make("test") == []
 
 
-@pytest.mark.parametrize("gone", ["contracts/node_modules", "contracts/node_modules/.bin/hardhat"])
+@pytest.mark.parametrize("gone", ["contracts/node_modules", *NODES])
 def test_the_tests_bring_back_a_node_that_was_removed(checkout: Checkout, gone: str) -> None:
     checkout.make("test")
     checkout.remove(gone)
     assert checkout.make("test") == ["contracts"]
-    assert checkout.has("contracts/node_modules/.bin/hardhat")
+    assert all(map(checkout.has, NODES))
 
 
 def test_a_kernel_that_does_not_load_is_built_anew_after_a_clean(checkout: Checkout) -> None:

@@ -14,6 +14,8 @@ from mayavi.evm.witness.block_witness import BlockWitness
 from mayavi.replay.blocks import Difference
 
 SUFFIXES = (".json", ".json.gz")
+CAPTURED = "witness.json"
+"""Name of the witness of a case that `mayavi replay capture` wrote."""
 
 
 @dataclass(slots=True)
@@ -119,11 +121,16 @@ Progress = Callable[[int, int], None]
 
 
 def witness_files(paths: Iterable[str | Path]) -> list[Path]:
-    """Files named by `paths`: files themselves, and the JSON files of folders, sorted."""
+    """Files named by `paths`: files themselves, and those of folders, sorted.
+
+    In a folder of captured cases these are the files `witness.json`, elsewhere all JSON files.
+    """
     found: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
-            inside = sorted(each for each in path.iterdir() if each.is_file() and each.name.endswith(SUFFIXES))
+            inside = _captured(path) or sorted(
+                each for each in path.iterdir() if each.is_file() and each.name.endswith(SUFFIXES)
+            )
             if not inside:
                 raise UsageError(f"'{path}' holds no witness", f"witnesses end with {' or '.join(SUFFIXES)}")
             found += inside
@@ -132,6 +139,15 @@ def witness_files(paths: Iterable[str | Path]) -> list[Path]:
         else:
             raise UsageError(f"there is no witness at '{path}'", "give JSON files, gzipped or not, or their folder")
     return list(dict.fromkeys(found))
+
+
+def _captured(folder: Path) -> list[Path]:
+    """Return the witnesses of a captured case, or of a folder of them, by block number."""
+    own = folder / CAPTURED
+    if own.is_file():
+        return [own]
+    inside = [each / CAPTURED for each in folder.iterdir() if each.name.isdecimal()]
+    return sorted((each for each in inside if each.is_file()), key=lambda each: int(each.parent.name))
 
 
 def validate_witnesses(

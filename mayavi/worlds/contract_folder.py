@@ -43,18 +43,28 @@ class ContractFolder:
         """The folder of installed npm packages."""
         return self.root / "node_modules"
 
-    def locked_packages(self) -> dict[str, str]:
-        """Version of every runtime npm package by its path below `root`, as the lock file pins it."""
-        lock: dict[str, Any] = json.loads((self.sources / "package-lock.json").read_bytes())
-        return {path: each["version"] for path, each in lock["packages"].items() if path and not each.get("dev")}
+    def locked_packages(self, *, dev: bool = False) -> dict[str, str]:
+        """Version of every runtime npm package by its path below `root`, as the lock file pins it.
 
-    def missing_packages(self) -> list[str]:
-        """Runtime npm packages, as `name@version`, that are not installed in the pinned version."""
+        With `dev` the nodes for the tests instead: the `devDependencies` themselves, without what they need.
+        """
+        packages: dict[str, Any] = json.loads((self.sources / "package-lock.json").read_bytes())["packages"]
+        if dev:
+            paths = [f"node_modules/{name}" for name in packages[""].get("devDependencies", {})]
+            return {path: packages[path]["version"] for path in paths}
+        return {path: each["version"] for path, each in packages.items() if path and not each.get("dev")}
+
+    def missing_packages(self, *, dev: bool = False) -> list[str]:
+        """Packages of `locked_packages`, as `name@version`, that are not installed in the pinned version."""
         return [
             f"{path.removeprefix('node_modules/')}@{version}"
-            for path, version in self.locked_packages().items()
+            for path, version in self.locked_packages(dev=dev).items()
             if _installed_version(self.root / path) != version
         ]
+
+    def has_dev_packages(self) -> bool:
+        """Whether a node for the tests is installed, in whatever version."""
+        return any(_installed_version(self.root / path) for path in self.locked_packages(dev=True))
 
     @contextmanager
     def lock(self, say: Say) -> Iterator[None]:

@@ -34,7 +34,7 @@ def ensure_packages(
         return (
             not folder.missing_packages()
             and (needed is None or read_json(needed) is not None)
-            and (not node or _has_node(folder))
+            and (not node or not folder.missing_packages(dev=True))
         )
 
     if complete():
@@ -50,7 +50,7 @@ def ensure_packages(
             return False
         count = len(folder.locked_packages())
         say(f"installing {count} contract packages into {folder.root} (once, from the network)")
-        _install(folder, dev=node or _has_node(folder))
+        _install(folder, dev=node or folder.has_dev_packages())
     return True
 
 
@@ -66,10 +66,6 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _has_node(folder: ContractFolder) -> bool:
-    return (folder.packages / ".bin" / "hardhat").exists()
 
 
 def _install(folder: ContractFolder, *, dev: bool) -> None:

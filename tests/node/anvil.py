@@ -25,28 +25,30 @@ def anvil_program() -> Path:
 
 
 class Anvil(LocalNode):
-    """Running `anvil` of chain 31337."""
+    """Running `anvil`. It also answers to hardhat's own methods."""
 
     @classmethod
     def start(
         cls,
         folder: Path,
         *,
+        chain_id: int = 31337,
         hardfork: str = "prague",
         port: int = 0,
+        first_block: int = 0,
         first_timestamp: int | None = None,
         load: Path | None = None,
         save: Path | None = None,
     ) -> Anvil:
         """Start a node that writes only into `folder`; `skip_or_fail` if anvil is not installed.
 
-        `port` 0 is any free one. `load` is a state file to go on from, with all blocks and their states. `stop`
-        writes one to `save`.
+        `port` 0 is any free one. The chain begins with `first_block`; blocks before it do not exist. `load` is a state
+        file to go on from, with all blocks and their states. `stop` writes one to `save`.
         """
         folder.mkdir(parents=True, exist_ok=True)
         arguments = [str(anvil_program()), "--host", "127.0.0.1", "--port", str(port), "--hardfork", hardfork]
-        arguments += ["--chain-id", "31337", "--base-fee", "0", "--gas-price", "0", "--order", "fifo"]
-        arguments += ["--no-request-size-limit", "--cache-path", str(folder / "states")]
+        arguments += ["--chain-id", str(chain_id), "--base-fee", "0", "--gas-price", "0", "--order", "fifo"]
+        arguments += ["--number", str(first_block), "--no-request-size-limit", "--cache-path", str(folder / "states")]
         if first_timestamp is not None:
             arguments += ["--timestamp", str(first_timestamp)]
         if load is not None:
@@ -54,10 +56,12 @@ class Anvil(LocalNode):
         if save is not None:
             arguments += ["--dump-state", str(save), "--preserve-historical-states"]
         environment = os.environ | {"HOME": str(folder), "NO_COLOR": "1"}
-        return cls.launch(arguments, folder, environment, r"Listening on (127\.0\.0\.1:\d+)\n", 31337)
+        node = cls.launch(arguments, folder, environment, r"Listening on (127\.0\.0\.1:\d+)\n", chain_id)
+        node.rpc("anvil_setBlockTimestampInterval", 12)  # as on a real chain, no two blocks have the same time
+        return node
 
     def mine_at(self, number: int, timestamp: int) -> None:
-        """Mine one block at `timestamp`: anvil cannot skip blocks."""
+        """Mine the next block at `timestamp`, whatever its number: anvil skips no blocks."""
         self.rpc("evm_setNextBlockTimestamp", hex(timestamp))
         self.rpc("evm_mine")
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.evm.rpc.faulty_server import hang_up
 from tests.node.faulty_proxy import FaultyProxy
 from tests.node.local_node import LocalNode
 
@@ -16,7 +15,7 @@ Edit = Callable[[dict[str, Any], Any], Any]
 
 
 class EditingProxy(FaultyProxy):
-    """Proxy that edits results, answers methods itself, refuses methods, and can end after some requests."""
+    """Proxy that edits results, answers methods itself and refuses methods."""
 
     def __init__(self, node: LocalNode) -> None:
         super().__init__(node)
@@ -25,13 +24,8 @@ class EditingProxy(FaultyProxy):
         """JSON-RPC error by method."""
         self.answers: dict[str, Callable[[list[Any]], Any]] = {}
         """Methods that the proxy answers itself."""
-        self.gone_after: int | None = None
-        """Number of requests after which it hangs up on every other, as a node that has ended."""
 
     def answer(self, question: Any) -> Any:
-        if self.gone_after is not None and len(self.requests) > self.gone_after:
-            self.faults.append(hang_up)
-            return None
         calls = question if isinstance(question, list) else [question]
         answers = [self._one(call) for call in calls]
         return answers if isinstance(question, list) else answers[0]

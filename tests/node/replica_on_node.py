@@ -16,7 +16,7 @@ _PER_REQUEST = 500
 
 
 def put_on_node(node: LocalNode, fork: Fork) -> int:
-    """Write the state of `fork` into `node`, mine to its time (and block, where it can); return the last block."""
+    """Write the state of `fork` into `node` and mine a block at its time, and number if the node can; return that."""
     world = WorldContents.of(fork.freeze().dump())
     questions: list[tuple[str, list[str]]] = []
     for address, account in world.accounts.items():

@@ -1,4 +1,4 @@
-"""Blocks captured from a real node replay when the node has ended."""
+"""Blocks captured from a node without tracer and proofs replay without it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from mayavi.replay.history.capture import capture
 from mayavi.replay.history.node import ReplayNode
-from tests.node.chain_history import ChainHistory, start_history
+from tests.node.chain_history import ChainHistory
 from tests.node.editing_proxy import EditingProxy, editing_proxy
 from tests.node.hardhat import Hardhat
 from tests.node.prestate_node import prestates
@@ -30,22 +30,17 @@ def read(path: Path) -> Any:
     return json.loads(gzip.decompress(path.read_bytes()))
 
 
-def test_captured_blocks_validate_with_the_node_stopped(run_mayavi, tmp_path: Path) -> None:
-    made = start_history(tmp_path)
-    cases = tmp_path / "cases"
-    try:
-        span = f"{made.first}:{made.last}"
-        done = run_mayavi("replay", "capture", "--rpc", made.node.url, "--block", span, "--out", str(cases), "--json")
-    finally:
-        made.node.stop()
+def test_captured_blocks_validate_without_the_node(run_mayavi, history: ChainHistory, tmp_path: Path) -> None:
+    made, cases = history, tmp_path / "cases"
+    span = f"{made.first}:{made.last}"
+    done = run_mayavi("replay", "capture", "--rpc", made.node.url, "--block", span, "--out", str(cases), "--json")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["exact"]
     assert report["notes"] == [
         "state by plain reads: the node has no prestate tracer",
-        "no execution witness: the node lacks debug_executionWitness",
+        "no execution witness: the node lacks debug_executionWitness; --prove builds one from eth_getProof",
     ]
-    # No node runs any more, and no address of one is set.
     checked = run_mayavi("validate", "blocks", str(cases), "--json", env={"MAYAVI_RPC_URL": "http://127.0.0.1:9"})
     assert checked.returncode == 0, checked.stdout
     totals = json.loads(checked.stdout)
@@ -95,13 +90,25 @@ def test_the_prestate_tracer_gives_the_same_cases_with_fewer_requests(
     assert "fe" * 20 not in str(read(tmp_path / f"traced/{history.block_of('first gift')}/pre_state.json.gz"))
 
 
-def test_a_witness_is_saved_as_the_node_gives_it(history: ChainHistory, proxy: EditingProxy, tmp_path: Path) -> None:
-    witness = {"state": ["0xc0"], "codes": ["0x00"], "keys": ["0x01"], "headers": ["0xf9"]}
+@pytest.mark.parametrize(
+    ("witness", "told"),
+    [
+        ({"state": ["0xc0"], "codes": ["0x00"], "keys": ["0x01"], "headers": ["0xf9"]}, "ancestor 0"),
+        ({"state": [], "prestateRoot": "0x" + "12" * 32}, f"expected {{root}}, got 0x{'12' * 32}"),
+    ],
+)
+def test_a_wrong_witness_is_saved_as_the_node_gives_it_and_named(
+    history: ChainHistory, proxy: EditingProxy, tmp_path: Path, witness: dict[str, Any], told: str
+) -> None:
     proxy.answers["debug_executionWitness"] = lambda params: witness
     number = history.block_of("swap")
     with ReplayNode.open(proxy.url) as node:
         report = capture(node, number, number, tmp_path)
-    assert report.blocks[0].witness
+    assert report.blocks[0].witness == "debug_executionWitness"
+    assert report.blocks[0].source == "plain reads", "what proves nothing is not used"
+    root = history.node.rpc("eth_getBlockByNumber", hex(number - 1), False)["stateRoot"]
+    assert told.format(root=root) in str(report.blocks[0].difference)
+    assert not report.exact
     saved = json.loads((tmp_path / f"{number}/witness.json").read_text())
     assert saved["witness"] == witness
     assert saved["block"] == history.node.rpc("eth_getBlockByNumber", hex(number), True)

@@ -12,13 +12,12 @@ import duckdb
 import pytest
 
 from mayavi.errors import RpcError, UsageError, WrongChain
-from mayavi.replay.history import scanner
 from mayavi.replay.history.node import ReplayNode
 from mayavi.replay.history.scanner import HistoryReport, Scanner
 from mayavi.replay.history.store import HistoryStore
 from mayavi.replay.history.transaction_filter import TransactionFilter
 from tests.evm.rpc.concurrency import CountedAnswers
-from tests.node.chain_history import CREATION, ETHER, ChainHistory, start_history
+from tests.node.chain_history import CREATION, ETHER, ChainHistory
 from tests.node.editing_proxy import EditingProxy, editing_proxy
 from tests.node.hardhat import Hardhat
 
@@ -223,48 +222,6 @@ def test_a_wrong_value_before_a_block_shows_in_a_receipt_or_the_state(
     proxy.edits.append(edit)
     report = scan(proxy.url, tmp_path / "h.duckdb", history.first, history.last)
     assert report.differences[0].transaction_hash == history.hashes["swap"]
-
-
-def test_a_killed_node_stops_the_scan_with_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanner, "CHUNK", 4)
-    made = start_history(tmp_path)
-
-    def kill(done: int, _total: int) -> None:
-        if done == 8:
-            made.node.process.kill()
-            made.node.process.wait()
-
-    try:
-        with ReplayNode.open(made.node.url) as node, HistoryStore(tmp_path / "h.duckdb") as database:
-            scanning = Scanner(node, database)
-            with pytest.raises(RpcError, match="cannot be reached") as error:
-                scanning.run(made.first, made.last, progress=kill)
-            assert sorted(database.done(scanning.scan, made.first, made.last)) == list(
-                range(made.first, made.first + 8)
-            )
-    finally:
-        made.node.stop()
-    assert "8 of 21 blocks are stored; the same command replays the rest" in str(error.value.hint)
-
-
-def test_a_scan_that_lost_its_node_resumes_where_it_ended(
-    run_mayavi, history: ChainHistory, proxy: EditingProxy, tmp_path: Path
-) -> None:
-    span = ("--from", str(history.first), "--to", str(history.last), "--store", str(tmp_path / "h.duckdb"))
-    proxy.gone_after = 40
-    done = run_mayavi("replay", "history", "--rpc", proxy.url, *span, "--concurrency", "1", "--json")
-    assert done.returncode == 1
-    answer = json.loads(done.stdout.splitlines()[-1])
-    assert "cannot be reached" in answer["error"]
-    assert "Traceback" not in done.stderr
-    stored = int(answer["hint"].rpartition("\n")[2].split()[0])
-    assert 0 < stored < 21
-
-    done = run_mayavi("replay", "history", "--rpc", history.node.url, *span, "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert (found["stored_before"], found["replayed_now"], found["exact"]) == (stored, 21 - stored, True)
-    assert found["exact_transactions"] == 27
 
 
 def test_blocks_of_a_chain_that_was_reorganised_are_replayed_anew(hardhat: Hardhat, tmp_path: Path) -> None:

@@ -12,54 +12,45 @@ import pytest
 from mayavi import Fork
 from mayavi.evm.snapshot.contents import WorldContents
 from mayavi.evm.snapshot.proof import prove_snapshot
-from tests.evm.rpc.proving_node import Prover
-from tests.evm.witness.oracle_state import OracleAccount, OracleState
-from tests.node.hardhat import Hardhat
-from tests.node.proving_proxy import ProvingProxy
-from tests.node.test_warm_snapshot import started
+from tests.node.anvil import Anvil
+from tests.node.editing_proxy import EditingProxy, editing_proxy
+from tests.node.replica_on_node import put_on_node
 
-pytestmark = [pytest.mark.node, pytest.mark.slow(40)]
+pytestmark = [pytest.mark.node, pytest.mark.slow]
 OPTIONS = ("--env", "aave", "--rollouts", "3", "--prove", "--json")
 
 
 @pytest.fixture(scope="module")
-def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProvingProxy]:
-    """Node with the replica of Ethereum on it, whose whole state is known."""
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EditingProxy]:
+    """Node with the replica of Ethereum, at the replica's own block."""
     world = Fork.replica("ethereum")
-    node = started(tmp_path_factory.mktemp("node"), world)
-    running = ProvingProxy(node, Prover(whole_state(world, node)))
-    yield running
-    running.close()
-    node.stop()
-
-
-def whole_state(world: Fork, node: Hardhat) -> OracleState:
-    """Accounts of the replica, and those that the node has from the start."""
-    contents = WorldContents.of(world.freeze().dump())
-    state = OracleState(
-        {
-            address: OracleAccount(each.nonce, each.balance, each.code, dict(each.slots))
-            for address, each in contents.accounts.items()
-        }
+    node = Anvil.start(
+        tmp_path_factory.mktemp("node"),
+        chain_id=1,
+        hardfork=world.hardfork,
+        first_block=world.block_number - 1,
+        first_timestamp=world.timestamp - 1_000,
     )
-    for name in node.rpc("eth_accounts"):
-        account = state.accounts.setdefault(bytes.fromhex(name[2:]), OracleAccount())
-        account.balance = int(node.rpc("eth_getBalance", name, "latest"), 16)
-    return state
+    try:
+        assert put_on_node(node, world) == world.block_number
+        with editing_proxy(node) as running:
+            yield running
+    finally:
+        node.stop()
 
 
-def warmed(run_mayavi: Any, proxy: ProvingProxy, folder: Path) -> Any:
+def warmed(run_mayavi: Any, proxy: EditingProxy, folder: Path) -> Any:
     file = str(folder / "warm.snapshot")
     environment = {"MAYAVI_CACHE_DIR": str(folder / "cache")}
     return run_mayavi("snapshot", "warm", *OPTIONS, "--output", file, "--rpc-url", proxy.url, env=environment)
 
 
-def test_a_warmed_snapshot_proves_itself(run_mayavi: Any, proxy: ProvingProxy, tmp_path: Path) -> None:
-    assert "0x" + proxy.prover.root.hex() == proxy.node.head["stateRoot"]
+def test_a_warmed_snapshot_proves_itself(run_mayavi: Any, proxy: EditingProxy, tmp_path: Path) -> None:
     done = warmed(run_mayavi, proxy, tmp_path)
     assert done.returncode == 0, done.stderr
     proof = json.loads(done.stdout)["proof"]
     assert proof["proven"]
+    assert proof["state_root"] == proxy.node.head["stateRoot"]
     assert proof["slots"] > 50
     again = prove_snapshot(tmp_path / "warm.snapshot", offline=True)
     assert (again.proven, again.accounts, again.slots) == (True, proof["accounts"], proof["slots"])
@@ -68,7 +59,12 @@ def test_a_warmed_snapshot_proves_itself(run_mayavi: Any, proxy: ProvingProxy, t
     accounts = WorldContents.of_snapshot(again.path).accounts.values()
     slots = {slot: value for each in accounts for slot, value in each.slots.items()}
     slot = max(slot for slot, value in slots.items() if value)
-    proxy.lies = {slot: slots[slot] + 1}
+
+    def lie(call: dict[str, Any], result: Any) -> Any:
+        wanted = call["method"] == "eth_getStorageAt" and int(call["params"][1], 16) == slot
+        return f"0x{slots[slot] + 1:064x}" if wanted else result
+
+    proxy.edits.append(lie)
     (tmp_path / "lie").mkdir()
     lied = warmed(run_mayavi, proxy, tmp_path / "lie")
     assert lied.returncode == 1

@@ -20,17 +20,23 @@ NPM = """#!/bin/sh
 [ "$1" = --version ] && { echo 10.8.2; exit 0; }
 echo "$*" >>"$CALLS"
 sleep "${NPM_SLEEPS:-0}"
-mkdir -p node_modules/@some/package node_modules/.bin
+mkdir -p node_modules/@some/package
 printf '{"version": "1.2.3"}' >node_modules/@some/package/package.json
 [ -n "$NPM_FAILS" ] && { printf "$NPM_FAILS" >&2; exit 1; }
 printf '{"abi": []}' >node_modules/@some/package/Thing.json
-case "$*" in *--include=dev*) echo >node_modules/.bin/hardhat;; esac
+case "$*" in *--include=dev*)
+  mkdir -p node_modules/hardhat node_modules/@other/node
+  printf '{"version": "2.0.0"}' >node_modules/hardhat/package.json
+  printf '{"version": "3.1.0"}' >node_modules/@other/node/package.json;;
+esac
 """
 LOCK = {
     "lockfileVersion": 3,
     "packages": {
-        "": {},
+        "": {"devDependencies": {"@other/node": "3.1.0", "hardhat": "2.0.0"}},
         "node_modules/@some/package": {"version": "1.2.3"},
+        "node_modules/@other/node": {"version": "3.1.0", "dev": True},
+        "node_modules/@other/node-of-another-platform": {"version": "3.1.0", "dev": True, "optional": True},
         "node_modules/hardhat": {"version": "2.0.0", "dev": True},
     },
 }
@@ -148,13 +154,49 @@ def test_nothing_is_downloaded_offline(place: Place, monkeypatch: pytest.MonkeyP
     assert not place.ensure()
 
 
-def test_the_node_of_the_tests_is_installed_when_wanted_and_then_stays(place: Place) -> None:
+def test_the_nodes_of_the_tests_are_installed_when_wanted_and_then_stay(place: Place) -> None:
     place.ensure()
+    assert place.folder.missing_packages(dev=True) == ["@other/node@3.1.0", "hardhat@2.0.0"]
     assert place.ensure(node=True)
     place.thing.write_text("damaged")
     assert place.ensure()
     assert [call.split()[1] for call in place.calls] == ["--omit=dev", "--include=dev", "--include=dev"]
     assert not place.ensure(node=True)
+
+
+@pytest.mark.parametrize("damage", ["gone", "version"])
+def test_a_node_that_the_lock_file_adds_or_updates_is_installed(place: Place, damage: str) -> None:
+    place.ensure(node=True)
+    package = place.folder.packages / "@other/node/package.json"
+    if damage == "gone":
+        package.unlink()
+    else:
+        package.write_text('{"version": "3.0.0"}')
+    assert not place.ensure(), "only the tests need it"
+    assert place.ensure(node=True)
+    assert json.loads(package.read_text()) == {"version": "3.1.0"}
+    place.thing.write_text("damaged")
+    package.unlink()
+    assert place.ensure()
+    assert package.exists(), "whoever has one node is given all"
+
+
+def test_the_lock_file_has_the_test_nodes_for_every_platform() -> None:
+    """npm leaves out what it cannot fetch while it writes a lock file, and then refuses the lock file elsewhere."""
+    packages = json.loads((SOURCES / "package-lock.json").read_text())["packages"]
+    for name in json.loads((SOURCES / "package.json").read_text())["devDependencies"]:
+        for other, version in packages[f"node_modules/{name}"].get("optionalDependencies", {}).items():
+            found = packages[f"node_modules/{other}"]
+            assert (found["version"], found["dev"], found["optional"]) == (version, True, True)
+            assert found["integrity"].startswith("sha512-")
+    platforms = {
+        (system, machine)
+        for path, each in packages.items()
+        if path.startswith("node_modules/@foundry-rs/anvil-")
+        for system in each["os"]
+        for machine in each["cpu"]
+    }
+    assert platforms >= {(system, machine) for system in ("linux", "darwin") for machine in ("x64", "arm64")}
 
 
 def test_without_npm_the_error_says_what_to_install(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,16 +17,20 @@ def capture(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of cases; made if it is not there.")],
     rpc: RpcOption = None,
     chain: ReplayChainOption = None,
-    plain: Annotated[bool, typer.Option("--plain", help="Do not use the node's prestate tracer.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Read the state value by value, without the tracer.")] = False,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Build a witness from eth_getProof if the node has none.")
+    ] = False,
     max_requests: RequestsOption = None,
     concurrency: ConcurrencyOption = 4,
     as_json: JsonOption = False,
 ) -> None:
     """Write blocks as self-contained cases: block, receipts, codes, and the state that its transactions read.
 
-    The state comes from the node's prestate tracer, or from plain reads while the block is executed. An execution
-    witness is written too if the node has one. `mayavi validate blocks DIR` replays the cases without network. Exit
-    code 1 if a replay differs from the chain.
+    The state comes from the node's execution witness, its prestate tracer, or plain reads while the block is executed.
+    A witness is written beside the case, and then `mayavi validate witness DIR` proves the state and computes the state
+    root. `mayavi validate blocks DIR` replays the cases. Both need no network. Exit code 1 if a replay differs from the
+    chain.
     """
     from mayavi.replay.history.capture import capture as capture_blocks
     from mayavi.replay.history.capture import parse_blocks
@@ -37,12 +41,13 @@ def capture(
         ReplayNode.open(rpc, chain=chain, max_requests=max_requests, concurrency=concurrency) as node,
         counted("capturing", "blocks", eta=True) as advance,
     ):
-        report = capture_blocks(node, first, last, out, traced=not plain, progress=advance)
+        report = capture_blocks(node, first, last, out, traced=not plain, prove=prove, progress=advance)
     if as_json:
         print_json(report.to_json())
     else:
         columns = [Column("block"), Column("transactions"), Column("accounts"), Column("slots")]
-        columns += [Column("state from", right=False), Column("result", right=False, style="bold")]
+        columns += [Column("state from", right=False), Column("witness", right=False)]
+        columns += [Column("result", right=False, style="bold")]
         rows = [
             (
                 str(each.number),
@@ -50,6 +55,7 @@ def capture(
                 f"{each.accounts:,}",
                 f"{each.slots:,}",
                 each.source,
+                each.witness or "none",
                 "exact" if each.difference is None else "differs",
             )
             for each in report.blocks
@@ -63,5 +69,7 @@ def capture(
             print(f"note: {note}")
         print(f"{len(report.blocks):,} cases in '{out}', {report.requests:,} requests")
         print(f"replay them with `mayavi validate blocks {out}`")
+        if any(each.witness for each in report.blocks):
+            print(f"prove their state with `mayavi validate witness {out}`")
     if not report.exact:
         raise typer.Exit(1)

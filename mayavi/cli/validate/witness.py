@@ -71,11 +71,11 @@ def print_witnesses(reports: WitnessReports) -> None:
     print()
     for each in reports.witnesses:
         if not each.readable and each.first_difference:
-            print(f"{Path(each.path).name} cannot be read: {each.first_difference.got}")
+            print(f"{name_of(each)} cannot be read: {each.first_difference.got}")
         elif each.first_difference:
-            print(f"{Path(each.path).name}, {each.first_difference}")
+            print(f"{name_of(each)}, {each.first_difference}")
             if not each.executed:
-                print(f"{Path(each.path).name} was not executed")
+                print(f"{name_of(each)} was not executed")
     totals = reports.to_json()
     unread = sum(each.unread_hashes for each in reports.witnesses)
     if unread:
@@ -88,10 +88,18 @@ def print_witnesses(reports: WitnessReports) -> None:
     print(f"{executed:,} transactions executed, {totals['gas_used']:,} gas")
 
 
+def name_of(report: WitnessReport) -> str:
+    """File name, with the folder of a captured case, whose files all have the same name."""
+    from mayavi.replay.witness import CAPTURED
+
+    path = Path(report.path)
+    return f"{path.parent.name}/{path.name}" if path.name == CAPTURED else path.name
+
+
 def cells(report: WitnessReport) -> list[str]:
     """Table row of a witness."""
     return [
-        Path(report.path).name,
+        name_of(report),
         "?" if report.chain_id is None else str(report.chain_id),
         "?" if report.number is None else str(report.number),
         report.hardfork,

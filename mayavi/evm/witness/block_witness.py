@@ -81,7 +81,9 @@ class BlockWitness:
 
     @property
     def hardfork(self) -> str:
-        """Hard fork of the block: the given one, or that of the chain's schedule."""
+        """Hard fork of the block: the given one, or the chain's; on a development chain that of the header's form."""
+        if self.rules is None and chains.chain(self.chain_id).dev:
+            return self.header.form
         return self.rules or chains.hardfork_at(self.chain_id, self.header.number, self.header.timestamp)
 
     @property

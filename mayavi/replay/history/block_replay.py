@@ -8,7 +8,7 @@ from typing import Any
 
 from mayavi.evm.rpc.header import Header
 from mayavi.evm.rpc.remote import Facts
-from mayavi.replay.block_state import BlockState, exact_reads, loaded
+from mayavi.replay.block_state import BlockState, StateSource, exact_reads, loaded
 from mayavi.replay.blocks import BEFORE_STATUS, Difference, block_differences, transaction_differences
 from mayavi.replay.case import JsonFields
 from mayavi.replay.chain_block import BlockTransaction, ChainBlock
@@ -54,13 +54,23 @@ class ReplayedBlock:
 
 
 def read_state(
-    node: ReplayNode, block: ChainBlock, parent: Header, hints: ReadHints | None = None, *, traced: bool = True
+    node: ReplayNode,
+    block: ChainBlock,
+    parent: Header,
+    hints: ReadHints | None = None,
+    *,
+    traced: bool = True,
+    source: StateSource | None = None,
 ) -> BlockState:
-    """Execute the transactions of a block one by one, reading the state they need."""
-    source = node.state(block, parent, traced=traced)
-    state = BlockState(block, source)
-    state.begin(hints.likely(block) if hints and source.prestates is None else ())
-    if source.prestates is None:
+    """Execute the transactions of a block one by one, reading the state they need: from `source`, or the node."""
+    if source is not None:
+        state = BlockState(block, source)
+        state.execute_strictly()  # probes would ask for more than a witness has
+        return state
+    from_node = node.state(block, parent, traced=traced)
+    state = BlockState(block, from_node)
+    state.begin(hints.likely(block) if hints and from_node.prestates is None else ())
+    if from_node.prestates is None:
         state.prefetch(len(block.transactions))
     state.execute(len(block.transactions))
     if hints:

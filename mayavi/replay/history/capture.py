@@ -9,21 +9,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mayavi.errors import RpcHttpError, UsageError
+from mayavi.errors import UsageError
 from mayavi.evm.hashing import keccak256
-from mayavi.evm.rpc.answers import BadValue, fields
-from mayavi.evm.rpc.client import Call
 from mayavi.evm.rpc.header import Header
 from mayavi.evm.rpc.remote import Facts
 from mayavi.evm.snapshot.file import write_atomically
+from mayavi.evm.witness.block_witness import BlockWitness
 from mayavi.replay.block_state import exact_reads
 from mayavi.replay.blocks import Difference
 from mayavi.replay.case import read_bytecodes
 from mayavi.replay.chain_block import ChainBlock
 from mayavi.replay.history.block_replay import PLAIN, TRACED, compare_receipts, execute, read_state
+from mayavi.replay.history.execution_witness import (
+    WITNESS,
+    WitnessState,
+    add_block_hashes,
+    node_witness,
+    read_witness,
+    witness_difference,
+)
 from mayavi.replay.history.node import BlockReceipts, ReplayNode, check_range
+from mayavi.replay.history.proof_witness import build_witness
 
-WITNESS = "debug_executionWitness"
+WITNESSED = "execution witness"
+PROVEN = "eth_getProof"
 Progress = Callable[[int, int], None]
 
 
@@ -37,9 +46,12 @@ class CapturedBlock:
     accounts: int
     slots: int
     source: str
-    witness: bool
+    witness: str | None
+    """Where its witness comes from: the node's method; None without one."""
     difference: Difference | None
     """First difference of its replay from the chain; the case is written all the same."""
+    note: str | None = None
+    """Why there is no witness, although one was asked for."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the case as JSON data."""
@@ -94,9 +106,19 @@ def parse_blocks(text: str) -> tuple[int, int]:
 
 
 def capture(
-    node: ReplayNode, first: int, last: int, folder: Path, *, traced: bool = True, progress: Progress | None = None
+    node: ReplayNode,
+    first: int,
+    last: int,
+    folder: Path,
+    *,
+    traced: bool = True,
+    prove: bool = False,
+    progress: Progress | None = None,
 ) -> CaptureReport:
-    """Write the blocks from `first` to `last` as cases into `folder`, each as soon as it is complete."""
+    """Write the blocks from `first` to `last` as cases into `folder`, each as soon as it is complete.
+
+    `traced` is False for plain reads alone. With `prove`, a witness is built from `eth_getProof` if the node has none.
+    """
     node.require_range(first, last)
     report = CaptureReport(folder)
     try:
@@ -107,16 +129,24 @@ def capture(
     for number in range(first, last + 1):
         (block, parent), *_ = node.with_parents([number])
         receipts = node.receipts([block])[0]
-        report.blocks.append(capture_block(node, block, parent, receipts, folder, codes, traced=traced))
+        done = capture_block(node, block, parent, receipts, folder, codes, traced=traced, prove=prove)
+        report.blocks.append(done)
         if progress:
             progress(number - first + 1, last - first + 1)
     report.requests = node.requests
-    if any(block.source == PLAIN for block in report.blocks):
-        reason = "the node has no prestate tracer" if not node.traces else "as asked"
-        report.notes.append(f"state by plain reads: {reason}")
-    if not all(block.witness for block in report.blocks):
-        report.notes.append(f"no execution witness: the node lacks {WITNESS}")
+    report.notes = _notes(node, report.blocks, prove)
     return report
+
+
+def _notes(node: ReplayNode, blocks: list[CapturedBlock], prove: bool) -> list[str]:
+    notes = []
+    if any(block.source == PLAIN for block in blocks):
+        reason = "the node has no prestate tracer" if not node.traces else "as asked"
+        notes.append(f"state by plain reads: {reason}")
+    if not all(block.witness for block in blocks) and not prove:
+        notes.append(f"no execution witness: the node lacks {WITNESS}; --prove builds one from eth_getProof")
+    notes += dict.fromkeys(f"no execution witness: {block.note}" for block in blocks if block.note)
+    return notes
 
 
 class CodeFile:
@@ -144,12 +174,25 @@ def capture_block(
     codes: CodeFile,
     *,
     traced: bool = True,
+    prove: bool = False,
 ) -> CapturedBlock:
     """Read the state of one block, replay it and write the case."""
-    state = read_state(node, block, parent, traced=traced)
+    document = node_witness(node, block, parent)
+    found = None if document is None else read_witness(document, block, parent)
+    proven = WitnessState(found, node.state_at(parent)) if isinstance(found, BlockWitness) and traced else None
+    state = read_state(node, block, parent, traced=traced, source=proven)
     facts = exact_reads(block, state.known)
+    result, after = execute(block, facts)
+    difference = _first_difference(block, result, receipts) or (found if isinstance(found, Difference) else None)
+    witness, note = (None if document is None else WITNESS), None
+    if document is not None:
+        add_block_hashes(document, facts.block_hashes)
+    elif prove:
+        built = build_witness(node, block, parent, facts, after)
+        document, note = built.document, built.reason
+        witness = None if document is None else PROVEN
+        difference = built.contradiction or difference
     accounts, code_of = pre_state(facts)
-    witness = execution_witness(node, block)
     place = folder / str(block.number)
     place.mkdir(exist_ok=True)
     (folder / "receipts").mkdir(exist_ok=True)
@@ -160,18 +203,21 @@ def capture_block(
     if facts.block_hashes:
         hashes = {str(number): "0x" + facts.block_hashes[number].hex() for number in sorted(facts.block_hashes)}
         write_json(place / "block_hashes.json", hashes)
-    if witness is not None:
-        write_json(place / "witness.json", {"chain_id": block.chain_id, "block": block.content, "witness": witness})
+    if document is not None:
+        write_json(place / "witness.json", document)
+        difference = difference or witness_difference(document, block)
     write_json(place / "block.json.gz", block.content)  # last: with it the case is complete
+    traced_state = getattr(state.source, "prestates", None) is not None
     return CapturedBlock(
         number=block.number,
         hash=block.header.hash,
         transactions=len(block.transactions),
         accounts=len(accounts),
         slots=sum(len(account["storage"]) for account in accounts.values()),
-        source=TRACED if getattr(state.source, "prestates", None) is not None else PLAIN,
-        witness=witness is not None,
-        difference=_first_difference(block, facts, receipts),
+        source=WITNESSED if proven else TRACED if traced_state else PLAIN,
+        witness=witness,
+        difference=difference,
+        note=note,
     )
 
 
@@ -191,28 +237,6 @@ def pre_state(facts: Facts) -> tuple[dict[str, dict[str, Any]], dict[str, bytes]
         entry["storage"] = {hex(slot): hex(slots[slot]) for slot in sorted(slots)}
         accounts["0x" + address.hex()] = entry
     return accounts, codes
-
-
-def execution_witness(node: ReplayNode, block: ChainBlock) -> dict[str, Any] | None:
-    """Return the node's answer to `debug_executionWitness`, or None if it lacks the method."""
-    if WITNESS in node.lacking:
-        return None
-
-    def read(answer: object) -> dict[str, Any] | None:
-        try:
-            found = fields(answer)
-        except BadValue:
-            return None
-        return found if isinstance(found.get("state"), list | dict) else None
-
-    try:
-        answer = node.client.attempt([Call(WITNESS, [hex(block.number)], read, patient=False)])[0]
-    except RpcHttpError:
-        answer = None
-    if isinstance(answer, dict):
-        return answer
-    node.lacking.add(WITNESS)
-    return None
 
 
 def write_json(path: Path, content: object) -> None:
@@ -241,8 +265,7 @@ def _receipts(block: ChainBlock, receipts: BlockReceipts) -> list[dict[str, Any]
     ]
 
 
-def _first_difference(block: ChainBlock, facts: Facts, receipts: BlockReceipts) -> Difference | None:
-    result, _ = execute(block, facts)
+def _first_difference(block: ChainBlock, result: dict[str, Any], receipts: BlockReceipts) -> Difference | None:
     wrong, whole = compare_receipts(block, result, receipts)
     found = [wrong[index] for index in sorted(wrong)] + whole
     return found[0] if found else None

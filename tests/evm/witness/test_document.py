@@ -19,8 +19,7 @@ from mayavi.evm.hashing import keccak256
 from mayavi.evm.witness.block_witness import BlockWitness
 from mayavi.evm.witness.spelling import header_of, transaction_of
 from mayavi.replay.witness import validate_witness
-
-NUMBERS = ("difficulty", "number", "gasLimit", "gasUsed", "timestamp", "baseFeePerGas", "blobGasUsed", "excessBlobGas")
+from tests.evm.witness.rpc_form import encoded_header, rpc_block
 
 
 @pytest.fixture(scope="module")
@@ -41,35 +40,6 @@ def given(documents: dict[int, Any]) -> Any:
 def parent(documents: dict[int, Any]) -> dict[str, str]:
     """Header of the parent, in the names of JSON-RPC."""
     return header_of(documents[2_971_845]["header"])
-
-
-def encoded_header(header: dict[str, str]) -> str:
-    fields = [
-        int(value, 16) if name in NUMBERS else bytes.fromhex(value[2:])
-        for name, value in header.items()
-        if name != "hash"
-    ]
-    return "0x" + rlp.encode(fields).hex()
-
-
-def rpc_block(given: Any) -> dict[str, Any]:
-    """The block as `eth_getBlockByNumber` returns it, with what nodes add."""
-    header = header_of(given["header"])
-    witness = BlockWitness.of(given)
-    transactions = []
-    for index, each in enumerate(given["transaction"]):
-        fields = json.loads(transaction_of(each).encoded)
-        more = {"hash": each["hash"], "from": each["from"], "transactionIndex": hex(index)}
-        place = {"blockHash": "0x" + witness.hash.hex(), "blockNumber": header["number"]}
-        if fields["type"] == "0x0":
-            fields["v"] = hex(int(fields["chainId"], 16) * 2 + 35 + int(fields.pop("yParity"), 16))
-        else:
-            fee, tip = int(fields["maxFeePerGas"], 16), int(fields["maxPriorityFeePerGas"], 16)
-            fields["gasPrice"] = hex(min(fee, tip + int(header["baseFeePerGas"], 16)))
-            fields["v"] = fields["yParity"]
-        transactions.append(fields | more | place)
-    more = {"hash": "0x" + witness.hash.hex(), "size": "0x1234", "uncles": [], "totalDifficulty": "0x0"}
-    return header | more | {"transactions": transactions, "withdrawals": given["withdrawals"]}
 
 
 def assert_exact(document: Any) -> BlockWitness:
