@@ -25,7 +25,7 @@ from mayavi.statistics.means import FEWEST_RUNS
 SCHEMA, VERSION = "mayavi-backtest", 2
 MOST_LISTED = 200
 """Most episodes that are listed one by one; beyond that the document has aggregates only."""
-_MUCH_WIDER = 2.0
+_MUCH_WIDER = 2.5
 """Factor from which on wide intervals are explained."""
 
 
