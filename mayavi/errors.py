@@ -234,6 +234,10 @@ class ActionRefused(ExecutionError):
     """Action that would do nothing or cannot succeed; raised before anything is sent."""
 
 
+class ActionDeclined(ActionRefused):
+    """Decision of an agent not to act, such as not to sell below its price; raised before anything is sent."""
+
+
 class RpcError(MayaviError):
     """Node without a usable answer. Messages never contain a key of the URL."""
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from coverage_tables.backtests import historical_table, simulated_table
+from coverage_tables.backtests import historical_table, simulated_table, withheld_table
 from coverage_tables.estimates import evaluation_table, limits_table, stopping_table, summary_table
 
 PAGE = Path(__file__).parents[1] / "docs" / "concepts" / "intervals.md"
@@ -23,6 +23,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "evaluations": evaluation_table,
     "simulated": simulated_table,
     "historical": historical_table,
+    "withheld": withheld_table,
     "stopping": stopping_table,
 }
 

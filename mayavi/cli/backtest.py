@@ -61,7 +61,11 @@ def backtest(
     seed: PlaySeedOption = 0,
     block: Annotated[
         int,
-        typer.Option("--block-hours", metavar="N", help="With --data: hours of a block; blocks count as independent."),
+        typer.Option(
+            "--block-hours",
+            metavar="N",
+            help="With --data: hours of a block; intervals are computed from means of blocks.",
+        ),
     ] = 168,
     minimum: Annotated[
         int,
@@ -254,7 +258,7 @@ def print_report(document: dict[str, Any]) -> None:
         print_note("comparisons of single trainings are in --json and --html")
     if unclaimed := next((each for each in document["comparisons"] if each["verdict"] == UNCLAIMED), None):
         print_note(f"{UNCLAIMED}: {unclaimed['reason']}")
-    for reason in document["no_interval"]:
+    for reason in (*document["no_interval"], *document["interval_notes"]):
         print_note(reason)
     if market.get("assumed"):
         print_note(f"filled by a rule, for want of data: {', '.join(market['assumed'])}")

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from mayavi.agents.base import Intent
-from mayavi.errors import ExecutionError, RpcError, SimulationError
+from mayavi.errors import ActionDeclined, ExecutionError, RpcError, SimulationError
 from mayavi.evm.sent import Sent
 from mayavi.sim.ordering import QueuedIntent
 from mayavi.sim.rows import ActionRow, Status, canonical
@@ -63,7 +63,8 @@ class Execution:
             if fork.block_number != moment.block_number:
                 raise SimulationError("an intent moved the chain to another block", "time passes after the block")
         except ExecutionError as error:
-            status, reason = "failed", self.world.named(str(error))
+            declined = isinstance(error, ActionDeclined) and not (applied or reverted)
+            status, reason = "declined" if declined else "failed", self.world.named(str(error))
         except RpcError:
             raise
         except Exception as error:

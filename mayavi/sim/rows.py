@@ -15,8 +15,9 @@ from typing import Any, Literal, Protocol
 
 from mayavi.agents.base import Details
 
-Status = Literal["success", "failed", "raised"]
-"""`failed`: the chain or a check refused the action. `raised`: the agent's code raised; `reason` is the traceback."""
+Status = Literal["success", "declined", "failed", "raised"]
+"""`declined`: the agent decided against it when its turn came. `failed`: the chain or a check refused the action.
+`raised`: the agent's code raised; `reason` is the traceback."""
 
 RunStatus = Literal["running", "finished", "halted", "interrupted"]
 

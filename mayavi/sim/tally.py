@@ -23,6 +23,7 @@ class RunTally:
         self.rows = 0
         """Number of action rows, including those of agents that rest."""
         self.actions = self.failed = self.raised = 0
+        """Number of actions, and of those that failed or raised; what an agent declined is no action."""
         self.transactions = self.gas_used = self.fees_wei = 0
         self.snapshots = 0
 
@@ -38,6 +39,8 @@ class RunTally:
         """Add one action to the totals that need no chain reads."""
         self.rows += 1
         if row.kind == "rest" and row.position < 0:
+            return
+        if row.status == "declined":
             return
         self.actions += 1
         self.transactions += row.transactions

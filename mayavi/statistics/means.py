@@ -54,14 +54,14 @@ def mean_of(sample: Floats, confidence: float = CONFIDENCE, *, independent: int 
     if not different or count < 2:
         needed = None if count >= FEWEST_RUNS else FEWEST_RUNS
         return Estimate(centre, None, None, needed)
-    skewness, error = _skewness(sample, centre), _deviation(sample, centre) / math.sqrt(count)
+    skewness = float(_skewness(sample - centre))
     skewed = abs(skewness) / math.sqrt(count)
     if count < FEWEST_RUNS or different < FEWEST_DIFFERENT or skewed > MOST_SKEWED:
         wanted = [FEWEST_RUNS, count * FEWEST_DIFFERENT / different if different < FEWEST_DIFFERENT else 0]
         wanted.append(count * (skewed / _USUAL_SKEWED) ** 2 if skewed > MOST_SKEWED else 0)
         return Estimate(centre, None, None, rounded_up(max(*wanted, count + 1)))
-    below, above = _bounds(skewness * math.sqrt(count * (count - 1)) / (count - 2), count, confidence)
-    low, high = centre - error * below, centre + error * above
+    below, above = (float(each) for each in _distances(sample - centre, count, confidence))
+    low, high = centre - below, centre + above
     if sample.min() >= 0:
         low = max(low, 0.0)
     if sample.max() <= 0:
@@ -69,16 +69,40 @@ def mean_of(sample: Floats, confidence: float = CONFIDENCE, *, independent: int 
     return Estimate(centre, low, high)
 
 
-def _bounds(skewness: float, count: int, confidence: float) -> tuple[float, float]:
-    """Distances of the bounds below and above the mean, in standard errors."""
+def mean_distances(
+    samples: Floats, confidence: float = CONFIDENCE, *, independent: int | None = None
+) -> tuple[Floats, Floats]:
+    """Distances of the bounds below and above the mean of each sample along the last axis; NaN where none is shown.
+
+    The vectorised form of `estimate_mean`: same rule, same bounds, without those at zero of one-sided outcomes.
+    """
+    length = samples.shape[-1]
+    count = length if independent is None else min(length, independent)
+    nothing = np.full(samples.shape[:-1], np.nan)
+    if count < FEWEST_RUNS:
+        return nothing, nothing
+    away = samples - samples.mean(axis=-1, keepdims=True)
+    ordered = np.sort(samples, axis=-1)
+    equal = (ordered[..., length - FEWEST_DIFFERENT :] == ordered[..., :FEWEST_DIFFERENT]).any(axis=-1)
+    away = np.where(equal[..., None], np.arange(float(length)), away)  # any spread will do: not shown
+    shown = ~equal & (np.abs(_skewness(away)) <= MOST_SKEWED * math.sqrt(count))
+    below, above = _distances(away, count, confidence)
+    return np.where(shown, below, np.nan), np.where(shown, above, np.nan)
+
+
+def _distances(away: Floats, count: int, confidence: float) -> tuple[Floats, Floats]:
+    """Distances of the bounds below and above the mean, given the deviations from it along the last axis."""
+    error = np.sqrt(np.square(away).sum(axis=-1) / (away.shape[-1] - 1)) / math.sqrt(count)
     upper = 1 - (1 - confidence) / 2
     plain = student_t_quantile(upper, count - 1)
     wide = student_t_quantile(upper, count / 2 - 1)
-    slope = skewness / math.sqrt(count)
-    if abs(slope) < 1e-9:
-        return max(plain, wide), max(plain, wide)
-    ends = [3 / slope * (float(np.cbrt(1 + slope * (end - slope / 6))) - 1) for end in (wide, -wide)]
-    return max(plain, *ends), max(plain, *(-end for end in ends))
+    slope = _skewness(away) * math.sqrt(count * (count - 1)) / (count - 2) / math.sqrt(count)
+    flat = np.abs(slope) < 1e-9
+    slope = np.where(flat, 1.0, slope)
+    first, second = (3 / slope * (np.cbrt(1 + slope * (end - slope / 6)) - 1) for end in (wide, -wide))
+    below = np.where(flat, max(plain, wide), np.maximum(plain, np.maximum(first, second)))
+    above = np.where(flat, max(plain, wide), np.maximum(plain, np.maximum(-first, -second)))
+    return error * below, error * above
 
 
 def _commonest(sample: Floats) -> int:
@@ -86,14 +110,10 @@ def _commonest(sample: Floats) -> int:
     return int(np.unique(sample, return_counts=True)[1].max())
 
 
-def _deviation(sample: Floats, centre: float) -> float:
-    return math.sqrt(float(np.square(sample - centre).sum()) / (len(sample) - 1))
-
-
-def _skewness(sample: Floats, centre: float) -> float:
-    away = sample - centre
-    away = away / np.abs(away).max()  # no power overflows
-    return float((away**3).mean() / np.square(away).mean() ** 1.5)
+def _skewness(away: Floats) -> Floats:
+    """Skewness along the last axis, given deviations from the mean that are not all zero."""
+    away = away / np.abs(away).max(axis=-1, keepdims=True)  # no power overflows
+    return np.asarray((away**3).mean(axis=-1) / np.square(away).mean(axis=-1) ** 1.5)
 
 
 def rounded_up(number: float) -> int:

@@ -148,6 +148,15 @@ def test_a_token_of_the_scenarios_own_is_conserved_too(name: str) -> None:
 def test_holders_flee_a_depegged_coin_and_press_its_price_down() -> None:
     played = play("curve_depeg")
     assert len(played.details("sell")) > 50
+    sales = [row for row in played.actions if row.kind == "sell"]
+    waiting = [row for row in sales if row.status == "declined"]
+    assert waiting
+    assert {row.status for row in sales} == {"success", "declined"}  # who waits for a better price has not failed
+    assert not any(row.transactions or row.gas_used for row in waiting)
+    failures = [row for row in played.actions if row.status == "failed"]
+    tally = played.built.tally
+    assert (tally.failed, sum(tally.decisions.counts().values())) == (len(failures), len(waiting))
+    assert any("pays 0." in reason for reason in tally.decisions.counts())
     prices = [row.number for row in played.snapshots if (row.subject, row.metric) == ("Curve.3pool", "price_USDC")]
     assert prices[-1] < prices[0] - 0.01
 

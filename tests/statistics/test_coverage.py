@@ -9,23 +9,28 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.timing import Timing
-from mayavi.portfolio.backtest.history import WITHOUT_INTERVAL
+from mayavi.portfolio.backtest.backtest import simulated_figures
+from mayavi.portfolio.backtest.history import WITH_INTERVAL, WITHOUT_INTERVAL, historical_figures, historical_terms
 from mayavi.portfolio.backtest.metrics import METRICS
+from mayavi.statistics.block_means import block_distances
+from mayavi.statistics.bootstrap import Bootstrap
 from mayavi.statistics.summary import summarise
 from tools.coverage_tables.backtests import (
-    BEYOND,
-    CORRELATED,
-    HEAVY_TAILED,
-    INDEPENDENT,
     MEASURED,
-    PROCESSES,
-    Process,
+    RATE,
+    WITHHELD,
+    drawn_episodes,
+    episode_pool,
+    growth_of,
     historical_coverage,
     historical_row,
+    simulated_bounds,
     simulated_coverage,
+    withheld_coverage,
 )
 from tools.coverage_tables.cells import Coverage, shown
 from tools.coverage_tables.estimates import (
@@ -42,9 +47,20 @@ from tools.coverage_tables.estimates import (
     ratio_coverage,
     samples,
     stopping_coverage,
+    summary_bounds,
     summary_coverage,
     summary_row,
     windows_coverage,
+)
+from tools.coverage_tables.processes import (
+    BEYOND,
+    CLUSTERS,
+    DRIFTS,
+    HEAVY_TAILED,
+    INDEPENDENT,
+    PROCESSES,
+    TRENDS,
+    Process,
 )
 
 PAGE = Path("docs/concepts/intervals.md")
@@ -138,7 +154,7 @@ def check_backtest(found: dict[str, Coverage], names: tuple[str, ...]) -> None:
 
 
 def test_simulated_backtests_cover_in_a_quick_look() -> None:
-    check_backtest(simulated_coverage(INDEPENDENT, 20, 300), tuple(METRICS))
+    check_backtest(simulated_coverage(INDEPENDENT, 20, 2_000), tuple(METRICS))
 
 
 @pytest.mark.slow
@@ -153,28 +169,57 @@ def test_a_few_episodes_or_blocks_have_no_interval() -> None:
         assert not any(each.shown for each in cell.values())
 
 
-def test_historical_backtests_cover_in_a_quick_look() -> None:
-    check_backtest(historical_coverage(CORRELATED, 20, 300), MEASURED)
-    assert set(MEASURED) >= set(METRICS) - set(WITHOUT_INTERVAL)
+def test_experiments_side_by_side_have_the_intervals_of_one_simulated_backtest() -> None:
+    pool, drawn = episode_pool(INDEPENDENT), drawn_episodes(INDEPENDENT, 20, 40)
+    many = simulated_bounds({name: values[drawn] for name, values in pool.items()})
+    for at, episodes in enumerate(drawn):
+        one = simulated_figures({name: values[episodes] for name, values in pool.items()}, 48 / 8_760, Bootstrap())
+        for name, figure in one.items():
+            low, high = (math.nan if each is None else each for each in (figure.low, figure.high))
+            assert (many[name][0][at], many[name][1][at]) == pytest.approx((low, high), nan_ok=True), name
+
+
+def test_experiments_side_by_side_have_the_intervals_of_one_historical_backtest() -> None:
+    growth = growth_of(CLUSTERS[1].noise(np.random.default_rng(5), 6, 26 * 24 + 5))
+    terms, nothing = historical_terms(growth, RATE, 26), np.zeros(growth.shape[1])
+    for at, each in enumerate(growth):
+        figures, alone = historical_figures((each, nothing, nothing), RATE, 24)
+        assert {name for name, figure in figures.items() if figure.complete} == set(WITH_INTERVAL)
+        for name in terms:
+            below, above = block_distances(terms[name])
+            value = figures[name].value
+            assert (figures[name].low, figures[name].high) == pytest.approx((value - below[at], value + above[at]))
+            assert alone[name] == pytest.approx(terms[name][at])
+
+
+@pytest.mark.parametrize("process", [INDEPENDENT, TRENDS[2], CLUSTERS[2], DRIFTS[1]], ids=lambda each: each.name)
+def test_historical_backtests_cover_however_long_the_memory_is(process: Process) -> None:
+    """Half-lives of 20 blocks in histories of 20 blocks: no interval but covers, and most are shown."""
+    check_backtest(historical_coverage(process, 20, 2_000), MEASURED)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("blocks", [20, 52])
-@pytest.mark.parametrize("process", PROCESSES, ids=lambda each: each.name)
+@pytest.mark.parametrize("process", [*PROCESSES, *BEYOND], ids=lambda each: each.name)
 def test_every_interval_of_a_historical_backtest_covers_what_it_says(process: Process, blocks: int) -> None:
-    check_backtest(historical_coverage(process, blocks, 1_000 if blocks == 20 else 500), MEASURED)
+    check_backtest(historical_coverage(process, blocks, 2_000), MEASURED)
 
 
 def test_without_an_allowance_for_blocks_that_are_alike_they_would_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of two hours with an autocorrelation of 0.5, taken for independent: the test can tell."""
-    monkeypatch.setattr("mayavi.statistics.block_jackknife.neighbour_correlation", lambda terms: 0.0)
-    assert not at_least(0.93, historical_coverage(CORRELATED, 40, 150, block_hours=2)["log_growth"])
+    """Blocks that are taken for independent, or only for as alike as they seem: the test can tell."""
+    plain = "mayavi.statistics.block_means.{}"
+    monkeypatch.setattr(plain.format("ERRORS"), 0.0)
+    monkeypatch.setattr(plain.format("FEWEST_LONG_BLOCKS"), 1_000)
+    assert not at_least(0.93, historical_coverage.__wrapped__(TRENDS[2], 20, 2_000)["log_growth"])
+    monkeypatch.setattr(plain.format("neighbour_correlation"), lambda terms: np.full(terms.shape[:-1], -1.0))
+    assert not at_least(0.93, historical_coverage.__wrapped__(TRENDS[0], 20, 2_000)["log_growth"])
 
 
-def test_blocks_that_are_much_shorter_than_the_memory_mostly_have_no_interval() -> None:
-    found = historical_coverage(BEYOND[1], 52, 60)
-    assert found["volatility"].complete < 0.3
-    assert found["log_growth"].complete > 0.9  # returns themselves do not depend on each other
+@pytest.mark.parametrize("name", WITHHELD)
+def test_intervals_of_risk_are_withheld_because_they_would_not_cover(name: str) -> None:
+    assert name in WITHOUT_INTERVAL
+    assert not at_least(0.93, withheld_coverage(CLUSTERS[2], 52, 2_000)[name])
+    assert at_least(0.93, withheld_coverage(INDEPENDENT, 52, 2_000)[name])
 
 
 @pytest.mark.slow
@@ -198,11 +243,25 @@ def test_the_page_has_the_measured_coverage() -> None:
     assert Path("tools/measure_coverage.py").name in text
 
 
-@pytest.mark.slow
 def test_the_page_has_the_measured_coverage_of_historical_backtests() -> None:
-    assert historical_row(INDEPENDENT, 20, 24) in PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    for process in (INDEPENDENT, TRENDS[2], CLUSTERS[2]):
+        assert historical_row(process, 20) in text
 
 
 def test_every_estimate_of_a_summary_is_measured() -> None:
     found = summarise([1.0, 2.0]).to_json()
     assert {name for name, each in found.items() if isinstance(each, dict)} == set(STATISTICS)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda each: each.name)
+def test_experiments_side_by_side_have_the_intervals_of_one_summary(distribution: Distribution) -> None:
+    for count in (6, 20, 100):
+        drawn = np.stack(list(samples(distribution, count, 30)))
+        many = summary_bounds(drawn)
+        for at, sample in enumerate(drawn):
+            one = summarise(sample)
+            for name in STATISTICS:
+                figure = getattr(one, name)
+                low, high = (math.nan if each is None else each for each in (figure.low, figure.high))
+                assert (many[name][0][at], many[name][1][at]) == pytest.approx((low, high), nan_ok=True), name

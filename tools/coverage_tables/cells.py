@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mayavi.statistics.estimate import Estimate
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,16 @@ def coverage(estimates: list[Estimate], truth: float) -> Coverage:
     covered = held / len(shown) if shown else math.nan
     both = sum(each.complete for each in estimates) / len(estimates)
     return Coverage(covered, len(shown) / len(estimates), both, len(shown))
+
+
+def coverage_of_bounds(low: Floats, high: Floats, truth: float | Floats) -> Coverage:
+    """Count how many intervals hold the truth, up to rounding; a bound that is NaN is none."""
+    near = 1e-12 * np.maximum(1.0, np.abs(truth))
+    some = ~(np.isnan(low) & np.isnan(high))
+    missed = (low > truth + near) | (high < truth - near)  # False where there is no bound
+    number = int(some.sum())
+    covered = float((some & ~missed).sum() / number) if number else math.nan
+    return Coverage(covered, float(some.mean()), float((~np.isnan(low) & ~np.isnan(high)).mean()), number)
 
 
 def shown(cell: Coverage) -> str:

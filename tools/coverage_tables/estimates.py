@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from mayavi.numerics.streams import stream
 from mayavi.scenarios.sweep.until import CONFIDENCE_AT_LOOKS, TargetStatus, parse_target, relative_width
 from mayavi.statistics.bootstrap import Bootstrap, improvement, interquartile_mean
 from mayavi.statistics.estimate import Estimate
-from mayavi.statistics.means import mean_of
-from mayavi.statistics.quantiles import quantile_of_sorted
-from mayavi.statistics.summary import QUANTILES, summarise
+from mayavi.statistics.means import mean_distances, mean_of
+from mayavi.statistics.proportions import estimate_share
+from mayavi.statistics.quantiles import AT_RISK, lower_rank, quantile_of_sorted, quantile_ranks
+from mayavi.statistics.summary import QUANTILES
 
-from .cells import Coverage, coverage, row, shown
+from .cells import Coverage, coverage, coverage_of_bounds, row, shown
 
 Floats = NDArray[np.float64]
 EXPERIMENTS = 2_000
@@ -35,11 +37,11 @@ class Distribution:
     """Distribution with known statistics."""
 
     name: str
-    draw: Callable[[np.random.Generator, int], Floats]
+    draw: Callable[[np.random.Generator, int | tuple[int, int]], Floats]
     truth: dict[str, float]
 
 
-def _mostly_zero(rng: np.random.Generator, count: int, zeros: float = 0.9) -> Floats:
+def _mostly_zero(rng: np.random.Generator, count: int | tuple[int, int], zeros: float = 0.9) -> Floats:
     return np.where(rng.random(count) < zeros, 0.0, np.exp(rng.standard_normal(count)))
 
 
@@ -105,11 +107,44 @@ def summary_coverage(
     distribution: Distribution, count: int, experiments: int = EXPERIMENTS, names: tuple[str, ...] = STATISTICS
 ) -> dict[str, Coverage]:
     """Coverage of every interval of a sweep's summary of `count` runs, by statistic."""
-    drawn = samples(distribution, count, experiments)
-    if names == ("mean",):
-        return {"mean": coverage([mean_of(each) for each in drawn], distribution.truth["mean"])}
-    found = [summarise(each) for each in drawn]
-    return {name: coverage([getattr(each, name) for each in found], distribution.truth[name]) for name in names}
+    found = summary_bounds(np.stack(list(samples(distribution, count, experiments))), names)
+    return {name: coverage_of_bounds(*each, distribution.truth[name]) for name, each in found.items()}
+
+
+def summary_bounds(outcomes: Floats, names: tuple[str, ...] = STATISTICS) -> dict[str, tuple[Floats, Floats]]:
+    """Bounds of the estimates of (experiments, runs), NaN where there is none: `summarise`, vectorised."""
+    ordered, found = np.sort(outcomes, axis=1), {}
+    count = ordered.shape[1]
+    for name in names:
+        if name == "mean":
+            found[name] = mean_bounds(ordered)
+        elif name == "expected_shortfall":
+            at_risk = ordered[:, math.ceil(round(count * AT_RISK, 9)) - 1, None]
+            low, high = mean_bounds(at_risk + np.maximum(ordered - at_risk, 0.0) / round(1 - AT_RISK, 12))
+            rank = lower_rank(count, AT_RISK)
+            found[name] = np.where(np.isnan(high), _ranked(ordered, rank), low), high
+        elif name == "probability_above_zero":
+            shares = [estimate_share(each, count) for each in range(count + 1)]
+            above = (ordered > 0).sum(axis=1)
+            bounds = np.array([(each.low, each.high) for each in shares], dtype=np.float64)[above]
+            found[name] = bounds[:, 0], bounds[:, 1]
+        else:
+            ranks = quantile_ranks(count, QUANTILES[name])
+            found[name] = _ranked(ordered, ranks[0]), _ranked(ordered, ranks[1])
+    return found
+
+
+def _ranked(ordered: Floats, rank: int | None) -> Floats:
+    """Outcomes of a rank, from 1, of each sample; NaN without a rank."""
+    return np.full(len(ordered), np.nan) if rank is None else ordered[:, rank - 1]
+
+
+def mean_bounds(values: Floats, independent: int | None = None) -> tuple[Floats, Floats]:
+    """Bounds of the mean of each sample, (experiments, runs), NaN where none is shown: `mean_of`, vectorised."""
+    below, above = mean_distances(values, independent=independent)
+    centre = values.mean(axis=1)
+    low = np.where(values.min(axis=1) >= 0, np.maximum(centre - below, 0.0), centre - below)
+    return low, np.where(values.max(axis=1) <= 0, np.minimum(centre + above, 0.0), centre + above)
 
 
 def interquartile_coverage(distribution: Distribution, count: int, experiments: int = EXPERIMENTS) -> Coverage:
@@ -124,8 +159,12 @@ def interquartile_coverage(distribution: Distribution, count: int, experiments: 
 def improvement_coverage(count: int, experiments: int = EXPERIMENTS) -> Coverage:
     """Coverage of the probability of improvement: 55 % wins, 30 % ties."""
     rng = stream(14, "improvement", str(count))
-    outcomes = (rng.choice([1.0, 0.0, -1.0], count, p=[0.55, 0.3, 0.15]) for _ in range(experiments))
-    return coverage([Bootstrap().estimate(each, improvement) for each in outcomes], 0.7)
+    outcomes = rng.choice([1.0, 0.0, -1.0], (experiments, count), p=[0.55, 0.3, 0.15])
+    known: dict[float, Estimate] = {}
+    for sample, share in zip(outcomes, improvement(outcomes).tolist(), strict=True):
+        if share not in known:
+            known[share] = Bootstrap().estimate(sample, improvement)
+    return coverage([known[share] for share in improvement(outcomes).tolist()], 0.7)
 
 
 def ratio_coverage(count: int, experiments: int = EXPERIMENTS) -> Coverage:
@@ -163,12 +202,9 @@ def pooled_coverage(
 def windows_coverage(independent: int, overlap: int, experiments: int) -> Coverage:
     """Coverage of the mean over windows of one history that overlap: only `independent` fit side by side."""
     rng = stream(14, "windows", str(independent), str(overlap))
-    found = []
-    for _ in range(experiments):
-        parts = LOGNORMAL.draw(rng, independent * overlap)
-        rewards = np.convolve(parts, np.ones(overlap), "valid")
-        found.append(Bootstrap(independent_episodes=independent).estimate(rewards))
-    return coverage(found, overlap * LOGNORMAL.truth["mean"])
+    parts = LOGNORMAL.draw(rng, (experiments, independent * overlap))
+    rewards = sliding_window_view(parts, overlap, axis=1).sum(axis=2)
+    return coverage_of_bounds(*mean_bounds(rewards, independent), overlap * LOGNORMAL.truth["mean"])
 
 
 def stopping_coverage(

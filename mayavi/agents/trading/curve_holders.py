@@ -6,7 +6,7 @@ import numpy as np
 
 from mayavi.agents.base import Agent, Details, Intent, StepResult, World
 from mayavi.agents.quantities import units_of
-from mayavi.errors import ActionRefused, BadArgument
+from mayavi.errors import ActionDeclined, BadArgument
 from mayavi.markets.distributions import Distribution
 from mayavi.protocols.curve.pool import CurveStableSwap
 from mayavi.protocols.tokens import Erc20
@@ -76,7 +76,7 @@ class CurveHolders(Agent):
         def run() -> Details:
             (paid,) = self._pool_prices(world, [amount])
             if paid < self.patience * price:
-                raise ActionRefused(
+                raise ActionDeclined(
                     f"the pool pays {paid:.4f} {self.wants} for {self.coin}, which is at {price:.4f} outside",
                     "it waits",
                 )

@@ -9,7 +9,7 @@ from math import isqrt
 from typing import TYPE_CHECKING, Protocol
 
 from mayavi.agents.quantities import MILLION, Number, as_ppm, to_fraction
-from mayavi.errors import ActionRefused, BadArgument
+from mayavi.errors import ActionDeclined, BadArgument
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
 from mayavi.protocols.uniswap.route import Route, RouteLike
@@ -142,7 +142,7 @@ def sell(
         limit = _limit_x96(pool, way, least)
         if not price_is_met(fork, route, amount, least):
             price: Decimal = pool.price(way.token_in)
-            raise ActionRefused(f"the pool pays {price:.8g}, and nothing is sold below {float(least):.8g}")
+            raise ActionDeclined(f"the pool pays {price:.8g}, and nothing is sold below {float(least):.8g}")
     swap = uniswap.swap_exact_input(route, amount, sender=sender, sqrt_price_limit_x96=limit)
     after = pool.sqrt_price_x96
     return {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mayavi.scenarios.models.config import ScenarioConfig
     from mayavi.scenarios.run.result import Run
 
@@ -97,22 +99,32 @@ def describe_agents(config: ScenarioConfig) -> str:
 
 
 def describe_transactions(run: Run) -> str:
-    """Count transactions and failures by reason: `1,204 transactions (37 actions failed: 31 × …, 6 × …)`."""
-    text, failed = plural(int(run.kpis.get("transactions", 0)), "transaction"), int(run.kpis.get("failed", 0))
-    if not failed or run.highlights is None:
+    """Count transactions, failures and decisions by reason: `1,204 transactions (37 actions failed: 31 × …, 6 × …)`."""
+    text = plural(int(run.kpis.get("transactions", 0)), "transaction")
+    if run.highlights is None:
         return text
+    parts = [
+        f"{plural(count, 'action')} {what}: {_by_reason(reasons)}"
+        for what, reasons in (("failed", run.highlights.failures), ("declined", run.highlights.declined))
+        if (count := sum(reasons.values()))
+    ]
+    return f"{text} ({'; '.join(parts)})" if parts else text
+
+
+def _by_reason(counts: Mapping[str, int]) -> str:
     from collections import Counter
 
     reasons: Counter[str] = Counter()
-    for reason, count in run.highlights.failures.items():
+    for reason, count in counts.items():
         reasons[short_reason(reason)] += count
     parts = [f"{count:,} × {reason}" for reason, count in reasons.most_common(REASONS_SHOWN)]
     if len(reasons) > REASONS_SHOWN:
-        parts.append(f"{failed - sum(count for _, count in reasons.most_common(REASONS_SHOWN)):,} others")
-    return f"{text} ({plural(failed, 'action')} failed: {', '.join(parts)})"
+        others = reasons.total() - sum(count for _, count in reasons.most_common(REASONS_SHOWN))
+        parts.append(f"{others:,} others")
+    return ", ".join(parts)
 
 
-def short_reason(reason: str, limit: int = 60) -> str:
+def short_reason(reason: str, limit: int = 100) -> str:
     """Shorten a failure reason to its first line, without the contract and the explanation of an error name."""
     line = reason.partition("\n")[0]
     line = line.partition(" reverted: ")[2] or line

@@ -25,7 +25,7 @@ from mayavi.rl.evaluation.comparison import pooled_name
 from mayavi.rl.evaluation.play import Progress, Strategy
 from mayavi.rl.evaluation.strategies import OPTIMUM, RandomPlay, Trained, baseline, check_strategies
 from mayavi.rl.evaluation.verdict import MINIMUM_DISTINCT, Verdict, check_minimum, judged
-from mayavi.statistics.block_jackknife import block_count, estimate_over_blocks
+from mayavi.statistics.block_means import block_count, estimate_over_blocks
 from mayavi.statistics.bootstrap import Bootstrap
 from mayavi.statistics.estimate import Estimate
 
@@ -52,7 +52,7 @@ class BacktestSettings:
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
     minimum_distinct: int = MINIMUM_DISTINCT
     block_hours: int = BLOCK_HOURS
-    """Length of the blocks of a historical market, which count as independent."""
+    """Length of the blocks of a historical market, whose means its intervals are computed from."""
 
     def __post_init__(self) -> None:
         if type(self.episodes) is not int or not 1 <= self.episodes <= MOST_EPISODES:
@@ -271,7 +271,7 @@ def _historical_portfolios(runs: Runs, settings: BacktestSettings, config: RWACo
     found = {}
     for name, outcome in runs.outcomes.items():
         figures, terms = historical_figures(
-            _hourly(outcome), config.risk_free_rate, settings.block_hours, settings.bootstrap
+            _hourly(outcome), config.risk_free_rate, settings.block_hours, settings.bootstrap.confidence
         )
         found[name] = Portfolio(outcome, figures, terms)
     return found
@@ -292,8 +292,10 @@ def _compare(
         difference = bootstrap.estimate_pooled(by_episode)
     else:
         each_training = np.array([each.figures[metric].value for each in ours]) - other.figures[metric].value
-        terms = np.mean([each.terms[metric] for each in ours], axis=0) - other.terms[metric]
-        difference = estimate_over_blocks(float(each_training.mean()), terms, bootstrap)
+        mean_terms, other_terms = np.mean([each.terms[metric] for each in ours], axis=0), other.terms[metric]
+        difference = estimate_over_blocks(
+            float(each_training.mean()), mean_terms - other_terms, bootstrap.confidence, (mean_terms, other_terms)
+        )
         difference = bootstrap.pooled(difference, each_training)
     wins = float((by_episode > 0).mean() + (by_episode == 0).mean() / 2)
     name = ours[0].outcome.name

@@ -6,7 +6,7 @@ day, and run ids only in the command.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,19 @@ import numpy as np
 from mayavi.markets.timestamps import say_time
 from mayavi.portfolio.backtest.backtest import BOUND, Backtest, Paired, Portfolio, episode_results
 from mayavi.portfolio.backtest.episodes import Curves
-from mayavi.portfolio.backtest.history import NO_INTERVAL, WITHOUT_INTERVAL
-from mayavi.portfolio.backtest.metrics import METRICS
+from mayavi.portfolio.backtest.history import AT_THIS_VOLATILITY, NO_INTERVAL
+from mayavi.portfolio.backtest.metrics import METRICS, Floats
 from mayavi.portfolio.env.markets import SharedMarket
 from mayavi.rl.evaluation.document import env_facts
-from mayavi.statistics.block_jackknife import block_count
+from mayavi.statistics.block_means import ERRORS, block_count, widening
+from mayavi.statistics.estimate import Estimate
 from mayavi.statistics.means import FEWEST_RUNS
 
 SCHEMA, VERSION = "mayavi-backtest", 2
 MOST_LISTED = 200
 """Most episodes that are listed one by one; beyond that the document has aggregates only."""
+_MUCH_WIDER = 2.5
+"""Factor from which on wide intervals are explained."""
 
 
 def document_of(
@@ -54,6 +57,7 @@ def document_of(
         "subjects": list(done.subjects),
         "strategies": {name: _portfolio(each) for name, each in done.portfolios.items()},
         "no_interval": _without_interval(done),
+        "interval_notes": _about_intervals(done),
         BOUND: {name: estimate.to_json() for name, estimate in done.bound.items()},
         "comparisons": [_paired(each) for each in done.comparisons],
         "pooled": [_paired(each) for each in done.pooled],
@@ -65,24 +69,37 @@ def _without_interval(done: Backtest) -> list[str]:
     """Why figures of a historical market have no interval; empty for a simulated one."""
     if not done.historical:
         return []
-    found, size = [NO_INTERVAL], done.settings.block_hours
+    found, size = [*NO_INTERVAL], done.settings.block_hours
     hours = done.env.config.horizon * len(done.runs.windows)
     blocks = block_count(hours, size)
     if blocks < FEWEST_RUNS:
         text = f"{hours:,} hours are {blocks} blocks of {size:,}, and an interval takes {FEWEST_RUNS}"
         found.append(f"{text}: about {FEWEST_RUNS * size:,} hours are needed, or a shorter --block-hours")
-        return found
-    alike = {
-        name
-        for each in done.portfolios.values()
-        for name, figure in each.figures.items()
-        if name not in WITHOUT_INTERVAL and not figure.complete and each.terms[name].any()
-    }
-    if alike:
-        names = ", ".join(name for name in METRICS if name in alike)
-        text = f"neighbouring blocks of {size:,} hours are too much alike, or one of them decides"
-        found.append(f"{text}, so some intervals of {names} are missing: try a longer --block-hours")
+    elif deciding := _metrics_with(done, lambda figure, terms: not figure.complete and bool(terms.any())):
+        text = f"one block of {size:,} hours makes up most of the spread"
+        found.append(f"{text}, so some intervals of {', '.join(deciding)} are missing: a longer history is needed")
     return found
+
+
+def _about_intervals(done: Backtest) -> list[str]:
+    """What the reader of the intervals of a historical market must know; empty for a simulated one."""
+    if not done.historical:
+        return []
+    found = [AT_THIS_VOLATILITY]
+    wide = _metrics_with(done, lambda figure, terms: figure.complete and float(widening(terms, ERRORS)) >= _MUCH_WIDER)
+    if wide:
+        text = f"neighbouring blocks of {done.settings.block_hours:,} hours may depend on each other, so some intervals"
+        found.append(f"{text} of {', '.join(wide)} are wide: a longer history or --block-hours may narrow them")
+    return found
+
+
+def _metrics_with(done: Backtest, holds: Callable[[Estimate, Floats], bool]) -> list[str]:
+    """Metrics for which the estimate and the block terms of some portfolio satisfy a condition."""
+    return [
+        name
+        for name in METRICS
+        if any(name in each.terms and holds(each.figures[name], each.terms[name]) for each in done.portfolios.values())
+    ]
 
 
 def market_facts(done: Backtest) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Figures of a portfolio in one history, with confidence intervals over blocks of hours.
 
-Growth, risk-adjusted returns and costs are estimated like means over the blocks. What depends on the order of all hours
-has no interval: a history has one largest drawdown, and it says little about that of another.
+Growth is a mean over hours, and so are the Sharpe and the Sortino ratio at the volatility of this history. Risk has no
+interval: calm and stormy times last for weeks, and a history that had no storm cannot say how bad one would be.
+docs/concepts/intervals.md has the measurements.
 """
 
 from __future__ import annotations
@@ -10,54 +11,59 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, TAIL, Floats, portfolio_metrics
-from mayavi.statistics.block_jackknife import block_count, block_terms, estimate_over_blocks, exceedance_interval
-from mayavi.statistics.bootstrap import Bootstrap
-from mayavi.statistics.estimate import Estimate
+from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, Floats, hourly_rate, portfolio_metrics, ratio
+from mayavi.statistics.block_means import block_count, block_terms, estimate_over_blocks
+from mayavi.statistics.estimate import CONFIDENCE, Estimate
 
-WITHOUT_INTERVAL = ("calmar", "max_drawdown", "time_in_drawdown")
+WITH_INTERVAL = ("total_return", "log_growth", "cagr", "sharpe", "sortino")
+WITHOUT_INTERVAL = tuple(name for name in METRICS if name not in WITH_INTERVAL)
 """Metrics of one history that have no interval, however long it is."""
-NO_INTERVAL = "one history has one largest drawdown, so calmar, max_drawdown and time_in_drawdown have no interval"
-
-_TOTALS = frozenset({"log_growth", "turnover", "cost"})
-_NOT_NEGATIVE = frozenset({"volatility", "turnover", "cost"})
+NO_INTERVAL = (
+    "one history has one largest drawdown, so calmar, max_drawdown and time_in_drawdown have no interval",
+    "calm and stormy times outlast any block, so volatility, value_at_risk, expected_shortfall, turnover and cost have "
+    "no interval either: simulate for those",
+)
+AT_THIS_VOLATILITY = "intervals of sharpe and sortino are those of the mean return, at the volatility of this history"
 
 Hourly = tuple[Floats, Floats, Floats]
 """Growth factors, turnover and costs of each hour, all of shape (hours,)."""
 
 
 def historical_figures(
-    hourly: Hourly, risk_free_rate: float, block_hours: int, bootstrap: Bootstrap
+    hourly: Hourly, risk_free_rate: float, block_hours: int, confidence: float = CONFIDENCE
 ) -> tuple[dict[str, Estimate], dict[str, Floats]]:
     """Estimate all `METRICS` of one history, and return the terms of its blocks, for paired differences."""
-
-    def metrics(growth: Floats, turnover: Floats, cost: Floats) -> dict[str, Floats]:
-        values = np.ones((len(growth), growth.shape[1] + 1))
-        np.cumprod(growth, axis=1, out=values[:, 1:])
-        return portfolio_metrics(
-            values, risk_free_rate=risk_free_rate, turnover=turnover.sum(axis=1), cost=cost.sum(axis=1)
-        )
-
-    growth = hourly[0]
+    growth, turnover, cost = hourly
     hours = len(growth)
-    blocks = block_count(hours, block_hours)
-    whole = {name: float(found[0]) for name, found in metrics(*(each[None] for each in hourly)).items()}
-    terms = block_terms(hourly, metrics, blocks, _TOTALS)
-    figures = {name: _figure(name, whole[name], terms[name], bootstrap) for name in METRICS}
+    values = np.concatenate([[1.0], np.cumprod(growth)])[None]
+    whole = portfolio_metrics(
+        values, risk_free_rate=risk_free_rate, turnover=turnover.sum()[None], cost=cost.sum()[None]
+    )
+    terms = historical_terms(growth, risk_free_rate, block_count(hours, block_hours))
+    figures = {name: Estimate(float(whole[name][0]), None, None) for name in METRICS}
+    for name, each in terms.items():
+        figures[name] = estimate_over_blocks(figures[name].value, each, confidence)
     growing = figures["log_growth"]
-    figures["total_return"] = transformed(growing, np.expm1)
+    figures["total_return"] = transformed(growing, lambda growth: np.expm1(min(growth, 700.0)))
     figures["cagr"] = annualised(growing, hours / HOURS_A_YEAR)
-    figures["value_at_risk"] = exceedance_interval(1.0 - growth, TAIL, blocks, bootstrap)
     return figures, terms
 
 
-def _figure(name: str, value: float, terms: Floats, bootstrap: Bootstrap) -> Estimate:
-    if name in WITHOUT_INTERVAL:
-        return Estimate(value, None, None)
-    found = estimate_over_blocks(value, terms, bootstrap)
-    if found.low is not None and name in _NOT_NEGATIVE:
-        return Estimate(value, max(0.0, found.low), found.high, found.runs_needed)
-    return found
+def historical_terms(growth: Floats, risk_free_rate: float, blocks: int) -> dict[str, Floats]:
+    """Contribution of each block to log growth, Sharpe and Sortino ratio, given growth factors of shape (..., hours).
+
+    The ratios are linear in the returns, because the deviation of all hours is taken as it is.
+    """
+    hours, yearly = growth.shape[-1], np.sqrt(HOURS_A_YEAR)
+    excess = growth - 1.0 - hourly_rate(risk_free_rate)
+    deviation = excess.std(axis=-1, keepdims=True)
+    downside = np.sqrt(np.square(np.minimum(excess, 0.0)).mean(axis=-1, keepdims=True))
+    means = block_terms(excess, blocks)
+    return {
+        "log_growth": hours * block_terms(np.log(growth), blocks),
+        "sharpe": ratio(means, np.broadcast_to(deviation, means.shape)) * yearly,
+        "sortino": ratio(means, np.broadcast_to(downside, means.shape)) * yearly,
+    }
 
 
 def annualised(log_growth: Estimate, years: float) -> Estimate:

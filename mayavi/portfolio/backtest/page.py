@@ -154,7 +154,7 @@ def _figures(document: Mapping[str, Any]) -> str:
     how = (
         "of means over whole episodes"
         if document["market"]["kind"] == "simulated"
-        else f"over independent blocks of {document['settings']['block_hours']} hours"
+        else f"over blocks of {document['settings']['block_hours']} hours"
     )
     head = "".join(f'<th scope="col" title="{escape(METRICS[name])}">{TITLES[name]}</th>' for name in METRICS)
     rows = []
@@ -165,6 +165,7 @@ def _figures(document: Mapping[str, Any]) -> str:
     cells = "".join(_cell(metric, bound[metric]) if metric in bound else "<td>–</td>" for metric in METRICS)
     rows.append(f'<tr><th scope="row">{BOUND} (upper bound)</th>{cells}<td>–</td></tr>')
     missing = "".join(f"<p>No interval: {escape(reason)}.</p>" for reason in document["no_interval"])
+    missing += "".join(f"<p>Note: {escape(note)}.</p>" for note in document["interval_notes"])
     return (
         f"<p>Below each figure its {share} confidence interval, {how}, or none where none can be trusted. Stopped "
         f"episodes ended early at the largest drawdown allowed; their value stays constant from then on.</p>{missing}"

@@ -71,12 +71,6 @@ def judged(
             "indistinguishable", f"{strategy} earned exactly what {against} did in each of {episodes:,} {many}"
         )
     if difference.low is None or difference.high is None:
-        if difference.runs_needed is None and many.startswith("blocks"):
-            return Verdict(
-                "indistinguishable",
-                f"neighbouring {many} are too much alike for an interval that can be trusted, and longer ones may not"
-                f" be: they do not tell {strategy} from {against}",
-            )
         needed = "" if difference.runs_needed is None else f", about {difference.runs_needed:,} are needed"
         return Verdict(
             "indistinguishable",

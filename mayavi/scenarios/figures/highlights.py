@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Highlights:
-    """Failures by reason, agents that raised, the first liquidated account, first and last prices."""
+    """Failures and decisions by reason, agents that raised, the first liquidated account, first and last prices."""
 
     failures: Mapping[str, int]
-    """Number of failed actions by reason, amounts replaced by `…`."""
+    """Number of failed actions by reason, with the range of the amounts in it."""
+    declined: Mapping[str, int]
+    """Number of actions that agents decided against, by reason."""
     raised: Mapping[str, int]
     """Number of exceptions by agent."""
     first_liquidated: str
@@ -35,7 +37,7 @@ class Highlights:
             if metric == "price" and (after := snapshots.latest.get((subject, metric))) is not None
         }
         first = next(iter(tally.liquidated_accounts), "")
-        return cls(dict(tally.failures), dict(tally.raised_by), first, moves)
+        return cls(tally.failures.counts(), tally.decisions.counts(), dict(tally.raised_by), first, moves)
 
     def prices(self, subject: str | None, token: str) -> tuple[float, float] | None:
         """Return first and last price of `subject`, or if None those of `token` on the first market that lists it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mayavi.agents.gas import fee_value_e8
 from mayavi.scenarios.figures.absorptions import Absorptions
 from mayavi.scenarios.figures.limits import REFUSALS, refused_by
+from mayavi.scenarios.figures.reasons import ReasonTally
 from mayavi.sim.rows import ActionRow
 from mayavi.sim.tally import RunTally
 
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 
 Facts = dict[str, Any]
 """Decoded `details` of an action."""
-
-_NUMBER = re.compile(r"(?<![\w./-])(?<!reverted: )(?:0x[0-9a-fA-F]{40}|\d[\d_,]*(?:\.\d+)?)(?![\w/])")
-"""Amounts and addresses, but neither digits inside names nor error numbers."""
-
-
-def gist(reason: str) -> str:
-    """Replace amounts and addresses in a failure reason, so that failures of one kind compare equal."""
-    return _NUMBER.sub("…", reason)
 
 
 class ScenarioTally(RunTally):
@@ -42,8 +34,10 @@ class ScenarioTally(RunTally):
         super().__init__()
         self.sellers = dict(sellers or {})
         self.absorbers = dict(absorbers or {})
-        self.failures: Counter[str] = Counter()
-        """Failed actions by the gist of their reason."""
+        self.failures = ReasonTally()
+        """Failed actions by reason."""
+        self.decisions = ReasonTally()
+        """Declined actions by reason."""
         self.refused: dict[str, set[str]] = {limit: set() for limit in REFUSALS}
         """By limit of a market: accounts of which it refused an action."""
         self.raised_by: Counter[str] = Counter()
@@ -105,9 +99,11 @@ class ScenarioTally(RunTally):
         """Add one action to the totals that need no chain reads, including failures by reason."""
         super().count(row)
         if row.status == "failed":
-            self.failures[gist(row.reason)] += 1
+            self.failures.add(row.reason)
             if limit := refused_by(row.reason):
                 self.refused[limit].add(row.account or row.agent)
+        elif row.status == "declined":
+            self.decisions.add(row.reason)
         elif row.status == "raised":
             self.raised_by[row.agent] += 1
 

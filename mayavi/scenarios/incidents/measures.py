@@ -39,6 +39,8 @@ class RunFigures:
         self._actions: list[tuple[str, Mapping[str, Any]]] = []
         attempted, failed, reasons = Counter[str](), Counter[str](), Counter[str]()
         for action in run.actions:
+            if action.status == "declined":
+                continue
             attempted[action.kind] += 1
             if action.status == "success":
                 details = {"agent": action.agent, "account": action.account, **json.loads(action.details)}

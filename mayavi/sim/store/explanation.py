@@ -167,7 +167,7 @@ class Explanation:
                 )
         own = [event for step in self.steps for event in step.events if event.own and event.step <= liquidation.step]
         acted = [event for event in own if event.kind not in {"rest", "step"}]
-        failed = [event for event in acted if event.status != "success"]
+        failed = [event for event in acted if event.status not in {"success", "declined"}]
         if not acted:
             sentences.append("it did not act before")
         else:

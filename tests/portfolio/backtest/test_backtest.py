@@ -16,7 +16,7 @@ from mayavi.errors import UnknownName, UsageError
 from mayavi.numerics.streams import stream
 from mayavi.portfolio.backtest.backtest import JUDGED, Backtester, BacktestSettings, backtest, rules
 from mayavi.portfolio.backtest.document import document_of
-from mayavi.portfolio.backtest.history import WITHOUT_INTERVAL
+from mayavi.portfolio.backtest.history import AT_THIS_VOLATILITY, WITHOUT_INTERVAL
 from mayavi.portfolio.backtest.metrics import METRICS
 from mayavi.portfolio.backtest.page import render_page
 from mayavi.portfolio.market.data import PLACE, RWAMarket
@@ -185,20 +185,22 @@ def test_enough_of_a_real_market_gets_a_verdict(tmp_path: Path):
 def test_a_document_says_why_figures_of_a_history_have_no_interval(tmp_path: Path):
     market = making(data=str(past_market(tmp_path)))
     few = document_of(backtest(market, [], ["usdy_only"], QUICK))["no_interval"]
-    assert len(few) == 2
-    assert "no interval" in few[0]
-    assert few[1].startswith("432 hours are 18 blocks of 24, and an interval takes 20: about 480 hours are needed")
+    assert len(few) == 3
+    assert all("no interval" in each for each in few[:2])
+    assert few[2].startswith("432 hours are 18 blocks of 24, and an interval takes 20: about 480 hours are needed")
     enough = document_of(backtest(market, [], ["usdy_only"], replace(QUICK, block_hours=12)))
-    assert enough["no_interval"][:1] == few[:1]
-    assert "blocks of 12 hours are too much alike" in enough["no_interval"][1]
-    assert "some intervals of value_at_risk are missing" in enough["no_interval"][1]
-    assert few[0] in render_page({**enough, "command": None})
-    assert document_of(backtest(making(), [], ["usdy_only"], QUICK))["no_interval"] == []
+    assert enough["no_interval"] == few[:2]
+    assert enough["interval_notes"] == [AT_THIS_VOLATILITY]
+    page = render_page({**enough, "command": None})
+    assert few[0] in page
+    assert AT_THIS_VOLATILITY in page
+    simulated = document_of(backtest(making(), [], ["usdy_only"], QUICK))
+    assert (simulated["no_interval"], simulated["interval_notes"]) == ([], [])
 
 
 def test_hours_that_hang_together_are_not_taken_for_independent_ones(tmp_path: Path):
     market = RWAModel().draw([stream(5, "past")], 2_400)
-    noise, moves = np.random.default_rng(4).normal(0, 5e-4, 2_401), np.zeros(2_401)
+    noise, moves = np.random.default_rng(4).normal(0, 3e-3, 2_401), np.zeros(2_401)
     for hour in range(1, 2_401):
         moves[hour] = 0.9 * moves[hour - 1] + noise[hour]  # a move goes on for hours
     values = market.values.copy()
@@ -209,10 +211,12 @@ def test_hours_that_hang_together_are_not_taken_for_independent_ones(tmp_path: P
         backtest(making(data=str(file)), [], ["usdy_only", "meth_only"], replace(QUICK, block_hours=block))
         for block in (1, 20)
     )
-    assert not hours.comparisons[0].difference.complete
-    assert hours.comparisons[0].verdict.word == "indistinguishable"
-    assert "neighbouring blocks of 1 hours are too much alike" in hours.comparisons[0].verdict.reason
-    assert blocks.comparisons[0].difference.complete
+    short, long = (each.comparisons[0].difference.half_width for each in (hours, blocks))
+    assert short is not None
+    assert long is not None
+    assert 0.6 * long < short < 3 * long  # single hours, taken for independent, would give a quarter
+    assert "blocks of 1 hours may depend on each other" in document_of(hours)["interval_notes"][1]
+    assert len(document_of(blocks)["interval_notes"]) == 1
 
 
 # -- misuse -----------------------------------------------------------------------------------------------------------

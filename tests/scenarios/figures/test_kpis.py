@@ -12,7 +12,7 @@ from mayavi.errors import BadArgument, BadScenario
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.scenarios.figures.kpis import kpi
 from mayavi.scenarios.figures.notes import notes, notes_of_many
-from mayavi.scenarios.figures.tally import gist
+from mayavi.scenarios.figures.reasons import ReasonTally, gist
 from mayavi.scenarios.loading import load_scenario
 from mayavi.scenarios.starter import starter
 from tests.scenarios.play import Played, play
@@ -184,6 +184,20 @@ def test_failures_of_one_kind_count_together_and_errors_keep_their_number() -> N
         ": 46 COLLATERAL_CANNOT_BE_LIQUIDATED"
     )
     assert gist("borrowers-17 has supplied no WETH") == "borrowers-17 has supplied no WETH"
+
+
+def test_reasons_that_count_together_show_the_range_of_their_numbers() -> None:
+    tally = ReasonTally()
+    for paid, outside in ((0.9512, 0.98), (0.9031, 0.98), (0.9274, 0.98)):
+        tally.add(f"the pool pays {paid} DAI for USDC, which is at {outside} outside")
+    for address in ("0x" + "1" * 40, "0x" + "2" * 40):
+        tally.add(f"{address} lacks 1,500 USDC")
+    tally.add("AaveV3.Pool reverted: 46 COLLATERAL_CANNOT_BE_LIQUIDATED")
+    assert tally.counts() == {
+        "the pool pays 0.9031 to 0.9512 DAI for USDC, which is at 0.98 outside": 3,
+        "… lacks 1,500 USDC": 2,
+        "AaveV3.Pool reverted: 46 COLLATERAL_CANNOT_BE_LIQUIDATED": 1,
+    }
 
 
 def numbers(played: Played) -> dict[str, float]:
