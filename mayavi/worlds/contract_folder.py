@@ -32,6 +32,10 @@ class ContractFolder:
 
     root: Path
     sources: Path = SOURCES
+    what: str = "contract packages"
+    """Name of the packages in messages."""
+    dev_marker: str = ".bin/hardhat"
+    """File below node_modules that is there if the development packages are."""
 
     @classmethod
     def default(cls) -> ContractFolder:
