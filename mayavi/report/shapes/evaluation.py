@@ -78,7 +78,9 @@ def tiles_of(part: Mapping[str, Any], best: Mapping[str, Any] | None, settings: 
             "paired difference",
             short(difference["value"]),
             interval=bounds(difference["low"], difference["high"]) or "no interval",
-            change=f"{best['verdict']} than {best['against']}" if best["verdict"] in {"better", "worse"} else best["verdict"],
+            change=f"{best['verdict']} than {best['against']}"
+            if best["verdict"] in {"better", "worse"}
+            else best["verdict"],
             exact=repr(difference["value"]),
             tone=TONES[best["verdict"]],
         ),
@@ -165,7 +167,9 @@ def _regret(key: str, head: str, regret: Mapping[str, Any]) -> Section:
     what = "the optimum in hindsight" if exact else f"the best found by a beam of width {regret['width']}"
     ordered = sorted(rows, key=lambda row: row[1])
     title = f"{ordered[-1][0]} leaves most to {what}" if ordered else "No regret is known"
-    chart = intervals(title, f"Reward less than that of {what}", ordered, Axis("regret", "number"), reference=(0.0, "optimum"))
+    chart = intervals(
+        title, f"Reward less than that of {what}", ordered, Axis("regret", "number"), reference=(0.0, "optimum")
+    )
     return Section(f"{key}regret", _title(head, "Regret"), (chart,))
 
 
@@ -252,10 +256,11 @@ def settings_table(config: Mapping[str, Any]) -> Table:
 
 def _provenance(document: Mapping[str, Any], command: str) -> Provenance:
     env = document["env"]
-    summary = f"{env['name']} · world digest {str(env['world_digest'])[:12]}… · {document['schema']} {document['version']}"
+    summary = (
+        f"{env['name']} · world digest {str(env['world_digest'])[:12]}… · {document['schema']} {document['version']}"
+    )
     return Provenance(tuple(evidence_facts(document)), command, summary)
 
 
 def _title(head: str, title: str) -> str:
     return f"{head}{title[:1].lower()}{title[1:]}".capitalize() if head else title
-

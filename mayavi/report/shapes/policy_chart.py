@@ -44,6 +44,8 @@ def policy_section(found: list[PolicyMap], missing: str) -> Section:
     if not found:
         return Section("policy", "What the policy does", (Text((missing,)),))
     rows = tuple((name, value) for name, value in found[0].medians)
-    table = Table((Column("observation"), Column("held at", "number")), rows, title="Other observations, at their median")
+    table = Table(
+        (Column("observation"), Column("held at", "number")), rows, title="Other observations, at their median"
+    )
     lead = "The two observations that move the action most, each over the values that occur in the evaluation."
     return Section("policy", "What the policy does", (*(policy_chart(each) for each in found), table), lead=lead)

@@ -123,7 +123,11 @@ def _distribution(data: SweepData, point: SweepPoint, name: str) -> Chart:
     shown, found = format_in(data, name), point.summary.figures[name]
     values = [value for value in (shown.value(each) for each in point.kpis[name].finite) if value is not None]
     tail = at_risk(point, name)
-    marks = [] if found.count == 1 else [(shown.value(tail.value) or 0.0, f"{at_risk_name(name)} {shown.write(tail.value)}")]
+    marks = (
+        []
+        if found.count == 1
+        else [(shown.value(tail.value) or 0.0, f"{at_risk_name(name)} {shown.write(tail.value)}")]
+    )
     if found.count == 1:
         title = f"One run: {shown.title} is {shown.write(found.mean.value)}"
     elif found.minimum == found.maximum:
@@ -169,7 +173,11 @@ def _ecdf(data: SweepData, point: SweepPoint, name: str) -> Chart:
     shown, found = format_in(data, name), point.summary.figures[name]
     values = [value for value in (shown.value(each) for each in point.kpis[name].finite) if value is not None]
     zero = sum(1 for each in values if not each) / len(values)
-    title = f"{zero:.0%} of the runs have no {shown.title}".replace("%", " %") if zero else f"Median {shown.title}: {shown.write(found.p50.value)}"
+    title = (
+        f"{zero:.0%} of the runs have no {shown.title}".replace("%", " %")
+        if zero
+        else f"Median {shown.title}: {shown.write(found.p50.value)}"
+    )
     tail = at_risk(point, name).value
     return ecdf(
         title,

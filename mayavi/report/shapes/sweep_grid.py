@@ -65,9 +65,7 @@ def ranked_axes(data: SweepData, value: Value, points: list[SweepPoint]) -> list
     return sorted(data.axes, key=lambda path: (-effect(path), list(data.axes).index(path)))
 
 
-def _map(
-    data: SweepData, title: str, shown: FigureFormat, value: Value, points: list[SweepPoint], name: str
-) -> Chart:
+def _map(data: SweepData, title: str, shown: FigureFormat, value: Value, points: list[SweepPoint], name: str) -> Chart:
     up, across, *others = ranked_axes(data, value, points)
     worst = min if worst_is_low(name) else max
     cells: list[list[float | None]] = []
@@ -92,9 +90,7 @@ def _map(
     )
 
 
-def _finding(
-    data: SweepData, title: str, shown: FigureFormat, value: Value, points: list[SweepPoint], up: str
-) -> str:
+def _finding(data: SweepData, title: str, shown: FigureFormat, value: Value, points: list[SweepPoint], up: str) -> str:
     """State how far the most influential parameter moves the figure."""
     ends = [data.axes[up][0], data.axes[up][-1]]
     means = [fmean([value(p) for p in points if _at(p, up) == each] or [0.0]) for each in ends]
@@ -120,7 +116,11 @@ def _along(data: SweepData, title: str, shown: FigureFormat, points: list[SweepP
         rows.append((label, *(shown.value(each) for each in (found.value, found.low, found.high))))
     value: Value = lambda point: estimate(point).value  # noqa: E731
     count = min(each.summary.figures[name].count for each in points)
-    lacking = "" if all(estimate(point).complete for point in points) else "; a missing whisker is a bound that so few runs do not support"
+    lacking = (
+        ""
+        if all(estimate(point).complete for point in points)
+        else "; a missing whisker is a bound that so few runs do not support"
+    )
     return intervals(
         _finding(data, title, shown, value, points, path),
         f"{title} by {path}, with 95 % intervals; at least {count:,} runs a point{lacking}",

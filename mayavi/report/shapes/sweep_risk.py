@@ -78,7 +78,9 @@ def risk_figures(data: SweepData, point: SweepPoint) -> Iterator[RiskFigure]:
             f" WHERE sweep_id = '{sweep}' AND status = 'finished' AND name = '{name}'"
         )
         yield RiskFigure(f"mean {shown.title}", "over all runs", found.mean, shown, query(mean))
-        yield RiskFigure("median", shown.title, found.p50, shown, query(QUANTILE.format(share=0.5, sweep=sweep, name=name)))
+        yield RiskFigure(
+            "median", shown.title, found.p50, shown, query(QUANTILE.format(share=0.5, sweep=sweep, name=name))
+        )
         yield RiskFigure(
             at_risk_name(name), f"{shown.title}, the bad end", at_risk(point, name), shown,
             query(QUANTILE.format(share=tail, sweep=sweep, name=name)),
@@ -111,7 +113,9 @@ def tiles(data: SweepData) -> tuple[Tile, ...]:
     source = f"SELECT count(*) FROM runs WHERE sweep_id = '{data.record.sweep_id}' AND status = 'finished'"
     missing = data.planned - data.finished
     change = f"{missing:,} of {data.planned:,} missing" if missing > 0 else "all that were planned"
-    found.append(Tile("runs", f"{data.finished:,}", change=change, source=source, tone="warn" if missing > 0 else "plain"))
+    found.append(
+        Tile("runs", f"{data.finished:,}", change=change, source=source, tone="warn" if missing > 0 else "plain")
+    )
     return tuple(found[:6])
 
 

@@ -60,9 +60,7 @@ def _pooled(data: TrainingData) -> list[PooledComparison]:
     return pooled_comparisons(parts, settings)
 
 
-def _verdict(
-    data: TrainingData, document: Mapping[str, Any] | None, pooled: list[PooledComparison]
-) -> Verdict:
+def _verdict(data: TrainingData, document: Mapping[str, Any] | None, pooled: list[PooledComparison]) -> Verdict:
     if document is None:
         sentence = f"The training is {data.lead.status} after {data.steps:,} steps, and has no evaluation yet."
         return Verdict(sentence, "NOT EVALUATED", "warn")
@@ -84,9 +82,7 @@ def _verdict(
     return Verdict(f"{sentence}.", word, TONES[word], interval)
 
 
-def _tiles(
-    data: TrainingData, document: Mapping[str, Any] | None, pooled: list[PooledComparison]
-) -> tuple[Tile, ...]:
+def _tiles(data: TrainingData, document: Mapping[str, Any] | None, pooled: list[PooledComparison]) -> tuple[Tile, ...]:
     found: list[Tile] = []
     if document is not None:
         part = next(iter(parts_of(document).values()))
@@ -95,7 +91,10 @@ def _tiles(
         best = max(others, key=lambda each: float(part[each["against"]]["mean_reward"]), default=None)
         alone = tiles_of(part, best, document["settings"])
         if pooled and best is not None:
-            own = [next(iter(parts_of(each).values()))[best["strategy"]]["mean_reward"] for each in data.evaluations.values()]
+            own = [
+                next(iter(parts_of(each).values()))[best["strategy"]]["mean_reward"]
+                for each in data.evaluations.values()
+            ]
             mean = sum(own) / len(own)
             found.append(
                 Tile(
@@ -121,9 +120,7 @@ def _tiles(
             found.append(alone[4])
         else:
             found += alone
-    best_validation = [
-        (each.record["best"]["mean_reward"], each) for each in data.seeds if each.record.get("best")
-    ]
+    best_validation = [(each.record["best"]["mean_reward"], each) for each in data.seeds if each.record.get("best")]
     if best_validation and len(found) < 6:
         value, training = max(best_validation, key=lambda pair: pair[0])
         found.append(
@@ -141,9 +138,7 @@ def _tiles(
     return tuple(found[:6])
 
 
-def _summary(
-    data: TrainingData, document: Mapping[str, Any] | None, pooled: list[PooledComparison]
-) -> list[str]:
+def _summary(data: TrainingData, document: Mapping[str, Any] | None, pooled: list[PooledComparison]) -> list[str]:
     found = []
     for each in pooled:
         found.append(f"All {each.trainings} seeds against {each.against}: {each.verdict.word}, {each.verdict.reason}.")
@@ -176,17 +171,23 @@ def _notes(data: TrainingData, document: Mapping[str, Any] | None) -> list[str]:
 
 def _validation_chart(data: TrainingData) -> Chart | None:
     many = f"{data.validation_episodes:,} " if data.validation_episodes else ""
-    return learning_chart(data.validation_curves, "validation reward", f"Mean reward of {many}episodes of the validation split", wide=True)
+    return learning_chart(
+        data.validation_curves, "validation reward", f"Mean reward of {many}episodes of the validation split", wide=True
+    )
 
 
 def _training_chart(data: TrainingData) -> Chart | None:
-    return learning_chart(data.training_curves, "training reward", "Mean reward of the last training episodes, as trained on")
+    return learning_chart(
+        data.training_curves, "training reward", "Mean reward of the last training episodes, as trained on"
+    )
 
 
 def _curves(data: TrainingData, skip: Chart | None) -> Section:
     by_seed = seeds_chart(data.validation_curves, "validation reward", "Mean reward on the validation split by seed")
     charts = [_training_chart(data), by_seed]
-    blocks: tuple[Block, ...] = tuple(chart for chart in charts if chart is not None and (skip is None or chart.title != skip.title))
+    blocks: tuple[Block, ...] = tuple(
+        chart for chart in charts if chart is not None and (skip is None or chart.title != skip.title)
+    )
     return Section("curves", "Learning curves", blocks)
 
 

@@ -72,7 +72,9 @@ class _Recording:
         return np.asarray(self.inner.actions(env, observations))
 
 
-def policy_maps(model: Model, evaluation: Mapping[str, Any] | None = None, *, episodes: int = EPISODES) -> list[PolicyMap]:
+def policy_maps(
+    model: Model, evaluation: Mapping[str, Any] | None = None, *, episodes: int = EPISODES
+) -> list[PolicyMap]:
     """Map the policies of `model`, one map for each role and component of the action; at most three a role.
 
     The policy plays `episodes` of `evaluation`, or of the test split, to see which observations occur. A recurrent
@@ -91,7 +93,7 @@ def policy_maps(model: Model, evaluation: Mapping[str, Any] | None = None, *, ep
         role: _Recording(Trained(role, policy, role=role if env.multi_agent else None))
         for role, policy in policies.items()
     }
-    play_roles(env, playing, range(episodes))  # type: ignore[arg-type]
+    play_roles(env, playing, range(episodes))
     found = []
     for role, policy in policies.items():
         seen = np.concatenate(playing[role].seen)
