@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 
 DASH = "–"
 MINUS = "−"
-_SCALES = ((1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " k"))
+_SPACE = "\u00a0"
+"""Keeps a number and its unit in one line."""
+_SCALES = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
 def exists(number: float | None) -> bool:
@@ -25,7 +27,7 @@ def short(number: float | None) -> str:
         if amount >= scale * 0.9995:
             if amount >= 1e15:
                 return _signed(number, f"{amount:.2e}")
-            return _signed(number, _three(amount / scale) + suffix)
+            return _signed(number, _three(amount / scale) + _SPACE + suffix)
     return _signed(number, _three(amount))
 
 
@@ -39,7 +41,7 @@ def usd(number: float | None) -> str:
 
 def percent(share: float | None) -> str:
     """Format a ratio with three significant digits: `12.3 %`."""
-    return DASH if share is None or not math.isfinite(share) else f"{short(share * 100)} %"
+    return DASH if share is None or not math.isfinite(share) else f"{short(share * 100)}{_SPACE}%"
 
 
 def change(share: float | None) -> str:
@@ -85,7 +87,7 @@ def exact_percent(share: float | None) -> str:
     if share is None or not math.isfinite(share):
         return DASH
     text = f"{abs(share) * 100:,.4f}".rstrip("0").rstrip(".")
-    return f"{_signed(share, text)} %"
+    return f"{_signed(share, text)}{_SPACE}%"
 
 
 def interval(estimate: float | None, low: float | None, high: float | None, format: str = "short") -> str:
@@ -152,14 +154,15 @@ TICKS: dict[str, dict[str, object]] = {
 
 
 def _three(amount: float) -> str:
-    """Three significant digits without an exponent; trailing zeros go."""
+    """Three significant digits without an exponent; trailing zeros go where nothing was rounded."""
     if not amount:
         return "0"
     if amount < 1e-6:
         return f"{amount:.2e}"
     places = max(0, 2 - math.floor(math.log10(amount)))
     text = f"{amount:,.{places}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    whole = math.isclose(float(text.replace(",", "")), amount, rel_tol=1e-12)
+    return text.rstrip("0").rstrip(".") if "." in text and whole else text
 
 
 def _signed(number: float, text: str) -> str:

@@ -1,6 +1,7 @@
 """Model of a report page: verdict, tiles, sections of blocks, provenance.
 
-Everything here is plain data. Text is plain text, never HTML: the renderer escapes it. Numbers that readers see are
+Everything here is plain data. Text is plain text, never HTML: the renderer escapes it, and sets `code` in
+backticks. Numbers that readers see are
 formatted by `mayavi.report.numbers`; charts keep floats, with None where there is no value.
 """
 

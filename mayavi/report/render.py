@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from mayavi.report.numbers import DASH, FORMATS, shortened
-from mayavi.report.page import ActionLog, Cell, Chart, Column, Page, Scrubber, Table
+from mayavi.report.page import ActionLog, Block, Cell, Chart, Column, Page, Scrubber, Table
 from mayavi.report.plotly import plotly_source
 
 SCRIPTS = ("theme.js", "format.js", "charts.js", "log.js", "scrubber.js", "keys.js")
@@ -27,7 +30,7 @@ def render(page: Page) -> str:
     """Return the page as HTML."""
     hero = ("answer-0", page.hero)
     sections = [
-        (section, [(f"{section.id}-{number}", block) for number, block in enumerate(section.blocks)])
+        (section, [(f"{section.id}-{number}", block) for number, block in enumerate(_widened(section.blocks))])
         for section in page.sections
     ]
     blocks = [hero, *(each for _, named in sections for each in named)]
@@ -65,10 +68,30 @@ def cell_text(value: Cell, column: Column) -> str:
     return str(value) if isinstance(value, int) else FORMATS["number"](value)
 
 
+def prose(text: str) -> Markup:
+    """Escape a sentence and set what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
 def embedded(data: object) -> Markup:
     """Encode `data` as JSON that is safe inside a `<script>` element."""
     text = json.dumps(_finite(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.translate(_ESCAPES))
+
+
+def _widened(blocks: Sequence[Block]) -> list[Block]:
+    """Let a chart that would stand alone in a row of two take the whole row."""
+    result = list(blocks)
+    place = 0
+    while place < len(result):
+        end = place
+        while end < len(result) and isinstance(chart := result[end], Chart) and not chart.wide:
+            end += 1
+        last = result[end - 1]
+        if (end - place) % 2 and isinstance(last, Chart):
+            result[end - 1] = replace(last, wide=True)
+        place = end + 1
+    return result
 
 
 def _chart_data(chart: Chart) -> dict[str, Any]:
@@ -137,7 +160,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"cell": cell_text, "shortened": shortened}
+    environment.filters |= {"cell": cell_text, "shortened": shortened, "prose": prose}
     return environment
 
 

@@ -33,7 +33,7 @@ class Axis:
     def layout(self) -> dict[str, Any]:
         """The Plotly axis; log axes are named as such."""
         axis: dict[str, Any] = {
-            "title": {"text": plain(f"{self.label} (log scale)" if self.log else self.label), "standoff": 8},
+            **axis_title(self.label, log=self.log),
             **TICKS.get(self.format, {"tickformat": self.format}),
             "gridcolor": "$grid",
             "linecolor": "$grid",
@@ -75,7 +75,7 @@ class Xs:
             "linecolor": "$axis",
             "zeroline": False,
             "automargin": True,
-            "title": {"text": plain(f"{self.label} (log scale)" if self.log else self.label), "standoff": 8},
+            **axis_title(self.label, log=self.log),
         }
         if self.time:
             return axis | {"type": "date", "showgrid": False, "ticks": "outside", "tickcolor": "$axis"}
@@ -91,6 +91,12 @@ class Xs:
             return None
         blocks = self.blocks or self.steps
         return [[step, block] for step, block in zip(self.steps, blocks, strict=True)]
+
+
+def axis_title(label: str, *, log: bool = False) -> dict[str, Any]:
+    """The title of an axis; log axes are named as such. An axis without a label takes no room for one."""
+    text = f"{label} (log scale)" if log else label
+    return {"title": {"text": plain(text), "standoff": 8, "font": {"size": 13}}} if text else {}
 
 
 def base_layout(**more: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -120,6 +121,8 @@ def columns_over(
         }
         if custom:
             trace["customdata"] = custom
+        if x.time:
+            trace["width"] = _width(x.plotted())
         traces.append(trace)
     layout = base_layout(
         xaxis=x.layout(),
@@ -132,6 +135,12 @@ def columns_over(
         layout["xaxis"]["hoverformat"] = "%Y-%m-%d %H:%M:%S UTC"
     table = series_table(x, [(bar.label, bar.values) for bar in series], y.format)
     return Chart(title, subtitle, tuple(traces), layout, table, height=height, source=source, time=x.time, wide=wide)
+
+
+def _width(moments: list[float]) -> float:
+    """The width of bars over time: most of the usual distance, because two moments may be much closer."""
+    distances = sorted(b - a for a, b in itertools.pairwise(moments))
+    return 0.8 * distances[len(distances) // 2] if distances else 1.0
 
 
 def _whiskers(values: list[float | None], bar: Bar) -> dict[str, Any]:

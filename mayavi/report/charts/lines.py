@@ -62,7 +62,7 @@ def lines(
         layout["annotations"].append(_rule_label(value, label, log=y.log))
     if len(series) > 1:
         layout["annotations"] += end_labels(ends, low, high, log=y.log)
-        layout["margin"] = {**layout["margin"], "r": 20 + 7 * max(len(text) for text, _, _ in ends)}
+        layout["margin"] = {**layout["margin"], "r": 16 + 8 * max(len(text) for text, _, _ in ends)}
     return Chart(
         title,
         subtitle,

@@ -15,7 +15,7 @@
   function layoutOf(chart, width, colour) {
     const layout = coloured(chart.layout, colour);
     const labels = (layout.annotations || []).filter((each) => each.name === "end-label");
-    if (labels.length && width < narrow) { // no room beside the lines: a legend above instead
+    if (labels.length && layout.margin.r > width * 0.32) { // no room beside the lines: a legend above instead
       layout.annotations = layout.annotations.filter((each) => each.name !== "end-label");
       layout.showlegend = true;
       layout.margin = { ...layout.margin, r: 16 };
