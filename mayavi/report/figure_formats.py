@@ -48,6 +48,10 @@ class FigureFormat:
         """Format with all digits."""
         return numbers.FORMATS[self.exact_format](self.value(number))
 
+    def bounds(self, estimate: Estimate) -> tuple[float | None, float | None, float | None]:
+        """Value, low and high of an estimate in the unit."""
+        return self.value(estimate.value), self.value(estimate.low), self.value(estimate.high)
+
     def interval(self, estimate: Estimate) -> str:
         """Format the interval of an estimate: `[1.2, 3.4]`, `at least 1.2`, or what is missing."""
         return interval_text(estimate, self.write)

@@ -43,7 +43,7 @@ def backtest_page(document: Mapping[str, Any]) -> Page:
         tiles=_tiles(document, lead),
         summary=tuple(_summary(document, lead)),
         hero=_equity(document, lead),
-        sections=tuple(section for section in sections if section is not None),
+        sections=tuple(sections),
         provenance=_provenance(document),
         notes=tuple(_notes(document)),
     )
@@ -200,7 +200,7 @@ def _equity(document: Mapping[str, Any], lead: str) -> Chart:
         ends.append(middle[-1])
     drawn = document["market"]["kind"] == "simulated"
     about = (
-        f"Growth of the capital, median of {document['market']['episodes']:,} episodes; the band holds 90 % of those of {lead}"
+        f"Growth of the capital, median of {document['market']['episodes']:,} episodes; the band has 90 % of {lead}'s"
         if drawn
         else "Growth of the capital over consecutive windows, each started anew with the initial capital"
     )
@@ -278,8 +278,9 @@ def _verdicts(document: Mapping[str, Any]) -> Section:
     table = tuple(
         (
             f"{each['strategy']} ({each['trainings']} trainings)" if each["trainings"] > 1 else each["strategy"],
-            each["against"], TITLES[each["metric"]], each["verdict"], figure(each["metric"], each["difference"]["value"]),
-            _interval(each["metric"], each["difference"]), each["wins"],
+            each["against"], TITLES[each["metric"]], each["verdict"],
+            figure(each["metric"], each["difference"]["value"]), _interval(each["metric"], each["difference"]),
+            each["wins"],
         )
         for each in every
     )  # fmt: skip

@@ -64,7 +64,7 @@ def differences_chart(found: Sequence[Comparison], episodes: int, confidence: fl
         title = f"{better + worse:,} of {len(found):,} comparisons are decided"
     return intervals(
         title,
-        f"Paired difference of the reward with its {confidence * 100:g} % interval, over the same {episodes:,} episodes",
+        f"Paired difference of the reward, {confidence * 100:g} % intervals, over the same {episodes:,} episodes",
         rows,
         Axis("reward, policy less baseline", "number"),
         reference=(0.0, "equal"),

@@ -72,8 +72,9 @@ def _verdict(document: Document) -> Verdict:
     kept = [figure for figure in promised if figure["exact"]]
     if not document["exact"]:
         wrong = next(figure for _, figure in _figures(document) if figure["exact"] is False)
-        sentence = f"The replay does not reproduce {wrong['asset']}, {wrong['name']}: "
-        sentence += f"recorded {_amount(wrong['recorded'], wrong['unit'])}, simulated {_amount(wrong['simulated'], wrong['unit'])}."
+        recorded, simulated = (_amount(wrong[key], wrong["unit"]) for key in ("recorded", "simulated"))
+        sentence = f"The replay does not reproduce {wrong['asset']}, {wrong['name']}: recorded {recorded}, "
+        sentence += f"simulated {simulated}."
         return Verdict(sentence, "FAIL", "bad")
     if promised:
         sentence = f"The replay reproduces all {len(kept):,} figures that it promises exactly"
@@ -188,7 +189,7 @@ def _run_section(name: str, run: Mapping[str, Any]) -> Section:
         if figure["why"] and figure["difference"] is not None and Decimal(figure["difference"])
     ]
     if reasons:
-        blocks.append(Text(("Why figures differ:", *reasons), bullets=True))
+        blocks += [Text(("Why figures differ:",)), Text(tuple(reasons), bullets=True)]
     return Section(f"run-{name}", f"{name}: {run['title']}", tuple(blocks), lead=f"Driven by {run['record']}.")
 
 
@@ -278,9 +279,8 @@ def _facts(document: Document) -> list[Block]:
     rows = tuple((each["what"], each["value"], each["source"]) for each in document["facts"])
     found: list[Block] = [Table((Column("fact"), Column("value"), Column("source")), rows, title="Recorded facts")]
     if document["assumptions"]:
-        found.append(
-            Text(("What the record does not say, and the replay assumes:", *document["assumptions"]), bullets=True)
-        )
+        found.append(Text(("What the record does not say, and the replay assumes:",)))
+        found.append(Text(tuple(document["assumptions"]), bullets=True))
     return found
 
 

@@ -31,7 +31,7 @@ def learning_chart(curves: Sequence[Curve], what: str, detail: str, *, wide: boo
         )
     each = [[curve.values[step] for curve in curves] for step in steps]
     middle = [median(values) for values in each]
-    chart = lines(
+    return lines(
         _finding(middle, what),
         f"{detail}; {len(curves):,} seeds: the median, and a band from the lowest to the highest",
         Xs(steps, "training steps", "count"),
@@ -39,7 +39,6 @@ def learning_chart(curves: Sequence[Curve], what: str, detail: str, *, wide: boo
         Axis(what, "number"),
         wide=wide,
     )
-    return chart
 
 
 def seeds_chart(curves: Sequence[Curve], what: str, detail: str) -> Chart | None:

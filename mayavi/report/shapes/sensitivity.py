@@ -28,7 +28,7 @@ def tornado(found: Mapping[str, Any]) -> Chart:
         for move in effect["moves"]:
             each = move["difference"]
             label = f"{effect['assumption']}: {effect['base']} → {move['value']}"
-            rows.append((label, *(shown.value(each[key]) for key in ("value", "low", "high"))))
+            rows.append((label, shown.value(each["value"]), shown.value(each["low"]), shown.value(each["high"])))
     seeds = len(found["seeds"])
     base = shown.write(found["base"]["mean"])
     return intervals(
@@ -93,5 +93,5 @@ def sensitivity_section(found: Mapping[str, Any]) -> Section:
     ]
     blocks: list[Any] = [tornado(found), Table(columns, tuple(rows), title="All moves")]
     if left_out:
-        blocks.append(Text(("Not moved:", *left_out), bullets=True))
+        blocks += [Text(("Not moved:",)), Text(tuple(left_out), bullets=True)]
     return Section("sensitivity", "Which assumption decides", tuple(blocks))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
-from mayavi.report.charts.axes import Axis
-from mayavi.report.charts.distributions import FEW, distribution, ecdf
-from mayavi.report.charts.intervals import intervals
-from mayavi.report.figure_formats import figure_format, worst_is_low
-from mayavi.report.page import Chart, Column, Page, Provenance, Section, Table, Text
+from mayavi.report.figure_formats import figure_format
+from mayavi.report.page import Block, Cell, Chart, Column, Page, Provenance, Section, Table, Text
+from mayavi.report.run.parameters import differences
 from mayavi.report.shapes.sensitivity import sensitivity_section, sensitivity_verdict, tornado
+from mayavi.report.shapes.sweep_distributions import distribution_section, headline_distribution
 from mayavi.report.shapes.sweep_grid import grid_charts
 from mayavi.report.shapes.sweep_risk import (
     at_risk,
@@ -23,49 +21,69 @@ from mayavi.report.shapes.sweep_risk import (
     tiles,
     verdict,
 )
-from mayavi.report.sources.parameters import changed_parameters, run_command, seeds_text, sweep_command
-from mayavi.report.sources.sweep import SweepData, SweepPoint, read_sweep
+from mayavi.report.shapes.sweep_runs import failed_section, worst_section
+from mayavi.report.sources.parameters import seeds_text, sweep_command, written
+from mayavi.report.sources.sweep import SweepData, read_sweep
 from mayavi.scenarios.figures.notes import notes_of_many
-from mayavi.scenarios.sweep.result import BAD_DEBT, LIQUIDATED
 from mayavi.sim.store import Store
 
-WORST = 10
-MOST_POINTS = 40
 _SENSITIVITY = "sensitivity"
+_FEW_POINTS = 4
+"""Points whose figures are all listed; of more, only the worst one's."""
 
 
 def sweep_page(store: Store, named: str) -> Page:
-    """Build the page of a stored sweep or sensitivity analysis."""
+    """Build the page of a stored sweep or sensitivity analysis; raises `UnknownRun` for an unknown id."""
     data = read_sweep(store, named)
-    own = data.record.summary.get(_SENSITIVITY)
-    analysis = own or _stored_sensitivity(store, data)
-    charts = [] if own else grid_charts(data)
-    hero = tornado(own) if own else charts[0] if charts else _headline_distribution(data)
-    subject = f"{'Sensitivity of' if own else 'Sweep of'} {data.record.scenario}"
-    if data.chain:
-        subject += f" on {data.chain}"
-    subject += f", {data.finished:,} runs"
-    sections = [
+    own: Mapping[str, Any] | None = data.record.summary.get(_SENSITIVITY)
+    return _sensitivity_page(data, own) if own else _page(data, _stored_sensitivity(store, data))
+
+
+def _page(data: SweepData, analysis: Mapping[str, Any] | None) -> Page:
+    charts = grid_charts(data)
+    hero = charts[0] if charts else headline_distribution(data)
+    sections = (
         _grid(data, charts[1:]) if charts else None,
-        None if own else _distributions(data, skip=hero),
-        sensitivity_section(analysis) if analysis and not own else None,
-        _worst(data),
+        distribution_section(data, hero),
+        sensitivity_section(analysis) if analysis else None,
+        worst_section(data),
         _figures(data),
-        _failed(data),
-        sensitivity_section(analysis) if own else None,
+        failed_section(data),
         _parameters(data),
-    ]
+    )
     return Page(
-        title=f"{data.record.scenario}: {'sensitivity' if own else 'sweep'} {data.record.sweep_id}",
-        subject=subject,
-        verdict=sensitivity_verdict(own) if own else verdict(data),
-        tiles=() if own else tiles(data),
-        summary=tuple(_summary(data, own)),
+        title=f"{data.record.scenario}: sweep {data.record.sweep_id}",
+        subject=f"Sweep of {_what(data)}",
+        verdict=verdict(data),
+        tiles=tiles(data),
+        summary=tuple(_summary(data)),
         hero=hero,
         sections=tuple(each for each in sections if each is not None),
-        provenance=_provenance(data, bool(own)),
+        provenance=_provenance(data, "sweep"),
         notes=tuple(_notes(data)),
     )
+
+
+def _sensitivity_page(data: SweepData, found: Mapping[str, Any]) -> Page:
+    sections = (sensitivity_section(found), failed_section(data), _parameters(data))
+    seeds = len(found["seeds"])
+    text = f"Each of {len(found['assumptions']):,} assumptions moved alone, with the same {seeds:,} seeds."
+    return Page(
+        title=f"{data.record.scenario}: sensitivity {data.record.sweep_id}",
+        subject=f"Sensitivity of {_what(data)}",
+        verdict=sensitivity_verdict(found),
+        tiles=(),
+        summary=(text,),
+        hero=tornado(found),
+        sections=tuple(each for each in sections if each is not None),
+        provenance=_provenance(data, "sensitivity"),
+        notes=tuple(found.get("notes", ())),
+    )
+
+
+def _what(data: SweepData) -> str:
+    where = f" on {data.chain}" if data.chain else ""
+    return f"{data.record.scenario}{where}, {data.finished:,} runs"
 
 
 def _stored_sensitivity(store: Store, data: SweepData) -> Mapping[str, Any] | None:
@@ -78,20 +96,18 @@ def _stored_sensitivity(store: Store, data: SweepData) -> Mapping[str, Any] | No
     return None
 
 
-def _summary(data: SweepData, sensitivity: Mapping[str, Any] | None) -> list[str]:
+def _summary(data: SweepData) -> list[str]:
     if not data.with_runs:
         return [f"The sweep is {data.record.status}, and no run of it has figures."]
     worst, _ = extremes(data)
-    where = f"At the worst point, {worst.label}: " if len(data.with_runs) > 1 and not sensitivity else ""
-    found = []
+    found = [f"At the worst point, {worst.label}:"] if len(data.with_runs) > 1 else []
     for each in risk_figures(data, worst):
-        text = f"{where}{each.short} is {each.format.write(each.estimate.value)} ({each.what}"
-        if each.estimate.complete or each.estimate.low is not None or each.estimate.high is not None:
-            text += f"; 95 % interval {each.format.interval(each.estimate)}"
-        found.append(f"{text}).")
-        where = ""
-    if data.axes and len(data.with_runs) > 1 and not sensitivity:
-        axes = ", ".join(f"{path} ({len(values)} values)" for path, values in data.axes.items())
+        interval = each.format.interval(each.estimate)
+        known = "" if interval == "no interval" else f", 95 % interval {interval}"
+        short = each.short[:1].upper() + each.short[1:]
+        found.append(f"{short}: {each.format.write(each.estimate.value)}{known} ({each.what}).")
+    if data.axes and len(data.with_runs) > 1:
+        axes = " and ".join(f"{path} ({len(values)} values)" for path, values in data.axes.items())
         found.append(f"Parameters that vary: {axes}. Every combination ran with the same seeds.")
     return found
 
@@ -104,181 +120,42 @@ def _notes(data: SweepData) -> list[str]:
         found.append(f"{len(data.failed):,} runs did not finish; they are listed below, and part of no statistic.")
     if data.record.status != "finished":
         found.append(f"The sweep is {data.record.status}: {data.finished:,} of {data.planned:,} runs are here.")
-    kpis = [
-        {name: each.numbers[at] for name, each in point.kpis.items() if len(each.numbers) == len(point.run_ids)}
-        for point in data.points
-        for at in range(len(point.run_ids))
-    ]
-    return [*found, *notes_of_many(kpis)]  # type: ignore[arg-type]
+    kpis: list[Mapping[str, float]] = []
+    for point in data.points:
+        rows: dict[str, dict[str, float]] = {run_id: {} for run_id in point.run_ids}
+        for name, each in point.kpis.items():
+            for run_id, number in zip(each.run_ids, each.numbers, strict=True):
+                rows[run_id][name] = number
+        kpis += rows.values()
+    return [*found, *notes_of_many(kpis)]
 
 
-def _headline_distribution(data: SweepData) -> Chart | None:
-    name = data.headline
-    if name is None:
-        return None
-    return _distribution(data, extremes(data)[0], name)
-
-
-def _distribution(data: SweepData, point: SweepPoint, name: str) -> Chart:
-    shown, found = format_in(data, name), point.summary.figures[name]
-    values = [value for value in (shown.value(each) for each in point.kpis[name].finite) if value is not None]
-    tail = at_risk(point, name)
-    marks = (
-        []
-        if found.count == 1
-        else [(shown.value(tail.value) or 0.0, f"{at_risk_name(name)} {shown.write(tail.value)}")]
-    )
-    if found.count == 1:
-        title = f"One run: {shown.title} is {shown.write(found.mean.value)}"
-    elif found.minimum == found.maximum:
-        title = f"Every run has a {shown.title} of {shown.write(found.minimum)}"
-    else:
-        title = f"{shown.title.capitalize()} lies between {shown.write(found.minimum)} and {shown.write(found.maximum)}"
-        title += f", half of the runs below {shown.write(found.p50.value)}"
-    how = "one dot a run" if len(values) < FEW else "histogram"
-    where = f" at {point.label}" if point.label else ""
-    return distribution(
-        title,
-        f"{shown.title} of {found.count:,} runs{where}, {how}",
-        values,
-        Axis(shown.title + (f", {shown.unit}" if shown.unit else ""), shown.format),
-        marks=marks,
-        source=f"sweep {data.record.sweep_id}",
-    )
-
-
-def _distributions(data: SweepData, skip: Chart | None) -> Section | None:
-    """Distributions of bad debt and liquidated value; of a grid the medians with p5 to p95 by point."""
-    name = data.headline
-    if name is None:
-        return None
-    blocks: list[Any] = []
-    if len(data.with_runs) == 1:
-        point = data.with_runs[0]
-        others = [each for each in (name, LIQUIDATED, "liquidator_profit") if each in point.summary.figures]
-        for each in others:
-            chart = _distribution(data, point, each)
-            if skip is None or chart.title != skip.title:
-                blocks.append(chart)
-            count = point.summary.figures[each].count
-            if count >= FEW:
-                blocks.append(_ecdf(data, point, each))
-    else:
-        blocks.append(_by_point(data, name))
-        blocks.append(_distribution(data, extremes(data)[0], name))
-    return Section("distribution", "How the outcomes are distributed", tuple(blocks)) if blocks else None
-
-
-def _ecdf(data: SweepData, point: SweepPoint, name: str) -> Chart:
-    shown, found = format_in(data, name), point.summary.figures[name]
-    values = [value for value in (shown.value(each) for each in point.kpis[name].finite) if value is not None]
-    zero = sum(1 for each in values if not each) / len(values)
-    title = (
-        f"{zero:.0%} of the runs have no {shown.title}".replace("%", " %")
-        if zero
-        else f"Median {shown.title}: {shown.write(found.p50.value)}"
-    )
-    tail = at_risk(point, name).value
-    return ecdf(
-        title,
-        f"Share of {found.count:,} runs at or below each {shown.title}",
-        values,
-        Axis(shown.title, shown.format),
-        marks=[(shown.value(tail) or 0.0, f"{at_risk_name(name)} {shown.write(tail)}")],
-        source=f"sweep {data.record.sweep_id}",
-    )
-
-
-def _by_point(data: SweepData, name: str) -> Chart:
-    shown = format_in(data, name)
-    points = [point for point in data.with_runs if name in point.summary.figures]
-    rows = []
-    for point in points[:MOST_POINTS]:
-        found = point.summary.figures[name]
-        rows.append((point.label or "base", *(shown.value(each.value) for each in (found.p50, found.p5, found.p95))))
-    medians = [point.summary.figures[name].p50.value for point in points]
-    title = f"Median {shown.title} lies between {shown.write(min(medians))} and {shown.write(max(medians))}"
-    return intervals(
-        title,
-        f"Median of {shown.title} with its range from p5 to p95 at each point"
-        + (f"; the first {MOST_POINTS} of {len(points):,}" if len(points) > MOST_POINTS else ""),
-        rows,
-        Axis(shown.title, shown.format),
-        source=f"sweep {data.record.sweep_id}",
-        wide=True,
-    )
-
-
-def _grid(data: SweepData, charts: list[Chart]) -> Section | None:
-    columns = [Column(path, "code") for path in data.axes]
+def _grid(data: SweepData, charts: list[Chart]) -> Section:
     name = data.headline or ""
     shown = format_in(data, name)
     exact = shown.exact_format
-    columns += [
-        Column(f"mean {shown.title}", exact), Column(f"{at_risk_name(name)}", exact), Column("low", exact),
-        Column("high", exact), Column("runs", "count"),
-    ]  # fmt: skip
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for point in data.with_runs:
-        if name not in point.summary.figures:
-            continue
-        found, tail = point.summary.figures[name], at_risk(point, name)
-        at = dict(each.partition("=")[::2] for each in point.overrides)
-        numbers = (shown.value(each) for each in (found.mean.value, tail.value, tail.low, tail.high))
-        rows.append((*(at.get(path, "") for path in data.axes), *numbers, found.count))
-    table = Table(tuple(columns), tuple(rows), title="Every point of the grid")
-    return Section("grid", "What the parameters do", (*charts, table))
-
-
-def _worst(data: SweepData) -> Section | None:
-    """The worst runs of all points, each with its id and the command that repeats it."""
-    name = data.headline
-    if name is None:
-        return None
-    shown, low = format_in(data, name), worst_is_low(name)
-    found: list[tuple[float, SweepPoint, int, int, str]] = []
-    for point in data.with_runs:
-        if name not in point.kpis:
-            continue
-        each = point.kpis[name]
-        found += [
-            (number, point, at, seed, run_id)
-            for at, (number, seed, run_id) in enumerate(zip(each.numbers, each.seeds, each.run_ids, strict=True))
-            if math.isfinite(number)
-        ]
-    found.sort(key=lambda each: (each[0] if low else -each[0], each[4]))
-    second = LIQUIDATED if name == BAD_DEBT else ""
-    other = format_in(data, second) if second else None
-    rows = []
-    for number, point, _, seed, run_id in found[:WORST]:
-        cells: list[Any] = [shown.value(number)]
-        if other is not None:
-            kpi = point.kpis.get(second)
-            known = dict(zip(kpi.run_ids, kpi.numbers, strict=True)) if kpi else {}
-            cells.append(other.value(known.get(run_id)))
-        command = run_command(data.record.scenario, data.chain, point.scenario_text, seed)
-        rows.append((*cells, seed, point.label, run_id, command))
-    columns = [Column(shown.title, shown.exact_format)]
-    columns += [Column(f"{other.title} value", other.exact_format)] if other is not None else []
-    columns += [Column("seed", "count"), Column("point"), Column("run", "code"), Column("run it again", "code")]
-    keep = [column.label != "point" or bool(data.axes) for column in columns]
-    shown_rows = tuple(tuple(cell for cell, kept in zip(row, keep, strict=True) if kept) for row in rows)
-    title = f"The worst {len(rows):,} of {len(found):,} runs" if len(found) > 1 else "The only run"
-    table = Table(
-        tuple(column for column, kept in zip(columns, keep, strict=True) if kept),
-        shown_rows,
-        title=title,
-        note="`mayavi report RUN` opens a run: its steps, accounts and transactions.",
-        command=f"mayavi runs list --sweep {data.record.sweep_id} --all",
+        if name in point.summary.figures:
+            found, tail = point.summary.figures[name], at_risk(point, name)
+            values = (point.value_of(path) for path in data.axes)
+            rows.append((*values, shown.value(found.mean.value), *shown.bounds(tail), found.count))
+    columns = (
+        *(Column(path, "code") for path in data.axes),
+        Column(f"mean {shown.title}", exact),
+        Column(at_risk_name(name), exact),
+        Column("low", exact),
+        Column("high", exact),
+        Column("runs", "count"),
     )
-    return Section("worst", "The worst paths", (table,))
+    return Section("grid", "What the parameters do", (*charts, Table(columns, tuple(rows), "Every point of the grid")))
 
 
 def _figures(data: SweepData) -> Section | None:
-    blocks: list[Any] = []
-    points = data.with_runs if len(data.with_runs) <= 4 else (extremes(data)[0],)
+    blocks: list[Block] = []
+    points = data.with_runs if len(data.with_runs) <= _FEW_POINTS else (extremes(data)[0],)
     for point in points:
-        rows = []
+        rows: list[tuple[Cell, ...]] = []
         for name, found in point.summary.figures.items():
             shown = figure_format(name, point.kpis[name].unit, data.chain)
             estimates = (found.mean, found.p5, found.p50, found.p95)
@@ -287,63 +164,42 @@ def _figures(data: SweepData) -> Section | None:
             rows.append((*row, found.count))
         labels = ("mean", "p5", "median", "p95", "95 % interval of p95", "minimum", "maximum")
         columns = (Column("figure"), *(Column(label, "text") for label in labels), Column("runs", "count"))
-        title = point.label or ("" if len(points) == 1 else "base")
-        blocks.append(Table(columns, tuple(rows), title=title))
+        blocks.append(Table(columns, tuple(rows), title=point.label))
     if not blocks:
         return None
     lead = "" if len(points) == len(data.with_runs) else "The worst point; `mayavi sweep … --json` has all."
     return Section("figures", "All figures", tuple(blocks), lead=lead)
 
 
-def _failed(data: SweepData) -> Section | None:
-    if not data.failed:
-        return None
-    rows = tuple(
-        (
-            each.run_id,
-            each.seed,
-            ", ".join(each.overrides),
-            each.status,
-            each.steps_done,
-            (each.error.strip().splitlines() or [""])[0],
-        )
-        for each in data.failed
-    )
-    columns = (
-        Column("run", "code"), Column("seed", "count"), Column("point"), Column("status"), Column("steps", "count"),
-        Column("reason"),
-    )  # fmt: skip
-    table = Table(columns, rows, command=f"mayavi runs show {data.failed[0].run_id}")
-    lead = f"{len(data.failed):,} runs did not finish. Statistics are over the other {data.finished:,} runs."
-    return Section("failed", "Runs that failed", (table,), lead=lead)
-
-
 def _parameters(data: SweepData) -> Section:
-    text = next((point.scenario_text for point in data.points if point.scenario_text), data.record.scenario_text)
-    found = changed_parameters(text, data.record.scenario, data.chain)
-    blocks: list[Any] = []
+    blocks: list[Block] = []
     if data.axes:
-        rows = tuple((path, ", ".join(values), len(values)) for path, values in data.axes.items())
+        axes = tuple((path, ", ".join(values), len(values)) for path, values in data.axes.items())
         columns = (Column("parameter", "code"), Column("values"), Column("number", "count"))
-        blocks.append(Table(columns, rows, title="Parameters that vary"))
-    if found is None:
-        blocks.append(Text((f"'{data.record.scenario}' is no scenario of the library: it has no defaults.",)))
+        blocks.append(Table(columns, axes, title="Parameters that vary"))
+    record = next((point.record for point in data.points if point.record is not None), None)
+    known = None if record is None else differences(record)
+    if known is None:
+        blocks.append(Text((f"The defaults of '{data.record.scenario}' are not known here.",)))
     else:
-        fixed = [each for each in found if each.path not in data.axes and each.path not in {"chain", "chains"}]
-        rows = tuple((each.path, each.value[:200], each.default) for each in fixed)
+        rows: list[tuple[Cell, ...]] = []
+        for key, default, value in known:
+            if key not in data.axes:
+                rows.append((key, *(None if each is None else written(each)[:200] for each in (value, default))))
         columns = (Column("parameter", "code"), Column("value"), Column("default"))
-        empty = "Every other parameter has its default."
-        blocks.append(Table(columns, rows, title="Different from the scenario's defaults", empty=empty))
+        empty = "Every other parameter has its default." if data.axes else "Every parameter has its default."
+        title = "Different from the scenario's defaults"
+        blocks.append(Table(columns, tuple(rows), title=title, empty=empty))
     return Section("parameters", "Parameters", tuple(blocks))
 
 
-def _provenance(data: SweepData, sensitivity: bool) -> Provenance:
+def _provenance(data: SweepData, verb: str) -> Provenance:
     record = data.record
     seeds = [int(each) for each in record.plan.get("seeds", ())]
-    text = next((point.scenario_text for point in data.points if point.scenario_text), record.scenario_text)
-    command = sweep_command(record.scenario, data.chain, text, seeds, dict(data.axes))
-    if sensitivity:
-        command = command.replace("mayavi sweep", "mayavi sensitivity", 1).partition(" --grid ")[0]
+    first = next((point.record for point in data.points if point.record is not None), None)
+    command = f"mayavi {verb} {record.scenario} --seeds {seeds_text(seeds)}"
+    if first is not None:
+        command = sweep_command(first, seeds, data.axes if verb == "sweep" else {}, verb)
     if until := record.plan.get("until"):
         command += f' --until "{until}"'
     facts = [

@@ -70,11 +70,11 @@ def _verdict(data: TrainingData, document: Mapping[str, Any] | None, pooled: lis
     others = [each for each in pooled if each.against != "optimum"] or pooled
     best = max(others, key=lambda each: float(part[each.against]["mean_reward"]))
     word = best.verdict.word
-    name = data.lead.config["algorithm"]
+    name, against = data.lead.config["algorithm"], f"{best.against}, the strongest baseline"
     sentence = {
-        "better": f"{name} earns more than {best.against}, the strongest baseline, over {best.trainings} training seeds",
-        "worse": f"{name} earns less than {best.against}, the strongest baseline, over {best.trainings} training seeds",
-        "indistinguishable": f"{best.trainings} training seeds do not tell {name} from {best.against}, the strongest baseline",
+        "better": f"{name} earns more than {against}, over {best.trainings} training seeds",
+        "worse": f"{name} earns less than {against}, over {best.trainings} training seeds",
+        "indistinguishable": f"{best.trainings} training seeds do not tell {name} from {against}",
         "saturated": f"No claim about {name}: too few distinct trajectories",
     }[word]
     found = best.difference
@@ -222,8 +222,8 @@ def _verdicts_by_seed(data: TrainingData) -> Table:
             found = each["difference"]
             own = part[each["strategy"]]
             rows.append(
-                (seed, own["mean_reward"], each["against"], found["value"], found["low"], found["high"], each["verdict"],
-                 own["effective_sample_size"])
+                (seed, own["mean_reward"], each["against"], found["value"], found["low"], found["high"],
+                 each["verdict"], own["effective_sample_size"])
             )  # fmt: skip
     columns = (
         Column("seed", "count"), Column("mean reward", "number"), Column("against"), Column("difference", "number"),

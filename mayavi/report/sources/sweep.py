@@ -15,7 +15,8 @@ from mayavi.scenarios.figures.limits import PREFIX
 from mayavi.scenarios.sweep.result import PointSummary, headline_figures
 from mayavi.scenarios.sweep.until import CONFIDENCE_AT_LOOKS
 from mayavi.settings.document import Document
-from mayavi.sim.store import Store, SweepRecord
+from mayavi.sim.store import RunRecord, Store, SweepRecord
+from mayavi.sim.store.store import run_record
 from mayavi.statistics.estimate import CONFIDENCE
 from mayavi.statistics.summary import summarise_all
 
@@ -35,6 +36,7 @@ SELECT scenario_text, list(seed ORDER BY seed) AS seeds, list(run_id ORDER BY se
     QUALIFY row_number() OVER (PARTITION BY scenario_text, seed ORDER BY run_id) = 1
 ) GROUP BY scenario_text
 """
+FIRST = "SELECT * FROM runs WHERE run_id IN (SELECT unnest(?)) ORDER BY run_id"
 FAILED = """
 SELECT run_id, seed, status, error, steps_done, scenario_text FROM runs
 WHERE sweep_id = $sweep AND status <> 'finished' ORDER BY run_id
@@ -67,6 +69,16 @@ class SweepPoint:
     run_ids: tuple[str, ...]
     kpis: Mapping[str, Outcomes]
     confidence: float
+    record: RunRecord | None
+    """Its first run; None if it has none."""
+
+    def value_of(self, path: str) -> str:
+        """The value of a parameter that varies; empty if the point does not set it."""
+        for override in self.overrides:
+            key, _, value = override.partition("=")
+            if key.strip() == path:
+                return value.strip()
+        return ""
 
     @property
     def label(self) -> str:
@@ -156,13 +168,16 @@ def read_sweep(store: Store, named: str) -> SweepData:
     failed = store.sql(FAILED, asked).records()
     overrides = [tuple(each) for each in record.plan.get("points", [[]])] or [()]
     places = _places([*runs, *(row["scenario_text"] for row in failed)], overrides)
+    first = [row["run_ids"][0] for row in runs.values()]
+    records = {each.scenario_text: each for each in map(run_record, store.sql(FIRST, [first]))} if first else {}
     confidence = CONFIDENCE_AT_LOOKS if "until" in record.plan else CONFIDENCE
     points = []
     for at, point in enumerate(overrides):
         text = next((each for each in runs if places.get(each) == at), "")
         own = runs.get(text, {"seeds": [], "run_ids": []})
         filled = {name: _filled(name, each, own) for name, each in kpis.get(text, {}).items()}
-        points.append(SweepPoint(point, text, tuple(own["seeds"]), tuple(own["run_ids"]), filled, confidence))
+        seeds, run_ids = tuple(own["seeds"]), tuple(own["run_ids"])
+        points.append(SweepPoint(point, text, seeds, run_ids, filled, confidence, records.get(text)))
     facts = _facts(store, record.sweep_id)
     left = tuple(
         FailedRun(
