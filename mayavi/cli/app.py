@@ -32,6 +32,7 @@ ENTRIES = (
     Entry("eval", "eval:evaluate", "Compare a trained policy with baselines."),
     Entry("backtest", "backtest:backtest", "Backtest portfolio policies and rules, with fees."),
     Entry("runs", "runs:app"),
+    Entry("report", "report:app"),
     Entry("trainings", "trainings:app"),
     Entry("artifact", "artifact:app"),
     Entry("scenarios", "scenarios:app"),

@@ -53,7 +53,7 @@ def scrubber(rows: RunRows) -> Scrubber | None:
     units = dict(
         rows.sql("SELECT DISTINCT metric, any_value(unit) FROM market_snapshots WHERE run_id = {run} GROUP BY 1")
     )
-    figures = []
+    figures: list[tuple[str, str, tuple[float | None, ...]]] = []
     for subject, metrics in rows.subjects.items():
         if subject in accounts:
             continue

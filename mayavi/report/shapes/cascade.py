@@ -134,8 +134,8 @@ def summary(rows: RunRows) -> tuple[str, ...]:
         failed = rows.kpi("liquidations_failed") or 0
         sentences.append(
             f"Liquidators cover {money(rows.kpi('liquidated'), unit)} of debt in "
-            f"{plural(rows.kpi('liquidated_accounts'), 'account')} by {plural(rows.kpi('liquidations'), 'liquidation')} ({plural(failed, 'attempt')} failed), and earn "
-            f"{money(rows.kpi('liquidator_profit'), unit)} after gas."
+            f"{plural(rows.kpi('liquidated_accounts'), 'account')} by {plural(rows.kpi('liquidations'), 'liquidation')}"
+            f" ({plural(failed, 'attempt')} failed), and earn {money(rows.kpi('liquidator_profit'), unit)} after gas."
         )
     bad = rows.kpi("bad_debt") or 0.0
     left = rows.kpi("liquidatable_accounts") or 0

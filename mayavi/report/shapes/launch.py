@@ -115,7 +115,8 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     worst = rows.kpi("largest_difference_from_record") or 0.0
     sentences = [
         f"{plural(rows.kpi('trades_on_record'), 'recorded trade')} are sent to the pool's real code in"
-        f" {plural(rows.run.steps, 'step')}; the received amounts differ from the record by at most {exact(worst * 100)} %."
+        f" {plural(rows.run.steps, 'step')}; the received amounts differ from the record by at most"
+        f" {exact(worst * 100)} %."
     ]
     for of, _, share in price_moves(rows)[:1]:
         sentences.append(f"{moved(of, share)} from the first to the last step.")

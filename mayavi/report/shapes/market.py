@@ -70,9 +70,8 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     ((actions, failed),) = rows.sql(
         "SELECT count(*), count(*) FILTER (status <> 'success') FROM actions WHERE run_id = {run}"
     )
-    sentences = [
-        f"The run has {plural(actions, 'action')} in {plural(rows.run.steps_done or 0, 'step')}; {count(failed)} failed."
-    ]
+    steps = plural(rows.run.steps_done or 0, "step")
+    sentences = [f"The run has {plural(actions, 'action')} in {steps}; {count(failed)} failed."]
     sentences += [f"{moved(of, share)}." for of, _, share in price_moves(rows)[:3]]
     return tuple(sentences)
 
