@@ -10,14 +10,21 @@ import typer
 from mayavi.cli.console.group import command_group
 from mayavi.cli.console.output import print_json, print_note
 from mayavi.cli.console.progress import activity
+from mayavi.cli.report_compare import compare
 
 app = command_group("Write the report of a run, a sweep or a training as one HTML page.", default="write")
+app.command("compare", short_help="Write a page of what differs between runs or sweeps.")(compare)
 
 
 @app.command("write", short_help="Write the report of a result.")
 def write(
     name: Annotated[
-        str, typer.Argument(metavar="RUN_ID", help="A run id, a unique beginning or end of one, or `latest`.")
+        str,
+        typer.Argument(
+            metavar="ID|FILE",
+            help="A run, sweep or training: its id, a unique part of it, or `latest`; or the JSON file of an evaluation,"
+            " a backtest or an incident; or a database of replays.",
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The HTML file; by default NAME-RUN_ID.html here.")
@@ -25,7 +32,7 @@ def write(
     pdf: Annotated[bool, typer.Option("--pdf", help="Also print the page to a PDF beside it; needs Chromium.")] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     kind: Annotated[
-        str | None, typer.Option("--kind", metavar="KIND", help="Look for this kind of result only: run …")
+        str | None, typer.Option("--kind", metavar="KIND", help="Only this kind: run, sweep, training or file.")
     ] = None,
     store: Annotated[
         Path | None,

@@ -59,7 +59,41 @@ def find_run(name: str, places: Places) -> Found:
     return Found("run", run.run_id, f"{safe(run.scenario)}-{run.run_id}", build)
 
 
-KINDS: tuple[Kind, ...] = (Kind("run", find_run),)
+def find_file(name: str, places: Places) -> Found | None:
+    """Find a document of an evaluation, a backtest or an incident, or a database of replays, by its file."""
+    from mayavi.report.kinds import DATABASES, document_builder, history_builder, is_file_name
+
+    if not is_file_name(name):
+        return None
+    path = Path(name)
+    if path.suffix.lower() in DATABASES:
+        return Found("history", path.name, safe(path.stem), history_builder(path))
+    kind, build = document_builder(path)
+    return Found(kind, path.name, safe(path.stem), build)
+
+
+def find_sweep(name: str, places: Places) -> Found:
+    """Find a stored sweep or sensitivity analysis by its id, a unique part of it, or `latest`."""
+    from mayavi.report.kinds import sweep_builder
+
+    sweep_id, scenario, build = sweep_builder(places.store, name)
+    return Found("sweep", sweep_id, f"{safe(scenario)}-{sweep_id}", build)
+
+
+def find_training(name: str, places: Places) -> Found:
+    """Find a training by its id, a unique part of it, `latest`, or its folder."""
+    from mayavi.report.kinds import training_builder
+
+    run_id, what, build = training_builder(places.models, name)
+    return Found("training", run_id, f"{safe(what)}-{run_id}", build)
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("file", find_file),
+    Kind("run", find_run),
+    Kind("sweep", find_sweep),
+    Kind("training", find_training),
+)
 """Kinds in the order they are tried."""
 
 

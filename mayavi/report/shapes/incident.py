@@ -14,7 +14,6 @@ from mayavi.report.numbers import change, percent
 from mayavi.report.page import Block, Chart, Column, Page, Provenance, Section, Table, Text, Tile, Verdict
 from mayavi.sim.store import Store
 
-SCHEMA = "mayavi-incident"
 PRICES = """
 SELECT subject, list(step ORDER BY step) AS steps, list(block_number ORDER BY step) AS blocks,
        list(timestamp ORDER BY step) AS times, list(number ORDER BY step) AS prices
