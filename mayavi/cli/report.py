@@ -22,7 +22,7 @@ def write(
         str,
         typer.Argument(
             metavar="ID|FILE",
-            help="A run, sweep or training: its id, a unique part of it, or `latest`; or the JSON file of an evaluation,"
+            help="A run, sweep or training: its id, a unique part of it, or `latest`; the JSON file of an evaluation,"
             " a backtest or an incident; or a database of replays.",
         ),
     ],

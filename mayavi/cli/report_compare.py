@@ -14,7 +14,9 @@ from mayavi.cli.console.progress import activity
 def compare(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="RUN…", help="Two or more runs or sweeps: ids or unique parts; the first is the baseline."),
+        typer.Argument(
+            metavar="RUN…", help="Two or more runs or sweeps: ids or unique parts; the first is the baseline."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The HTML file; by default comparison.html here.")
