@@ -282,6 +282,10 @@ class RunHalted(SimulationError):
         self.traceback = traceback
 
 
+class ReportError(MayaviError):
+    """Report that cannot be written or printed."""
+
+
 class SetupError(MayaviError):
     """Missing build or installation step. The hint is the command to run."""
 

@@ -32,6 +32,7 @@ ENTRIES = (
     Entry("eval", "rl.eval:evaluate", "Compare a trained policy with baselines."),
     Entry("backtest", "backtest:backtest", "Backtest portfolio policies and rules, with fees."),
     Entry("runs", "runs.app:app"),
+    Entry("report", "report:app"),
     Entry("trainings", "rl.trainings:app"),
     Entry("artifact", "artifact:app"),
     Entry("scenarios", "scenarios:app"),

@@ -33,11 +33,12 @@ def write(
         Path | None,
         typer.Option("--output", metavar="FILE", help="Output file; by default NAME-RUN_ID.zip here."),
     ] = None,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Add the report as an HTML page.")] = True,
     store: StoreOption = None,
     models: ModelsOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write a run to a bundle: its rows as Parquet, the scenario, its versions, and a manifest of hashes.
+    """Write a run to a bundle: its rows as Parquet, the scenario, its report, its versions, and a manifest of hashes.
 
     The bytes depend only on the run's rows and versions: the same run gives the same file. A training run becomes a
     bundle of its configuration, the evaluated checkpoints, and the evaluations. A run that was built in Python has no
@@ -48,7 +49,7 @@ def write(
 
     database = Store(store)
     if models is not None:
-        _write_training(_training(run, models), output, as_json)
+        _write_training(_training(run, models), output, report, as_json)
         return
     try:
         found = database.run(run)
@@ -58,12 +59,12 @@ def write(
         except UnknownRun as untrained:
             hint = f"of scenarios: {unknown.hint}\nof trainings: {untrained.hint}"
             raise UnknownRun(unknown.message, hint) from None
-        _write_training(training, output, as_json)
+        _write_training(training, output, report, as_json)
         return
     _check_scenario(found)
     path = _place(output or Path(f"{found.scenario}-{found.run_id}.zip"))
     with activity(f"bundling {found.run_id}"):
-        digest = write_artifact(database, found.run_id, path)
+        digest = write_artifact(database, found.run_id, path, _run_report() if report else None)
     _print_bundle(found.run_id, path, digest, {"digest": found.digest}, as_json)
 
 
@@ -87,12 +88,24 @@ def _training(named: str, models: Path | None) -> Model:
     return Model(find_run(named, models_path(models)))
 
 
-def _write_training(model: Model, output: Path | None, as_json: bool) -> None:
+def _run_report() -> Any:
+    from mayavi.report.bundled import run_report
+
+    return run_report
+
+
+def _evaluation_report() -> Any:
+    from mayavi.report.bundled import evaluation_report
+
+    return evaluation_report
+
+
+def _write_training(model: Model, output: Path | None, report: bool, as_json: bool) -> None:
     from mayavi.rl.evaluation.bundle import write_training
 
     path = _place(output or Path(f"{model.env_name}-{model.config.algorithm}-{model.run_id}.zip"))
     with activity(f"bundling {model.run_id}"):
-        digest = write_training(model, path)
+        digest = write_training(model, path, _evaluation_report() if report else None)
     _print_bundle(model.run_id, path, digest, {"kind": "training"}, as_json)
 
 
@@ -152,7 +165,7 @@ def _verify_training(bundle: Bundle, world: WorldSource, threads: int | None, as
     from mayavi.rl.evaluation.bundle import verify_training
 
     with in_parts() as say:
-        result = verify_training(bundle, world=world, threads=threads, say=say)
+        result = verify_training(bundle, world=world, threads=threads, say=say, report=_evaluation_report())
     facts = bundle.facts["training"]
     if as_json:
         print_json(
@@ -207,7 +220,7 @@ def _verify_run(bundle: Path, world: Any, threads: int | None, as_json: bool) ->
         end = recorder.ended
         return Outcome(end.digest, recorder.info.world_digest, end.final_world_digest, versions())
 
-    result = verify_artifact(bundle, run_again)
+    result = verify_artifact(bundle, run_again, _run_report())
     if as_json:
         print_json(
             {

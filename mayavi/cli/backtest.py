@@ -77,9 +77,7 @@ def backtest(
         bool, typer.Option("--in-sample", help="Also play policies on their training data, with a warning.")
     ] = False,
     models: ModelsOption = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="OUT", help="Write charts and tables as one page.")
-    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="OUT", help="Write the report as one page.")] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", help="Number of threads; no result depends on it.")
     ] = None,
@@ -106,9 +104,10 @@ def backtest(
     names = None if against is None else [each.strip() for each in against.split(",") if each.strip()]
     document = _play(policies or [], models, names, settings, config, in_sample, _command(locals()), threads)
     if html is not None:
-        from mayavi.portfolio.backtest.page import render_page
+        from mayavi.report.render import render
+        from mayavi.report.shapes.backtest import backtest_page
 
-        html.write_text(render_page(document), encoding="utf-8")
+        html.write_text(render(backtest_page(document)), encoding="utf-8")
     if as_json:
         print_json(document)
         return
@@ -214,7 +213,7 @@ def print_report(document: dict[str, Any]) -> None:
     """Print a backtest."""
     from mayavi.cli.run import plural
     from mayavi.portfolio.backtest.backtest import BOUND
-    from mayavi.portfolio.backtest.page import figure
+    from mayavi.portfolio.backtest.formatting import figure
 
     market, config, settings = document["market"], document["env"]["config"], document["settings"]
     heading = [PORTFOLIO, f"{config['split']} split"]
@@ -265,7 +264,7 @@ def print_report(document: dict[str, Any]) -> None:
 
 
 def _difference(paired: dict[str, Any]) -> tuple[str, str]:
-    from mayavi.portfolio.backtest.page import figure
+    from mayavi.portfolio.backtest.formatting import figure
 
     metric = paired["metric"]
     return f"{figure(metric, paired['difference']['value'])} {_interval(metric, paired['difference'])}", paired[
@@ -275,7 +274,7 @@ def _difference(paired: dict[str, Any]) -> tuple[str, str]:
 
 def _interval(metric: str, estimate: dict[str, float | None]) -> str:
     """Interval of a metric; `–` where none can be trusted."""
-    from mayavi.portfolio.backtest.page import figure
+    from mayavi.portfolio.backtest.formatting import figure
 
     low, high = estimate["low"], estimate["high"]
     return "–" if low is None or high is None else f"[{figure(metric, low)}, {figure(metric, high)}]"

@@ -32,6 +32,8 @@ class ContractFolder:
 
     root: Path
     sources: Path = SOURCES
+    what: str = "contract packages"
+    """Name of the packages in messages."""
 
     @classmethod
     def default(cls) -> ContractFolder:
@@ -46,7 +48,7 @@ class ContractFolder:
     def locked_packages(self, *, dev: bool = False) -> dict[str, str]:
         """Version of every runtime npm package by its path below `root`, as the lock file pins it.
 
-        With `dev` the nodes for the tests instead: the `devDependencies` themselves, without what they need.
+        With `dev` what only tests need instead: the `devDependencies` themselves, without what they need.
         """
         packages: dict[str, Any] = json.loads((self.sources / "package-lock.json").read_bytes())["packages"]
         if dev:
@@ -63,7 +65,7 @@ class ContractFolder:
         ]
 
     def has_dev_packages(self) -> bool:
-        """Whether a node for the tests is installed, in whatever version."""
+        """Whether a package that only tests need is installed, in whatever version."""
         return any(_installed_version(self.root / path) for path in self.locked_packages(dev=True))
 
     @contextmanager

@@ -42,14 +42,14 @@ def ensure_packages(
     if is_offline():
         missing = ", ".join(folder.missing_packages()) or "damaged"
         raise SetupError(
-            f"the contract packages are not installed ({missing}), and {OFFLINE_VARIABLE} forbids to download them",
+            f"the {folder.what} are not installed ({missing}), and {OFFLINE_VARIABLE} forbids to download them",
             f"unset {OFFLINE_VARIABLE} and run `mayavi setup` once; it needs the network",
         )
     with folder.lock(say):
         if complete():
             return False
         count = len(folder.locked_packages())
-        say(f"installing {count} contract packages into {folder.root} (once, from the network)")
+        say(f"installing {count} {folder.what} into {folder.root} (once, from the network)")
         _install(folder, dev=node or folder.has_dev_packages())
     return True
 

@@ -177,6 +177,8 @@ def document(report: IncidentReport) -> dict[str, Any]:
     """Return a report as JSON data; figures are decimal text."""
     config = report.incident.config
     return {
+        "schema": "mayavi-incident",
+        "version": 1,
         **summary(report.incident),
         "seed": str(report.seed),
         "exact": report.exact,

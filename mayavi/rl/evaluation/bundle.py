@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -20,7 +20,7 @@ from mayavi.rl.evaluation.document import as_bytes, checkpoint_steps, read_eval
 from mayavi.rl.evaluation.evaluate import Say
 from mayavi.rl.evaluation.models import evaluate_again
 from mayavi.runs.bundle import Bundle, write_bundle
-from mayavi.sim.store.artifact import Check
+from mayavi.sim.store.artifact import Check, digest_of
 
 if TYPE_CHECKING:
     from mayavi.rl.models import Model
@@ -47,8 +47,12 @@ class VerifiedTraining:
         return all(check.equal for check in self.checks)
 
 
-def write_training(model: Model, path: Path) -> str:
-    """Write the training run to a bundle at `path` and return the SHA-256 of the file."""
+Report = Callable[[Mapping[str, Any]], bytes]
+"""Function that renders the report of an evaluation."""
+
+
+def write_training(model: Model, path: Path, report: Report | None = None) -> str:
+    """Write the training run to a bundle at `path` and return the SHA-256 of the file; `report` adds reports."""
     folder = model.path
     evaluations = {f"eval/{each.name}": each.read_bytes() for each in sorted((folder / "eval").glob("*.json"))}
     if not evaluations:
@@ -60,6 +64,9 @@ def write_training(model: Model, path: Path) -> str:
     for name, content in evaluations.items():
         wanted |= {model.checkpoint(step).path for step in _steps(read_eval(content, folder / name))}
     files = {RECORD: (folder / RECORD).read_bytes(), **evaluations}
+    if report is not None:
+        for name, content in evaluations.items():
+            files[_report_name(name)] = report(read_eval(content, folder / name))
     for checkpoint in wanted:
         for each in sorted(checkpoint.rglob("*")):
             if each.is_file():
@@ -75,9 +82,17 @@ def write_training(model: Model, path: Path) -> str:
 
 
 def verify_training(
-    bundle: Bundle, *, world: WorldSource | None = None, threads: int | None = None, say: Say | None = None
+    bundle: Bundle,
+    *,
+    world: WorldSource | None = None,
+    threads: int | None = None,
+    say: Say | None = None,
+    report: Report | None = None,
 ) -> VerifiedTraining:
-    """Repeat every evaluation of the bundle and compare all digits."""
+    """Repeat every evaluation of the bundle and compare all digits.
+
+    With `report`, the reports in the bundle are rendered again from its evaluations, if the versions are the same.
+    """
     checks: list[Check] = []
     versions: dict[str, Check] = {}
     differences: list[str] = []
@@ -92,6 +107,9 @@ def verify_training(
             checks.append(Check(name, _digest(document), _digest(again)))
             if (place := first_difference(_without_versions(document), _without_versions(again))) is not None:
                 differences.append(f"{name}: {place}")
+            same = document["versions"].get("mayavi") == again["versions"].get("mayavi")
+            if report is not None and same and (page := bundle.files.get(_report_name(name))) is not None:
+                checks.append(Check(_report_name(name), digest_of(page), digest_of(report(document))))
             for each in sorted({*document["versions"], *again["versions"]}):
                 then, now = (versions_of.get(each, "none") for versions_of in (document["versions"], again["versions"]))
                 versions[each] = Check(each, then, now)
@@ -138,6 +156,11 @@ def first_difference(one: Any, other: Any, place: str = "") -> str | None:
         return None
     shown = [text if len(text := json.dumps(each)) <= 40 else f"{text[:39]}…" for each in (one, other)]
     return f"{place.rstrip('.')} was {shown[0]} and is {shown[1]}"
+
+
+def _report_name(evaluation: str) -> str:
+    """File of the report of an evaluation in a bundle."""
+    return f"report/{PurePosixPath(evaluation).stem}.html"
 
 
 def _steps(document: Mapping[str, Any]) -> list[int]:

@@ -14,6 +14,7 @@ from mayavi.scenarios.figures.tables import html_notes, html_table
 from mayavi.sim.rows import AccountRow, ActionRow, KpiRow, RunStatus, SnapshotRow
 
 if TYPE_CHECKING:
+    from mayavi.report.notebook import Report
     from mayavi.scenarios.figures.highlights import Highlights
     from mayavi.sim.store import Rows, Store
 
@@ -101,6 +102,12 @@ class Run:
     def notes(self) -> list[str]:
         """Warnings about its KPIs; empty if everything went as the scenario describes."""
         return notes(self.kpis)
+
+    def report(self) -> Report:
+        """Build its report: shown inline by notebooks, `.save("report.html")` and `.pdf("report.pdf")` write it."""
+        from mayavi.report.notebook import run_report
+
+        return run_report(self.store, self.run_id)
 
     def _repr_html_(self) -> str:
         head = f"{self.scenario} · {self.chain} · seed {self.seed} · run {self.run_id}"

@@ -6,8 +6,9 @@ or run id: two runs with the same digest and versions give the same bytes.
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 KIND = "run"
 SCENARIO = "scenario.yaml"
+REPORT = "report.html"
 ROWS = {table: f"rows/{table}.parquet" for table in ("actions", "market_snapshots", "kpis", "accounts")}
 
 
@@ -83,8 +85,12 @@ class Verification:
         return all(check.equal for check in self.checks)
 
 
-def write_artifact(store: Store, run_id: str, path: Path) -> str:
-    """Write the run to a bundle at `path` and return the SHA-256 of the file.
+Report = Callable[["BundledRun", Mapping[str, list[dict[str, Any]]]], bytes]
+"""Function that renders the report of a bundled run from its rows, by table."""
+
+
+def write_artifact(store: Store, run_id: str, path: Path, report: Report | None = None) -> str:
+    """Write the run to a bundle at `path` and return the SHA-256 of the file; `report` adds its report.
 
     Raises `UsageError` for a run that could not be verified: one that did not end, or has no scenario.
     """
@@ -118,6 +124,9 @@ def write_artifact(store: Store, run_id: str, path: Path) -> str:
         files[ROWS[table]] = parquet_bytes(
             {name: (kinds[name], list(column)) for name, column in zip(_columns(table), values, strict=True)}
         )
+    if report is not None:
+        bundled = BundledRun(**{name: getattr(run, name) for name in BundledRun.__dataclass_fields__})
+        files[REPORT] = report(bundled, _named(columns))
     return write_bundle(path, KIND, facts, files)
 
 
@@ -146,19 +155,37 @@ def read_artifact(path: Path) -> tuple[Bundle, BundledRun]:
     return bundle, run
 
 
-def verify_artifact(path: Path, run_again: Callable[[BundledRun], Outcome]) -> Verification:
-    """Check the bundle at `path`, repeat its run with `run_again`, and compare."""
+def verify_artifact(
+    path: Path, run_again: Callable[[BundledRun], Outcome], report: Report | None = None
+) -> Verification:
+    """Check the bundle at `path`, repeat its run with `run_again`, and compare.
+
+    With `report`, a report in the bundle is rendered again from its rows, if the versions are the same.
+    """
     bundle, run = read_artifact(path)
     require_scenario(run.scenario_text, f"the run in '{path}'")
     outcome = run_again(run)
-    checks = (
+    checks: tuple[Check, ...] = (
         Check("world before", run.world_digest, outcome.world_digest),
         Check("rows", run.digest, outcome.digest),
         Check("world after", run.final_world_digest, outcome.final_world_digest),
     )
+    if report is not None and REPORT in bundle.files and run.versions.get("mayavi") == outcome.versions.get("mayavi"):
+        rendered = report(run, _named(_rows_in(bundle)))
+        checks += (Check("report", digest_of(bundle.files[REPORT]), digest_of(rendered)),)
     names = sorted({*run.versions, *outcome.versions})
     versions = tuple(Check(each, run.versions.get(each, "none"), outcome.versions.get(each, "none")) for each in names)
     return Verification(bundle, run, checks, versions)
+
+
+def digest_of(content: bytes) -> str:
+    """SHA-256 of a file in a bundle."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _named(tables: Mapping[str, list[tuple[Any, ...]]]) -> dict[str, list[dict[str, Any]]]:
+    """Rows by column name."""
+    return {table: [dict(zip(_columns(table), row, strict=True)) for row in rows] for table, rows in tables.items()}
 
 
 def _columns(table: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from mayavi.portfolio.backtest.page import render_page
 
 import mayavi.gym_env  # noqa: F401  registers the environments
 from mayavi.errors import UnknownName, UsageError
@@ -18,7 +19,6 @@ from mayavi.portfolio.backtest.backtest import JUDGED, Backtester, BacktestSetti
 from mayavi.portfolio.backtest.document import document_of
 from mayavi.portfolio.backtest.history import AT_THIS_VOLATILITY, WITHOUT_INTERVAL
 from mayavi.portfolio.backtest.metrics import METRICS
-from mayavi.portfolio.backtest.page import render_page
 from mayavi.portfolio.market.data import PLACE, RWAMarket
 from mayavi.portfolio.market.history import write_rwa
 from mayavi.portfolio.market.model import RWAModel

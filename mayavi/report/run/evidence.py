@@ -1,0 +1,97 @@
+"""Evidence at the end of a page: top accounts, failed actions, all KPIs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mayavi.report.page import Block, Column, Section, Table
+from mayavi.report.run.words import plural
+
+if TYPE_CHECKING:
+    from mayavi.report.run.rows import RunRows
+
+TOP = 20
+_AMOUNT = r"(0x[0-9a-fA-F]{40}|\b[0-9][0-9_,]*(\.[0-9]+)?\b)"
+"""Amounts and addresses in reasons (a regular expression of DuckDB)."""
+
+
+def account_section(rows: RunRows) -> Section | None:
+    """The accounts that matter most: with bad debt, then liquidated, then with the largest debt."""
+    ((total,),) = rows.sql("SELECT count(*) FROM accounts WHERE run_id = {run}")
+    if not total:
+        return None
+    found = rows.sql(
+        "SELECT account, market, collateral_number / 1e8, debt_number / 1e8,"
+        " CASE WHEN health_factor = '' THEN NULL ELSE CAST(health_factor AS DOUBLE) / 1e18 END,"
+        " liquidations, liquidated_number / 1e8, bad_debt_number / 1e8, reason FROM accounts WHERE run_id = {run}"
+        f" ORDER BY bad_debt_number DESC, liquidated_number DESC, debt_number DESC, account LIMIT {TOP}"
+    )
+    units = {unit for (unit,) in rows.sql("SELECT DISTINCT unit FROM accounts WHERE run_id = {run}")}
+    money = "exact_usd" if units == {"usd_e8"} else "number"
+    unit = "" if units == {"usd_e8"} else "USD or ETH, as the market counts"
+    table = Table(
+        (
+            Column("account"),
+            Column("market"),
+            Column("collateral", money, unit),
+            Column("debt", money, unit),
+            Column("health factor", "short"),
+            Column("liquidations", "count"),
+            Column("liquidated debt", money, unit),
+            Column("bad debt", money, unit),
+            Column("why it is still there"),
+        ),
+        tuple(found),
+        "",
+        note=f"{min(TOP, total):,} of {total:,} accounts after the last step, at the oracle's prices:"
+        " bad debt first, then liquidated debt, then debt.",
+        command=f"mayavi runs accounts {rows.run.run_id}",
+    )
+    return Section("top-accounts", "Top accounts", (table,))
+
+
+def failure_section(rows: RunRows) -> Section | None:
+    """Failed actions by kind and reason, amounts and addresses in reasons replaced."""
+    found = rows.sql(
+        "SELECT kind, status, gist, count(*) AS n, min(step), max(step), count(DISTINCT account) FROM"
+        f" (SELECT kind, status, step, account, regexp_replace(split_part(reason, chr(10), 1), '{_AMOUNT}', '…', 'g')"
+        " AS gist FROM actions WHERE run_id = {run} AND status <> 'success')"
+        " GROUP BY ALL ORDER BY n DESC, kind, gist LIMIT 40"
+    )
+    if not found:
+        return None
+    total = sum(row[3] for row in found)
+    table = Table(
+        (
+            Column("action"),
+            Column("status"),
+            Column("reason"),
+            Column("count", "count"),
+            Column("first step", "count"),
+            Column("last step", "count"),
+            Column("accounts", "count"),
+        ),
+        tuple(found),
+        "",
+        note="Amounts and addresses in reasons are replaced by …; the action log has them.",
+    )
+    reasons = plural(len(found), "reason")
+    lead = (
+        f"{plural(total, 'action')} failed for {reasons}. Failures are part of the result: they say what did not work."
+    )
+    return Section("failures", "Failed actions", (table,), lead)
+
+
+def kpi_section(rows: RunRows) -> Section | None:
+    """All KPIs of the run with their exact values."""
+    if not rows.kpis:
+        return None
+    from mayavi.scenarios.figures.formatting import shown, title_of
+
+    table = Table(
+        (Column("figure"), Column("value", "number"), Column("exact integer", "number"), Column("unit")),
+        tuple((title_of(row.name), shown(row, rows.run.chain), row.value, row.unit) for row in rows.kpis.values()),
+        command=f"mayavi runs show {rows.run.run_id} --json",
+    )
+    blocks: tuple[Block, ...] = (table,)
+    return Section("kpis", "All figures", blocks, "Every KPI of the run, as the table kpis stores it.")

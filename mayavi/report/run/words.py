@@ -1,0 +1,87 @@
+"""Sentences and figures that the shapes share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mayavi.report.numbers import DASH, FORMATS, change, count, usd
+from mayavi.report.numbers import short as short_number
+from mayavi.report.page import Tile, Tone, Verdict
+
+if TYPE_CHECKING:
+    from mayavi.report.run.rows import RunRows
+
+CHANGES = {"oracle_change", "pool_change", "price_impact", "liquidity_change", "largest_fall", "liquidation_sale_gap"}
+
+
+def plural(number: float | None, what: str, many: str = "") -> str:
+    """Return `1 account`, `9 accounts`."""
+    return f"{count(number)} {what if number == 1 else many or what + 's'}"
+
+
+def money(number: float | None, unit: str = "usd_e8") -> str:
+    """Format an amount in dollars, or in ether for markets that count in it."""
+    return usd(number) if unit == "usd_e8" else DASH if number is None else f"{short_number(number)} ETH"
+
+
+def format_of(name: str, unit: str) -> str:
+    """The format of a KPI by its name and unit."""
+    kind = name.partition(".")[0]
+    if kind in CHANGES:
+        return "change"
+    if unit == "usd_e8":
+        return "usd"
+    if unit == "ppm" or kind in {"utilisation", "supply_rate", "borrow_rate"}:
+        return "percent"
+    return "count" if unit in {"count", "gas"} else "short"
+
+
+def kpi_tile(rows: RunRows, name: str, label: str, *, tone: Tone = "plain", change: str = "", unit: str = "") -> Tile:
+    """A tile for a KPI, with the query for its exact value; a dash if the run has no such KPI."""
+    from mayavi.scenarios.figures.formatting import shown
+    from mayavi.sim.store.database.schema import literal
+
+    query = rows.written(f"SELECT number FROM kpis WHERE run_id = {{run}} AND name = {literal(name)}")
+    row = rows.kpis.get(name)
+    if row is None:
+        return Tile(label, DASH, exact="the run has no such KPI", source=query)
+    scaled = row.number / 1e18 if row.unit == "wei" else row.number
+    text = FORMATS[format_of(name, row.unit)](scaled)
+    shown_unit = unit or {"eth_e8": "ETH", "gas": "gas"}.get(row.unit, "")
+    return Tile(label, text, unit=shown_unit, change=change, exact=shown(row, rows.run.chain), source=query, tone=tone)
+
+
+def price_moves(rows: RunRows) -> list[tuple[str, str, float]]:
+    """Tokens with their oracle's or pool's change, as (name, kind, change), the largest move first."""
+    moves = []
+    for name, row in rows.kpis.items():
+        kind, _, of = name.partition(".")
+        if kind in {"oracle_change", "price_impact", "pool_change"} and row.number == row.number:
+            moves.append((of, kind, row.number))
+    return sorted(moves, key=lambda move: (-abs(move[2]), move[0]))
+
+
+def moved(name: str, share: float) -> str:
+    """Say how a price moved: `WETH falls 28.8 %`."""
+    if not share:
+        return f"{name} does not move"
+    return f"{name} {'falls' if share < 0 else 'rises'} {change(share).lstrip('+−')}"
+
+
+def ended(rows: RunRows, verdict: Verdict) -> Verdict:
+    """The verdict, or for a run that did not finish, that it did not."""
+    run = rows.run
+    if run.status == "finished":
+        return verdict
+    done = f"{run.steps_done or 0:,} of {run.steps:,} steps"
+    reason = run.error.strip().splitlines()[-1] if run.error.strip() else ""
+    if run.status == "halted":
+        why = f": {reason}" if reason else ""
+        return Verdict(f"The run halted after {done}{why}. {verdict.sentence}", "HALTED", "bad", verdict.interval)
+    word = "is still running" if run.status == "running" else "was interrupted"
+    return Verdict(f"The run {word}: {done} are recorded, and its KPIs are not known yet.", run.status.upper(), "warn")
+
+
+def one_seed(rows: RunRows) -> str:
+    """Say that a single run has no interval, and how to get one."""
+    return f"One run, seed {rows.run.seed}: it has no interval. `mayavi sweep {rows.run.scenario}` gives one."

@@ -1,0 +1,288 @@
+"""The page of a comparison: only what differs between runs or sweeps, paired by seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mayavi.report.charts.axes import Axis
+from mayavi.report.charts.intervals import intervals
+from mayavi.report.figure_formats import FigureFormat, figure_format
+from mayavi.report.numbers import change
+from mayavi.report.page import Block, Chart, Column, Page, Provenance, Section, Table, Tile, Tone, Verdict
+from mayavi.report.sources.parameters import differing, seeds_text
+from mayavi.report.sources.sides import Side, read_sides
+from mayavi.scenarios.sensitivity.paired_difference import PairedDifference, paired_difference
+from mayavi.scenarios.sweep.result import BAD_DEBT, LIQUIDATED
+from mayavi.sim.store import Store
+
+FIELDS = ("scenario", "steps", "chain", "source", "world_digest", "status", "versions")
+MOST_ROWS = 16
+_WORDS = {
+    "effect": "differs",
+    "no_effect": "equal",
+    "not_distinguishable": "not distinguishable",
+    "no_interval": "no interval",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KpiDifference:
+    """A KPI of a side against the baseline, paired by seed where both have the seed."""
+
+    name: str
+    format: FigureFormat
+    base: float | None
+    other: float | None
+    paired: PairedDifference | None
+
+    @property
+    def value(self) -> float | None:
+        """The mean difference; None if one side lacks the KPI."""
+        if self.paired is not None and self.paired.pairs:
+            return self.paired.value
+        return None if self.base is None or self.other is None else self.other - self.base
+
+    @property
+    def share(self) -> float | None:
+        """The difference as a share of the baseline."""
+        return self.value / abs(self.base) if self.value is not None and self.base else None
+
+
+def compare_page(store: Store, named: Sequence[str]) -> Page:
+    """Build the page that compares stored runs or sweeps; the first is the baseline."""
+    sides = read_sides(store, named)
+    base, others = sides[0], sides[1:]
+    found = {side.label: kpi_differences(base, side) for side in others}
+    lead = others[0]
+    sections: list[Section | None] = [
+        _figures(base, others, found),
+        _parameters(sides),
+        _facts(sides),
+    ]
+    labels = ", ".join(side.label for side in others)
+    return Page(
+        title=f"{base.label} against {labels}",
+        subject=f"Comparison of {base.label}, the baseline, with {labels}",
+        verdict=_verdict(base, lead, found[lead.label]),
+        tiles=_tiles(base, lead, found[lead.label]),
+        summary=tuple(_summary(base, others, found)),
+        hero=_hero(base, lead, found[lead.label]),
+        sections=tuple(section for section in sections if section is not None),
+        provenance=_provenance(sides, named),
+        notes=tuple(_notes(base, others)),
+    )
+
+
+def kpi_differences(base: Side, side: Side) -> list[KpiDifference]:
+    """Compare every KPI of two sides; equal ones are left out."""
+    found = []
+    shared = sorted(set(base.runs) & set(side.runs))
+    for name in [*base.kpis, *(each for each in side.kpis if each not in base.kpis)]:
+        one, other = base.kpis.get(name, {}), side.kpis.get(name, {})
+        pairs = [other[seed] - one[seed] for seed in shared if seed in one and seed in other]
+        pairs = [each for each in pairs if math.isfinite(each)]
+        means = base.mean(name), side.mean(name)
+        if means[0] == means[1] and not any(pairs):
+            continue
+        unit = base.units.get(name) or side.units.get(name, "")
+        shown = figure_format(name, unit, base.record.chain)
+        found.append(KpiDifference(name, shown, *means, paired_difference(pairs) if len(pairs) > 1 else None))
+    return found
+
+
+def _headline(found: Sequence[KpiDifference]) -> KpiDifference | None:
+    named = {each.name: each for each in found}
+    for name in (BAD_DEBT, LIQUIDATED):
+        if name in named:
+            return named[name]
+    known = [each for each in found if each.share is not None]
+    return max(known, key=lambda each: abs(each.share or 0.0), default=found[0] if found else None)
+
+
+def _verdict(base: Side, side: Side, found: Sequence[KpiDifference]) -> Verdict:
+    headline = _headline(found)
+    if headline is None:
+        same = base.digests and base.digests == side.digests
+        what = "the same rows" if same else "the same figures"
+        return Verdict(f"{base.label} and {side.label} have {what}.", "EQUAL", "good")
+    shown, value = headline.format, headline.value
+    one, other = shown.write(headline.base), shown.write(headline.other)
+    means = "mean " if len(base.runs) > 1 or len(side.runs) > 1 else ""
+    sentence = f"{means}{shown.title} is {other} in {side.label} and {one} in {base.label}"
+    sentence = (
+        f"{sentence[:1].upper()}{sentence[1:]}, a change of {change(headline.share)}."
+        if headline.share
+        else f"{sentence[:1].upper()}{sentence[1:]}."
+    )
+    paired = headline.paired
+    if paired is None or value is None:
+        badge, tone = ("DIFFERENT", "plain") if value else ("EQUAL", "good")
+        return Verdict(sentence, badge, tone)  # type: ignore[arg-type]
+    tones: dict[str, tuple[str, Tone]] = {
+        "effect": ("DIFFERENT", "plain"),
+        "no_effect": ("EQUAL", "good"),
+        "not_distinguishable": ("INDISTINGUISHABLE", "warn"),
+        "no_interval": ("INDETERMINATE", "warn"),
+    }
+    badge, tone = tones[paired.verdict]
+    return Verdict(sentence, badge, tone, _paired_text(headline))
+
+
+def _paired_text(each: KpiDifference) -> str:
+    if each.paired is None:
+        return ""
+    write = each.format.write
+    interval = (
+        f"[{write(each.paired.low)}, {write(each.paired.high)}]" if each.paired.low is not None else "no interval"
+    )
+    return f"{_signed(each.format, each.paired.value)} {interval} over {each.paired.pairs:,} pairs"
+
+
+def _signed(shown: FigureFormat, value: float | None) -> str:
+    text = shown.write(value)
+    return f"+{text}" if value is not None and value > 0 and not text.startswith("+") else text
+
+
+def _tiles(base: Side, side: Side, found: Sequence[KpiDifference]) -> tuple[Tile, ...]:
+    headline = _headline(found)
+    order = sorted(found, key=lambda each: (each is not headline, each.name != LIQUIDATED, -abs(each.share or 0.0)))
+    tiles = []
+    for each in order[:5]:
+        interval = _paired_text(each) if each.paired is not None else ""
+        tiles.append(
+            Tile(
+                each.format.title,
+                each.format.write(each.other),
+                interval=interval,
+                change=f"{change(each.share)} against {each.format.write(each.base)}"
+                if each.share
+                else f"{each.format.write(each.base)} in {base.label}",
+                exact=each.format.exact(each.other),
+            )
+        )
+    return tuple(tiles)
+
+
+def _summary(base: Side, others: Sequence[Side], found: dict[str, list[KpiDifference]]) -> list[str]:
+    sentences = []
+    for side in others:
+        own = found[side.label]
+        every = len({*base.kpis, *side.kpis})
+        decided = [each for each in own if each.paired is not None and each.paired.verdict == "effect"]
+        text = f"{side.label}: {len(own):,} of {every:,} figures differ from {base.label}"
+        shared = len(set(base.runs) & set(side.runs))
+        if shared > 1:
+            text += f"; {len(decided):,} beyond chance, over {shared:,} seeds that both have"
+        sentences.append(f"{text}.")
+        for each in sorted(decided, key=lambda each: -abs(each.share or 0.0))[:3]:
+            sentences.append(f"{each.format.title} changes by {_paired_text(each)}.")
+    return sentences
+
+
+def _notes(base: Side, others: Sequence[Side]) -> list[str]:
+    found = []
+    for side in others:
+        shared = set(base.runs) & set(side.runs)
+        if len(base.runs) > 1 or len(side.runs) > 1:
+            if not shared:
+                found.append(f"{side.label} shares no seed with {base.label}: nothing is paired.")
+            elif len(shared) < max(len(base.runs), len(side.runs)):
+                found.append(f"{side.label}: {len(shared):,} seeds are paired; means are over all runs of a side.")
+        if base.record.world_digest != side.record.world_digest:
+            found.append(f"{side.label} started from another world than {base.label}.")
+    return found
+
+
+def _hero(base: Side, side: Side, found: Sequence[KpiDifference]) -> Chart | None:
+    known = [each for each in found if each.share is not None and math.isfinite(each.share)]
+    if not known:
+        return None
+    ranked = sorted(known, key=lambda each: -abs(each.share or 0.0))[:MOST_ROWS]
+    rows = []
+    for each in ranked:
+        scale = abs(each.base or 1.0)
+        low = each.paired.low / scale if each.paired is not None and each.paired.low is not None else None
+        high = each.paired.high / scale if each.paired is not None and each.paired.high is not None else None
+        rows.append((each.format.title, each.share, low, high))
+    most = ranked[0]
+    pairs = max((each.paired.pairs for each in ranked if each.paired is not None), default=0)
+    how = (
+        f"paired by {pairs:,} seeds, with 95 % intervals where there are any"
+        if pairs
+        else "single runs, which have no interval"
+    )
+    return intervals(
+        f"{most.format.title.capitalize()} changes most: {change(most.share)}",
+        f"{side.label} less {base.label} as a share of {base.label}; {how}",
+        rows,
+        Axis(f"change against {base.label}", "change"),
+        reference=(0.0, base.label),
+        wide=True,
+    )
+
+
+def _figures(base: Side, others: Sequence[Side], found: dict[str, list[KpiDifference]]) -> Section | None:
+    blocks: list[Block] = []
+    for side in others:
+        rows: list[tuple[Any, ...]] = []
+        for each in found[side.label]:
+            paired = each.paired
+            interval = (
+                f"[{each.format.write(paired.low)}, {each.format.write(paired.high)}]"
+                if paired and paired.low is not None
+                else None
+            )
+            verdict = _WORDS[paired.verdict] if paired else None
+            if paired and paired.pairs_needed:
+                verdict = f"{verdict}; {paired.pairs_needed:,} pairs are needed"
+            value = each.value
+            rows.append(
+                (each.format.title, each.format.write(each.base), each.format.write(each.other),
+                 None if value is None else _signed(each.format, value), change(each.share) if each.share else None,
+                 interval, verdict)
+            )  # fmt: skip
+        columns = (
+            Column("figure"), Column(base.label, "text"), Column(side.label, "text"), Column("difference", "text"),
+            Column("share", "text"), Column("95 % interval, paired", "text"), Column("verdict"),
+        )  # fmt: skip
+        blocks.append(Table(columns, tuple(rows), title=side.label, empty="Every figure is equal."))
+    return Section("figures", "Figures that differ", tuple(blocks))
+
+
+def _parameters(sides: Sequence[Side]) -> Section:
+    found = differing([side.record.scenario_text for side in sides])
+    rows = tuple(
+        (path, *(None if value is None else value[:200] for value in values)) for path, values in found.items()
+    )
+    columns = (Column("parameter", "code"), *(Column(side.label) for side in sides))
+    empty = "The scenarios are equal."
+    return Section("parameters", "Parameters that differ", (Table(columns, rows, empty=empty),))
+
+
+def _facts(sides: Sequence[Side]) -> Section | None:
+    rows: list[tuple[Any, ...]] = [("seeds", *(seeds_text(list(side.runs)) for side in sides))]
+    for name in FIELDS:
+        values = [getattr(side.record, name) for side in sides]
+        if name == "versions":
+            keys = dict.fromkeys(key for value in values for key in value)
+            rows += [(f"version of {key}", *(value.get(key) for value in values)) for key in keys]
+        else:
+            rows.append((name.replace("_", " "), *(str(value) for value in values)))
+    different = tuple(row for row in rows if len(set(row[1:])) > 1)
+    if not different:
+        return None
+    columns = (Column("fact"), *(Column(side.label, "code") for side in sides))
+    return Section("facts", "Everything else that differs", (Table(columns, different),))
+
+
+def _provenance(sides: Sequence[Side], named: Sequence[str]) -> Provenance:
+    facts = []
+    for side in sides:
+        runs = list(side.runs.values())
+        shown = ", ".join(runs[:4]) + (f" and {len(runs) - 4:,} more" if len(runs) > 4 else "")
+        facts.append((side.label, f"{side.record.scenario} on {side.record.chain}: {shown}"))
+        facts.append((f"digest of {side.label}", side.record.digest))
+    return Provenance(tuple(facts), f"mayavi report compare {' '.join(named)}", f"{len(sides):,} sides")

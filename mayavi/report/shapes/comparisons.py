@@ -1,0 +1,150 @@
+"""Parts that pages of evaluations and trainings share: paired differences, verdicts, strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mayavi.report.charts.axes import Axis
+from mayavi.report.charts.distributions import FEW, distribution
+from mayavi.report.charts.intervals import intervals
+from mayavi.report.numbers import bounds, percent, short
+from mayavi.report.page import Chart, Column, Table, Tone, Verdict
+
+TONES: dict[str, Tone] = {"better": "good", "worse": "bad", "indistinguishable": "warn", "saturated": "warn"}
+Comparison = Mapping[str, Any]
+
+
+def decisive(part: Mapping[str, Any]) -> list[Comparison]:
+    """The comparisons that a verdict rests on: pooled trainings where there are any, else single ones."""
+    return list(part["pooled"] or part["comparisons"])
+
+
+def strongest(part: Mapping[str, Any], found: Sequence[Comparison]) -> Comparison | None:
+    """The comparison with the baseline that earns most; with `optimum` only if there is no other."""
+    known = [each for each in found if each["against"] in part]
+    others = [each for each in known if each["against"] != "optimum"] or known
+    return max(others, key=lambda each: float(part[each["against"]]["mean_reward"]), default=None)
+
+
+def verdict_of(found: Sequence[Comparison], best: Comparison | None) -> Verdict:
+    """Judge the policy against the baseline that earns most, and count its other verdicts."""
+    if best is None:
+        return Verdict("There is one strategy, and nothing to compare it with.", "NO CLAIM", "warn")
+    word, against, difference = best["verdict"], best["against"], best["difference"]
+    sentence = {
+        "better": f"{_subject(best)} earns more than {against}, the strongest baseline",
+        "worse": f"{_subject(best)} earns less than {against}, the strongest baseline",
+        "indistinguishable": f"{_subject(best)} cannot be told from {against}, the strongest baseline",
+        "saturated": f"No claim about {_subject(best)}: only {best['distinct_pairs']:,} distinct trajectories",
+    }[word]
+    others = [each["verdict"] for each in found if each is not best]
+    counted = [f"{other} than {others.count(other):,}" for other in ("better", "worse") if other in others]
+    counted += [f"{other} from {others.count(other):,}" for other in ("indistinguishable",) if other in others]
+    if word != "saturated" and counted:
+        sentence += f"; of the other {len(others):,} it is {', '.join(counted)}"
+    interval = f"{short(difference['value'])} {bounds(difference['low'], difference['high'])}".strip()
+    return Verdict(f"{sentence}.", word, TONES[word], interval)
+
+
+def differences_chart(found: Sequence[Comparison], episodes: int, confidence: float) -> Chart:
+    """Draw every paired difference with its interval; zero means equal."""
+    rows = [(_pair(each), *(each["difference"][key] for key in ("value", "low", "high"))) for each in found]
+    better = sum(each["verdict"] == "better" for each in found)
+    worse = sum(each["verdict"] == "worse" for each in found)
+    name = found[0]["strategy"]
+    title = f"{name} is better than {better:,} of {len(found):,} baselines and worse than {worse:,}"
+    if {each["verdict"] for each in found} == {"saturated"}:
+        title = f"Too few distinct trajectories to tell {name} from any baseline"
+    elif not better and not worse:
+        title = f"Nothing tells {name} from {len(found):,} baselines"
+    if len({each["strategy"] for each in found}) > 1:
+        title = f"{better + worse:,} of {len(found):,} comparisons are decided"
+    return intervals(
+        title,
+        f"Paired difference of the reward, {confidence * 100:g} % intervals, over the same {episodes:,} episodes",
+        rows,
+        Axis("reward, policy less baseline", "number"),
+        reference=(0.0, "equal"),
+    )
+
+
+def means_chart(part: Mapping[str, Any], episodes: int, confidence: float) -> Chart:
+    """Draw the mean reward of every strategy with its interval, the best on top."""
+    names = sorted(part["strategies"], key=lambda name: -float(part[name]["mean_reward"]))
+    rows = [(name, *(part[name]["mean"][key] for key in ("value", "low", "high"))) for name in names]
+    return intervals(
+        f"{names[0]} earns most: {short(part[names[0]]['mean_reward'])} an episode",
+        f"Mean reward with its {confidence * 100:g} % interval, {episodes:,} episodes",
+        rows,
+        Axis("mean reward", "number"),
+    )
+
+
+def pairs_chart(part: Mapping[str, Any], best: Comparison) -> Chart | None:
+    """Draw the differences of single episodes between a policy and its strongest baseline."""
+    one, other = part.get(best["strategy"], {}), part.get(best["against"], {})
+    if "rewards" not in one or "rewards" not in other:
+        return None
+    values = (np.array(one["rewards"]) - np.array(other["rewards"])).tolist()
+    wins = best["probability_of_improvement"]["value"]
+    how = "one dot an episode" if len(values) < FEW else "histogram"
+    return distribution(
+        f"{best['strategy']} earns more than {best['against']} in {percent(wins)} of the episodes",
+        f"Difference of the reward of each of {len(values):,} episodes, {how}; ties count half",
+        values,
+        Axis("reward, policy less baseline", "number"),
+        marks=[(0.0, "equal")],
+    )
+
+
+def comparisons_table(found: Sequence[Comparison], title: str = "Verdicts") -> Table:
+    """Every comparison with its verdict."""
+    rows = tuple(
+        (
+            _subject(each),
+            each["against"],
+            each["verdict"],
+            *(each["difference"][key] for key in ("value", "low", "high")),
+            each["probability_of_improvement"]["value"],
+            each["distinct_pairs"],
+        )
+        for each in found
+    )
+    columns = (
+        Column("policy"), Column("against"), Column("verdict"), Column("difference", "number"),
+        Column("low", "number"), Column("high", "number"), Column("earns more in", "percent"),
+        Column("distinct pairs", "count"),
+    )  # fmt: skip
+    return Table(columns, rows, title=title, empty="There is nothing to compare with.")
+
+
+def strategies_table(part: Mapping[str, Any]) -> Table:
+    """Every strategy: rewards, effective sample size, early ends."""
+    rows = []
+    for name in part["strategies"]:
+        one = part[name]
+        mean, middle = one["mean"], one["interquartile_mean"]
+        rows.append(
+            (
+                name, mean["value"], mean["low"], mean["high"], middle["value"], one["std_reward"],
+                one["effective_sample_size"], one["episodes"], one["terminated"], one["mean_length"],
+            )
+        )  # fmt: skip
+    columns = (
+        Column("strategy"), Column("mean reward", "number"), Column("low", "number"), Column("high", "number"),
+        Column("interquartile mean", "number"), Column("standard deviation", "number"),
+        Column("effective sample size", "count"), Column("episodes", "count"), Column("ended early", "count"),
+        Column("mean length", "count"),
+    )  # fmt: skip
+    return Table(columns, tuple(rows), title="Strategies")
+
+
+def _subject(each: Comparison) -> str:
+    return f"{each['strategy']} ({each['trainings']} trainings)" if each["trainings"] > 1 else str(each["strategy"])
+
+
+def _pair(each: Comparison) -> str:
+    return f"{_subject(each)} against {each['against']}"

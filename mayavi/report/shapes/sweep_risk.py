@@ -1,0 +1,188 @@
+"""Verdict, tiles and summary of a sweep: value at risk, expected shortfall, probability of loss, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mayavi.report.figure_formats import FigureFormat, figure_format, interval_text, worst_is_low
+from mayavi.report.numbers import percent
+from mayavi.report.page import Tile, Tone, Verdict
+from mayavi.report.sources.sweep import SweepData, SweepPoint
+from mayavi.scenarios.sweep.result import BAD_DEBT, LIQUIDATED
+from mayavi.statistics.estimate import Estimate
+
+QUANTILE = (
+    "SELECT quantile_cont(number, {share}) FROM kpis JOIN runs USING (run_id)"
+    " WHERE sweep_id = '{sweep}' AND status = 'finished' AND name = '{name}'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RiskFigure:
+    """One estimate of a point: its short name, what it is, and how it is written."""
+
+    short: str
+    what: str
+    estimate: Estimate
+    format: FigureFormat
+    query: str = ""
+
+
+def at_risk_name(name: str) -> str:
+    """Name of the quantile in the bad tail: VaR of bad debt, LaR of liquidated value, else p95 or p5."""
+    return {BAD_DEBT: "VaR", LIQUIDATED: "LaR"}.get(name, "p5" if worst_is_low(name) else "p95")
+
+
+def at_risk(point: SweepPoint, name: str) -> Estimate:
+    """The quantile in the bad tail of a KPI."""
+    found = point.summary.figures[name]
+    return found.p5 if worst_is_low(name) else found.p95
+
+
+def format_in(data: SweepData, name: str) -> FigureFormat:
+    """The format of a KPI of the sweep."""
+    for point in data.points:
+        if name in point.kpis:
+            return figure_format(name, point.kpis[name].unit, data.chain)
+    return figure_format(name, "", data.chain)
+
+
+def risk_figures(data: SweepData, point: SweepPoint) -> Iterator[RiskFigure]:
+    """Yield the headline estimates of a point."""
+    figures, sweep = point.summary.figures, data.record.sweep_id
+    alone = len(data.points) == 1
+
+    def query(text: str) -> str:
+        return text if alone else ""
+
+    if BAD_DEBT in figures:
+        loss, shown = figures[BAD_DEBT], format_in(data, BAD_DEBT)
+        where = f"WHERE sweep_id = '{sweep}' AND status = 'finished' AND name = '{BAD_DEBT}'"
+        share = f"SELECT avg(CAST(number > 0 AS DOUBLE)) FROM kpis JOIN runs USING (run_id) {where}"
+        mean = f"SELECT avg(number) FROM kpis JOIN runs USING (run_id) {where}"
+        quantile = QUANTILE.format(share=0.95, sweep=sweep, name=BAD_DEBT)
+        yield RiskFigure("VaR", "bad debt that 95 % of the runs stay below", loss.p95, shown, query(quantile))
+        yield RiskFigure("expected shortfall", "mean bad debt of the worst 5 %", loss.expected_shortfall, shown)
+        yield RiskFigure(
+            "P(loss)", "share of runs with bad debt", loss.probability_above_zero, FigureFormat("p", "percent"),
+            query(share),
+        )  # fmt: skip
+        yield RiskFigure("mean bad debt", "over all runs", loss.mean, shown, query(mean))
+    elif data.headline is not None and data.headline in figures:
+        name = data.headline
+        found, shown = figures[name], format_in(data, name)
+        tail = 0.05 if worst_is_low(name) else 0.95
+        mean = (
+            "SELECT avg(number) FROM kpis JOIN runs USING (run_id)"
+            f" WHERE sweep_id = '{sweep}' AND status = 'finished' AND name = '{name}'"
+        )
+        yield RiskFigure(f"mean {shown.title}", "over all runs", found.mean, shown, query(mean))
+        yield RiskFigure(
+            "median", shown.title, found.p50, shown, query(QUANTILE.format(share=0.5, sweep=sweep, name=name))
+        )
+        yield RiskFigure(
+            at_risk_name(name), f"{shown.title}, the bad end", at_risk(point, name), shown,
+            query(QUANTILE.format(share=tail, sweep=sweep, name=name)),
+        )  # fmt: skip
+    if LIQUIDATED in figures:
+        quantile = QUANTILE.format(share=0.95, sweep=sweep, name=LIQUIDATED)
+        what = "liquidated value that 95 % of the runs stay below"
+        yield RiskFigure("LaR", what, figures[LIQUIDATED].p95, format_in(data, LIQUIDATED), query(quantile))
+
+
+def tiles(data: SweepData) -> tuple[Tile, ...]:
+    """Tiles of the only point, or of the worst point of the grid beside the best."""
+    if not data.with_runs:
+        return ()
+    worst, best = extremes(data)
+    against = {each.short: each for each in risk_figures(data, best)} if best is not worst else {}
+    found = []
+    for each in risk_figures(data, worst):
+        other = against.get(each.short)
+        found.append(
+            Tile(
+                each.short,
+                each.format.write(each.estimate.value),
+                interval=each.format.interval(each.estimate),
+                change=f"{each.format.write(other.estimate.value)} at the best point" if other else each.what,
+                exact=each.format.exact(each.estimate.value),
+                source=each.query,
+            )
+        )
+    source = f"SELECT count(*) FROM runs WHERE sweep_id = '{data.record.sweep_id}' AND status = 'finished'"
+    missing = data.planned - data.finished
+    change = f"{missing:,} of {data.planned:,} missing" if missing > 0 else "all that were planned"
+    found.append(
+        Tile("runs", f"{data.finished:,}", change=change, source=source, tone="warn" if missing > 0 else "plain")
+    )
+    return tuple(found[:6])
+
+
+def extremes(data: SweepData) -> tuple[SweepPoint, SweepPoint]:
+    """The worst and the best point by the tail of the headline KPI; the same point without a grid."""
+    name = data.headline
+    points = [point for point in data.with_runs if name in point.summary.figures]
+    if not points or name is None:
+        return data.with_runs[0], data.with_runs[0]
+
+    def badness(point: SweepPoint) -> float:
+        tail = at_risk(point, name).value
+        return -tail if worst_is_low(name) else tail
+
+    return max(points, key=badness), min(points, key=badness)
+
+
+def verdict(data: SweepData) -> Verdict:
+    """State the risk in one sentence."""
+    name = data.headline
+    if name is None:
+        done = f"{len(data.failed):,} ended early" if data.failed else "none has ended"
+        return Verdict(f"No run of this sweep has finished: {done} of {data.planned:,} planned.", "NO RUNS", "warn")
+    shown, (worst, best) = format_in(data, name), extremes(data)
+    found = at_risk(worst, name)
+    interval = shown.interval(found)
+    if worst is not best:
+        first, last = (shown.write(at_risk(each, name).value) for each in (best, worst))
+        spread = f"{at_risk_name(name)} of {shown.title} ranges from {first} to {last} over {len(data.with_runs):,}"
+        sentence = f"{spread} combinations of parameters; the worst is {worst.label}."
+        if first == last:
+            same = f"{at_risk_name(name)} of {shown.title} is {first} at all {len(data.with_runs):,} combinations"
+            sentence = f"{same} of parameters: none of them matters."
+        return Verdict(sentence, *_badge(worst, name), interval)
+    count = worst.summary.figures[name].count
+    if count == 1:
+        sentence = f"The one finished run has a {shown.title} of {shown.write(found.value)}: too few for any claim."
+        return Verdict(sentence, "INDETERMINATE", "warn")
+    if name == BAD_DEBT:
+        loss = worst.summary.figures[name]
+        if not loss.maximum:
+            most = percent(loss.probability_above_zero.high)
+            sentence = f"None of {count:,} runs left bad debt: the probability of a loss is at most {most}."
+            return Verdict(sentence, "NO LOSS", "good", interval_text(loss.probability_above_zero, percent))
+        sentence = f"In 95 % of all cases bad debt stays below {shown.write(found.value)}"
+        sentence += f"; {percent(loss.probability_above_zero.value)} of {count:,} runs lose something."
+        return Verdict(sentence, *_badge(worst, name), interval)
+    mean = worst.summary.figures[name].mean
+    sentence = f"The mean {shown.title} is {shown.write(mean.value)} over {count:,} runs."
+    return Verdict(sentence, *_badge(worst, name), shown.interval(mean))
+
+
+def _badge(point: SweepPoint, name: str) -> tuple[str, Tone]:
+    found = point.summary.figures[name]
+    if name == BAD_DEBT:
+        if not found.maximum:
+            return "NO LOSS", "good"
+        return ("LOSS", "bad") if found.p95.complete else ("INDETERMINATE", "warn")
+    return ("ESTIMATE", "plain") if found.mean.complete else ("INDETERMINATE", "warn")
+
+
+def missing_evidence(data: SweepData) -> list[str]:
+    """Say which intervals are withheld, and how many runs they take."""
+    found: dict[str, None] = {}
+    for point in data.with_runs:
+        for each in risk_figures(data, point):
+            if text := each.estimate.missing():
+                count = next(iter(point.summary.figures.values())).count
+                found[f"{each.short}: {text}, and there are {count:,} runs a point."] = None
+    return list(found)
