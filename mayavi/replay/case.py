@@ -22,6 +22,7 @@ from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.answers import BadValue, data, fields, hash32, quantity
 from mayavi.evm.rpc.remote import Facts
 from mayavi.evm.state import Block, Evm, open_evm
+from mayavi.evm.witness.values import as_list
 
 MAINNET = 1
 _LOG_BYTES = 1 << 26  # more than fits into the gas of a block
@@ -196,7 +197,7 @@ def read_receipts(directory: Path, number: int) -> list[ExpectedReceipt] | None:
     if not path.exists():
         return None
     try:
-        entries = _list(_json(path))
+        entries = as_list(_json(path))
     except BadValue as error:
         raise CaseError(f"'{path}': {error}") from error
     receipts = []
@@ -212,8 +213,8 @@ def read_receipts(directory: Path, number: int) -> list[ExpectedReceipt] | None:
 
 def _receipt(entry: dict[str, Any]) -> ExpectedReceipt:
     logs = tuple(
-        (data(log["address"], 20), tuple(map(hash32, _list(log["topics"]))), data(log["data"], None, _LOG_BYTES))
-        for log in map(fields, _list(entry["logs"]))
+        (data(log["address"], 20), tuple(map(hash32, as_list(log["topics"]))), data(log["data"], None, _LOG_BYTES))
+        for log in map(fields, as_list(entry["logs"]))
     )
     status = entry.get("status")
     success = None if status is None else bool(_number(status, 1))
@@ -226,12 +227,6 @@ def _number(value: object, bits: int) -> int:
         return quantity(value, bits)
     if value < 0 or value >> bits:
         raise BadValue(f"{value} is no number of at most {bits} bits")
-    return value
-
-
-def _list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise BadValue(f"{value!r:.80} is no JSON list")
     return value
 
 

@@ -94,17 +94,7 @@ class Fork(ForkCalls):
         header = remote.header
         rules = hardfork or _rules(remote.chain_id, header)
         evm = _new_evm(remote.chain_id, rules, closed=False)
-        evm.set_block(
-            number=header.number,
-            timestamp=header.timestamp,
-            coinbase=header.coinbase,
-            gas_limit=header.gas_limit,
-            difficulty=header.difficulty,
-            base_fee=header.base_fee,
-            prevrandao=header.prevrandao,
-            excess_blob_gas=header.excess_blob_gas,
-            blob_fee_fraction=chains.blob_fee_fraction_at(remote.chain_id, header.timestamp, rules),
-        )
+        header.enter(evm, chains.blob_fee_fraction_at(remote.chain_id, header.timestamp, rules))
         evm.learn_block_hash(header.number, header.hash)
         evm.probe = True
         source = {

@@ -92,6 +92,20 @@ class Header:
     form: str
     """Hard fork implied by the fields present, for chains without a known schedule."""
 
+    def enter(self, evm: _kernel.Evm, blob_fee_fraction: int) -> None:
+        """Set the block environment of `evm` to that of this block."""
+        evm.set_block(
+            number=self.number,
+            timestamp=self.timestamp,
+            coinbase=self.coinbase,
+            gas_limit=self.gas_limit,
+            difficulty=self.difficulty,
+            base_fee=self.base_fee,
+            prevrandao=self.prevrandao,
+            excess_blob_gas=self.excess_blob_gas,
+            blob_fee_fraction=blob_fee_fraction,
+        )
+
     @classmethod
     def parse(cls, answer: object) -> Header:
         """Read the answer of eth_getBlockBy…; `BadValue` when a field is missing or malformed."""

@@ -95,17 +95,7 @@ class BlockWitness:
         """EVM on the pre-state, with the environment of this block."""
         header = self.header
         evm = _kernel.Evm.from_witness(self.chain_id, self.hardfork, self.witness)
-        evm.set_block(
-            number=header.number,
-            timestamp=header.timestamp,
-            coinbase=header.coinbase,
-            gas_limit=header.gas_limit,
-            difficulty=header.difficulty,
-            base_fee=header.base_fee,
-            prevrandao=header.prevrandao,
-            excess_blob_gas=header.excess_blob_gas,
-            blob_fee_fraction=self.blob_fee_fraction,
-        )
+        header.enter(evm, self.blob_fee_fraction)
         for number, block_hash in self.block_hashes().items():
             evm.learn_block_hash(number, block_hash)
         return evm

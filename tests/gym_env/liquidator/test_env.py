@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from fractions import Fraction
-from math import log
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mayavi.agents.trading.selling import sqrt_price_x96
 from mayavi.errors import UsageError
 from mayavi.evm.fleet import Words
 from mayavi.gym_env import make_rows
-from mayavi.gym_env.episodes import episode_stream
-from mayavi.gym_env.liquidator.config import LiquidatorConfig
-from mayavi.gym_env.liquidator.start import start_of
 from mayavi.gym_env.rows import RowsEnv
 from mayavi.protocols.aave.market import AaveV3
-from mayavi.protocols.chainlink.price_feed import PriceFeed
-from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
 from tests.gym_env.lending.by_hand import (
-    FOREVER,
-    MILLION,
-    UNLIMITED_FUNDS,
     WETH_USDC,
-    ByHand,
-    Facts,
-    Scripted,
-    approve_router,
-    arbitrage,
-    rich,
 )
+from tests.gym_env.liquidator.by_hand import by_hand
 from tests.gym_env.variants import choices, episode, of_row
 
 E8, WAD = 10**8, 10**18
@@ -180,181 +163,6 @@ def test_settings_that_cannot_be_are_refused() -> None:
 
 
 # -- the same by hand -------------------------------------------------------------------------------------------------
-
-
-def by_hand(config: LiquidatorConfig, number: int, actions: list[Any]) -> list[Facts]:
-    """An episode driven through the scheduler: what is seen before each action, and at the end."""
-    stage: dict[str, Any] = {}
-    seen: list[Facts] = []
-    names = [f"liquidator.borrower-{at}" for at in range(config.borrowers)]
-
-    def feed_prepares(fork: Any, address: bytes) -> None:
-        """Names decide who prepares first, and this one comes first: it sets the stage for all."""
-        del address
-        stage["price_e8"] = AaveV3(fork).reserve("WETH").price_usd_e8
-        rng = episode_stream("liquidator", config.split, number)
-        start = start_of(config, stage["price_e8"], WAD, config.step_blocks * 12, rng)
-        if config.pool_depth < 1:
-            pool = UniswapV3(fork).pool(*WETH_USDC)
-            for position in UniswapV3(fork).positions_of("Mayavi.Market"):
-                if position.pool.address == pool.address:
-                    position.decrease(position.liquidity - int(position.liquidity * config.pool_depth))
-        stage.update(start=start, pool=UniswapV3(fork).pool(*WETH_USDC), market=AaveV3(fork))
-        fork.mine(start.blocks)
-
-    def posts(fork: Any, address: bytes, step: int) -> None:
-        del address
-        PriceFeed(fork, "Chainlink.ETH/USD").move(stage["start"].price_e8[step])
-
-    def arbitrages(fork: Any, address: bytes, step: int) -> None:
-        price = Fraction(stage["start"].price_e8[step], E8)
-        root = sqrt_price_x96(price, 18, 6, token0=stage["pool"].token0.symbol == "WETH")
-        arbitrage(fork, address, root, stage["start"].recovery_ppm if step else MILLION)
-
-    def opens(at: int) -> Any:
-        def act(fork: Any, address: bytes, step: int) -> None:
-            if step:
-                return
-            start = stage["start"]
-            collateral, health = start.collateral[at], start.health_factor_ppm[at]
-            fork.deal("WETH", address, collateral)
-            account = stage["market"].account(address)
-            account.supply("WETH", collateral)
-            value = collateral * start.price_e8[0] * 8_300 * MILLION * 10**6
-            debt = value // (WAD * 10_000 * health * account.market.reserve("USDC").price_usd_e8)
-            account.borrow("USDC", debt)
-            stage.setdefault("debts", []).append(debt)
-
-        return act
-
-    def liquidates(fork: Any, address: bytes, step: int) -> Facts:
-        accounts = [stage["market"].account(fork_address(name)) for name in names]
-        data = [each.data().health_factor_wad for each in accounts]
-        debts = [each.debt("USDC") for each in accounts]
-        usdc, weth = Erc20(fork, "USDC"), Erc20(fork, "WETH")
-        money = usdc.balance_of(address)
-        price_e8 = stage["start"].price_e8[step]
-        left = [each.supplied("WETH") * price_e8 > WAD * E8 // 10_000 for each in accounts]  # more than 0.0001 dollars
-        most = [
-            (debt * bps + 5_000) // 10_000 if health < WAD and kept else 0
-            for debt, health, kept in zip(debts, data, left, strict=True)
-            for bps in [10_000 if health < 95 * WAD // 100 else 5_000]
-        ]
-        order = sorted(
-            range(config.borrowers),
-            key=lambda at: (2, 0, at) if not left[at] else (0, -most[at], at) if data[at] < WAD else (1, data[at], at),
-        )
-        seen.append(
-            {
-                "price_usd_e8": stage["start"].price_e8[step],
-                "pool_sqrt_price_x96": stage["pool"].sqrt_price_x96,
-                "money_usdc": money,
-                "collateral_wei": [each.supplied("WETH") for each in accounts],
-                "debt_usdc": debts,
-                "health_factor_wad": data,
-                "gas_price_wei": stage["start"].gas_price_wei,
-                "block": fork.block_number,
-                "timestamp": fork.timestamp,
-                "observations": observed(config, stage, accounts, money, most, order, step),
-            }
-        )
-        if step >= len(actions) or not any(debts):
-            return {}
-        rank, share_ppm = chosen(config, actions[step])
-        at = order[rank]
-        cover = min(most[at] * share_ppm // MILLION, money)
-        if not cover:
-            return {}
-        done = stage["market"].account(address).liquidate(accounts[at].address, "WETH", "USDC", cover)
-        seized = weth.balance_of(address)
-        swap = UniswapV3(fork).swap_exact_input(WETH_USDC, seized, sender=address, deadline=FOREVER)
-        return {"paid": done.covered, "seized": seized, "received": swap.amount_out}
-
-    def player_prepares(fork: Any, address: bytes) -> None:
-        approve_router(fork, address)
-        capital = UNLIMITED_FUNDS if config.capital is None else config.capital
-        fork.deal("USDC", address, int(capital * 10**6))
-        Erc20(fork, "USDC").approve("AaveV3.Pool", FOREVER, sender=address)
-
-    feed = Scripted("feed", feed_prepares, posts)
-    market = Scripted("liquidator.arbitrageur", rich, arbitrages)
-    crowd = [Scripted(name, lambda *_: None, opens(at)) for at, name in enumerate(names)]
-    player = Scripted("liquidator", player_prepares, liquidates)
-    hand = ByHand([feed, market, *crowd, player], config.step_blocks)
-
-    def fork_address(name: str) -> bytes:
-        return hand.scheduler.world.address(name)
-
-    did: Facts = {}
-    for _ in range(len(actions) + 1):
-        (row,) = [each for each in hand.tick() if each.agent == "liquidator"]
-        for name, unit in (("paid", "usdc"), ("seized", "wei"), ("received", "usdc")):
-            seen[-1][f"{name}_{unit}"] = int(did.get(name, 0))
-        seen[-1]["gas_used"] = int(did.get("gas", 0))
-        did = json.loads(row.details) | {"gas": row.gas_used}
-        if not any(seen[-1]["debt_usdc"]):
-            break
-    seen[0]["scale"] = sum(stage["debts"]) / 10**6 * 0.05
-    return seen
-
-
-def chosen(config: LiquidatorConfig, action: Any) -> tuple[int, int]:
-    """The rank and the share of an action."""
-    if config.actions == "continuous":
-        rank = min(int((float(action[0]) + 1) / 2 * config.borrowers), config.borrowers - 1)
-        return rank, round(max(float(action[1]), 0.0) * MILLION)
-    if not action:
-        return 0, 0
-    rank, which = divmod(int(action) - 1, 3)
-    return rank, (250_000, 500_000, 1_000_000)[which]
-
-
-def observed(
-    config: LiquidatorConfig,
-    stage: dict[str, Any],
-    accounts: list[Any],
-    money: int,
-    most: list[int],
-    order: list[int],
-    step: int,
-) -> list[float]:
-    """The observation, from what the adapters and the quoter say."""
-    start, pool = stage["start"], stage["pool"]
-    price, before = start.price_e8[step] / E8, start.price_e8[max(step - 1, 0)] / E8
-    debts = sum(stage["debts"]) / 10**6
-    scale = debts * 0.05
-    gas_usd = 520_000 * start.gas_price_wei / WAD * price
-    year = config.step_blocks * 12 / (365 * 86_400)
-    entries = [
-        1 - step / config.horizon,
-        5 * log(price / (start.price_e8[0] / E8)),
-        20 * log(price / before),
-        100 * log(float(pool.price("WETH")) / price),
-        money / 10**6 / debts,
-        100 * gas_usd / scale,
-        start.recovery_ppm / MILLION,
-        50 * start.volatility * year**0.5,
-    ]
-    depth = pool.liquidity * pool.sqrt_price_x96 / 2**96 / WAD
-    for at in order:
-        health = accounts[at].data().health_factor_wad / WAD
-        paid = min(most[at] / 10**6, money / 10**6)
-        gross = min(paid / price * 1.05, accounts[at].supplied("WETH") / WAD)
-        paid = min(paid, gross * price / 1.05)
-        seized = gross / 1.05 * 1.045
-        received = UniswapV3(pool.fork).quote_exact_input(WETH_USDC, max(int(seized * WAD), 1)).amount_out / 10**6
-        profit = received - paid - gas_usd if paid else 0.0
-        owed = accounts[at].debt("USDC") / 10**6
-        entries += [
-            10 * (min(health, 1e6) - 1),
-            owed / debts,
-            paid / debts,
-            10 * seized / depth,
-            10 * profit / scale,
-        ]
-    lows = [0, -10, -10, -10, 0, 0, 0, 0, *[-10, 0, 0, 0, -10] * len(order)]
-    highs = [1, 10, 10, 10, 10, 10, 1, 10, *[10] * 5 * len(order)]
-    return [min(max(each, low), high) for each, low, high in zip(entries, lows, highs, strict=True)]
 
 
 def compare(numbers: list[int], **settings: Any) -> int:

@@ -136,13 +136,7 @@ def by_hand(config: VestingConfig, number: int, actions: list[Any]) -> list[Fact
         price_e8 = int(pool.price("WETH") * E8)
         rng = episode_stream("vesting", config.split, number)
         start = start_of(config, price_e8, 10**18, STEP_S, rng)
-        longest, now = (config.horizon - 1) * STEP_S, fork.timestamp
-        begins, lasts = {
-            "cliff": (now - 1, 1),
-            "late_cliff": (now + longest // 3 - 1, 1),
-            "half": (now - 1, longest // 2 + 1),
-            "whole": (now - 1, longest + 1),
-        }[start.schedule]
+        begins, lasts = vesting_times(start.schedule, fork.timestamp, (config.horizon - 1) * STEP_S)
         wallet = VestingWallet.place(fork, b"\x77" * 20, beneficiary=address, start=begins, duration=lasts)
         fork.deal("WETH", b"\x78" * 20, start.amount)
         Erc20(fork, "WETH").transfer(wallet.address, start.amount, sender=b"\x78" * 20)
@@ -210,6 +204,16 @@ def by_hand(config: VestingConfig, number: int, actions: list[Any]) -> list[Fact
             break
     assert gas_of(rows[0], "vesting") > 0
     return seen
+
+
+def vesting_times(schedule: str, now: int, longest: int) -> tuple[int, int]:
+    """Start and duration of a wallet, in seconds, of an episode that lasts `longest`."""
+    return {
+        "cliff": (now - 1, 1),
+        "late_cliff": (now + longest // 3 - 1, 1),
+        "half": (now - 1, longest // 2 + 1),
+        "whole": (now - 1, longest + 1),
+    }[schedule]
 
 
 def details(rows: list[Any]) -> dict[str, int]:
