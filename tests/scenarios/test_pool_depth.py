@@ -19,6 +19,7 @@ from tests.scenarios.play import play
 
 ROUTE, POOL = ("WETH", "USDC", 500), "WETH/USDC.500"
 SALE = 1_000 * 10**18
+ARBITRAGE = f"  arb: {{kind: arbitrageur, pool: {POOL}, capital: {{WETH: 10, USDC: 10_000}}}}\n"
 
 SALE_OF_NOVA = """\
 name: sale
@@ -80,9 +81,10 @@ def test_a_run_without_the_key_is_as_before() -> None:
 
 
 def test_a_pool_of_the_scenario_keeps_its_own_liquidity() -> None:
-    usual, scaled = (play("", text=SALE_OF_NOVA, overrides=more) for more in ([], ["pool_depth=10%"]))
+    usual, scaled = (play("", text=SALE_OF_NOVA + ARBITRAGE, overrides=more) for more in ([], ["pool_depth=10%"]))
     assert usual.kpis["sold.seller.NOVA"] > 0
-    assert usual.kpis == scaled.kpis
+    assert usual.kpis["sold.seller.NOVA"] == scaled.kpis["sold.seller.NOVA"]
+    assert usual.kpis["proceeds.seller.USDC"] == scaled.kpis["proceeds.seller.USDC"]
 
 
 def test_sensitivity_moves_the_depth_of_pools_that_no_file_mentions() -> None:
@@ -93,8 +95,7 @@ def test_sensitivity_moves_the_depth_of_pools_that_no_file_mentions() -> None:
     moves, _ = plan_moves(base, load, only=["pool_depth"])  # type: ignore[arg-type]
     assert [move.overrides for move in moves] == [("pool_depth=0.5",), ("pool_depth=2",)]
     assert "pool_depth" not in assumptions_of(load_text(SALE_OF_NOVA))  # nobody trades in a pool of the chain
-    arbitrage = f"  arb: {{kind: arbitrageur, pool: {POOL}, capital: {{WETH: 10, USDC: 10_000}}}}\n"
-    written = load_text(SALE_OF_NOVA.replace("agents:", f"pool_depth: {{{POOL}: 50%}}\nagents:") + arbitrage)
+    written = load_text(SALE_OF_NOVA.replace("agents:", f"pool_depth: {{{POOL}: 50%}}\nagents:") + ARBITRAGE)
     moves, _ = plan_moves(written, lambda overrides: load_text(written.text, overrides=overrides), only=["pool_depth"])
     assert [move.overrides for move in moves] == [
         (f"pool_depth={{{POOL}: 25%}}",),
@@ -109,6 +110,7 @@ def test_sensitivity_moves_the_depth_of_pools_that_no_file_mentions() -> None:
         ("pool_depth={WETH/USDC.500: deep}", "pool_depth.WETH/USDC.500 is 'deep', not a number"),
         ("pool_depth={Curve.3pool: 50%}", "the depth of 'Curve.3pool' cannot be changed"),
         ("pool_depth={WETH: 50%}", "'WETH' is not a pool name of the form"),
+        ("pool_depth=10%", "no agent trades in a Uniswap V3 pool of the chain, so pool_depth would change nothing"),
         ("pool_depth={NOVA/USDC.3000: 50%}", "the scenario creates the pool 'NOVA/USDC.3000' itself"),
     ],
 )
@@ -119,7 +121,7 @@ def test_a_depth_that_makes_no_sense_is_refused(override: str, message: str) -> 
 
 
 def test_an_unknown_pool_is_refused_with_the_nearest_names() -> None:
-    scenario = load_text(SALE_OF_NOVA, overrides=["pool_depth={WETH/USDX.500: 50%}"])
+    scenario = load_text(SALE_OF_NOVA + ARBITRAGE, overrides=["pool_depth={WETH/USDX.500: 50%}"])
     with pytest.raises(BadScenario, match=r"pool_depth of 'WETH/USDX\.500': unknown pool") as caught:
         scale_pools(scenario.config, replica())
     assert scenario.blame(caught.value).message.startswith("--set pool_depth={WETH/USDX.500: 50%}: ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from shutil import get_terminal_size
 from textwrap import wrap
@@ -156,6 +156,18 @@ def print_list(incidents: Sequence[Incident]) -> None:
             for each in incidents
         ],
     )
+
+
+def print_keys(incident: Incident, keys: Mapping[str, Mapping[str, str]]) -> None:
+    """Print the runs of an incident, and the keys that a counterfactual can change, with their values by run."""
+    runs = incident.config.runs
+    print(f"{incident.config.name} · {incident.config.title}")
+    for name, run in runs.items():
+        print(f"  {name}: {run.title}")
+    columns = [Column("key", right=False), *(Column(name, right=False) for name in runs)]
+    print_table(columns, [[key, *(values.get(name, NONE) for name in runs)] for key, values in keys.items()])
+    for each in incident.config.counterfactuals:
+        print_note(f"such as: mayavi replay incident {incident.config.name} --counterfactual '{each}'")
 
 
 def summary(incident: Incident) -> dict[str, Any]:

@@ -30,7 +30,8 @@ def incident(
         typer.Option(
             "--counterfactual",
             metavar="A.B=C",
-            help="Run again with one value of the scenario changed, and print its effect; repeatable.",
+            help="Run again with one value of the scenario changed, and print its effect; repeatable."
+            " `mayavi replay incidents NAME` lists the keys.",
         ),
     ] = None,
     run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Only this run of the incident.")] = None,
@@ -93,11 +94,29 @@ def incident(
         raise typer.Exit(1)
 
 
-def incidents(as_json: JsonOption = False) -> None:
-    """List the named incidents: date, protocol, what happened, and how many figures are compared."""
-    from mayavi.cli.printing.incident import print_list, summary
-    from mayavi.scenarios.incidents.registry import incidents as all_incidents
+def incidents(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show what a counterfactual can change in this incident.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the named incidents: date, protocol, what happened, and how many figures are compared.
 
+    With NAME: its runs, and every key that `--counterfactual` can change, with its value.
+    """
+    from mayavi.cli.printing.incident import print_keys, print_list, summary
+    from mayavi.scenarios.incidents.keys import counterfactual_keys
+    from mayavi.scenarios.incidents.registry import incidents as all_incidents
+    from mayavi.scenarios.incidents.registry import load_incident
+
+    if name is not None:
+        incident = load_incident(name)
+        keys = counterfactual_keys(incident)
+        if as_json:
+            print_json({**summary(incident), "keys": keys})
+        else:
+            print_keys(incident, keys)
+        return
     found = all_incidents()
     if as_json:
         print_json({"incidents": [summary(each) for each in found]})

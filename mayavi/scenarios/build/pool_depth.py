@@ -26,6 +26,8 @@ def scale_pools(config: ScenarioConfig, fork: Fork) -> None:
             return
         own = set(config.pools) | {name for each in config.agents.values() if (name := _created_pool(each))}
         depths = {name: depths for name in pool_names(fork) if name not in own}
+        if not depths:
+            raise BadScenario("pool_depth scales no pool: this chain has no Uniswap V3 pool", "leave it out")
     for name, factor in depths.items():
         try:
             scale_pool(pool_named(fork, name), factor)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mayavi.errors import UsageError
 from mayavi.scenarios.incidents.cases import CompleteRecord, has_node_record, record_of_file, record_of_node
+from mayavi.scenarios.incidents.keys import counterfactual_keys
 from mayavi.scenarios.incidents.measures import Failures, RunFigures, exact_difference
 from mayavi.scenarios.incidents.models import ExpectedFigure
 from mayavi.scenarios.incidents.registry import Incident, load_incident
@@ -230,7 +231,11 @@ def _accepting(incident: Incident, names: Sequence[str], change: str) -> list[st
         except UsageError as error:
             refused.append(error)
     if not accepted:
-        first, flag = refused[0], "--counterfactual "
-        hint = first.hint.replace("--set ", flag) if first.hint else None
-        raise type(first)(first.message.replace("--set ", flag), hint) from None
+        first, flag, key = refused[0], "--counterfactual ", change.partition("=")[0]
+        hint = first.hint.replace("--set ", flag) if first.hint else ""
+        if key not in (keys := counterfactual_keys(incident, names)):
+            alike = [each for each in keys if each.rpartition(".")[2] == key.rpartition(".")[2]]
+            meant = f"did you mean {', '.join(alike)}?\n" if alike else ""
+            hint = f"{meant}keys of this incident: {', '.join(keys)}"
+        raise type(first)(first.message.replace("--set ", flag), hint or None) from None
     return accepted

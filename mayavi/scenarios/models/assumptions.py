@@ -16,13 +16,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from mayavi.errors import UsageError
-from mayavi.scenarios.models.agents import Borrower, LaunchTrader, Liquidator
 from mayavi.scenarios.models.assumption_marks import question_fields
 from mayavi.scenarios.models.assumption_rules import POINTS, rule_of
 from mayavi.scenarios.models.config import ScenarioConfig
 from mayavi.scenarios.models.distributions import Choice, Constant, LogNormal, Normal, Pareto, Uniform
 from mayavi.scenarios.models.field_type import FieldType
-from mayavi.scenarios.models.positions import Positions
+from mayavi.scenarios.models.pool_use import trades_on_chain
 from mayavi.scenarios.models.quantities import RatioFromZero, ratio_of
 from mayavi.scenarios.models.written_values import Writing, writing_of
 
@@ -72,19 +71,9 @@ def find_assumptions(config: ScenarioConfig, data: Mapping[str, Any]) -> list[As
     """
     found = list(_in_model(config, (), data))
     alone = sum(getattr(agent, "count", 1) for agent in config.agents.values()) < 2
-    left_out = ({"ordering"} if alone else set()) | (set() if _sells_on_chain(config) else {"pool_depth"})
+    trades = trades_on_chain(config.agents.values(), config.pools)
+    left_out = ({"ordering"} if alone else set()) | (set() if trades else {"pool_depth"})
     return [each for each in found if each.path not in left_out]
-
-
-def _sells_on_chain(config: ScenarioConfig) -> bool:
-    """Whether an agent may trade in a Uniswap V3 pool that the scenario does not create."""
-    for agent in config.agents.values():
-        pool = getattr(agent, "pool", "")
-        if isinstance(agent, Borrower | Liquidator | Positions):
-            return True
-        if pool and not isinstance(agent, LaunchTrader) and pool not in config.pools and not pool.startswith("Curve."):
-            return True
-    return False
 
 
 def _in_model(model: BaseModel, place: tuple[str, ...], data: Any) -> Iterator[Assumption]:

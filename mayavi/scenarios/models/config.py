@@ -13,6 +13,7 @@ from mayavi.errors import did_you_mean
 from mayavi.scenarios.models.agents import AgentModel, OracleShock
 from mayavi.scenarios.models.new_markets import NewCurvePool, NewReserveV2
 from mayavi.scenarios.models.parameters import Changes, fault_of, misplaced_value
+from mayavi.scenarios.models.pool_use import trades_on_chain
 from mayavi.scenarios.models.positions import POSITIONS, TopLevelPositions
 from mayavi.scenarios.models.prices import (
     GbmPrice,
@@ -263,6 +264,11 @@ class ScenarioConfig(Model):
             if name in self.pools:
                 message = f"the scenario creates the pool '{name}' itself"
                 raise _rule(("pool_depth", name), message, f"give pools.{name}.liquidity_factor instead")
+        if self.pool_depth != 1 and not trades_on_chain(self.agents.values(), self.pools):
+            message = "no agent trades in a Uniswap V3 pool of the chain, so pool_depth would change nothing"
+            own = next(iter(self.pools), None)
+            hint = f"for a pool of the scenario give pools.{own}.liquidity_factor" if own else "leave it out"
+            raise _rule(("pool_depth",), message, hint)
 
     def _prices_fit(self) -> None:
         for symbol, price in self.prices.items():

@@ -27,6 +27,20 @@ def test_incidents_are_listed(run_mayavi) -> None:
     assert {each["date"] for each in listed} >= {"2022-11-22", "2026-03-10"}
 
 
+def test_keys_of_counterfactuals_are_listed_and_an_unknown_one_is_refused_with_them(run_mayavi) -> None:
+    listed = json.loads(run_mayavi("replay", "incidents", "crv_2022_11", "--json").stdout)["keys"]
+    assert listed["aave_v2.USDC.liquidation_bonus"].keys() == {"recorded", "market"}
+    assert "market" in listed["agents.liquidators.count"]
+    assert listed["agents.liquidators.latency_blocks"] == {"market": "0"}  # a default that no file writes
+    table = run_mayavi("replay", "incidents", "crv_2022_11").stdout
+    refused = run_mayavi("replay", "incident", "crv_2022_11", "--counterfactual", "liquidation_bonus=2%")
+    assert refused.returncode == 2
+    assert "did you mean aave_v2.CRV.liquidation_bonus" in refused.stderr
+    for key in listed:
+        assert key in table
+        assert key in refused.stderr.replace("\n  ", " ")
+
+
 def test_the_table_has_recorded_simulated_and_difference(run_mayavi, tmp_path: Path) -> None:
     store = str(tmp_path / "runs.duckdb")
     done = run_mayavi("replay", "incident", "eigen_2025_10", "--facts-only", "--store", store)
