@@ -47,7 +47,8 @@ class ProofWitness:
     def build(self, after: Evm) -> dict[str, object]:
         """Return a witness document; `after` is the state after the block.
 
-        Raises `ProofError` if the node lacks `eth_getProof`, or contradicts itself in one answer.
+        Raises `ProofError` if the node lacks `eth_getProof` or contradicts itself in one answer, and if no proof holds
+        the neighbour of a removed slot.
         """
         self._prove(self._wanted())
         spare = self._nodes_after(after)
@@ -55,6 +56,8 @@ class ProofWitness:
             lacking = self._lacking()
             if lacking is None or not self._complete(lacking, spare):
                 break
+        if lacking is not None and _NEIGHBOUR.search(lacking):
+            raise ProofError(lacking, "eth_getProof cannot give that node; use a node with debug_executionWitness")
         return self._document()
 
     def contradiction(self) -> Difference | None:
@@ -62,7 +65,7 @@ class ProofWitness:
         proven = _kernel.Witness(self.parent.state_root, tuple(self.nodes))
         for address, (balance, nonce, code) in sorted(self.facts.accounts.items()):
             found = proven.account(address) or (0, 0, b"", keccak256(b""))
-            values = [("nonce", nonce, found[0]), ("balance", balance, found[1])]
+            values = [("nonce", str(nonce), str(found[0])), ("balance", str(balance), str(found[1]))]
             values += [("code hash", "0x" + keccak256(code).hex(), "0x" + found[3].hex())]
             values += [
                 (f"slot {slot:#x}", f"{value:#x}", f"{proven.slot(address, slot):#x}")
@@ -70,7 +73,7 @@ class ProofWitness:
             ]
             for what, stated, actual in values:
                 if stated != actual:
-                    return Difference(f"proven {what} of {checksum(address)}", str(actual), str(stated))
+                    return Difference(f"proven {what} of {checksum(address)}", actual, stated)
         return None
 
     def _wanted(self) -> dict[bytes, list[int]]:
