@@ -24,7 +24,9 @@ pytestmark = [pytest.mark.node, pytest.mark.slow]
 def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainHistory]:
     """History under Cancun's rules: a development node makes none of the requests that end a block since Prague."""
     folder = tmp_path_factory.mktemp("history")
-    running = save_history(folder / "made", "cancun").start(folder / "node")
+    saved = save_history(folder / "made", "cancun")
+    running = saved.start(folder / "node")
+    saved.file.unlink()  # some 70 MB, which the node has in memory now
     yield running
     running.node.stop()
 

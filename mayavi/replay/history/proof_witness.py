@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mayavi import _kernel
 from mayavi.errors import ProofError, RpcError, WitnessError
 from mayavi.evm.address import checksum
 from mayavi.evm.contents import WorldContents
@@ -19,6 +18,7 @@ from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.header import Header
 from mayavi.evm.rpc.proofs import fetch_proof
 from mayavi.evm.rpc.remote import Facts
+from mayavi.evm.rpc.state_proof import StateProof
 from mayavi.evm.state import Evm
 from mayavi.evm.witness.block_witness import BlockWitness
 from mayavi.replay.block_state import missing_of_text
@@ -62,7 +62,7 @@ class ProofWitness:
 
     def contradiction(self) -> Difference | None:
         """Return the first value of the state that was read and that the proofs contradict."""
-        proven = _kernel.Witness(self.parent.state_root, tuple(self.nodes))
+        proven = StateProof(self.block.chain_id, self.header, tuple(self.nodes)).witness()
         for address, (balance, nonce, code) in sorted(self.facts.accounts.items()):
             found = proven.account(address) or (0, 0, b"", keccak256(b""))
             values = [("nonce", str(nonce), str(found[0])), ("balance", str(balance), str(found[1]))]
