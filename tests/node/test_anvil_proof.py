@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mayavi.errors import ProofError
 from mayavi.evm.address import checksum
 from mayavi.replay.history.capture import capture
 from mayavi.replay.history.node import ReplayNode
@@ -102,6 +103,24 @@ def test_a_node_that_changes_one_slot_is_caught_and_the_slot_named(
     assert found.field == f"proven slot 0x4 of {checksum(bytes.fromhex(pool[2:]))}"
     assert int(found.got, 16) == int(found.expected, 16) + 1
     assert not report.exact
+
+
+def test_a_proof_that_contradicts_itself_ends_the_capture(
+    history: ChainHistory, proxy: EditingProxy, tmp_path: Path
+) -> None:
+    number = history.block_of("swap")
+    pool = history.labels["UniswapV3.WETH/USDC.500"]
+
+    def edit(call: dict[str, Any], result: Any) -> Any:
+        if call["method"] == "eth_getProof" and call["params"][0] == pool.lower():
+            (entry,) = (each for each in result["storageProof"] if int(each["key"], 16) == 4)
+            entry["value"] = hex(int(entry["value"], 16) + 1)
+        return result
+
+    proxy.edits.append(edit)
+    with ReplayNode.open(proxy.url) as node, pytest.raises(ProofError, match=f"in {pool} slot 0x4, its proof gives"):
+        capture(node, number, number, tmp_path, prove=True)
+    assert not (tmp_path / str(number)).exists()
 
 
 def test_a_node_without_proofs_is_named(run_mayavi, history: ChainHistory, proxy: EditingProxy, tmp_path: Path) -> None:

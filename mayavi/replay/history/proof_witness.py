@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mayavi.errors import ProofError, RpcError, WitnessError
+from mayavi.errors import ProofError, WitnessError
 from mayavi.evm.address import checksum
 from mayavi.evm.contents import WorldContents
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.header import Header
-from mayavi.evm.rpc.proofs import fetch_proof
+from mayavi.evm.rpc.proofs import ProofRefusedError, fetch_proof
 from mayavi.evm.rpc.remote import Facts
 from mayavi.evm.rpc.state_proof import StateProof
 from mayavi.evm.state import Evm
@@ -35,6 +35,10 @@ REQUEST_SLOTS = range(4)
 _NEIGHBOUR = re.compile(r"removal of .* is not proven: trie node 0x([0-9a-f]{64})")
 
 
+class UnprovenRemovalError(ProofError):
+    """Removed slot whose neighbour is in no proof."""
+
+
 class ProofWitness:
     """Witness of one block while it is put together from proofs of a node."""
 
@@ -47,8 +51,8 @@ class ProofWitness:
     def build(self, after: Evm) -> dict[str, object]:
         """Return a witness document; `after` is the state after the block.
 
-        Raises `ProofError` if the node lacks `eth_getProof` or contradicts itself in one answer, and if no proof holds
-        the neighbour of a removed slot.
+        Raises `ProofRefusedError` if the node lacks `eth_getProof`, `UnprovenRemovalError` if no proof holds the neighbour of a
+        removed slot, and `ProofError` if the node contradicts itself.
         """
         self._prove(self._wanted())
         spare = self._nodes_after(after)
@@ -57,7 +61,7 @@ class ProofWitness:
             if lacking is None or not self._complete(lacking, spare):
                 break
         if lacking is not None and _NEIGHBOUR.search(lacking):
-            raise ProofError(lacking, "eth_getProof cannot give that node; use a node with debug_executionWitness")
+            raise UnprovenRemovalError(lacking, "eth_getProof cannot give that node, debug_executionWitness can")
         return self._document()
 
     def contradiction(self) -> Difference | None:
@@ -151,14 +155,15 @@ class BuiltWitness:
 
 
 def build_witness(node: ReplayNode, block: ChainBlock, parent: Header, facts: Facts, after: Evm) -> BuiltWitness:
-    """Build a witness from `eth_getProof`; `facts` is the state that the block reads, `after` the state after it."""
+    """Build a witness from `eth_getProof`; `facts` is the state that the block reads, `after` the state after it.
+
+    Raises `ProofError` with account and slot if an answer states another value than it proves.
+    """
     witness = ProofWitness(node, block, parent, facts)
     try:
         document = witness.build(after)
-    except ProofError as error:
+    except (ProofRefusedError, UnprovenRemovalError) as error:
         return BuiltWitness(None, error.message if error.hint is None else f"{error.message}; {error.hint}")
-    except RpcError as error:
-        return BuiltWitness(None, error.message)
     return BuiltWitness(document, contradiction=witness.contradiction())
 
 
