@@ -22,9 +22,11 @@ BLOCKS, TRANSACTIONS = 21, 27
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> SavedHistory:
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SavedHistory]:
     """History under Prague's rules; no node runs."""
-    return save_history(tmp_path_factory.mktemp("history"), "prague")
+    made = save_history(tmp_path_factory.mktemp("history"), "prague")
+    yield made
+    made.file.unlink()  # some 70 MB
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,10 @@ Progress = Callable[[int, int], None]
 """Callback after each batch: accounts and slots done, in total."""
 
 
+class ProofRefusedError(ProofError):
+    """Node without `eth_getProof`, or without it for this block."""
+
+
 @dataclass(frozen=True, slots=True)
 class AccountProof:
     """Answer of `eth_getProof`: the values that the node states, and trie nodes."""
@@ -46,7 +50,7 @@ def fetch_proof(
     """Fetch proofs of the accounts and slots in `wanted` at the block with this hash.
 
     Each answer is verified against the state root of the header, whose hash is recomputed. `ProofError` names the
-    account or slot that the node states wrongly or does not prove.
+    account or slot that the node states wrongly or does not prove; `ProofRefusedError` if it gives no proofs.
     """
     question = Call("eth_getBlockByHash", ["0x" + block_hash.hex(), False], lambda answer: answer)
     chain_id, answer = client.batch([Call("eth_chainId", [], read_chain_id), question])
@@ -87,7 +91,7 @@ def _ask(client: RpcClient, batch: list[tuple[bytes, Sequence[int]]], number: in
     for answer in answers:
         if isinstance(answer, NodeRefused):
             hint = "use a node that has eth_getProof, such as Geth, Reth or Nethermind"
-            raise ProofError(answer.message, hint if answer.unsupported else answer.hint)
+            raise ProofRefusedError(answer.message, hint if answer.unsupported else answer.hint)
     return answers
 
 

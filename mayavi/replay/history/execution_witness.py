@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mayavi import _kernel
 from mayavi.errors import MayaviError, RpcBadAnswer, RpcHttpError, RpcTimeout
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.answers import BadValue, fields
@@ -13,6 +12,7 @@ from mayavi.evm.rpc.client import Call
 from mayavi.evm.rpc.header import Header, header_fields
 from mayavi.evm.rpc.opening import checked_header
 from mayavi.evm.rpc.remote import Facts, Missing, RemoteState
+from mayavi.evm.state import MissingState
 from mayavi.evm.witness.block_witness import BlockWitness
 from mayavi.replay.blocks import Difference
 from mayavi.replay.chain_block import ChainBlock
@@ -116,7 +116,7 @@ class WitnessState:
             try:
                 if not self._add(item, facts):
                     unproven.append(item)
-            except _kernel.MissingState:
+            except MissingState:
                 unproven.append(item)
         if unproven:
             read = self.remote.fetch(unproven)

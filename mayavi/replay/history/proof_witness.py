@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mayavi import _kernel
-from mayavi.errors import ProofError, RpcError, WitnessError
+from mayavi.errors import ProofError, WitnessError
 from mayavi.evm.address import checksum
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.header import Header
 from mayavi.evm.rpc.remote import Facts
 from mayavi.evm.snapshot.contents import WorldContents
-from mayavi.evm.snapshot.proof_requests import fetch_proof
+from mayavi.evm.snapshot.proof_requests import ProofRefusedError, fetch_proof
+from mayavi.evm.snapshot.state_proof import StateProof
 from mayavi.evm.state import Evm
 from mayavi.evm.witness.block_witness import BlockWitness
 from mayavi.replay.block_state import missing_of_text
@@ -35,6 +35,10 @@ REQUEST_SLOTS = range(4)
 _NEIGHBOUR = re.compile(r"removal of .* is not proven: trie node 0x([0-9a-f]{64})")
 
 
+class UnprovenRemovalError(ProofError):
+    """Removed slot whose neighbour is in no proof."""
+
+
 class ProofWitness:
     """Witness of one block while it is put together from proofs of a node."""
 
@@ -47,7 +51,8 @@ class ProofWitness:
     def build(self, after: Evm) -> dict[str, object]:
         """Return a witness document; `after` is the state after the block.
 
-        Raises `ProofError` if the node lacks `eth_getProof`, or contradicts itself in one answer.
+        Raises `ProofRefusedError` if the node lacks `eth_getProof`, `UnprovenRemovalError` if no proof holds the neighbour of a
+        removed slot, and `ProofError` if the node contradicts itself.
         """
         self._prove(self._wanted())
         spare = self._nodes_after(after)
@@ -55,14 +60,16 @@ class ProofWitness:
             lacking = self._lacking()
             if lacking is None or not self._complete(lacking, spare):
                 break
+        if lacking is not None and _NEIGHBOUR.search(lacking):
+            raise UnprovenRemovalError(lacking, "eth_getProof cannot give that node, debug_executionWitness can")
         return self._document()
 
     def contradiction(self) -> Difference | None:
         """Return the first value of the state that was read and that the proofs contradict."""
-        proven = _kernel.Witness(self.parent.state_root, tuple(self.nodes))
+        proven = StateProof(self.block.chain_id, self.header, tuple(self.nodes)).witness()
         for address, (balance, nonce, code) in sorted(self.facts.accounts.items()):
             found = proven.account(address) or (0, 0, b"", keccak256(b""))
-            values: list[tuple[str, object, object]] = [("nonce", nonce, found[0]), ("balance", balance, found[1])]
+            values = [("nonce", str(nonce), str(found[0])), ("balance", str(balance), str(found[1]))]
             values += [("code hash", "0x" + keccak256(code).hex(), "0x" + found[3].hex())]
             values += [
                 (f"slot {slot:#x}", f"{value:#x}", f"{proven.slot(address, slot):#x}")
@@ -70,7 +77,7 @@ class ProofWitness:
             ]
             for what, stated, actual in values:
                 if stated != actual:
-                    return Difference(f"proven {what} of {checksum(address)}", str(actual), str(stated))
+                    return Difference(f"proven {what} of {checksum(address)}", actual, stated)
         return None
 
     def _wanted(self) -> dict[bytes, list[int]]:
@@ -148,14 +155,15 @@ class BuiltWitness:
 
 
 def build_witness(node: ReplayNode, block: ChainBlock, parent: Header, facts: Facts, after: Evm) -> BuiltWitness:
-    """Build a witness from `eth_getProof`; `facts` is the state that the block reads, `after` the state after it."""
+    """Build a witness from `eth_getProof`; `facts` is the state that the block reads, `after` the state after it.
+
+    Raises `ProofError` with account and slot if an answer states another value than it proves.
+    """
     witness = ProofWitness(node, block, parent, facts)
     try:
         document = witness.build(after)
-    except ProofError as error:
+    except (ProofRefusedError, UnprovenRemovalError) as error:
         return BuiltWitness(None, error.message if error.hint is None else f"{error.message}; {error.hint}")
-    except RpcError as error:
-        return BuiltWitness(None, error.message)
     return BuiltWitness(document, contradiction=witness.contradiction())
 
 
