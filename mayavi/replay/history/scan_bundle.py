@@ -16,12 +16,9 @@ from typing import Any
 
 from mayavi.errors import BundleError, UsageError
 from mayavi.evm.hashing import keccak256
-from mayavi.replay.block_state import exact_reads
-from mayavi.replay.blocks import BEFORE_STATUS, block_differences, transaction_differences
-from mayavi.replay.case import JsonFields, read_block, read_bytecodes, read_facts
-from mayavi.replay.case_state import open_case
-from mayavi.replay.history.block_replay import execute, matched_rows
+from mayavi.replay.case import read_block, read_bytecodes, read_facts
 from mayavi.replay.history.case_files import CODES, case_files, packed_json
+from mayavi.replay.history.case_replay import replay_case
 from mayavi.replay.history.store import HistoryStore, Scan, transaction_row
 from mayavi.runs.bundle import Bundle, Check, write_bundle
 
@@ -129,16 +126,8 @@ def verify_scan(bundle: Bundle, progress: Progress | None = None) -> VerifiedSca
 
 def _repeated(folder: Path, row: list[Any], own: list[list[Any]]) -> tuple[list[Any], list[list[Any]]]:
     """Execute the case of one block; return its row and those of its transactions as they come out now."""
-    block, source, receipts = open_case(folder, row[0])
-    facts = exact_reads(block, source.facts)
-    result, evm = execute(block, facts)
-    claims = block.whole().claims()
-    senders = JsonFields(len(block.withdrawals), tuple("0x" + each.sender.hex() for each in block.transactions))
-    wrong = transaction_differences(result, claims, senders, receipts)
-    whole = block_differences(result, claims)
-    if block.hardfork in BEFORE_STATUS:
-        whole = [each for each in whole if each.field != "receipts root"]
-    was_exact = bool(row[BLOCKS.index("exact")])
+    done = replay_case(folder, row[0], {int(each[1]) for each in own})
+    block = done.block
     again = [
         block.number,
         "0x" + block.header.hash.hex(),
@@ -146,13 +135,12 @@ def _repeated(folder: Path, row: list[Any], own: list[list[Any]]) -> tuple[list[
         block.header.timestamp,
         len(block.transactions),
         len(own),
-        result["gas_used"],
-        was_exact and not wrong and not whole,  # what differed from the node may be nothing that the case holds
-        None if result["failure"] else evm.digest(),
+        done.gas_used,
+        bool(row[BLOCKS.index("exact")]) and done.exact,  # what differed from the node may not be in the case
+        done.state_digest or None,
     ]
-    matching = {int(each[1]) for each in own}
     rows = []
-    for found, stored in zip(matched_rows(block, result, wrong, matching), own, strict=False):
+    for found, stored in zip(done.matched, own, strict=False):
         fresh = [block.number, *transaction_row(found)]
         rows.append(fresh if stored[TRANSACTIONS.index("exact")] else [*fresh[:_REPEATED], *stored[_REPEATED:]])
     return again, rows
