@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from mayavi.errors import MissingStateError, UsageError
 from mayavi.evm.address import checksum
 from mayavi.evm.receipt import CallFrame
+from mayavi.replay.case import read_block_json
 from mayavi.replay.transactions.decoding import signature_book
 from mayavi.replay.transactions.outcome_difference import OutcomeDifference, outcome_differences
 from mayavi.replay.transactions.token_flows import Holding, net_flows, token_transfers
@@ -33,6 +35,8 @@ SWAPS = {
     "faa2c4fb6543dac3efbfa69ba19c7100fae056143dc5d01d4cd7994a6361d31d": 1,
 }
 """Transactions of block 18,988,207 and their number of Uniswap swaps."""
+BLOBS = 19_933_122
+"""Block with a blob transaction."""
 USDC = bytes.fromhex("a0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")
 WETH = bytes.fromhex("c02aaa39b223fe8d0a0e5c4f27ead9083c756cc2")
 SENDER = bytes.fromhex("9aef7c447f6bc8d010b22aff52d5b67785ed942c")
@@ -181,6 +185,25 @@ def test_the_trace_of_an_access_list_has_the_gas_of_the_receipt(blocks: Path) ->
     total = replay.outcome.call.gas_used + replay.outcome.gas_before_calls - replay.outcome.gas_refunded
     assert total == replay.outcome.gas_used
     assert TraceView(replay).call_lines(replay.outcome)[-1].startswith("gas 394,728 = ")
+
+
+def test_a_blob_transaction_is_traced_with_the_gas_of_the_receipt_and_its_sender_pays_for_blobs(blocks: Path) -> None:
+    (name,) = [each["hash"] for each in read_block_json(blocks, BLOBS)["transactions"] if each["type"] == "0x3"]
+    replay = replayed(blocks, name[2:])
+    assert (replay.difference, replay.notes) == (None, [])
+    paid = {each.address: each.before - each.after for each in replay.outcome.changes if each.field == "balance"}
+    assert paid[replay.transaction.sender] - replay.transaction.value > TraceView(replay).fee_wei, (
+        "blob gas is not free"
+    )
+
+
+def test_the_least_price_of_calldata_is_named(blocks: Path) -> None:
+    outcome = replayed(blocks, CURVE).outcome
+    assert not outcome.is_at_floor
+    floor = replace(outcome, gas_used=500_000)
+    assert floor.is_at_floor
+    line = TraceView(replayed(blocks, CURVE)).call_lines(floor)[-1]
+    assert line.startswith("gas 500,000: the least that its calldata costs; it spent 467,559 in calls + 25,936")
 
 
 def test_ten_times_the_amount_gets_less_than_ten_times_the_ether(blocks: Path) -> None:
