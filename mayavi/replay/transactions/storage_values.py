@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mayavi.protocols.storage.packed_word import Word, show_field, unpack
+from mayavi.protocols.storage.packed_word import Field, Word, show_field, unpack
 
 LARGEST_AMOUNT = 2**128
 """From here on a word is no amount: it holds flags or several values."""
@@ -18,12 +18,16 @@ def slot_change(
     """Format a change of a slot: the fields that differ where its word is known, else both values."""
     changed = field_changes(word, before, after)
     if changed:
-        texts = {each.name: each for each in word or ()}
-        shown = {
-            key: f"{show_field(texts[key], old)} → {show_field(texts[key], new)}" for key, (old, new) in changed.items()
-        }
-        return ", ".join(text if len(texts) == 1 else f"{key} {text}" for key, text in shown.items())
+        fields = {each.name: each for each in word or ()}
+        shown = {key: _field_change(fields[key], *values) for key, values in changed.items()}
+        return ", ".join(text if len(fields) == 1 else f"{key} {text}" for key, text in shown.items())
     return f"{slot_value(name, before, amount)} → {slot_value(name, after, amount)}"
+
+
+def _field_change(field: Field, old: int, new: int) -> str:
+    before, after = show_field(field, old), show_field(field, new)
+    # A change below the digits of a fixed-point number is shown by the integers behind it.
+    return f"{before} → {after}" if before != after else f"{old:,} → {new:,}"
 
 
 def field_changes(word: Word | None, before: object, after: object) -> dict[str, tuple[int, int]]:

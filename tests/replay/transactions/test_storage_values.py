@@ -38,6 +38,7 @@ def test_a_word_is_shown_by_the_name_of_its_slot(name: str | None, value: int | 
         (V3_POOL, "slot0", SLOT0, SLOT0 - (1 << 240), "unlocked true → false"),
         (V3_POOL, "ticks[-60].liquidity", 0, (-3 % 2**128) << 128 | 3, "gross 0 → 3, net 0 → -3"),
         (V3_POOL, "feeGrowthGlobal0X128", 0, 2**127, "0 → 0.5"),
+        (V3_POOL, "feeGrowthGlobal0X128", 2**127, 2**127 + 1, f"{2**127:,} → {2**127 + 1:,}"),
         (V2_PAIR, "reserves", RESERVES, RESERVES + 1, "reserve0 2,000,000 → 2,000,001"),
         (V2_PAIR, "reserves", 0, 1_700_000_000 << 224, "blockTimestampLast 1970-01-01 00:00:00 → 2023-11-14 22:13:20"),
         (COMET, "userBasic[0x12]", 0, 2**104 - 9, "principal 0 → -9"),
