@@ -111,6 +111,10 @@ class Receipt:
     @property
     def gas_used(self) -> int: ...
     @property
+    def gas_spent(self) -> int: ...
+    @property
+    def gas_refunded(self) -> int: ...
+    @property
     def reason(self) -> str: ...
     @property
     def output(self) -> bytes: ...
@@ -229,6 +233,19 @@ class Evm:
     @staticmethod
     def from_witness(chain_id: int, hardfork: str, witness: Witness) -> Evm: ...
     def state_root(self) -> bytes: ...
+    def trace_in_block(
+        self,
+        block: Block,
+        index: int,
+        blob_fee_fraction: int | None = None,
+        *,
+        sender: bytes | None = None,
+        value: int | None = None,
+        data: bytes | None = None,
+        gas: int | None = None,
+        next_nonce: bool = False,
+        commit: bool = True,
+    ) -> tuple[Receipt, list[dict[str, Any]]]: ...
     def replay(self, block: Block, blob_fee_fraction: int, deposit_contract: bytes | None = None) -> dict[str, Any]: ...
 
 @final

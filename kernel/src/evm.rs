@@ -518,7 +518,7 @@ impl Evm {
     }
 }
 
-fn frames<'py>(py: Python<'py>, tracer: &Tracer) -> PyResult<Bound<'py, PyList>> {
+pub fn frames<'py>(py: Python<'py>, tracer: &Tracer) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for frame in &tracer.frames {
         let dict = PyDict::new(py);

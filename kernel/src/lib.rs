@@ -5,6 +5,7 @@ mod arithmetic;
 mod bare;
 mod batch;
 mod block;
+mod block_trace;
 mod convert;
 mod crew;
 mod database;

@@ -18,6 +18,12 @@ pub struct Receipt {
     success: bool,
     #[pyo3(get)]
     gas_used: u64,
+    /// Gas spent before the refund; below `gas_used` only where the floor of the calldata applies.
+    #[pyo3(get)]
+    gas_spent: u64,
+    /// Refund after its cap.
+    #[pyo3(get)]
+    gas_refunded: u64,
     #[pyo3(get)]
     reason: String,
     output: Bytes,
@@ -27,26 +33,29 @@ pub struct Receipt {
 
 impl Receipt {
     pub fn new(result: ExecutionResult) -> Self {
-        let gas_used = result.tx_gas_used();
+        let gas = *result.gas();
+        let (gas_used, gas_spent, gas_refunded) = (gas.tx_gas_used(), gas.total_gas_spent(), gas.inner_refunded());
+        let failed = |reason: String, output: Bytes| Self {
+            success: false,
+            gas_used,
+            gas_spent,
+            gas_refunded,
+            reason,
+            output,
+            logs: Vec::new(),
+            created: None,
+        };
         match result {
             ExecutionResult::Success { output, logs, .. } => {
                 let (output, created) = match output {
                     Output::Call(data) => (data, None),
                     Output::Create(data, address) => (data, address),
                 };
-                Self { success: true, gas_used, reason: "success".into(), output, logs, created }
+                let reason = "success".into();
+                Self { success: true, gas_used, gas_spent, gas_refunded, reason, output, logs, created }
             }
-            ExecutionResult::Revert { output, .. } => {
-                Self { success: false, gas_used, reason: "revert".into(), output, logs: Vec::new(), created: None }
-            }
-            ExecutionResult::Halt { reason, .. } => Self {
-                success: false,
-                gas_used,
-                reason: format!("{reason:?}"),
-                output: Bytes::new(),
-                logs: Vec::new(),
-                created: None,
-            },
+            ExecutionResult::Revert { output, .. } => failed("revert".into(), output),
+            ExecutionResult::Halt { reason, .. } => failed(format!("{reason:?}"), Bytes::new()),
         }
     }
 }

@@ -1,4 +1,4 @@
-"""`mayavi artifact`: write a run or a training to one file, and verify such a file by running it again."""
+"""`mayavi artifact`: write a run, a training or a scan to one file, and verify such a file by repeating it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from mayavi.errors import UnknownRun, UsageError
 
 if TYPE_CHECKING:
     from mayavi.rl.models import Model
-    from mayavi.runs.bundle import Bundle
+    from mayavi.runs.bundle import Bundle, Check
     from mayavi.sim.store import RunRecord
-    from mayavi.sim.store.artifact import BundledRun, Check, Outcome
+    from mayavi.sim.store.artifact import BundledRun, Outcome
     from mayavi.worlds.source import WorldSource
 
 
-app = command_group("Write a run or a training to a bundle, or verify one.", default="write")
+SCAN = "scan-"
+
+app = command_group("Write a run, a training or a scan to a bundle, or verify one.", default="write")
 
 
-@app.command("write", short_help="Write a run or a training to a bundle.")
+@app.command("write", short_help="Write a run, a training or a scan to a bundle.")
 def write(
     run: RunArgument,
     output: Annotated[
@@ -36,17 +38,27 @@ def write(
     report: Annotated[bool, typer.Option("--report/--no-report", help="Add the report as an HTML page.")] = True,
     store: StoreOption = None,
     models: ModelsOption = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option("--cases", metavar="DIR", help="For a scan of `mayavi replay history`: the folder of its cases."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a run to a bundle: its rows as Parquet, the scenario, its report, its versions, and a manifest of hashes.
 
     The bytes depend only on the run's rows and versions: the same run gives the same file. A training run becomes a
-    bundle of its configuration, the evaluated checkpoints, and the evaluations. A run that was built in Python has no
-    scenario to run it again from, and is refused.
+    bundle of its configuration, the evaluated checkpoints, and the evaluations. A scan becomes a bundle of its rows and
+    of a case for every executed block. A run that was built in Python has no scenario to run it again from, and is
+    refused.
     """
     from mayavi.sim.store import Store
     from mayavi.sim.store.artifact import write_artifact
 
+    if run.startswith(SCAN):
+        _write_scan(run, output, store, cases, as_json)
+        return
+    if cases is not None:
+        raise UsageError(f"'{run}' is no scan, and --cases is for scans", f"the ids of scans begin with {SCAN}")
     database = Store(store)
     if models is not None:
         _write_training(_training(run, models), output, report, as_json)
@@ -66,6 +78,24 @@ def write(
     with activity(f"bundling {found.run_id}"):
         digest = write_artifact(database, found.run_id, path, _run_report() if report else None)
     _print_bundle(found.run_id, path, digest, {"digest": found.digest}, as_json)
+
+
+def _write_scan(scan_id: str, output: Path | None, store: Path | None, cases: Path | None, as_json: bool) -> None:
+    from mayavi.cli.replay.history import history_path
+    from mayavi.replay.history.scan_bundle import write_scan
+    from mayavi.replay.history.store import HistoryStore
+
+    if cases is None:
+        raise UsageError("a scan needs the cases of its blocks", "name the folder that --cases of the scan named")
+    if not cases.is_dir():
+        raise UsageError(f"there is no folder '{cases}'", "name the folder that --cases of the scan named")
+    database = history_path(store)
+    if not database.is_file():
+        raise UsageError(f"there is no database '{database}'", "name that of the scan with --store")
+    path = _place(output or Path(f"{scan_id}.zip"))
+    with activity(f"bundling {scan_id}"), HistoryStore(database) as history:
+        digest = write_scan(history, history.find(scan_id), cases, path)
+    _print_bundle(scan_id, path, digest, {"kind": "scan"}, as_json)
 
 
 def _check_scenario(run: RunRecord) -> None:
@@ -141,8 +171,9 @@ def verify(
 ) -> None:
     """Check every hash of a bundle, run it again from its manifest and compare the digests.
 
-    For a training, every evaluation is repeated with the policy in the bundle. Exit code 0 when everything is equal, 1
-    when something differs or the bundle is damaged, 2 when there is no bundle, or none that can be run again.
+    For a training, every evaluation is repeated with the policy in the bundle; for a scan, every block on the state in
+    the bundle. Exit code 0 when everything is equal, 1 when something differs or the bundle is damaged, 2 when there is
+    no bundle, or none that can be run again.
     """
     from mayavi.cli.position import block_of
     from mayavi.runs.bundle import read_bundle
@@ -155,6 +186,8 @@ def verify(
     if read.kind == "training":
         source = str(read.facts.get("training", {}).get("config", {}).get("source", "replica"))
         verified = _verify_training(read, world(source.partition(":")[0]), threads, as_json)
+    elif read.kind == "scan":
+        verified = _verify_scan(read, as_json)
     else:
         verified = _verify_run(bundle, world, threads, as_json)
     if not verified:
@@ -188,6 +221,34 @@ def _verify_training(bundle: Bundle, world: WorldSource, threads: int | None, as
         if result.verified
         else "NOT verified: an evaluation gave other results"
     )
+    return result.verified
+
+
+def _verify_scan(bundle: Bundle, as_json: bool) -> bool:
+    from mayavi.replay.history.scan_bundle import verify_scan
+
+    with counted("executing again", "blocks") as advance:
+        result = verify_scan(bundle, advance)
+    if as_json:
+        facts = bundle.facts["scan"]
+        print_json(
+            {
+                "bundle": str(bundle.path),
+                "verified": result.verified,
+                "kind": bundle.kind,
+                "scan": facts,
+                "blocks": result.blocks,
+                "transactions": result.transactions,
+                **_checks_as_json(result.checks, ()),
+                "differences": list(result.differences),
+            }
+        )
+        return result.verified
+    _print_checks(result.checks, ())
+    for each in result.differences:
+        print_note(each)
+    done = f"{result.transactions:,} transactions of {result.blocks:,} blocks"
+    print(f"verified: {done} gave the same rows again" if result.verified else f"NOT verified: {done} were executed")
     return result.verified
 
 

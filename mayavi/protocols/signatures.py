@@ -79,6 +79,8 @@ CURVE = [
     "geometric_mean(uint256[3] unsorted_x) view returns (uint256)",
     "event TokenExchange(address indexed buyer, int128 sold_id, uint256 tokens_sold, int128 bought_id,"
     " uint256 tokens_bought)",
+    "event ExchangeMultiple(address indexed buyer, address indexed receiver, address[9] route,"
+    " uint256[3][4] swap_params, address[4] pools, uint256 amount_sold, uint256 amount_bought)",
     "event TokenExchange(address indexed buyer, uint256 sold_id, uint256 tokens_sold, uint256 bought_id,"
     " uint256 tokens_bought)",
 ]

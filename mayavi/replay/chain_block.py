@@ -35,7 +35,6 @@ class BlockTransaction:
     gas_price: int
     """Price a unit of gas, at most; the sender must hold it for the whole gas limit."""
     kind: int
-    has_access_list: bool
 
     @property
     def selector(self) -> bytes:
@@ -58,7 +57,6 @@ class BlockTransaction:
             gas_limit=quantity(each.get("gas"), 64),
             gas_price=quantity(price, 128),
             kind=quantity(each.get("type") or "0x0", 8),
-            has_access_list=bool(each.get("accessList")),
         )
 
 

@@ -12,7 +12,7 @@ import os
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mayavi.errors import BundleError, UsageError
@@ -35,6 +35,30 @@ class Bundle:
     def text(self, name: str) -> str:
         """Text of a file in the bundle."""
         return self.files[name].decode()
+
+    def unpack(self, folder: Path) -> None:
+        """Write all files below `folder`; `BundleError` if one names a place outside of it."""
+        for name, content in self.files.items():
+            inside = PurePosixPath(name)
+            if inside.is_absolute() or ".." in inside.parts or "\\" in name:
+                raise BundleError(f"'{self.path}' names a file outside of it: {name!r}", "do not trust it")
+            file = folder / inside
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One comparison of what a bundle says with what its repetition gives."""
+
+    name: str
+    expected: str
+    got: str
+
+    @property
+    def equal(self) -> bool:
+        """Whether both are equal."""
+        return self.expected == self.got
 
 
 def write_bundle(path: Path, kind: str, facts: Mapping[str, Any], files: Mapping[str, bytes]) -> str:

@@ -30,10 +30,38 @@ def read(path: Path) -> Any:
     return json.loads(gzip.decompress(path.read_bytes()))
 
 
+def scan_with_cases(run_mayavi, made: ChainHistory, folder: Path) -> str:
+    """Scan the swaps of the history twice, the second time with cases; return the id of the scan."""
+    router = made.labels["UniswapV3.SwapRouter"]
+    words = ["replay", "history", "--rpc", made.node.url, "--from", str(made.first), "--to", str(made.last)]
+    words += ["--address", router, "--store", str(folder / "history.duckdb"), "--json"]
+    first = json.loads(run_mayavi(*words).stdout)
+    done = run_mayavi(*words, "--cases", str(folder / "scanned"))
+    report = json.loads(done.stdout)
+    assert (report["exact"], report["matched"], report["scan"]) == (True, 2, first["scan"])
+    assert report["replayed_now"] == 2, "blocks that are stored without their cases are replayed again"
+    return str(report["scan"])
+
+
+def verify_scan(run_mayavi, scan: str, folder: Path) -> None:
+    """Bundle the scan and verify the bundle, which needs no node."""
+    words = ["artifact", scan, "--store", str(folder / "history.duckdb"), "--output", str(folder / "scan.zip")]
+    refused = run_mayavi(*words)
+    assert (refused.returncode, "needs the cases of its blocks" in refused.stderr) == (2, True)
+    written = run_mayavi(*words, "--cases", str(folder / "scanned"))
+    assert written.returncode == 0, written.stderr
+    verified = run_mayavi("artifact", "verify", str(folder / "scan.zip"))
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert "verified: 2 transactions of 2 blocks gave the same rows again" in verified.stdout
+    found = json.loads(run_mayavi("artifact", "verify", str(folder / "scan.zip"), "--json").stdout)
+    assert (found["verified"], found["kind"], found["scan"]["scan_id"]) == (True, "scan", scan)
+
+
 def test_captured_blocks_validate_without_the_node(run_mayavi, history: ChainHistory, tmp_path: Path) -> None:
     made, cases = history, tmp_path / "cases"
     span = f"{made.first}:{made.last}"
     done = run_mayavi("replay", "capture", "--rpc", made.node.url, "--block", span, "--out", str(cases), "--json")
+    scan = scan_with_cases(run_mayavi, made, tmp_path)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["exact"]
@@ -47,6 +75,7 @@ def test_captured_blocks_validate_without_the_node(run_mayavi, history: ChainHis
     assert totals["blocks"] == totals["exact_blocks"] == made.last - made.first + 1
     assert totals["transactions"] == totals["exact_transactions"] == len(made.hashes)
 
+    verify_scan(run_mayavi, scan, tmp_path)
     name = made.hashes["second use"]
     shown = run_mayavi("replay", "tx", name, "--case", str(cases), "--trace", "--json")
     assert shown.returncode == 0, shown.stderr

@@ -16,11 +16,13 @@ from mayavi.cli.printing.run import short_reason
 if TYPE_CHECKING:
     from mayavi.scenarios.incidents.measures import Failures
     from mayavi.scenarios.incidents.models import ExpectedFigure
+    from mayavi.scenarios.incidents.real_blocks import ReplayedCalls
     from mayavi.scenarios.incidents.registry import Incident
     from mayavi.scenarios.incidents.replay import ComparedFigure, ComparedRun, Counterfactual, IncidentReport
 
 NONE = "–"
 NO_DECIMALS_FROM = 1_000
+MOST_DIFFERENCES = 10
 NARROW = 100
 """Width of a terminal below which asset and figure share a column."""
 REPEATED = "note: recorded liquidators do not react to a change; they repeat their calls, and nobody else liquidates"
@@ -32,7 +34,9 @@ def print_report(report: IncidentReport) -> None:
     print(f"{config.title} · {config.protocol} · {config.date}")
     print_wrapped(config.summary)
     for run in report.runs.values():
-        _print_run(run)
+        _print_run(run, replayed=report.real_blocks is not None)
+    if report.real_blocks is not None:
+        _print_real_blocks(report.real_blocks)
     if config.unpredicted:
         print("\nrecorded, and not predicted")
         for each in config.unpredicted:
@@ -48,18 +52,19 @@ def print_report(report: IncidentReport) -> None:
     print_wrapped(f"seed {report.seed} · stored as {stored} · `--json` has facts and sources", note=True)
 
 
-def _print_run(run: ComparedRun) -> None:
+def _print_run(run: ComparedRun, *, replayed: bool) -> None:
     print(f"\n{run.name}: {run.title}")
     print_wrapped(f"driven by {run.record}", indent="  ", note=True)
     columns = [
         *_label_columns(),
         Column("recorded", whole=True),
+        *([Column("replayed", whole=True)] if replayed else []),
         Column("simulated", whole=True),
         Column("difference", whole=True),
         Column("share", whole=True),
         Column("", right=False),
     ]
-    print_table(columns, [_cells(figure) for figure in run.figures])
+    print_table(columns, [_cells(figure, replayed=replayed) for figure in run.figures])
     for figure in run.figures:
         if figure.expected.why and figure.difference:
             text = f"{figure.expected.asset}, {figure.expected.name}: {figure.expected.why}"
@@ -85,7 +90,28 @@ def describe_failures(failures: Failures, *, recorded_calls: bool = False) -> st
     return f"{failures.failed:,} of {failures.attempted:,} {what} {verb}, {often}: {commonest}"
 
 
-def _cells(figure: ComparedFigure) -> list[str]:
+def _print_real_blocks(real: ReplayedCalls) -> None:
+    """Print how the executed blocks compare with the chain."""
+    report, totals = real.report, real.report.totals
+    print("\nreal blocks: the recorded transactions, executed in their places")
+    for each in report.differences[:MOST_DIFFERENCES]:
+        print_wrapped(f"differs: {each}", indent="  ")
+    if len(report.differences) > MOST_DIFFERENCES:
+        print_wrapped(
+            f"… and {len(report.differences) - MOST_DIFFERENCES:,} more blocks; --json lists them", indent="  "
+        )
+    exact = f"{totals['exact_transactions']:,} of {totals['matched']:,} transactions"
+    print_wrapped(
+        f"{exact} in {totals['exact_blocks']:,} of {totals['blocks']:,} blocks are exact: status, gas, logs, roots, and"
+        f" {totals['state_values']:,} values of the state after them",
+        indent="  ",
+    )
+    stored = f"{totals['blocks'] - report.replayed:,} were stored" if report.replayed < totals["blocks"] else ""
+    now = f"{report.replayed:,} blocks executed now with {report.requests:,} requests"
+    print_wrapped("; ".join(filter(None, [now, stored])), indent="  ", note=True)
+
+
+def _cells(figure: ComparedFigure, *, replayed: bool) -> list[str]:
     expected = figure.expected
     verdict = {
         True: "exact" if not figure.difference else "as exact as promised",
@@ -95,6 +121,7 @@ def _cells(figure: ComparedFigure) -> list[str]:
     return [
         *_labels(expected),
         amount(expected.recorded, expected.unit),
+        *([amount(figure.replayed, expected.unit)] if replayed else []),
         amount(figure.simulated, expected.unit),
         difference(figure.difference, expected.unit),
         NONE if expected.unit == "%" else _share(figure.difference, expected.recorded),
@@ -197,6 +224,7 @@ def document(report: IncidentReport) -> dict[str, Any]:
         "facts": [each.model_dump() for each in config.facts],
         "assumptions": config.assumptions,
         "runs": {name: _run_document(run) for name, run in report.runs.items()},
+        "real_blocks": None if report.real_blocks is None else report.real_blocks.report.to_json(),
         "unpredicted": [each.model_dump() for each in config.unpredicted],
         "counterfactuals": [_counterfactual_document(report, each) for each in report.counterfactuals],
     }
@@ -218,6 +246,7 @@ def _run_document(run: ComparedRun) -> dict[str, Any]:
                 "name": figure.expected.name,
                 "unit": figure.expected.unit,
                 "recorded": _text(figure.expected.recorded),
+                "replayed": _text(figure.replayed),
                 "simulated": _text(figure.simulated),
                 "difference": _text(figure.difference),
                 "within": _text(figure.expected.within),

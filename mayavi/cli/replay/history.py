@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mayavi.cli.console.output import print_facts, print_json
+from mayavi.cli.console.output import print_facts, print_json, print_note
 from mayavi.cli.console.progress import counted
 from mayavi.cli.replay.options import (
     ConcurrencyOption,
@@ -55,6 +55,10 @@ def history(
         Path | None,
         typer.Option("--store", metavar="FILE", help="Database of replays; by default data/runs/history.duckdb."),
     ] = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option("--cases", metavar="DIR", help="Also write every executed block as a case into this folder."),
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="Replay blocks that are stored already.")] = False,
     max_requests: RequestsOption = None,
     concurrency: ConcurrencyOption = 4,
@@ -64,11 +68,13 @@ def history(
 
     A block with a matching transaction is executed whole on the state of its parent. Compared are status, gas, logs and
     all other fields of the receipts, the header's roots, and the state that the block read or wrote. Every finished
-    block is stored; a call that was interrupted continues where it ended. Exit code 1 if anything differs.
+    block is stored; a call that was interrupted continues where it ended. With --cases, `mayavi artifact` writes the
+    scan to a bundle that is verified without a node. Exit code 1 if anything differs.
     """
+    from mayavi.replay.history.case_files import CaseFolder
     from mayavi.replay.history.node import ReplayNode, check_range
     from mayavi.replay.history.scanner import Scanner
-    from mayavi.replay.history.store import DEFAULT, HistoryStore
+    from mayavi.replay.history.store import HistoryStore
     from mayavi.replay.history.touched_state import STATE_CHECKS
     from mayavi.replay.history.transaction_filter import TransactionFilter
 
@@ -77,19 +83,29 @@ def history(
         raise UsageError(f"'{state}' is no state to compare", f"known: {', '.join(STATE_CHECKS)}")
     check_range(first, last)
     chosen = TransactionFilter.parse(address, selector, topic)
-    path = store or Path(os.environ.get(STORE_VARIABLE, "").strip() or DEFAULT)
+    path = history_path(store)
     # Workers share the connection: each may ask once at a time.
     with ReplayNode.open(rpc, chain=chain, max_requests=max_requests, concurrency=1) as node:
         node.require_range(first, last)
         with HistoryStore(path) as database, counted("replaying", "blocks", eta=True) as advance:
-            scanner = Scanner(node, database, chosen, check=check, concurrency=concurrency)
+            folder = None if cases is None else CaseFolder.open(cases, "--cases")
+            scanner = Scanner(node, database, chosen, check=check, concurrency=concurrency, cases=folder)
             report = scanner.run(first, last, again=again, progress=advance)
     if as_json:
         print_json({**report.to_json(), "store": str(path), "filter": chosen.text or None})
     else:
         print_report(report, path)
+        if cases is not None:
+            print_note(f"`mayavi artifact {report.scan_id} --cases {cases}` writes the scan to a bundle")
     if not report.exact:
         raise typer.Exit(1)
+
+
+def history_path(store: Path | None) -> Path:
+    """Return the database of replays: `store`, else the one that the environment names, else the default."""
+    from mayavi.replay.history.store import DEFAULT
+
+    return store or Path(os.environ.get(STORE_VARIABLE, "").strip() or DEFAULT)
 
 
 def print_report(report: HistoryReport, store: Path) -> None:
@@ -112,7 +128,7 @@ def print_report(report: HistoryReport, store: Path) -> None:
             ("gas", f"{totals['gas_used']:,}"),
             ("replayed now", f"{report.replayed:,} blocks; {totals['blocks'] - report.replayed:,} were stored"),
             ("node", requests + (f", state by {report.source}" if report.source else "")),
-            ("store", str(store)),
+            ("store", f"{store}, {report.scan_id}"),
         ]
     )
     for note in report.notes:

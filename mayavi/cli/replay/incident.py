@@ -10,12 +10,14 @@ import typer
 
 from mayavi.cli.console.output import print_json
 from mayavi.cli.console.progress import Advance, counted
+from mayavi.cli.replay.options import RequestsOption
 from mayavi.cli.run import StoreOption, open_with_progress
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from mayavi.evm.fork import Fork
+    from mayavi.scenarios.incidents.real_blocks import BlockSettings
     from mayavi.scenarios.run.request import RunListener, RunRequest
     from mayavi.scenarios.run.result import Run
     from mayavi.worlds.source import WorldSource
@@ -47,9 +49,22 @@ def incident(
     rpc: Annotated[
         str | None,
         typer.Option(
-            "--rpc", "--rpc-url", metavar="URL", help="Read the complete record from the real blocks of this node."
+            "--rpc",
+            "--rpc-url",
+            metavar="URL",
+            help="Read the complete record from the real blocks of this node, and execute them.",
         ),
     ] = None,
+    record_only: Annotated[
+        bool, typer.Option("--record-only", help="With --rpc: read the record, and execute no real block.")
+    ] = False,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            "--history", metavar="FILE", help="Database of executed blocks; by default data/runs/history.duckdb."
+        ),
+    ] = None,
+    max_requests: RequestsOption = None,
     facts_only: Annotated[
         bool, typer.Option("--facts-only", help="Use the facts of the incident, even where a complete record is there.")
     ] = False,
@@ -59,7 +74,9 @@ def incident(
     """Replay an incident on a replica: recorded figures, simulated figures and their difference, asset by asset.
 
     Every run is stored like that of `mayavi run`. Counterfactuals use the same seed, so that a difference is the effect
-    of the change. Exit code 1 if a figure that the replay promises to reproduce is not.
+    of the change. With --rpc, the recorded transactions are executed in their places in the real blocks and compared
+    with their receipts; a call that was interrupted continues. Exit code 1 if a block differs from the chain, or if a
+    figure that the replay promises to reproduce is not.
     """
     from contextlib import ExitStack
 
@@ -74,6 +91,10 @@ def incident(
         raise UsageError(f"{named} contradict each other", "leave all but one of them out")
     if cases is not None and not cases.is_dir():
         raise UsageError(f"there is no folder '{cases}'", "name the folder of complete records")
+    if rpc is None and (record_only or history or max_requests):
+        raise UsageError(
+            "--record-only, --history and --max-requests are for real blocks", "name a node with --rpc URL"
+        )
     folder = None if facts_only or rpc else cases or default_cases()
     with ExitStack() as bars:
         report = replay_incident(
@@ -84,6 +105,7 @@ def incident(
             store=store,
             cases=folder,
             rpc_url=rpc,
+            blocks=None if rpc is None or record_only else _block_settings(bars, history, max_requests),
             listener=_listener(bars),
         )
     if as_json:
@@ -122,6 +144,23 @@ def incidents(
         print_json({"incidents": [summary(each) for each in found]})
     else:
         print_list(found)
+
+
+def _block_settings(bars: ExitStack, history: Path | None, max_requests: int | None) -> BlockSettings:
+    """Return settings that show the progress of the real blocks on standard error."""
+    from mayavi.cli.replay.history import history_path
+    from mayavi.scenarios.incidents.real_blocks import BlockSettings
+
+    shown: list[Advance] = []
+
+    def progress(done: int, total: int) -> None:
+        if not shown:
+            shown.append(bars.enter_context(counted("executing real blocks", "blocks", eta=True)))
+        shown[0](done, total)
+        if done == total:
+            bars.close()
+
+    return BlockSettings(history_path(history), max_requests, progress=progress)
 
 
 def _listener(bars: ExitStack) -> RunListener:

@@ -96,7 +96,7 @@ def print_replay(view: TraceView, trace: bool) -> None:
     for note in replay.notes:
         print(f"note: {note}")
     if trace:
-        print_section("calls", view.call_lines(replay.traced.call))
+        print_section("calls", view.call_lines(replay.outcome))
     print_effects(view, replay.outcome, trace)
 
 
@@ -123,7 +123,7 @@ def print_what_if(view: TraceView, tried: WhatIf, trace: bool) -> None:
 
     print()
     print(f"what if {', '.join(each.text for each in tried.overrides)}")
-    print_note("both executed without fees, on the state before the transaction")
+    print_note("both executed in its place in the block, fees included")
     found = outcome_differences(view, tried)
     if found:
         columns = [Column("", right=False), Column("original"), Column("what if"), Column("difference")]
@@ -133,4 +133,4 @@ def print_what_if(view: TraceView, tried: WhatIf, trace: bool) -> None:
     if tried.note:
         print(f"note: {tried.note}")
     if trace:
-        print_section("calls", view.call_lines(tried.changed.call))
+        print_section("calls", view.call_lines(tried.changed))

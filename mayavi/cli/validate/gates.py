@@ -38,7 +38,7 @@ def add_gate_commands(app: typer.Typer) -> None:
     app.command("contracts", short_help="Compare our contracts with mainnet's bytecode.")(contracts)
     app.command("cache", short_help="Compare cached state with what it must hold.")(cache)
     app.command("envs", short_help="Check every environment.")(envs)
-    app.command("artifacts", short_help="Write, verify and damage a bundle.")(artifacts)
+    app.command("artifacts", short_help="Write, verify and damage bundles.")(artifacts)
 
 
 def validate(
@@ -264,11 +264,12 @@ def envs(
     _run_one(EnvsGate(env or ()), _context(), as_json)
 
 
-def artifacts(as_json: JsonOption = False) -> None:
-    """Write the bundle of a small run to a temporary folder, verify it, and change single bytes of it.
+def artifacts(cases: CasesOption = None, as_json: JsonOption = False) -> None:
+    """Write bundles of a small run, a scan and a training to a temporary folder, verify them, and change single bytes.
 
-    Nothing is stored. Exit code 1 if the repeated run differs or a changed byte is not noticed.
+    The scan needs a recorded block, the training the extra `rl`; without them a note says what was not compared.
+    Nothing is stored. Exit code 1 if a repetition differs or a changed byte is not noticed.
     """
     from mayavi.validation.gates.artifacts import ArtifactsGate
 
-    _run_one(ArtifactsGate(), _context(), as_json)
+    _run_one(ArtifactsGate(), _context(cases_folder(cases)), as_json)

@@ -12,6 +12,7 @@ from mayavi.replay.block_state import BlockState, StateSource, exact_reads, load
 from mayavi.replay.blocks import BEFORE_STATUS, Difference, block_differences, transaction_differences
 from mayavi.replay.case import JsonFields
 from mayavi.replay.chain_block import BlockTransaction, ChainBlock
+from mayavi.replay.history.case_files import CaseFolder
 from mayavi.replay.history.node import BlockReceipts, ReplayNode
 from mayavi.replay.history.read_hints import ReadHints
 from mayavi.replay.history.receipt_fields import receipt_field_differences
@@ -30,6 +31,8 @@ class ReplayedTransaction:
     gas_used: int
     logs: int
     difference: Difference | None
+    emitted: list[Any] = field(default_factory=list)
+    """Its logs: address, topics, data."""
 
 
 @dataclass(slots=True)
@@ -44,6 +47,8 @@ class ReplayedBlock:
     state_values: int = 0
     """Number of balances, nonces, codes and slots compared with the node."""
     source: str = ""
+    state_digest: str = ""
+    """Digest of the state that it read, as it was after the block; empty if it was not executed to its end."""
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -101,8 +106,12 @@ def replay_block(
     matching: set[int],
     check: StateCheck = "touched",
     hints: ReadHints | None = None,
+    cases: CaseFolder | None = None,
 ) -> ReplayedBlock:
-    """Execute a whole block on the state of its parent and compare it with the node's receipts and state."""
+    """Execute a whole block on the state of its parent and compare it with the node's receipts and state.
+
+    With `cases` the block is also written as a case.
+    """
     began = time.perf_counter()
     done = ReplayedBlock(block)
     state = read_state(node, block, parent, hints)
@@ -122,7 +131,10 @@ def replay_block(
         for difference in compared.differences:
             if difference.transaction is not None:
                 wrong.setdefault(difference.transaction, difference)
-    done.matched = [_row(each, result, wrong) for each in block.transactions if each.index in matching]
+    done.matched = matched_rows(block, result, wrong, matching)
+    done.state_digest = "" if result["failure"] else evm.digest()
+    if cases is not None:
+        cases.write(block, facts, receipts.expected)
     done.seconds = time.perf_counter() - began
     return done
 
@@ -133,9 +145,16 @@ def execute(block: ChainBlock, before: Facts) -> tuple[dict[str, Any], Any]:
     return evm.replay(block.whole(), block.blob_fee_fraction), evm
 
 
+def matched_rows(
+    block: ChainBlock, result: dict[str, Any], wrong: dict[int, Difference], matching: set[int]
+) -> list[ReplayedTransaction]:
+    """Return the rows of the transactions whose index is in `matching`."""
+    return [_row(each, result, wrong) for each in block.transactions if each.index in matching]
+
+
 def _row(each: BlockTransaction, result: dict[str, Any], wrong: dict[int, Difference]) -> ReplayedTransaction:
     receipts = result["receipts"]
     if each.index >= len(receipts):
         return ReplayedTransaction(each, None, 0, 0, wrong.get(each.index))
     success, gas_used, logs = receipts[each.index]
-    return ReplayedTransaction(each, success, gas_used, len(logs), wrong.get(each.index))
+    return ReplayedTransaction(each, success, gas_used, len(logs), wrong.get(each.index), logs)

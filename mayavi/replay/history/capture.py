@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mayavi.errors import UsageError
-from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.header import Header
-from mayavi.evm.rpc.remote import Facts
-from mayavi.evm.snapshot.file import write_atomically
 from mayavi.evm.witness.block_witness import BlockWitness
 from mayavi.replay.block_state import exact_reads
 from mayavi.replay.blocks import Difference
-from mayavi.replay.case import read_bytecodes
 from mayavi.replay.chain_block import ChainBlock
 from mayavi.replay.history.block_replay import PLAIN, TRACED, compare_receipts, execute, read_state
+from mayavi.replay.history.case_files import CaseFolder
 from mayavi.replay.history.execution_witness import (
     WITNESS,
     WitnessState,
@@ -121,16 +116,11 @@ def capture(
     """
     node.require_range(first, last)
     report = CaptureReport(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"'{folder}' cannot be made: {error.strerror}", "name another folder with --out") from None
-    codes = CodeFile(folder)
+    cases = CaseFolder.open(folder, "--out")
     for number in range(first, last + 1):
         (block, parent), *_ = node.with_parents([number])
         receipts = node.receipts([block])[0]
-        done = capture_block(node, block, parent, receipts, folder, codes, traced=traced, prove=prove)
-        report.blocks.append(done)
+        report.blocks.append(capture_block(node, block, parent, receipts, cases, traced=traced, prove=prove))
         if progress:
             progress(number - first + 1, last - first + 1)
     report.requests = node.requests
@@ -149,29 +139,12 @@ def _notes(node: ReplayNode, blocks: list[CapturedBlock], prove: bool) -> list[s
     return notes
 
 
-class CodeFile:
-    """The file of codes that all cases of a folder share."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "bytecodes.json.gz"
-        known = read_bytecodes(folder) if self.path.exists() else {}
-        self.codes = {name: code for name, code in known.items() if code}
-
-    def add(self, codes: dict[str, bytes]) -> None:
-        """Write codes that the file lacks."""
-        new = {name: code for name, code in codes.items() if name not in self.codes}
-        if new or not self.path.exists():
-            self.codes.update(new)
-            write_json(self.path, {name: "0x" + self.codes[name].hex() for name in sorted(self.codes)})
-
-
 def capture_block(
     node: ReplayNode,
     block: ChainBlock,
     parent: Header,
     receipts: BlockReceipts,
-    folder: Path,
-    codes: CodeFile,
+    cases: CaseFolder,
     *,
     traced: bool = True,
     prove: bool = False,
@@ -192,21 +165,9 @@ def capture_block(
         document, note = built.document, built.reason
         witness = None if document is None else PROVEN
         difference = built.contradiction or difference
-    accounts, code_of = pre_state(facts)
-    place = folder / str(block.number)
-    place.mkdir(exist_ok=True)
-    (folder / "receipts").mkdir(exist_ok=True)
-    codes.add(code_of)
-    write_json(folder / "receipts" / f"{block.number}.json.gz", _receipts(block, receipts))
-    write_json(place / "pre_state.json.gz", accounts)
-    write_json(place / "chain.json", {"chain_id": block.chain_id, "hardfork": block.hardfork})
-    if facts.block_hashes:
-        hashes = {str(number): "0x" + facts.block_hashes[number].hex() for number in sorted(facts.block_hashes)}
-        write_json(place / "block_hashes.json", hashes)
+    accounts = cases.write(block, facts, receipts.expected, document)
     if document is not None:
-        write_json(place / "witness.json", document)
         difference = difference or witness_difference(document, block)
-    write_json(place / "block.json.gz", block.content)  # last: with it the case is complete
     traced_state = getattr(state.source, "prestates", None) is not None
     return CapturedBlock(
         number=block.number,
@@ -219,50 +180,6 @@ def capture_block(
         difference=difference,
         note=note,
     )
-
-
-def pre_state(facts: Facts) -> tuple[dict[str, dict[str, Any]], dict[str, bytes]]:
-    """Return accounts in the form of a case, and their codes by hash. Accounts that did not exist are left out."""
-    accounts: dict[str, dict[str, Any]] = {}
-    codes: dict[str, bytes] = {}
-    for address in sorted(facts.accounts):
-        balance, nonce, code = facts.accounts[address]
-        slots = facts.slots.get(address, {})
-        if not (balance or nonce or code or any(slots.values())):
-            continue
-        entry: dict[str, Any] = {"balance": hex(balance), "nonce": nonce}
-        if code:
-            entry["code_hash"] = "0x" + keccak256(code).hex()
-            codes[entry["code_hash"]] = code
-        entry["storage"] = {hex(slot): hex(slots[slot]) for slot in sorted(slots)}
-        accounts["0x" + address.hex()] = entry
-    return accounts, codes
-
-
-def write_json(path: Path, content: object) -> None:
-    """Write JSON in one step, compressed if the name ends in .gz; equal content gives equal bytes."""
-    raw = json.dumps(content, separators=(",", ":")).encode()
-    write_atomically(path, gzip.compress(raw, mtime=0) if path.suffix == ".gz" else raw + b"\n")
-
-
-def _receipts(block: ChainBlock, receipts: BlockReceipts) -> list[dict[str, Any]]:
-    return [
-        {
-            "index": transaction.index,
-            "hash": "0x" + receipt.hash.hex(),
-            **({} if receipt.success is None else {"status": int(receipt.success)}),
-            "gasUsed": receipt.gas_used,
-            "logs": [
-                {
-                    "address": "0x" + address.hex(),
-                    "topics": ["0x" + topic.hex() for topic in topics],
-                    "data": "0x" + data.hex(),
-                }
-                for address, topics, data in receipt.logs
-            ],
-        }
-        for transaction, receipt in zip(block.transactions, receipts.expected, strict=True)
-    ]
 
 
 def _first_difference(block: ChainBlock, result: dict[str, Any], receipts: BlockReceipts) -> Difference | None:

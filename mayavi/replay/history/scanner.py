@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +12,7 @@ from mayavi.errors import MayaviError
 from mayavi.evm.rpc.header import Header
 from mayavi.replay.chain_block import ChainBlock
 from mayavi.replay.history.block_replay import ReplayedBlock, replay_block
+from mayavi.replay.history.case_files import CaseFolder
 from mayavi.replay.history.node import BlockReceipts, ReplayNode
 from mayavi.replay.history.read_hints import ReadHints
 from mayavi.replay.history.store import HistoryStore, Scan, StoredDifference
@@ -44,6 +45,7 @@ class HistoryReport:
     seconds: float = 0.0
     source: str = ""
     notes: list[str] = field(default_factory=list)
+    scan_id: str = ""
 
     @property
     def exact(self) -> bool:
@@ -54,6 +56,7 @@ class HistoryReport:
         """Return the report as JSON data."""
         per_block = round(self.requests / self.replayed, 3) if self.replayed else None
         return {
+            "scan": self.scan_id,
             "from": self.first,
             "to": self.last,
             "exact": self.exact,
@@ -80,16 +83,30 @@ class Scanner:
         *,
         check: StateCheck = "touched",
         concurrency: int = 4,
+        cases: CaseFolder | None = None,
+        keep_logs: bool = False,
     ) -> None:
+        """`cases` receives every executed block as a case; `keep_logs` stores the logs of matching transactions."""
         self.node, self.store = node, store
+        self.cases, self.keep_logs = cases, keep_logs
         self.filter = chosen or TransactionFilter()
         self.check: StateCheck = check
         self.concurrency = concurrency
         self.hints = ReadHints()
         self.scan = Scan(node.chain_id, node.genesis, self.filter.text, check)
 
-    def run(self, first: int, last: int, *, again: bool = False, progress: Progress | None = None) -> HistoryReport:
+    def run(
+        self,
+        first: int,
+        last: int,
+        *,
+        only: Collection[int] | None = None,
+        again: bool = False,
+        progress: Progress | None = None,
+    ) -> HistoryReport:
         """Replay the blocks from `first` to `last` that are not stored yet; with `again`, all of them.
+
+        `only` are the blocks of the range to replay, where it is known that no other has a matching transaction.
 
         Every finished block is stored, so that a call that failed half-way continues where it ended.
         """
@@ -98,15 +115,16 @@ class Scanner:
         if again:
             self.store.forget(self.scan, first, last)
         stored = self._verified(first, last)
-        wanted = [number for number in range(first, last + 1) if number not in stored]
-        count = last - first + 1
+        chosen = range(first, last + 1) if only is None else sorted(only)
+        wanted = [number for number in chosen if number not in stored]
+        count = len(chosen)
         done = len(stored)
         sources: dict[str, None] = {}
         notes: dict[str, None] = {}
 
         def finished(results: list[ReplayedBlock]) -> None:
             nonlocal done
-            self.store.add(self.scan, results)
+            self.store.add(self.scan, results, logs=self.keep_logs)
             done += len(results)
             for each in results:
                 sources.update({each.source: None} if each.source else {})
@@ -132,6 +150,7 @@ class Scanner:
             seconds=time.perf_counter() - began,
             source=" and ".join(sources),
             notes=list(notes),
+            scan_id=self.scan.scan_id,
         )
 
     def _verified(self, first: int, last: int) -> dict[int, bytes]:
@@ -142,6 +161,11 @@ class Scanner:
             if self.node.hash_of(newest) != stored[newest]:  # reorganised: none of them is certain
                 self.store.forget(self.scan, first, last)
                 return {}
+        if self.cases is not None:
+            executed = self.store.executed(self.scan, first, last)
+            for number in [each for each in stored if each in executed and not self.cases.holds(each, stored[each])]:
+                self.store.forget(self.scan, number, number)
+                del stored[number]
         return stored
 
     def _walk(self, numbers: Sequence[int], finished: Finished) -> None:
@@ -204,7 +228,7 @@ class Scanner:
         return {each.index for each, receipt in pairs if self.filter.matches(each, receipt)}
 
     def _replay(self, block: ChainBlock, parent: Header, receipts: BlockReceipts, matching: set[int]) -> ReplayedBlock:
-        return replay_block(self.node, block, parent, receipts, matching, self.check, self.hints)
+        return replay_block(self.node, block, parent, receipts, matching, self.check, self.hints, self.cases)
 
 
 def cancel(tasks: list[Future[ReplayedBlock]]) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from mayavi.errors import StoreError, StoreUnreadable
-from mayavi.replay.history.block_replay import ReplayedBlock
+from mayavi.errors import StoreError, StoreUnreadable, UnknownRun
+from mayavi.replay.history.block_replay import ReplayedBlock, ReplayedTransaction
 
 DEFAULT = Path("data/runs/history.duckdb")
 VERSION = 1
+PREFIX = "scan-"
+_ID_DIGITS = 10
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS replay_version (version INTEGER)",
     """CREATE TABLE IF NOT EXISTS replayed_blocks (
@@ -23,6 +28,10 @@ _SCHEMA = (
         chain_id BIGINT, genesis VARCHAR, filter VARCHAR, state_check VARCHAR, block BIGINT, index INTEGER,
         hash VARCHAR, sender VARCHAR, recipient VARCHAR, selector VARCHAR, success BOOLEAN, gas_used BIGINT,
         logs INTEGER, exact BOOLEAN, field VARCHAR, expected VARCHAR, got VARCHAR)""",
+    """CREATE TABLE IF NOT EXISTS replayed_logs (
+        chain_id BIGINT, genesis VARCHAR, filter VARCHAR, state_check VARCHAR, block BIGINT, index INTEGER,
+        position INTEGER, address VARCHAR, topics VARCHAR[], data VARCHAR)""",
+    "ALTER TABLE replayed_blocks ADD COLUMN IF NOT EXISTS state_digest VARCHAR",
 )
 _KEY = "chain_id = ? AND genesis = ? AND filter = ? AND state_check = ?"
 
@@ -40,6 +49,11 @@ class Scan:
     def key(self) -> list[Any]:
         """Values of the key columns."""
         return [self.chain_id, "0x" + self.genesis.hex(), self.filter, self.state_check]
+
+    @property
+    def scan_id(self) -> str:
+        """Short name of the scan: the same for the same chain, filter and comparison of state."""
+        return PREFIX + hashlib.sha256(json.dumps(self.key).encode()).hexdigest()[:_ID_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +74,16 @@ class StoredDifference:
     def to_json(self) -> dict[str, Any]:
         """Return the difference as JSON data."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+class StoredLog(NamedTuple):
+    """Log of a replayed transaction."""
+
+    block: int
+    transaction: int
+    address: bytes
+    topics: tuple[bytes, ...]
+    data: bytes
 
 
 class HistoryStore:
@@ -106,22 +130,33 @@ class HistoryStore:
         ).fetchall()
         return {number: bytes.fromhex(text[2:]) for number, text in rows}
 
+    def executed(self, scan: Scan, first: int, last: int) -> set[int]:
+        """Return the stored blocks from `first` to `last` that had a matching transaction."""
+        rows = self._database.execute(
+            f"SELECT number FROM replayed_blocks WHERE {_KEY} AND matched > 0 AND number BETWEEN ? AND ?",
+            [*scan.key, first, last],
+        ).fetchall()
+        return {number for (number,) in rows}
+
     def forget(self, scan: Scan, first: int, last: int) -> None:
         """Delete the stored blocks from `first` to `last`."""
-        for table, column in (("replayed_blocks", "number"), ("replayed_transactions", "block")):
+        tables = (("replayed_blocks", "number"), ("replayed_transactions", "block"), ("replayed_logs", "block"))
+        for table, column in tables:
             self._database.execute(
                 f"DELETE FROM {table} WHERE {_KEY} AND {column} BETWEEN ? AND ?", [*scan.key, first, last]
             )
 
-    def add(self, scan: Scan, blocks: list[ReplayedBlock]) -> None:
-        """Store replayed blocks and their matching transactions, all or none."""
+    def add(self, scan: Scan, blocks: list[ReplayedBlock], *, logs: bool = False) -> None:
+        """Store replayed blocks and their matching transactions, with `logs` theirs too, all or none."""
         if not blocks:
             return
-        rows = [[*scan.key, *_transaction_row(block, each)] for block in blocks for each in block.matched]
+        rows = [[*scan.key, block.block.number, *transaction_row(each)] for block in blocks for each in block.matched]
         self._database.execute("BEGIN")
         try:
             self._insert("replayed_blocks", [[*scan.key, *_block_row(block)] for block in blocks])
             self._insert("replayed_transactions", rows)
+            if logs:
+                self._insert("replayed_logs", [[*scan.key, *row] for block in blocks for row in _log_rows(block)])
             self._database.execute("COMMIT")
         except BaseException:
             self._database.execute("ROLLBACK")
@@ -160,6 +195,50 @@ class HistoryStore:
         ).fetchall()
         return [StoredDifference(*row) for row in rows]
 
+    def logs(self, scan: Scan) -> list[StoredLog]:
+        """Return the stored logs of a scan in their order on the chain."""
+        rows = self._database.execute(
+            f"SELECT block, index, address, topics, data FROM replayed_logs WHERE {_KEY}"
+            " ORDER BY block, index, position",
+            scan.key,
+        ).fetchall()
+        return [
+            StoredLog(block, index, _raw(address), tuple(map(_raw, topics)), _raw(data))
+            for block, index, address, topics, data in rows
+        ]
+
+    def find(self, scan_id: str) -> Scan:
+        """Return the scan with this id; `UnknownRun` if there is none."""
+        known = self.scans()
+        for scan in known:
+            if scan.scan_id == scan_id:
+                return scan
+        listed = ", ".join(each.scan_id for each in known) or "none"
+        raise UnknownRun(f"'{self.path}' has no scan '{scan_id}'", f"stored scans: {listed}")
+
+    def scans(self) -> list[Scan]:
+        """Return all stored scans."""
+        rows = self._database.execute(
+            "SELECT DISTINCT chain_id, genesis, filter, state_check FROM replayed_blocks ORDER BY ALL"
+        ).fetchall()
+        return [Scan(chain_id, _raw(genesis), chosen, check) for chain_id, genesis, chosen, check in rows]
+
+    def rows(self, scan: Scan, table: str, columns: Iterable[str], order: str) -> list[tuple[Any, ...]]:
+        """Return columns of a table for one scan."""
+        query = f"SELECT {', '.join(columns)} FROM {table} WHERE {_KEY} ORDER BY {order}"
+        return self._database.execute(query, scan.key).fetchall()
+
+
+def _raw(text: str) -> bytes:
+    return bytes.fromhex(text[2:])
+
+
+def _log_rows(done: ReplayedBlock) -> Iterable[list[Any]]:
+    for row in done.matched:
+        for position, (address, topics, data) in enumerate(row.emitted):
+            named = ["0x" + topic.hex() for topic in topics]
+            yield [done.block.number, row.transaction.index, position, "0x" + address.hex(), named, "0x" + data.hex()]
+
 
 def _block_row(done: ReplayedBlock) -> list[Any]:
     block, first = done.block, done.differences[0] if done.differences else None
@@ -177,13 +256,14 @@ def _block_row(done: ReplayedBlock) -> list[Any]:
         done.seconds,
         len(done.differences),
         *((first.transaction, first.transaction_hash, first.field, first.expected, first.got) if first else [None] * 5),
+        done.state_digest or None,
     ]
 
 
-def _transaction_row(done: ReplayedBlock, row: Any) -> list[Any]:
+def transaction_row(row: ReplayedTransaction) -> list[Any]:
+    """Return the columns of a replayed transaction behind those of its scan and block."""
     each, difference = row.transaction, row.difference
     return [
-        done.block.number,
         each.index,
         "0x" + each.hash.hex(),
         "0x" + each.sender.hex(),

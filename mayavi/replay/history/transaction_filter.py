@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mayavi.errors import BadAbi, UnknownName, UsageError
 from mayavi.evm.abi.interface import Event, Function
 from mayavi.evm.address import to_address
-from mayavi.evm.hashing import keccak_text
+from mayavi.evm.hashing import keccak256, keccak_text
 from mayavi.evm.rpc.answers import BadValue, data
 from mayavi.replay.case import ExpectedReceipt
 from mayavi.replay.chain_block import BlockTransaction
@@ -20,12 +20,13 @@ class TransactionFilter:
     """Conditions that a transaction must all meet; None matches everything.
 
     `address` sent it, received it or emitted a log in it. `selector` begins its calldata. `topic` is a topic of one of
-    its logs.
+    its logs. `hashes` are those of the transactions themselves.
     """
 
     address: bytes | None = None
     selector: bytes | None = None
     topic: bytes | None = None
+    hashes: frozenset[bytes] | None = None
 
     @classmethod
     def parse(
@@ -41,7 +42,8 @@ class TransactionFilter:
     @property
     def text(self) -> str:
         """Canonical text, which identifies the filter in the database of replays."""
-        parts = (("address", self.address), ("selector", self.selector), ("topic", self.topic))
+        named = None if self.hashes is None else keccak256(b"".join(sorted(self.hashes)))
+        parts = (("address", self.address), ("selector", self.selector), ("topic", self.topic), ("hashes", named))
         return " ".join(f"{name}=0x{value.hex()}" for name, value in parts if value is not None)
 
     @property
@@ -51,6 +53,8 @@ class TransactionFilter:
 
     def may_match(self, transaction: BlockTransaction) -> bool:
         """Whether a transaction can match, before its logs are known."""
+        if self.hashes is not None and transaction.hash not in self.hashes:
+            return False
         return self.selector is None or transaction.selector == self.selector
 
     def matches(self, transaction: BlockTransaction, receipt: ExpectedReceipt) -> bool:

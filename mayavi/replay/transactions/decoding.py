@@ -13,6 +13,7 @@ from mayavi.evm.receipt import CallFrame
 from mayavi.protocols.compound.abi import COMET
 from mayavi.protocols.curve.abi import pool_abi
 from mayavi.protocols.signatures import EVERYTHING
+from mayavi.protocols.uniswap.router_commands import COMMANDS, commands_text
 
 PACKAGED = (
     *("UniswapV3Pool", "UniswapV3Factory", "SwapRouter", "NonfungiblePositionManager", "QuoterV2"),
@@ -24,6 +25,9 @@ PACKAGED = (
 LONGEST = 66
 """Longest text of one value; longer ones are cut."""
 MOST_ITEMS = 6
+_FIXED_POINT = ("X96", "X128")
+_LARGEST = {2**bits - 1: f"2**{bits}-1" for bits in (256, 160, 128)}
+"""Largest integers of their types, which stand for "no limit"."""
 
 
 class DecodedCall(NamedTuple):
@@ -116,6 +120,8 @@ def show_value(value: Any, name: Callable[[bytes], str]) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
+        if value in _LARGEST:
+            return _LARGEST[value]
         return f"{value:,}" if abs(value) < 10**30 else (f"{value:#x}" if value > 0 else str(value))
     if isinstance(value, bytes):
         return name(value) if len(value) == 20 else _cut("0x" + value.hex())
@@ -131,8 +137,14 @@ def show_value(value: Any, name: Callable[[bytes], str]) -> str:
 def show_arguments(names: tuple[str, ...], values: tuple[Any, ...], name: Callable[[bytes], str]) -> str:
     """Format arguments as `(to: Alice, amount: 5)`."""
     pairs = zip(names, values, strict=True)
-    inside = [f"{key}: {show_value(value, name)}" if key else show_value(value, name) for key, value in pairs]
+    inside = [f"{key}: {_show_named(key, value, name)}" if key else show_value(value, name) for key, value in pairs]
     return f"({', '.join(inside)})"
+
+
+def _show_named(key: str, value: Any, name: Callable[[bytes], str]) -> str:
+    if isinstance(value, int) and key.endswith(_FIXED_POINT):
+        return f"{value:,}"
+    return _cut(commands_text(value)) if key == COMMANDS and isinstance(value, bytes) else show_value(value, name)
 
 
 def _cut(text: str) -> str:

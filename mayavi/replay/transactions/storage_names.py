@@ -1,13 +1,17 @@
-"""Names of storage slots: fixed layouts of known contracts, and keys of mappings found by hashing."""
+"""Names of storage slots: layouts of known contracts, and keys of mappings found by hashing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from mayavi.evm.hashing import keccak256, keccak_text
 from mayavi.evm.receipt import Log
+from mayavi.protocols.storage.compound import COMET
+from mayavi.protocols.storage.curve import STABLESWAP, TRICRYPTO, TRICRYPTO_POOLS
+from mayavi.protocols.storage.layout import Layout
+from mayavi.protocols.storage.packed_word import Word
+from mayavi.protocols.storage.uniswap import V2_PAIR, V3_POOL, tick_slots
 from mayavi.protocols.topics import COMET as COMET_EVENTS
 from mayavi.protocols.topics import DEPOSIT, TRANSFER, UNISWAP_V2_SYNC, UNISWAP_V3_SWAP
 from mayavi.replay.transactions.token_flows import Holding
@@ -18,47 +22,6 @@ ELEMENTS = 256
 """Elements of an array that are looked for."""
 TICKS = 2_000
 """Ticks on either side of a swap's end whose slots are named."""
-_TICKS_SLOT = (5).to_bytes(32)
-_TICK = ("liquidity", "feeGrowthOutside0X128", "feeGrowthOutside1X128", "seconds outside")
-_OBSERVATIONS = range(8, 8 + 65_535)
-
-
-class Layout(NamedTuple):
-    """Storage of a kind of contract: names of slots, and of mappings and arrays by the slot they start at."""
-
-    slots: dict[int, str]
-    mappings: dict[int, str]
-    arrays: tuple[tuple[range, str], ...] = ()
-    """Arrays in consecutive slots."""
-
-
-UNISWAP_V3_POOL = Layout(
-    {
-        0: "slot0: price and tick",
-        1: "feeGrowthGlobal0X128",
-        2: "feeGrowthGlobal1X128",
-        3: "protocolFees",
-        4: "liquidity",
-    },
-    {5: "ticks", 6: "tickBitmap", 7: "positions"},
-    ((_OBSERVATIONS, "observations"),),
-)
-UNISWAP_V2_PAIR = Layout(
-    {
-        0: "totalSupply",
-        8: "reserves",
-        9: "price0CumulativeLast",
-        10: "price1CumulativeLast",
-        11: "kLast",
-        12: "unlocked",
-    },
-    {1: "balanceOf", 2: "allowance"},
-)
-COMET = Layout(
-    {0: "supply and borrow indexes", 1: "total supply and borrow, last accrual"},
-    {2: "totalsCollateral", 3: "isAllowed", 4: "userNonce", 5: "userBasic", 6: "userCollateral", 7: "liquidatorPoints"},
-)
-CURVE_POOL = Layout({}, {1: "balances"})
 _STANDARD = {
     int.from_bytes(keccak_text(f"eip1967.proxy.{name}")) - 1: f"proxy {name}"
     for name in ("implementation", "admin", "beacon")
@@ -84,7 +47,7 @@ class SlotNames:
         if slot in _STANDARD:
             return _STANDARD[slot]
         layout = self._layout(contract)
-        if layout is UNISWAP_V3_POOL and (tick := self._ticks(contract).get(slot)):
+        if layout is V3_POOL and (tick := self._ticks(contract).get(slot)):
             return tick
         if layout is not None:
             if slot in layout.slots:
@@ -94,15 +57,22 @@ class SlotNames:
                     return f"{name}[{slot - places.start}]"
         return self._mapping(contract, slot, layout, before, after)
 
+    def word(self, contract: bytes, name: str | None) -> Word | None:
+        """Return the fields of a named slot, if its contract's layout tells them."""
+        layout = self._layout(contract)
+        return layout.word(name) if layout is not None and name is not None else None
+
     def _layout(self, contract: bytes) -> Layout | None:
         label = self._label(contract)
         topics = {log.topics[0] for log in self._logs if log.address == contract and log.topics}
         if UNISWAP_V3_SWAP in topics:
-            return UNISWAP_V3_POOL
+            return V3_POOL
         if UNISWAP_V2_SYNC in topics:
-            return UNISWAP_V2_PAIR
+            return V2_PAIR
         if label.startswith("Curve."):
-            return CURVE_POOL
+            return STABLESWAP
+        if contract in TRICRYPTO_POOLS:
+            return TRICRYPTO
         if label.startswith("CompoundV3.") or topics & COMET_EVENTS:
             return COMET
         return None
@@ -114,9 +84,7 @@ class SlotNames:
             for log in self._logs:
                 if log.address == pool and log.topics and log.topics[0] == UNISWAP_V3_SWAP and len(log.data) == 160:
                     end = int.from_bytes(log.data[-32:], signed=True)
-                    for tick in range(end - TICKS, end + TICKS + 1):
-                        place = int.from_bytes(keccak256(tick.to_bytes(32, signed=True) + _TICKS_SLOT))
-                        found.update({place + offset: f"ticks[{tick}].{name}" for offset, name in enumerate(_TICK)})
+                    found.update(tick_slots(range(end - TICKS, end + TICKS + 1)))
             self._near[pool] = found
         return self._near[pool]
 

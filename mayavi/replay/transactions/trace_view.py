@@ -14,7 +14,7 @@ from mayavi.replay.history.receipt_fields import effective_gas_price
 from mayavi.replay.transactions.decoding import SignatureBook, show_arguments, show_value, signature_book
 from mayavi.replay.transactions.names import Names, is_precompile, known_decimals
 from mayavi.replay.transactions.storage_names import SlotNames
-from mayavi.replay.transactions.storage_values import slot_value
+from mayavi.replay.transactions.storage_values import field_changes, slot_change
 from mayavi.replay.transactions.token_flows import TokenTransfer, net_flows, token_transfers
 from mayavi.replay.transactions.transaction import Change, Outcome, TransactionReplay
 from mayavi.worlds.labels import labels_of
@@ -42,7 +42,7 @@ class TraceView:
         replay, each = self.replay, self.replay.transaction
         outcome = replay.outcome
         to = "a new contract" if each.to is None else self.names.full(each.to)
-        status = "success" if outcome.success else f"failed: {replay.traced.reason or 'no reason given'}"
+        status = "success" if outcome.success else f"failed: {outcome.reason or 'no reason given'}"
         return [
             ("transaction", "0x" + each.hash.hex()),
             ("block", f"{replay.block.number}, index {each.index}, rules of {replay.block.hardfork}"),
@@ -70,9 +70,9 @@ class TraceView:
 
     # -- calls --------------------------------------------------------------------------------------------------------
 
-    def call_lines(self, call: CallFrame | None) -> list[str]:
+    def call_lines(self, outcome: Outcome) -> list[str]:
         """Return the call tree, one indented line a call; precompiles are named in the line of their caller."""
-        return [] if call is None else list(self._lines(call, 0))
+        return [] if outcome.call is None else [*self._lines(outcome.call, 0), _gas_text(outcome)]
 
     def _lines(self, call: CallFrame, depth: int) -> Iterator[str]:
         value = f" {{{format_units(call.value, ETHER_DECIMALS)} ETH}}" if call.value else ""
@@ -164,15 +164,14 @@ class TraceView:
         if each.field == "code":
             return f"code: {each.before} → {each.after}"
         name = namer.name(each.address, each.slot or 0, each.before, each.after)
-        shown = _slot_text(each.slot or 0)
-        before, after = (
-            slot_value(name, value, lambda amount: self.names.amount(each.address, amount))
-            for value in (each.before, each.after)
+        word = namer.word(each.address, name)
+        change = slot_change(
+            name, word, each.before, each.after, lambda amount: self.names.amount(each.address, amount)
         )
-        return f"{name or 'slot'} ({shown}): {before} → {after}"
+        return f"{name or 'slot'} ({_slot_text(each.slot or 0)}): {change}"
 
     def _slot_names(self, outcome: Outcome) -> SlotNames:
-        frames = list(self.replay.traced.call.walk()) if self.replay.traced.call else []
+        frames = list(outcome.call.walk()) if outcome.call else []
         accounts = [self.replay.transaction.sender, self.replay.block.header.coinbase]
         accounts += [place for frame in frames for place in (frame.sender, frame.to)]
         accounts += [topic[12:] for log in outcome.logs for topic in log.topics[1:] if not any(topic[:12])]
@@ -205,6 +204,8 @@ class TraceView:
             "success": outcome.success,
             "reason": outcome.reason or None,
             "gas_used": outcome.gas_used,
+            "gas_before_calls": outcome.gas_before_calls,
+            "gas_refunded": outcome.gas_refunded,
             "call": None if outcome.call is None else self._call_json(outcome.call),
             "logs": len(outcome.logs),
             "transfers": [
@@ -232,25 +233,12 @@ class TraceView:
                 }
                 for holding, amount in net_flows(transfers).items()
             ],
-            "storage": [
-                {
-                    "contract": checksum(each.address),
-                    "slot": f"{each.slot:#x}",
-                    "name": namer.name(each.address, each.slot or 0, each.before, each.after),
-                    "before": _word(each.before),
-                    "after": _word(each.after),
-                }
-                for each in outcome.changes
-                if each.field == "slot"
-            ],
+            "storage": [_slot_json(each, namer) for each in outcome.changes if each.field == "slot"],
         }
 
     def to_json(self) -> dict[str, Any]:
         """Return the transaction, its comparison with the chain and its effects as JSON data."""
         replay, each = self.replay, self.replay.transaction
-        exact = self.outcome_json(replay.outcome)
-        exact["call"] = None if replay.traced.call is None else self._call_json(replay.traced.call)
-        exact["reason"] = replay.traced.reason or None
         return {
             "transaction": "0x" + each.hash.hex(),
             "chain_id": replay.block.chain_id,
@@ -264,8 +252,31 @@ class TraceView:
             "exact": None if replay.expected is None else replay.difference is None,
             "difference": None if replay.difference is None else replay.difference.to_json(),
             "notes": replay.notes,
-            **exact,
+            **self.outcome_json(replay.outcome),
         }
+
+
+def _slot_json(each: Change, namer: SlotNames) -> dict[str, Any]:
+    name = namer.name(each.address, each.slot or 0, each.before, each.after)
+    fields = field_changes(namer.word(each.address, name), each.before, each.after)
+    return {
+        "contract": checksum(each.address),
+        "slot": f"{each.slot:#x}",
+        "name": name,
+        "before": _word(each.before),
+        "after": _word(each.after),
+        "fields": {key: {"before": str(old), "after": str(new)} for key, (old, new) in fields.items()},
+    }
+
+
+def _gas_text(outcome: Outcome) -> str:
+    """Format how the gas of the receipt follows from that of the first call."""
+    inside = outcome.call.gas_used if outcome.call else 0
+    parts = f"{inside:,} in calls + {outcome.gas_before_calls:,} for the transaction itself"
+    if outcome.is_at_floor:
+        return f"gas {outcome.gas_used:,}: the least that its calldata costs; it spent {parts}"
+    refund = f" - {outcome.gas_refunded:,} refunded" if outcome.gas_refunded else ""
+    return f"gas {outcome.gas_used:,} = {parts}{refund}"
 
 
 def _is_quiet_precompile(call: CallFrame) -> bool:

@@ -41,8 +41,18 @@ class Outcome:
     logs: tuple[Log, ...]
     changes: tuple[Change, ...]
     call: CallFrame | None = None
+    """Tree of its calls; None if the transaction is invalid."""
     reason: str = ""
     """Why it failed; empty if it succeeded."""
+    gas_refunded: int = 0
+    gas_before_calls: int = 0
+    """Gas of the transaction itself: its base, calldata, access list, authorisations and creation."""
+
+    @property
+    def is_at_floor(self) -> bool:
+        """Whether the least price of its calldata is charged, since calls cost less (EIP-7623)."""
+        spent = self.gas_before_calls + (self.call.gas_used if self.call else 0)
+        return self.gas_used > spent - self.gas_refunded
 
 
 @dataclass(slots=True)
@@ -57,8 +67,6 @@ class TransactionReplay:
     """Node that further state is read from; None for a case."""
     outcome: Outcome
     """Effects as on the chain, fees included."""
-    traced: Outcome
-    """Effects under the tracer: no fees are charged, and access lists do not count."""
     expected: ExpectedReceipt | None
     difference: Difference | None
     """First difference from the chain's receipt."""
@@ -101,8 +109,9 @@ def _replay(
         if result["failure"]:
             raise ExecutionError(f"transaction {place} of block {block.number}: {result['failure'][1]}")
     state.complete(index)
-    outcome = execute_exactly(state, index)
-    traced = execute_traced(state, state.evm.copy(), transaction)
+    outcome = execute_traced(state, state.evm.copy(), index)
+    if outcome.call is None:
+        raise ExecutionError(f"transaction {index} of block {block.number}: {outcome.reason}")
     if isinstance(state.source, CaseState):
         state.fetch([("account", ZERO_ADDRESS, 0)])  # the default sender of reads, such as those of token symbols
         state.source.complete = True
@@ -113,52 +122,46 @@ def _replay(
         if found is not None:
             name, want, got = found
             difference = Difference(name, str(want), str(got), index, "0x" + transaction.hash.hex())
-    notes = [*notes, *_trace_notes(transaction, outcome, traced)]
-    return TransactionReplay(block, transaction, state, remote, outcome, traced, expected, difference, notes)
+    return TransactionReplay(block, transaction, state, remote, outcome, expected, difference, notes)
 
 
-def execute_exactly(state: BlockState, index: int) -> Outcome:
-    """Execute a transaction as the block does, signature, fees and access list included."""
-    evm = state.evm.copy()
-    block = state.block
-    before = WorldContents.of(evm.dump())
-    result = evm.replay(block.part(index, index + 1), block.blob_fee_fraction)
-    if result["failure"]:
-        raise ExecutionError(f"transaction {index} of block {block.number}: {result['failure'][1]}")
-    success, gas_used, logs = result["receipts"][0]
-    return Outcome(success, gas_used, _logs(logs), _changes(before, evm))
+def execute_traced(state: BlockState, evm: Evm, index: int, changed: BlockTransaction | None = None) -> Outcome:
+    """Execute transaction `index` on `evm` as the block does, under a tracer, and keep its effects there.
 
-
-def execute_traced(state: BlockState, evm: Evm, transaction: BlockTransaction) -> Outcome:
-    """Execute a transaction on `evm` under the tracer and keep its effects there.
-
-    The price of the whole gas limit is set aside first, as in a block, so that contracts see the same balance.
+    Fees, access list, blobs and authorisations count. With `changed`, its sender, value, calldata and gas limit replace
+    those of the transaction, and the environment of `evm` that of the block.
     """
-    state.fetch([("account", transaction.sender, 0)])
-    held = evm.balance(transaction.sender)
-    aside = min(held, transaction.gas_limit * transaction.gas_price)
-    evm.set_balance(transaction.sender, held - aside)
+    block = state.block
+    part, original = block.part(index, index + 1), block.transactions[index]
+    options: dict[str, Any] = {"blob_fee_fraction": block.blob_fee_fraction}
+    if changed is not None:
+        options = {"value": changed.value, "data": changed.input, "gas": changed.gas_limit, "next_nonce": True}
+        if changed.sender != original.sender:
+            options["sender"] = changed.sender
+    state.fetch([("account", (changed or original).sender, 0)])
     before = WorldContents.of(evm.dump())
     found: list[Any] = []
 
     def run() -> None:
-        found[:] = evm.trace(
-            transaction.to,
-            transaction.input,
-            transaction.sender,
-            transaction.value,
-            transaction.gas_limit,
-            True,
-        )
+        found[:] = evm.trace_in_block(part, 0, **options)
 
     try:
         state.repeat(run)
     except InvalidTransaction as error:
         return Outcome(False, 0, (), (), None, f"invalid transaction: {error.args[0]}")
     receipt, frames = found
-    call = frame_tree(frames) if frames else None
-    reason = "" if receipt.success else str(call.revert_reason if call and call.revert_reason else receipt.reason)
-    return Outcome(receipt.success, receipt.gas_used, _logs(receipt.logs), _changes(before, evm), call, reason)
+    call = frame_tree(frames)
+    reason = "" if receipt.success else str(call.revert_reason or receipt.reason)
+    return Outcome(
+        receipt.success,
+        receipt.gas_used,
+        _logs(receipt.logs),
+        _changes(before, evm),
+        call,
+        reason,
+        receipt.gas_refunded,
+        receipt.gas_spent - call.gas_used,
+    )
 
 
 def _changes(before: WorldContents, evm: Evm) -> tuple[Change, ...]:
@@ -178,15 +181,3 @@ def _changes(before: WorldContents, evm: Evm) -> tuple[Change, ...]:
 
 def _logs(raw: list[Any]) -> tuple[Log, ...]:
     return tuple(Log(address, tuple(topics), data) for address, topics, data in raw)
-
-
-def _trace_notes(transaction: BlockTransaction, exact: Outcome, traced: Outcome) -> list[str]:
-    if (exact.success, exact.gas_used, exact.logs) == (traced.success, traced.gas_used, traced.logs):
-        return []
-    why = "the tracer ignores its access list" if transaction.has_access_list else "it depends on its gas price"
-    if transaction.kind > 2:
-        why = "the tracer ignores its blobs and authorisations"
-    what = f"gas {traced.gas_used:,} instead of {exact.gas_used:,}"
-    if (exact.success, exact.logs) != (traced.success, traced.logs):
-        what = "other effects"
-    return [f"the call tree shows {what}: {why}; receipt and changes are exact"]

@@ -52,9 +52,6 @@ from mayavi.replay.transactions.transaction import Outcome, TransactionReplay, e
 from mayavi.worlds.labels import labels_of
 
 KINDS = ("value", "gas", "sender", "data", "arg", "word", "balance", "price", "storage", "block", "call")
-FEES = (
-    "fees are not charged in a what-if: the base fee and ether balances count only where a contract reads or sends them"
-)
 _CALL = re.compile(r"^(?P<function>\w+\([^)]*\))(?P<arguments>.*?)\s+from\s+(?P<sender>\S+)$")
 
 
@@ -92,7 +89,7 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """Effects of a transaction with overrides, beside those of the original under the same tracer."""
+    """Effects of a transaction with overrides, beside those of the original."""
 
     overrides: tuple[Override, ...]
     transaction: BlockTransaction
@@ -101,12 +98,11 @@ class WhatIf:
 
     @property
     def note(self) -> str:
-        """Why a change may have no effect; empty if nothing is to be said."""
-        fees = any(
-            each.path == ("base_fee",) if each.kind == "block" else each.kind == "balance" and len(each.path) == 1
-            for each in self.overrides
-        )
-        return FEES if fees else ""
+        """What to do about a transaction that its overrides make invalid; empty if nothing is to be said."""
+        if "lack of funds" not in self.changed.reason:
+            return ""
+        sender = checksum(self.transaction.sender)
+        return f"the sender pays value and fees as on the chain; balance.{sender}=10 ether gives it more"
 
 
 def run_what_if(replay: TransactionReplay, texts: Sequence[str], book: SignatureBook | None = None) -> WhatIf:
@@ -131,7 +127,8 @@ def run_what_if(replay: TransactionReplay, texts: Sequence[str], book: Signature
             error.message = f"--what-if '{each.text}': {error.message}"
             error.args = (error.message,)
             raise
-    return WhatIf(overrides, transaction, replay.traced, execute_traced(replay.state, evm, transaction))
+    changed = execute_traced(replay.state, evm, replay.transaction.index, transaction)
+    return WhatIf(overrides, transaction, replay.outcome, changed)
 
 
 class Context(NamedTuple):

@@ -19,8 +19,8 @@ from mayavi.errors import BundleError, UsageError
 from mayavi.rl.evaluation.document import as_bytes, checkpoint_steps, read_eval
 from mayavi.rl.evaluation.evaluate import Say
 from mayavi.rl.evaluation.models import evaluate_again
-from mayavi.runs.bundle import Bundle, write_bundle
-from mayavi.sim.store.artifact import Check, digest_of
+from mayavi.runs.bundle import Bundle, Check, write_bundle
+from mayavi.sim.store.artifact import digest_of
 
 if TYPE_CHECKING:
     from mayavi.rl.models import Model
@@ -128,13 +128,7 @@ def unpacked(bundle: Bundle) -> Iterator[Model]:
         raise BundleError(f"'{bundle.path}' holds no evaluation", "there is nothing to verify in it")
     with tempfile.TemporaryDirectory(prefix="mayavi-training-") as place:
         folder = Path(place) / "training"
-        for name, content in bundle.files.items():
-            inside = PurePosixPath(name)
-            if inside.is_absolute() or ".." in inside.parts or "\\" in name:
-                raise BundleError(f"'{bundle.path}' names a file outside of it: {name!r}", "do not trust it")
-            file = folder / inside
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
+        bundle.unpack(folder)
         yield open_model(folder)
 
 

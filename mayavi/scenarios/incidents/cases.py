@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mayavi.errors import UsageError
+from mayavi.evm.address import to_address
 from mayavi.scenarios.incidents import crv_2022, march_2023
+from mayavi.scenarios.incidents.real_blocks import RecordedCall, RecordedCalls
 from mayavi.worlds.contract_folder import checkout_root
 
 CASES_VARIABLE = "MAYAVI_CASES"
@@ -23,6 +25,8 @@ class CompleteRecord(NamedTuple):
 
     overrides: tuple[str, ...]
     what: str
+    calls: RecordedCalls | None = None
+    """Where the recorded calls are on the chain, if a node gave them."""
 
 
 def default_cases() -> Path | None:
@@ -66,9 +70,17 @@ def _crv_of_file(path: Path) -> CompleteRecord:
 
 
 def _crv_of_node(url: str) -> CompleteRecord:
-    events = crv_2022.events_of_node(url)
+    events, places = crv_2022.events_of_node(url)
     blocks = f"blocks {crv_2022.FIRST_BLOCK:,} to {crv_2022.LAST_BLOCK:,}"
-    return CompleteRecord(tuple(crv_2022.crv_overrides(events)), f"{len(events)} recorded calls of {blocks}")
+    calls = RecordedCalls(
+        to_address(crv_2022.POOL),
+        to_address(crv_2022.ACCOUNT),
+        tuple(
+            RecordedCall(block, transaction, event.repaid, event.seized)
+            for event, (block, transaction) in zip(events, places, strict=True)
+        ),
+    )
+    return CompleteRecord(tuple(crv_2022.crv_overrides(events)), f"{len(events)} recorded calls of {blocks}", calls)
 
 
 def _march_of_file(path: Path) -> CompleteRecord:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mayavi.errors import BadSeries, UsageError, WrongChain
 from mayavi.evm.address import to_address
-from mayavi.evm.rpc.answers import BadValue, data, fields, quantity64
+from mayavi.evm.rpc.answers import BadValue, data, fields, hash32, quantity64
 from mayavi.evm.rpc.client import Call, RpcClient
 from mayavi.evm.rpc.header import Header
 from mayavi.evm.rpc.refusals import NodeRefused
@@ -22,7 +22,7 @@ FILE = "incidents/crv-2022-11/aave-crv-liquidations.csv"
 POOL = "0x7d2768dE32b0b80b7a3454c06BdAc94A69DDc7A9"
 ACCOUNT = "0x57e04786e231af3343562c062e0d058f25dace9e"
 FIRST_BLOCK, LAST_BLOCK = 16_025_860, 16_027_236
-_BEGIN = int(datetime(2022, 11, 22, 13, 31, 11, tzinfo=UTC).timestamp())
+BEGIN = int(datetime(2022, 11, 22, 13, 31, 11, tzinfo=UTC).timestamp())
 _SLOT = 12
 _MAINNET = 1
 _COLUMNS = ("datetime", "liquidator", "debt_to_cover_crv_raw", "liquidated_collateral_usdc_raw")
@@ -55,7 +55,14 @@ def events_of_file(path: Path) -> list[LiquidationEvent]:
     ]
 
 
-def events_of_node(url: str) -> list[LiquidationEvent]:
+class NodeEvents(NamedTuple):
+    """Events of the real blocks in their order, and block and hash of the transaction of each."""
+
+    events: list[LiquidationEvent]
+    places: list[tuple[int, bytes]]
+
+
+def events_of_node(url: str) -> NodeEvents:
     """Read the events of the real blocks from a node of Ethereum that keeps their logs."""
     topics = ["0x" + LIQUIDATION_TOPIC.hex(), None, None, "0x" + to_address(ACCOUNT).hex().rjust(64, "0")]
     wanted = {"address": POOL, "fromBlock": hex(FIRST_BLOCK), "toBlock": hex(LAST_BLOCK), "topics": topics}
@@ -85,7 +92,9 @@ def events_of_node(url: str) -> list[LiquidationEvent]:
         blocks = sorted({block for block, *_ in logs})
         headers = client.batch([Call("eth_getBlockByNumber", [hex(each), False], Header.parse) for each in blocks])
     times = {header.number: header.timestamp for header in headers}
-    return [LiquidationEvent(times[block], *event) for block, _, *event in sorted(logs)]
+    logs.sort()
+    events = [LiquidationEvent(times[block], *event) for block, _, _, *event in logs]
+    return NodeEvents(events, [(block, transaction) for block, _, transaction, *_ in logs])
 
 
 def crv_overrides(events: Sequence[LiquidationEvent]) -> list[str]:
@@ -93,19 +102,21 @@ def crv_overrides(events: Sequence[LiquidationEvent]) -> list[str]:
     lines = ["time,liquidator,borrower,collateral,debt,repaid,seized"]
     for number, event in enumerate(events, 1):
         # The oracle moved between the last two calls, which share a block: the last one moves to the next.
-        seconds = event.time - _BEGIN + (_SLOT if number == len(events) else 0)
+        seconds = event.time - BEGIN + (_SLOT if number == len(events) else 0)
         repaid, seized = Decimal(event.repaid).scaleb(-18), Decimal(event.seized).scaleb(-6)
         lines.append(f"{seconds},{event.liquidator[:10]},positions-short,USDC,CRV,{repaid:f},{seized:f}")
     return [f"agents.liquidators.data={json.dumps(chr(10).join(lines) + chr(10))}"]
 
 
-def _logs(answer: object) -> list[tuple[int, int, str, int, int]]:
-    """Parse logs to block, log index, liquidator, amount repaid and amount seized."""
+def _logs(answer: object) -> list[tuple[int, int, bytes, str, int, int]]:
+    """Parse logs to block, log index, transaction, liquidator, amount repaid and amount seized."""
     if not isinstance(answer, list):
         raise BadValue("the logs are no list")
     found = []
     for each in map(fields, answer):
         event = decode_liquidation(data(each.get("data"), DATA_BYTES))
         place = quantity64(each.get("blockNumber")), quantity64(each.get("logIndex"))
-        found.append((*place, "0x" + event.liquidator.hex(), event.covered, event.seized))
+        found.append(
+            (*place, hash32(each.get("transactionHash")), "0x" + event.liquidator.hex(), event.covered, event.seized)
+        )
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, localcontext
 from statistics import median
 from typing import Any, NamedTuple
@@ -66,7 +66,7 @@ class RunFigures:
                     start = self._figure(measure.figure, measure.change_from)
                     own = (end / start - 1).quantize(_QUOTIENT) if start else None
             else:
-                own = self._total(measure)
+                own = total_of((details for kind, details in self._actions if kind == measure.actions), measure)
             if measure.per is None or own is None:
                 return own
             divisor = self.value(measure.per)
@@ -98,22 +98,24 @@ class RunFigures:
             value, unit = (min if at == "lowest" else max)(found.values())
         return scaled(value, unit)
 
-    def _total(self, measure: Measure) -> Decimal | None:
-        wanted = [
-            details
-            for kind, details in self._actions
-            if kind == measure.actions and all(str(details.get(key)) == value for key, value in measure.where.items())
-        ]
-        if measure.sum is None:
-            return Decimal(len(wanted))
-        if measure.differs_from is not None:
-            pairs = [(int(each[measure.sum]), each.get(measure.differs_from)) for each in wanted]
-            known = [(own, int(recorded)) for own, recorded in pairs if recorded is not None and int(recorded)]
-            shares = [Decimal(own - recorded) / recorded for own, recorded in known]
-            if not shares:
-                return None
-            chosen = max(shares, key=abs) if measure.over_actions == "largest" else median(map(abs, shares))
-            return chosen.quantize(_QUOTIENT)
+
+def total_of(actions: Iterable[Mapping[str, Any]], measure: Measure) -> Decimal | None:
+    """Return the count, sum or difference that `measure` gives for the details of actions; None without any."""
+    wanted = [
+        details for details in actions if all(str(details.get(key)) == value for key, value in measure.where.items())
+    ]
+    if measure.sum is None:
+        return Decimal(len(wanted))
+    if measure.differs_from is not None:
+        pairs = [(int(each[measure.sum]), each.get(measure.differs_from)) for each in wanted]
+        known = [(own, int(recorded)) for own, recorded in pairs if recorded is not None and int(recorded)]
+        shares = [Decimal(own - recorded) / recorded for own, recorded in known]
+        if not shares:
+            return None
+        chosen = max(shares, key=abs) if measure.over_actions == "largest" else median(map(abs, shares))
+        return chosen.quantize(_QUOTIENT)
+    with localcontext() as context:
+        context.prec = _DIGITS
         return Decimal(sum(int(details.get(measure.sum, 0)) for details in wanted)).scaleb(-measure.decimals)
 
 

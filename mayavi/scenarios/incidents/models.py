@@ -79,6 +79,8 @@ class ExpectedFigure(Model):
     """Largest difference at which the replay counts as exact; none for a prediction that may miss."""
     input: bool = False
     """The scenario is given this figure, so that its match proves nothing."""
+    of_account: Literal["collateral", "debt"] | None = None
+    """What to read of the account after the last real block, where `--rpc` executes them."""
     why: str = ""
     """Why both differ, where that is known."""
 

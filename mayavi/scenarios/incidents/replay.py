@@ -16,6 +16,7 @@ from mayavi.scenarios.incidents.cases import CompleteRecord, has_node_record, re
 from mayavi.scenarios.incidents.keys import counterfactual_keys
 from mayavi.scenarios.incidents.measures import Failures, RunFigures, exact_difference
 from mayavi.scenarios.incidents.models import ExpectedFigure
+from mayavi.scenarios.incidents.real_blocks import BlockSettings, ReplayedCalls, replay_calls
 from mayavi.scenarios.incidents.registry import Incident, load_incident
 from mayavi.scenarios.loading import load_scenario
 from mayavi.scenarios.run.request import RunListener
@@ -28,10 +29,14 @@ TOGETHER = "all together"
 
 @dataclass(frozen=True, slots=True)
 class ComparedFigure:
-    """A recorded figure and the one of a run; `simulated` is None where the run gives none."""
+    """A recorded figure and the one of a run; `simulated` is None where the run gives none.
+
+    `replayed` is the figure of the real blocks, where they were executed.
+    """
 
     expected: ExpectedFigure
     simulated: Decimal | None
+    replayed: Decimal | None = None
 
     @property
     def difference(self) -> Decimal | None:
@@ -98,11 +103,15 @@ class IncidentReport:
     seed: int
     runs: Mapping[str, ComparedRun]
     counterfactuals: tuple[Counterfactual, ...] = ()
+    real_blocks: ReplayedCalls | None = None
+    """The recorded transactions in their real blocks; None if they were not executed."""
 
     @property
     def exact(self) -> bool:
-        """Whether every figure that promises exactness keeps it."""
-        return all(figure.exact is not False for run in self.runs.values() for figure in run.figures)
+        """Whether every figure that promises exactness keeps it, and the real blocks equal the chain's."""
+        return (self.real_blocks is None or self.real_blocks.exact) and all(
+            figure.exact is not False for run in self.runs.values() for figure in run.figures
+        )
 
     def interaction(self, run: str, figure: int) -> Decimal | None:
         """Return what all changes together add beyond the sum of each alone; None with fewer than two changes."""
@@ -124,13 +133,14 @@ def replay_incident(
     store: str | Path | None = None,
     cases: Path | None = None,
     rpc_url: str | None = None,
+    blocks: BlockSettings | None = None,
     listener: RunListener | None = None,
 ) -> IncidentReport:
     """Run the scenarios of an incident, or `only` one of them, and compare them with the record.
 
     `cases` is a folder of complete records, which replace the coarse ones of the incident; with `rpc_url` they are read
-    from the real blocks of a node. Each of `counterfactuals`,
-    `a.b=c`, is applied alone, and then all together. Every run is stored.
+    from the real blocks of a node, and with `blocks` the recorded transactions are executed there. Each of
+    `counterfactuals`, `a.b=c`, is applied alone, and then all together. Every run is stored.
     """
     incident = load_incident(name)
     names = _chosen(incident, only)
@@ -138,16 +148,21 @@ def replay_incident(
     accepted = {change: _accepting(incident, names, change) for change in changes}  # before anything is run
     shared = _Settings(seed, store, listener)
     records = _records(incident, names, cases, rpc_url)
+    calls = next((each.calls for each in records.values() if each and each.calls), None)
+    real = replay_calls(rpc_url, calls, blocks) if rpc_url and calls and blocks else None
     base: dict[str, ComparedRun] = {}
     for each in names:
         record, own = records[each], incident.config.runs[each]
         run = shared.run(incident.scenario(each), record.overrides if record else ())
         figures = RunFigures(run)
-        compared = tuple(ComparedFigure(figure, figures.value(figure.measure)) for figure in own.figures)
+        compared = tuple(
+            ComparedFigure(figure, figures.value(figure.measure), real.value(figure) if real else None)
+            for figure in own.figures
+        )
         title = own.title if record or own.title_of_facts is None else own.title_of_facts
         what = record.what if record else _missing_record(own.record, cases)
-        calls = _repeats_calls(incident.scenario(each))
-        base[each] = ComparedRun(each, title, run, what, compared, figures.failures, calls)
+        repeats = _repeats_calls(incident.scenario(each))
+        base[each] = ComparedRun(each, title, run, what, compared, figures.failures, repeats)
     found = []
     groups = [(change, [change]) for change in changes] + ([(TOGETHER, changes)] if len(changes) > 1 else [])
     for title, group in groups:
@@ -161,7 +176,7 @@ def replay_incident(
             figures = RunFigures(runs[each])
             effects[each], failures[each] = _effects(base[each], figures), figures.failures
         found.append(Counterfactual(title, runs, effects, failures))
-    return IncidentReport(incident, seed, base, tuple(found))
+    return IncidentReport(incident, seed, base, tuple(found), real)
 
 
 def _records(

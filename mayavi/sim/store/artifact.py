@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import BundleError, UsageError
-from mayavi.runs.bundle import Bundle, read_bundle, write_bundle
+from mayavi.runs.bundle import Bundle, Check, read_bundle, write_bundle
 from mayavi.sim.rows import Row, RowsDigest
 from mayavi.sim.store.database.parquet import parquet_bytes
 from mayavi.sim.store.database.schema import DERIVED, TABLES, literal
@@ -54,20 +54,6 @@ class Outcome:
     world_digest: str
     final_world_digest: str
     versions: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One comparison of the bundle with the repeated run."""
-
-    name: str
-    expected: str
-    got: str
-
-    @property
-    def equal(self) -> bool:
-        """Whether both are equal."""
-        return self.expected == self.got
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,24 @@
-"""Gate `artifacts`: a run becomes a bundle that verifies, and a changed byte is refused."""
+"""Gate `artifacts`: runs, scans and trainings become bundles that verify, and a changed byte is refused."""
 
 from __future__ import annotations
 
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from mayavi.errors import BundleError
-from mayavi.runs.bundle import MANIFEST
+from mayavi.runs.bundle import MANIFEST, Check
 from mayavi.scenarios.loading import load_text
 from mayavi.scenarios.run.request import RunRequest, versions
 from mayavi.scenarios.run.run import execute, run
 from mayavi.sim.recorder import MemoryRecorder
 from mayavi.sim.store import Store
 from mayavi.sim.store.artifact import BundledRun, Outcome, read_artifact, verify_artifact, write_artifact
-from mayavi.validation.gate import GateContext, GateReport, Progress, Tally
+from mayavi.validation.bundles.scan import BLOCK, scan_checks
+from mayavi.validation.bundles.training import training_checks
+from mayavi.validation.gate import GateContext, GateReport, GateSkipped, Progress, Tally
 from mayavi.worlds.source import WorldSource
 
 SCENARIO, STEPS = "aave_borrower", 3
@@ -24,12 +26,14 @@ SCENARIO, STEPS = "aave_borrower", 3
 
 @dataclass(frozen=True, slots=True)
 class ArtifactsGate:
-    """Bundle a small run in a temporary store, verify it by running it again, and change single bytes."""
+    """Bundle a small run, a scan and a training in a temporary folder, verify each, and change single bytes."""
 
     changes: int = 64
-    """Bytes to change, one at a time, spread over the contents of the bundle."""
+    """Bytes of the run's bundle to change, one at a time, spread over its contents."""
+    training: bool = True
+    """Include a training run, whose packages take seconds to load."""
     name: str = "artifacts"
-    what: str = "a bundle with its run repeated; single changed bytes refused"
+    what: str = "bundles of a run, a scan and a training; changed bytes refused"
 
     def run(self, context: GateContext, progress: Progress) -> GateReport:
         """Write, verify and damage one bundle."""
@@ -44,7 +48,35 @@ class ArtifactsGate:
             for file in _contents(bundle):
                 check_repacked(bundle, file, tally)
             progress(len(places), len(places))
+            self._check_scan(context, Path(folder), tally)
+            self._check_training(Path(folder), tally)
         return tally.report(self.what)
+
+    def _check_scan(self, context: GateContext, folder: Path, tally: Tally) -> None:
+        try:
+            blocks = context.case_folder("mainnet", "blocks")
+            if not (blocks / str(BLOCK)).is_dir():
+                raise GateSkipped(f"no case of block {BLOCK} in '{blocks}'")
+        except GateSkipped as error:
+            tally.skip(f"the bundle of a scan: {error.message}")
+            return
+        _count(scan_checks(blocks, folder), "the repeated scan", tally)
+
+    def _check_training(self, folder: Path, tally: Tally) -> None:
+        if not self.training:
+            return
+        try:
+            checks = training_checks(folder)
+        except ImportError:
+            tally.skip("the bundle of a training: the extra 'rl' is not installed")
+            return
+        _count(checks, "the repeated evaluation", tally)
+
+
+def _count(checks: Iterable[Check], what: str, tally: Tally) -> None:
+    for check in checks:
+        difference = f"{check.name}: the bundle says {check.expected}, {what} {check.got}"
+        tally.check(check.equal, difference, part=f"digests of {what}")
 
 
 def _bundle(folder: Path) -> Path:
@@ -57,9 +89,7 @@ def _bundle(folder: Path) -> Path:
 
 def check_bundle(bundle: Path, tally: Tally) -> None:
     """Verify `bundle`: hashes, and the digests of the repeated run."""
-    for check in verify_artifact(bundle, _run_again).checks:
-        difference = f"{check.name}: the bundle says {check.expected}, the repeated run {check.got}"
-        tally.check(check.equal, difference, part="digests of the repeated run")
+    _count(verify_artifact(bundle, _run_again).checks, "the repeated run", tally)
 
 
 def check_changed_byte(bundle: Path, place: int, tally: Tally) -> None:

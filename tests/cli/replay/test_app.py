@@ -49,7 +49,8 @@ def test_a_what_if_is_shown_beside_the_original(run_mayavi, blocks: str) -> None
     assert found["what_if"]["overrides"] == ["arg._expected=6 ether"]
     assert found["what_if"]["outcome"]["success"] is False
     ether = [each for each in found["what_if"]["differences"] if each.get("token") == "ETH"]
-    assert {each["changed"] for each in ether} == {"0"}
+    changed = sorted(int(each["changed"]) for each in ether)
+    assert -(10**16) < changed[0] < 0 < changed[-1] < 10**16, "the sender pays its fee, the block producer gets its tip"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from mayavi.validation.registry import GATES
 from mayavi.worlds import open_world
 
-QUICK = ("--only", "quotes", "--only", "artifacts")
+QUICK = ("--only", "quotes", "--only", "witness")
 
 
 def last_object(output: str) -> dict[str, Any]:
@@ -23,12 +23,12 @@ def last_object(output: str) -> dict[str, Any]:
 def test_chosen_gates_give_one_table_with_verdicts_and_the_exit_code(run_mayavi, cases: Path) -> None:
     finished = run_mayavi("validate", *QUICK, "--cases", str(cases))
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    header, quotes, artifacts, empty, *rest = finished.stdout.splitlines()
+    header, witness, quotes, empty, *rest = finished.stdout.splitlines()
     assert header.split() == ["gate", "compared", "cases", "seconds", "verdict"]
     assert quotes.startswith("quotes ")
     assert quotes.endswith("passed")
     assert " 98 " in quotes
-    assert artifacts.startswith("artifacts ")
+    assert witness.startswith("witness ")
     assert empty == ""
     assert rest[-1] == "2 gates: 2 passed, 0 failed, 0 skipped; exit code 0"
 
@@ -68,6 +68,7 @@ def test_a_failed_gate_gives_exit_code_1_and_its_first_difference(run_mayavi, ca
     folder.mkdir(parents=True)
     for path in (cases / "mainnet" / "quotes").glob("*.json"):
         (folder / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "mainnet" / "witness").symlink_to(cases / "mainnet" / "witness")
     answers = folder / "curve_tripool_get_dy.json"
     content = json.loads(answers.read_text())
     next(iter(content["entries"].values()))["value"] += 1
@@ -127,9 +128,15 @@ def test_a_poisoned_snapshot_is_named(run_mayavi, tmp_path: Path) -> None:
     assert "UniswapV3.WETH/USDC.500: price, tick and lock" in finished.stdout
 
 
-def test_one_environment_and_a_bundle(run_mayavi) -> None:
+def test_one_environment(run_mayavi) -> None:
     assert "3 cases: passed" in run_mayavi("validate", "envs", "--env", "rwa").stdout
-    assert run_mayavi("validate", "artifacts", "--json").returncode == 0
+
+
+@pytest.mark.slow(12)
+def test_bundles_of_each_kind(run_mayavi, cases: Path) -> None:
+    finished = run_mayavi("validate", "artifacts", "--cases", str(cases), "--json")
+    assert finished.returncode == 0, finished.stderr
+    assert {"digests of the repeated run", "digests of the repeated scan"} <= set(last_object(finished.stdout)["parts"])
 
 
 def test_every_gate_is_a_command_of_its_own(run_mayavi) -> None:

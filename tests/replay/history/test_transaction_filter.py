@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mayavi.errors import BadAddress, UsageError
@@ -12,8 +14,8 @@ from mayavi.replay.history.transaction_filter import TransactionFilter
 
 ALICE, BOB, TOKEN = (bytes([each]) * 20 for each in (1, 2, 3))
 TRANSFER = keccak_text("Transfer(address,address,uint256)")
-CALL = BlockTransaction(0, bytes(32), ALICE, BOB, 0, bytes.fromhex("a9059cbb") + bytes(64), 21_000, 0, 2, False)
-CREATION = BlockTransaction(1, bytes(32), ALICE, None, 0, bytes.fromhex("a9059cbb00"), 21_000, 0, 2, False)
+CALL = BlockTransaction(0, bytes(32), ALICE, BOB, 0, bytes.fromhex("a9059cbb") + bytes(64), 21_000, 0, 2)
+CREATION = BlockTransaction(1, bytes(32), ALICE, None, 0, bytes.fromhex("a9059cbb00"), 21_000, 0, 2)
 RECEIPT = ExpectedReceipt(bytes(32), True, 21_000, ((TOKEN, (TRANSFER, bytes(32)), b""),))
 SILENT = ExpectedReceipt(bytes(32), True, 21_000, ())
 
@@ -60,3 +62,13 @@ def test_malformed_filters_are_refused() -> None:
         TransactionFilter.parse(topic="0x12")
     with pytest.raises(BadAddress):
         TransactionFilter.parse("0x12")
+
+
+def test_transactions_are_chosen_by_hash_before_their_receipts_are_known() -> None:
+    other = replace(CALL, hash=b"\x01" * 32)
+    chosen = TransactionFilter(hashes=frozenset({CALL.hash}))
+    assert chosen.may_match(CALL)
+    assert not chosen.may_match(other)
+    assert not chosen.matches(other, RECEIPT)
+    assert chosen.text == TransactionFilter(hashes=frozenset({CALL.hash})).text
+    assert chosen.text != TransactionFilter(hashes=frozenset({other.hash})).text

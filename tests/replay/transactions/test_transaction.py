@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from mayavi.errors import MissingStateError, UsageError
+from mayavi.evm.address import checksum
 from mayavi.evm.receipt import CallFrame
+from mayavi.replay.case import read_block_json
 from mayavi.replay.transactions.decoding import signature_book
 from mayavi.replay.transactions.outcome_difference import OutcomeDifference, outcome_differences
 from mayavi.replay.transactions.token_flows import Holding, net_flows, token_transfers
@@ -32,7 +35,10 @@ SWAPS = {
     "faa2c4fb6543dac3efbfa69ba19c7100fae056143dc5d01d4cd7994a6361d31d": 1,
 }
 """Transactions of block 18,988,207 and their number of Uniswap swaps."""
+BLOBS = 19_933_122
+"""Block with a blob transaction."""
 USDC = bytes.fromhex("a0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")
+WETH = bytes.fromhex("c02aaa39b223fe8d0a0e5c4f27ead9083c756cc2")
 SENDER = bytes.fromhex("9aef7c447f6bc8d010b22aff52d5b67785ed942c")
 ROUTER = "0x99a58482BD75cbab83b27EC03CA68fF489b5788f"
 
@@ -63,9 +69,9 @@ def test_uniswap_swaps_are_exact_and_their_calls_named(blocks: Path, name: str) 
     assert replay.difference is None
     assert replay.expected is not None
     assert replay.outcome.gas_used == replay.expected.gas_used
-    assert replay.notes == [], "the traced run uses the same gas and logs"
+    assert replay.notes == []
     view = TraceView(replay)
-    assert functions(replay.traced.call, view).count("swap") == SWAPS[name]
+    assert functions(replay.outcome.call, view).count("swap") == SWAPS[name]
     swaps = [line for line in view.event_lines(replay.outcome) if "Swap(" in line]
     assert len(swaps) == SWAPS[name]
 
@@ -75,10 +81,10 @@ def test_a_curve_exchange_shows_calls_transfers_balances_and_slots(blocks: Path)
     view = TraceView(replay)
     assert replay.difference is None
     assert view.verdict() == "status, gas and 8 logs equal the chain's"
-    called = functions(replay.traced.call, view)
+    called = functions(replay.outcome.call, view)
     assert called[0] == "exchange_multiple"
     assert called.count("exchange") == 2
-    calls = "\n".join(view.call_lines(replay.traced.call))
+    calls = "\n".join(view.call_lines(replay.outcome))
     assert "Curve.3pool.exchange(i: 1, j: 2, dx: 10,744,968,379, min_dy: 0)" in calls
     assert "10,744.968379 USDC  sender → 0x99a5…788f" in view.transfer_lines(replay.outcome)
     assert "sender  -10,744.968379 USDC" in view.balance_lines(replay.outcome)
@@ -104,23 +110,100 @@ def test_a_comet_permission_is_named_in_call_and_slot(blocks: Path) -> None:
     replay = replayed(blocks, COMET)
     view = TraceView(replay)
     assert replay.difference is None
-    assert functions(replay.traced.call, view) == ["allow"] * 3
+    assert functions(replay.outcome.call, view) == ["allow"] * 3
     (line,) = [line for line in view.storage_lines(replay.outcome) if "isAllowed" in line]
-    assert line.strip() == "isAllowed[sender][0xa397…00c7] (0xbfe11d…d1da): 0x0 → 0x1"
+    assert line.strip() == "isAllowed[sender][0xa397…00c7] (0xbfe11d…d1da): false → true"
 
 
-def test_pool_slots_are_named_by_their_layout(blocks: Path) -> None:
-    lines = "\n".join(TraceView(replayed(blocks, UNIVERSAL)).storage_lines(replayed(blocks, UNIVERSAL).outcome))
-    for name in ("slot0: price and tick", "feeGrowthGlobal1X128", "liquidity", "observations[45]", "ticks["):
-        assert name in lines
+def test_pool_slots_are_named_and_unpacked_by_their_layout(blocks: Path) -> None:
+    lines = TraceView(replayed(blocks, UNIVERSAL)).storage_lines(replayed(blocks, UNIVERSAL).outcome)
+    shown = [line.strip() for line in lines]
+    for text in (
+        "slot0 (0x0): sqrtPriceX96 4,037,122,994,909,428,373,020,429 → 4,036,942,954,977,584,037,486,573,"
+        " tick -197,701 → -197,702, observationIndex 44 → 45",
+        "liquidity (0x4): 53,064,720,628,301,269,866 → 10,903,516,177,996,592,858",
+        "feeGrowthGlobal1X128 (0x2): 3652.21699 → 3652.21722",
+    ):
+        assert text in shown
+    (observation,) = [line for line in shown if line.startswith("observations[45]")]
+    assert (
+        "blockTimestamp 2024-01-11 21:37:35 → 2024-01-12 03:42:23, tickCumulative -16,945,763,539,207 →" in observation
+    )
+    assert any(line.startswith("ticks[-120960].outside") and "seconds 0 → 1,705,030,943" in line for line in shown)
+    assert not [line for line in shown if ": 0x" in line], "nothing is left in hex"
 
 
-def test_an_access_list_counts_in_the_receipt_and_not_in_the_trace(blocks: Path) -> None:
+def test_unpacked_prices_and_ticks_are_those_of_the_swap_events(blocks: Path) -> None:
+    replay = replayed(blocks, UNIVERSAL)
+    view = TraceView(replay)
+    stored = {
+        each["contract"]: each["fields"]
+        for each in view.outcome_json(replay.outcome)["storage"]
+        if each["slot"] == "0x0"
+    }
+    events = [(log.address, view.book.event(log)) for log in replay.outcome.logs]
+    swaps = {checksum(address): event.args for address, event in events if event and event.name == "Swap"}
+    assert len(swaps) == 5
+    for pool, swap in swaps.items():
+        assert int(stored[pool]["sqrtPriceX96"]["after"]) == swap.sqrtPriceX96
+        if "tick" in stored[pool]:
+            assert int(stored[pool]["tick"]["after"]) == swap.tick
+
+
+def test_slots_of_a_pool_of_volatile_coins_agree_with_its_calls(blocks: Path) -> None:
+    replay = replayed(blocks, CURVE)
+    view = TraceView(replay)
+    slots = {
+        line.split(" (")[0].strip(): line.split("): ")[1]
+        for line in view.storage_lines(replay.outcome)
+        if "): " in line
+    }
+    (found,) = [
+        view.book.call(frame)
+        for frame in (replay.outcome.call.walk() if replay.outcome.call else ())
+        if (call := view.book.call(frame)) and call.function.name == "newton_D"
+    ]
+    assert found is not None
+    assert slots["D"].endswith(f" → {found.returned:,}")
+    assert slots["last_prices_timestamp"].endswith("2023-07-10 22:50:11")
+    assert slots["balances[2]"].startswith("24,667,343,163,367,441,035,060 →")
+    assert any("ExchangeMultiple(buyer: sender" in line for line in view.event_lines(replay.outcome))
+
+
+def test_commands_of_the_universal_router_are_named(blocks: Path) -> None:
+    replay = replayed(blocks, UNIVERSAL)
+    first = TraceView(replay).call_lines(replay.outcome)[0]
+    assert "execute(commands: [WRAP_ETH, 3 × V3_SWAP_EXACT_OUT, UNWRAP_WETH], inputs: [" in first
+
+
+def test_the_trace_of_an_access_list_has_the_gas_of_the_receipt(blocks: Path) -> None:
     replay = replayed(blocks, SANDWICH)
     assert replay.difference is None
-    assert replay.traced.gas_used != replay.outcome.gas_used == 394_728
-    assert replay.traced.logs == replay.outcome.logs
-    assert "the tracer ignores its access list" in replay.notes[0]
+    assert replay.outcome.gas_used == 394_728
+    assert replay.notes == []
+    assert replay.outcome.call is not None
+    total = replay.outcome.call.gas_used + replay.outcome.gas_before_calls - replay.outcome.gas_refunded
+    assert total == replay.outcome.gas_used
+    assert TraceView(replay).call_lines(replay.outcome)[-1].startswith("gas 394,728 = ")
+
+
+def test_a_blob_transaction_is_traced_with_the_gas_of_the_receipt_and_its_sender_pays_for_blobs(blocks: Path) -> None:
+    (name,) = [each["hash"] for each in read_block_json(blocks, BLOBS)["transactions"] if each["type"] == "0x3"]
+    replay = replayed(blocks, name[2:])
+    assert (replay.difference, replay.notes) == (None, [])
+    paid = {each.address: each.before - each.after for each in replay.outcome.changes if each.field == "balance"}
+    assert paid[replay.transaction.sender] - replay.transaction.value > TraceView(replay).fee_wei, (
+        "blob gas is not free"
+    )
+
+
+def test_the_least_price_of_calldata_is_named(blocks: Path) -> None:
+    outcome = replayed(blocks, CURVE).outcome
+    assert not outcome.is_at_floor
+    floor = replace(outcome, gas_used=500_000)
+    assert floor.is_at_floor
+    line = TraceView(replayed(blocks, CURVE)).call_lines(floor)[-1]
+    assert line.startswith("gas 500,000: the least that its calldata costs; it spent 467,559 in calls + 25,936")
 
 
 def test_ten_times_the_amount_gets_less_than_ten_times_the_ether(blocks: Path) -> None:
@@ -136,20 +219,21 @@ def test_ten_times_the_amount_gets_less_than_ten_times_the_ether(blocks: Path) -
     )
     assert tried.changed.success
     gained = {each.address: each.after - each.before for each in tried.changed.changes if each.field == "balance"}
-    assert gained[SENDER] == 57_279_470_999_499_763_319
+    assert gained[WETH] == -57_279_470_999_499_763_319
+    assert gained[SENDER] == 57_272_691_303_958_271_903, "less the fee"
     flows = net_flows(token_transfers(tried.changed.logs))
     assert flows[Holding(SENDER, USDC)] == -107_449_683_790
     found = {each.what: each for each in outcome_differences(TraceView(replay), tried)}
     assert found["gas used"].original == "404,295"
     shown = [each for each in outcome_differences(TraceView(replay), tried) if each.what == "sender"]
-    assert shown[0].difference == "+51.549555626540946807 ETH"
+    assert shown[0].difference == "+51.549761071336830321 ETH"
     assert shown[1].difference == "-96,704.715411 USDC"
     gas = [
         {name: gas_of(side.call, name) for name in ("newton_y", "newton_D")} for side in (tried.original, tried.changed)
     ]
     assert gas == [{"newton_y": 22_800, "newton_D": 32_105}, {"newton_y": 17_604, "newton_D": 25_410}]
     assert sum(gas[1].values()) - sum(gas[0].values()) == tried.changed.gas_used - tried.original.gas_used == -11_891
-    shortfall = 1 - gained[SENDER] / (10 * 5_729_915_372_958_816_512)
+    shortfall = 1 + gained[WETH] / (10 * 5_729_915_372_958_816_512)
     assert 0.0003 < shortfall < 0.0004
 
 
@@ -201,11 +285,21 @@ def test_an_unknown_name_is_answered_with_where_names_are_listed(blocks: Path) -
     assert "fork.labels" not in str(error.value.hint)
 
 
-@pytest.mark.parametrize("text", ["block.base_fee=0", "balance.sender=1"])
-def test_changes_of_fees_are_said_to_have_no_effect(blocks: Path, text: str) -> None:
-    tried = run_what_if(replayed(blocks, CURVE), [text])
-    assert "fees are not charged" in tried.note
-    assert run_what_if(replayed(blocks, CURVE), ["arg._amount=1"]).note == ""
+def test_fees_are_charged_as_in_the_block(blocks: Path) -> None:
+    replay = replayed(blocks, CURVE)
+    base_fee = replay.block.header.base_fee
+    assert base_fee is not None
+    cheaper = run_what_if(replay, ["block.base_fee=0"])
+    paid = [
+        next(each.before - each.after for each in side.changes if each.field == "balance" and each.address == SENDER)
+        for side in (cheaper.original, cheaper.changed)
+    ]
+    assert paid[0] - paid[1] == replay.outcome.gas_used * base_fee
+    poor = run_what_if(replay, ["balance.sender=1"])
+    assert poor.changed.reason.startswith("invalid transaction: lack of funds")
+    assert f"balance.{checksum(SENDER)}=10 ether" in poor.note
+    assert run_what_if(replay, ["block.base_fee=1_000_000_000_000"]).changed.call is None
+    assert run_what_if(replay, ["arg._amount=1"]).note == ""
 
 
 def test_no_change_makes_no_difference(blocks: Path) -> None:

@@ -37,6 +37,7 @@ def serve(node: ScriptedNode, cases: Path) -> list[dict[str, Any]]:
         {
             "blockNumber": hex(int(row["block"])),
             "logIndex": hex(number),
+            "transactionHash": f"0x{number:064x}",
             "data": "0x"
             + word(int(row["debt_to_cover_crv_raw"]))
             + word(int(row["liquidated_collateral_usdc_raw"]))

@@ -1,0 +1,1 @@
+"""Storage layouts of known contracts: names of slots, and the fields packed into their words."""

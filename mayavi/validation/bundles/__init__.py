@@ -1,0 +1,1 @@
+"""Small bundles of each kind, made and verified by the gate `artifacts`."""
