@@ -20,7 +20,7 @@ from mayavi.errors import CallReverted, ExecutionError
 from mayavi.worlds.contract_folder import contracts_root
 from tests.missing import skip_or_fail
 
-_START_S = 60
+_START_S = 600
 _STOP_S = 10
 _CONFIG = """\
 module.exports = { networks: { hardhat: {
