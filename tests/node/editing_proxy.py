@@ -49,7 +49,6 @@ class EditingProxy(FaultyProxy):
             answer["result"] = edit(call, answer["result"])
         return answer
 
-
     def _ask(self, call: dict[str, Any]) -> str:
         """Return the answer of the node as JSON."""
         key = json.dumps([call["method"], call["params"]])
