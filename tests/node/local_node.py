@@ -17,7 +17,7 @@ import pytest
 
 from mayavi.errors import CallReverted, ExecutionError
 
-_START_S = 60
+_START_S = 600
 _STOP_S = 10
 
 
@@ -30,7 +30,7 @@ class LocalNode:
 
     def __init__(self, process: subprocess.Popen[bytes], url: str, log: Path) -> None:
         self.process, self.url, self.log = process, url, log
-        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=600)
         self._ids = itertools.count(1)
 
     @classmethod

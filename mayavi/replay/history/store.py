@@ -7,10 +7,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mayavi.errors import StoreError, StoreUnreadable, UnknownRun
 from mayavi.replay.history.block_replay import ReplayedBlock, ReplayedTransaction
+from mayavi.runs.sql_values import filled
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 DEFAULT = Path("data/runs/history.duckdb")
 VERSION = 1
@@ -105,7 +109,7 @@ class HistoryStore:
                 f"'{path}' cannot be opened: {text}", "close the program that uses it, or name another with --store"
             ) from None
         if stored is None:
-            self._database.execute("INSERT INTO replay_version VALUES (?)", [VERSION])
+            self._ask("INSERT INTO replay_version VALUES (?)", [VERSION])
         elif stored[0] != VERSION:
             self._database.close()
             raise StoreError(
@@ -124,7 +128,7 @@ class HistoryStore:
 
     def done(self, scan: Scan, first: int, last: int) -> dict[int, bytes]:
         """Return number and hash of the stored blocks from `first` to `last`."""
-        rows = self._database.execute(
+        rows = self._ask(
             f"SELECT number, hash FROM replayed_blocks WHERE {_KEY} AND number BETWEEN ? AND ? ORDER BY number",
             [*scan.key, first, last],
         ).fetchall()
@@ -132,7 +136,7 @@ class HistoryStore:
 
     def executed(self, scan: Scan, first: int, last: int) -> set[int]:
         """Return the stored blocks from `first` to `last` that had a matching transaction."""
-        rows = self._database.execute(
+        rows = self._ask(
             f"SELECT number FROM replayed_blocks WHERE {_KEY} AND matched > 0 AND number BETWEEN ? AND ?",
             [*scan.key, first, last],
         ).fetchall()
@@ -142,9 +146,7 @@ class HistoryStore:
         """Delete the stored blocks from `first` to `last`."""
         tables = (("replayed_blocks", "number"), ("replayed_transactions", "block"), ("replayed_logs", "block"))
         for table, column in tables:
-            self._database.execute(
-                f"DELETE FROM {table} WHERE {_KEY} AND {column} BETWEEN ? AND ?", [*scan.key, first, last]
-            )
+            self._ask(f"DELETE FROM {table} WHERE {_KEY} AND {column} BETWEEN ? AND ?", [*scan.key, first, last])
 
     def add(self, scan: Scan, blocks: list[ReplayedBlock], *, logs: bool = False) -> None:
         """Store replayed blocks and their matching transactions, with `logs` theirs too, all or none."""
@@ -166,17 +168,20 @@ class HistoryStore:
         if not rows:
             return
         places = ", ".join("(" + ", ".join("?" * len(rows[0])) + ")" for _ in rows)
-        self._database.execute(f"INSERT INTO {table} VALUES {places}", [value for row in rows for value in row])
+        self._ask(f"INSERT INTO {table} VALUES {places}", [value for row in rows for value in row])
+
+    def _ask(self, query: str, values: list[Any]) -> DuckDBPyConnection:
+        return self._database.execute(filled(query, values))
 
     def totals(self, scan: Scan, first: int, last: int) -> dict[str, int]:
         """Return sums over the stored blocks from `first` to `last`."""
-        row = self._database.execute(
+        row = self._ask(
             "SELECT count(*), coalesce(sum(transactions), 0), coalesce(sum(matched), 0), coalesce(sum(gas_used), 0),"
             " count(*) FILTER (WHERE exact), coalesce(sum(state_values), 0), coalesce(sum(differences), 0),"
             f" count(*) FILTER (WHERE matched > 0) FROM replayed_blocks WHERE {_KEY} AND number BETWEEN ? AND ?",
             [*scan.key, first, last],
         ).fetchone()
-        exact = self._database.execute(
+        exact = self._ask(
             f"SELECT count(*) FILTER (WHERE exact) FROM replayed_transactions WHERE {_KEY} AND block BETWEEN ? AND ?",
             [*scan.key, first, last],
         ).fetchone()
@@ -188,7 +193,7 @@ class HistoryStore:
 
     def differences(self, scan: Scan, first: int, last: int) -> list[StoredDifference]:
         """Return the first difference of each block that differs, in order."""
-        rows = self._database.execute(
+        rows = self._ask(
             "SELECT number, transaction_index, transaction_hash, field, expected, got FROM replayed_blocks"
             f" WHERE {_KEY} AND NOT exact AND number BETWEEN ? AND ? ORDER BY number",
             [*scan.key, first, last],
@@ -197,7 +202,7 @@ class HistoryStore:
 
     def logs(self, scan: Scan) -> list[StoredLog]:
         """Return the stored logs of a scan in their order on the chain."""
-        rows = self._database.execute(
+        rows = self._ask(
             f"SELECT block, index, address, topics, data FROM replayed_logs WHERE {_KEY}"
             " ORDER BY block, index, position",
             scan.key,
@@ -226,7 +231,7 @@ class HistoryStore:
     def rows(self, scan: Scan, table: str, columns: Iterable[str], order: str) -> list[tuple[Any, ...]]:
         """Return columns of a table for one scan."""
         query = f"SELECT {', '.join(columns)} FROM {table} WHERE {_KEY} ORDER BY {order}"
-        return self._database.execute(query, scan.key).fetchall()
+        return self._ask(query, scan.key).fetchall()
 
 
 def _raw(text: str) -> bytes:
