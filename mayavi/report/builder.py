@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mayavi.report.page import Page, Section
+from mayavi.report.page import Block, Chart, Page, Section, Text
 from mayavi.report.run.actions import action_section
 from mayavi.report.run.evidence import account_section, failure_section, kpi_section
 from mayavi.report.run.parameters import parameter_section, provenance
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mayavi.report.shapes.shape import Shape
     from mayavi.sim.store import Store
 
+SHOWN = "The chart at the top of the page shows it."
 SHAPES: tuple[Shape, ...] = (
     launch.SHAPE,
     curve.SHAPE,
@@ -38,6 +40,18 @@ def run_page(store: Store, run_id: str) -> Page:
         return page_of(rows)
 
 
+def once(section: Section, hero: Chart | None) -> Section:
+    """The section without the chart that the page shows first; a sentence in its place if it is left empty."""
+    if hero is None:
+        return section
+    kept = tuple(block for block in section.blocks if not _same(block, hero))
+    return section if len(kept) == len(section.blocks) else replace(section, blocks=kept or (Text((SHOWN,)),))
+
+
+def _same(block: Block, hero: Chart) -> bool:
+    return isinstance(block, Chart) and (block.title, block.subtitle) == (hero.title, hero.subtitle)
+
+
 def page_of(rows: RunRows) -> Page:
     """Build the page from the rows of a run."""
     run = rows.run
@@ -56,7 +70,7 @@ def page_of(rows: RunRows) -> Page:
         tiles=answer.tiles,
         summary=answer.summary,
         hero=answer.hero,
-        sections=tuple(section for section in (*answer.sections, *evidence) if section is not None),
+        sections=tuple(once(section, answer.hero) for section in (*answer.sections, *evidence) if section is not None),
         provenance=provenance(rows),
         notes=tuple(notes({row.name: row.number for row in rows.kpis.values()})),
     )

@@ -84,7 +84,7 @@ def cumulative_sales(rows: RunRows) -> Chart | None:
         series.append(Line(agent, rows.summed(f"{AMOUNT_SOLD} / {scale}", where, cumulative=True), step=True))
     largest = max(series, key=lambda line: (line.values[-1] or 0.0, line.label))
     return lines(
-        f"{largest.label} sells {short(largest.values[-1])} {token}" + (", the most" if len(series) > 1 else ""),
+        f"{short(largest.values[-1])} {token} sold by {largest.label}" + (", the most" if len(series) > 1 else ""),
         f"{token} sold since the start, by {plural(len(series), 'seller')}; {rows.sample}.",
         rows.x,
         series,

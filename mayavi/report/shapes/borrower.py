@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mayavi.report.numbers import DASH, change
@@ -27,10 +26,6 @@ def matches(rows: RunRows) -> bool:
 def answer(rows: RunRows) -> Answer:
     """Compose the page of a single borrower."""
     hero = single_health(rows, wide=True)
-    accounts = debt_section(rows)
-    if accounts is not None and hero is not None:  # the health factor is the page's first chart already
-        rest = tuple(block for block in accounts.blocks if getattr(block, "title", "") != hero.title)
-        accounts = replace(accounts, blocks=rest, title="Debt and collateral", lead="") if rest else None
     return Answer(
         ended(rows, verdict(rows)),
         tiles(rows),
@@ -38,7 +33,7 @@ def answer(rows: RunRows) -> Answer:
         hero,
         (
             price_section(rows),
-            accounts,
+            debt_section(rows),
             liquidation_section(rows) if rows.kpi("liquidations") else None,
             rates_section(rows),
             pool_section(rows),
