@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mayavi.report.page import Block, Chart, Page, Section, Text
+from mayavi.report.page import Block, Chart, Page, Section
 from mayavi.report.run.actions import action_section
 from mayavi.report.run.evidence import account_section, failure_section, kpi_section
 from mayavi.report.run.parameters import parameter_section, provenance
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from mayavi.report.shapes.shape import Shape
     from mayavi.sim.store import Store
 
-SHOWN = "The chart at the top of the page shows it."
 SHAPES: tuple[Shape, ...] = (
     launch.SHAPE,
     curve.SHAPE,
@@ -40,12 +39,12 @@ def run_page(store: Store, run_id: str) -> Page:
         return page_of(rows)
 
 
-def once(section: Section, hero: Chart | None) -> Section:
-    """The section without the chart that the page shows first; a sentence in its place if it is left empty."""
-    if hero is None:
+def once(section: Section | None, hero: Chart | None) -> Section | None:
+    """The section without the chart that the page shows first; None if nothing is left."""
+    if section is None or hero is None:
         return section
     kept = tuple(block for block in section.blocks if not _same(block, hero))
-    return section if len(kept) == len(section.blocks) else replace(section, blocks=kept or (Text((SHOWN,)),))
+    return replace(section, blocks=kept) if kept else None
 
 
 def _same(block: Block, hero: Chart) -> bool:
@@ -70,7 +69,7 @@ def page_of(rows: RunRows) -> Page:
         tiles=answer.tiles,
         summary=answer.summary,
         hero=answer.hero,
-        sections=tuple(once(section, answer.hero) for section in (*answer.sections, *evidence) if section is not None),
+        sections=tuple(section for each in (*answer.sections, *evidence) if (section := once(each, answer.hero))),
         provenance=provenance(rows),
         notes=tuple(notes({row.name: row.number for row in rows.kpis.values()})),
     )

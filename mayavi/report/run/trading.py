@@ -106,9 +106,9 @@ def volume_chart(rows: RunRows) -> Chart | None:
         return None
     series = [Bar(kind, rows.summed("1", f"status = 'success' AND kind = {literal(kind)}")) for kind in kinds]
     total = sum(value or 0.0 for bar in series for value in bar.values)
-    most = sum(value or 0.0 for value in series[0].values)
+    counts = [f"{sum(value or 0.0 for value in bar.values):,.0f} {bar.label}" for bar in series]
     return columns_over(
-        f"{most:,.0f} of {total:,.0f} trades are of kind {kinds[0]}" if len(kinds) > 1 else f"{most:,.0f} {kinds[0]}s",
+        f"{total:,.0f} trades: {', '.join(counts)}" if len(kinds) > 1 else f"{total:,.0f} {kinds[0]}s",
         f"Number of successful trades in a step; {rows.sample}. Click a bar for its actions.",
         rows.x,
         series,
