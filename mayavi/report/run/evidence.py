@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mayavi.report.page import Block, Column, Section, Table
-from mayavi.report.run.words import plural
+from mayavi.report.run.words import exact_text, plural
 
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
@@ -88,11 +88,11 @@ def kpi_section(rows: RunRows) -> Section | None:
     """All KPIs of the run with their exact values."""
     if not rows.kpis:
         return None
-    from mayavi.scenarios.figures.formatting import shown, title_of
+    from mayavi.scenarios.figures.formatting import title_of
 
     table = Table(
         (Column("figure"), Column("value", "number"), Column("exact integer", "number"), Column("unit")),
-        tuple((title_of(row.name), shown(row, rows.run.chain), row.value, row.unit) for row in rows.kpis.values()),
+        tuple((title_of(row.name), exact_text(row, rows.run.chain), row.value, row.unit) for row in rows.kpis.values()),
         command=f"mayavi runs show {rows.run.run_id} --json",
     )
     blocks: tuple[Block, ...] = (table,)
