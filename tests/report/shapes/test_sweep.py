@@ -15,27 +15,9 @@ from mayavi.report.render import render
 from mayavi.report.shapes.sweep import sweep_page
 from mayavi.sim.store import Store
 from mayavi.statistics.summary import summarise
+from tests.report.shapes.conftest import COUNTS, SIZES, losses
 from tests.report.shapes.page_texts import cells, charts, has_section, section, tables, tile
 from tests.report.shapes.stored_runs import SWEEP, kpi, lending, store_run, store_sweep
-
-SIZES, COUNTS = ("-20%", "-40%"), ("50", "100")
-GRID = tuple((f"prices.WETH.size={size}", f"agents.borrowers.count={count}") for size in SIZES for count in COUNTS)
-
-
-def losses(point: int, seed: int) -> float:
-    return 1_000.0 * point * (1 + seed % 7) if point else 0.0
-
-
-@pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    path = tmp_path_factory.mktemp("grid") / "runs.duckdb"
-    return store_sweep(
-        path,
-        {
-            point: {seed: lending(losses(at, seed), 50_000.0 + 10 * seed) for seed in range(60)}
-            for at, point in enumerate(GRID)
-        },
-    )
 
 
 @pytest.fixture(scope="module")
