@@ -20,7 +20,8 @@ export PYO3_PYTHON := $(abspath $(PY))
 
 KERNEL_SOURCES := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
 SOURCES        := mayavi/worlds/contracts
-CONTRACT_FILES := $(SOURCES)/package.json $(SOURCES)/package-lock.json $(wildcard $(SOURCES)/vyper/*.vy)
+REPORT_FILES   := mayavi/report/npm/package.json mayavi/report/npm/package-lock.json
+CONTRACT_FILES := $(SOURCES)/package.json $(SOURCES)/package-lock.json $(wildcard $(SOURCES)/vyper/*.vy) $(REPORT_FILES)
 NPM_PACKAGES   := $(shell sed -n '/"dependencies"/,/}/s/^ *"\([^"]*\)": *"[^"]*",*$$/\1/p' $(SOURCES)/package.json 2>/dev/null)
 VYPER_NAMES    := $(shell LC_ALL=C; export LC_ALL; ls $(SOURCES)/vyper 2>/dev/null | sed -n 's/^\([A-Z].*\)\.vy$$/\1/p')
 NODE_MODULES   := contracts/node_modules
@@ -31,14 +32,16 @@ say             = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[1m==> %
 
 # Remove the stamp of a step if one of its results is gone: $(call drop,STAMP,RESULTS).
 drop = $(if $(strip $(foreach each,$(2),$(if $(wildcard $(each)),,gone))),$(shell rm -f $(STAMPS)/$(1)))
-CONTRACTS_MADE := $(NPM_PACKAGES:%=$(NODE_MODULES)/%/package.json) $(VYPER_NAMES:%=contracts/build/%.*.json)
+PLOTLY         := contracts/report/node_modules/plotly.js-cartesian-dist-min/package.json
+AXE            := contracts/report/node_modules/axe-core/package.json
+CONTRACTS_MADE := $(PLOTLY) $(NPM_PACKAGES:%=$(NODE_MODULES)/%/package.json) $(VYPER_NAMES:%=contracts/build/%.*.json)
 $(call drop,venv,$(PY))
 $(call drop,python,$(BIN)/maturin)
 $(call drop,rl,$(BIN)/tensorboard)
 $(call drop,docs,$(BIN)/mkdocs)
 $(call drop,kernel,mayavi/_kernel*.so $(BIN)/mayavi)
 $(call drop,contracts,$(CONTRACTS_MADE))
-$(call drop,node,$(CONTRACTS_MADE) $(NODE_PACKAGES:%=$(NODE_MODULES)/%/package.json))
+$(call drop,node,$(CONTRACTS_MADE) $(NODE_PACKAGES:%=$(NODE_MODULES)/%/package.json) $(AXE))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,7 @@ CHAIN = "ethereum"
 STEP_BLOCKS = 18_000  # two and a half days
 LARGEST_MOVE_BPS = 600  # largest price move of a step, up or down
 COLLATERAL_WEI = 10**18
+REPORTS = Path("data/reports")
 BORROWED_USDC_E6 = 1_700 * 10**6
 
 
@@ -63,10 +65,41 @@ def demo(
     if min(row.health_factor_wad for row in rows) < 10**18:
         print("below a health factor of 1 anyone may liquidate the position")
     print(f"seed {seed} · digest {digest}")
+    print_report(rows, seed, digest)
     print_note(f"{time.perf_counter() - began:.2f} s · the same seed gives the same digest on every machine")
     print_note(
         f"next: `mayavi demo --seed {seed + 1}` another price path · `mayavi world info {CHAIN}` what this world holds"
     )
+
+
+def print_report(rows: list[Row], seed: int, digest: str) -> None:
+    """Write the report of the demo and print its path; where that is impossible, print why."""
+    from mayavi import __version__
+    from mayavi.errors import MayaviError
+    from mayavi.report.output import write_html
+    from mayavi.report.plotly import is_installed
+    from mayavi.report.render import render
+    from mayavi.report.shapes.demo import DemoStep, demo_page
+
+    if not is_installed():  # a demo downloads nothing for a picture
+        print_note("no report: `mayavi setup` installs what draws its charts")
+        return
+    steps = [
+        DemoStep(
+            row.step,
+            row.block,
+            row.price_usd_e8 / 10**8,
+            row.health_factor_wad / 10**18,
+            row.debt_usdc_e6 / 10**6,
+            row.borrow_rate_ray / 10**27,
+        )
+        for row in rows
+    ]
+    try:
+        page = render(demo_page(steps, seed, CHAIN, digest, __version__))
+        print(f"report {write_html(page, REPORTS / f'demo-seed-{seed}.html')}")
+    except MayaviError as error:
+        print_note(f"no report: {error}")
 
 
 def play(fork: Fork, seed: int, steps: int) -> Iterator[Row]:

@@ -107,6 +107,30 @@ def check_contracts() -> Iterator[Finding]:
         yield Finding("Vyper contracts", "ok", f"{count} compiled from the current sources")
 
 
+def check_reports() -> Iterator[Finding]:
+    """Plotly for the charts of reports, and a Chromium for PDFs."""
+    try:
+        from mayavi.report.output import find_chromium
+        from mayavi.report.plotly import report_packages
+    except ImportError:
+        yield Finding("reports", "unknown", "cannot be checked without the kernel")
+        return
+    folder = report_packages()
+    if missing := folder.missing_packages():
+        yield Finding("reports", "missing", f"not installed: {', '.join(missing)}", SET_UP)
+    else:
+        yield Finding("reports", "ok", f"Plotly in {folder.packages}")
+    try:
+        program = find_chromium()
+    except MayaviError as error:
+        yield Finding("Chromium", "broken", str(error), error.hint or "")
+        return
+    if program:
+        yield Finding("Chromium", "ok", program)
+    else:
+        yield Finding("Chromium", "absent", "only `mayavi report --pdf` needs it", "`apt install chromium` on Debian")
+
+
 def check_cache() -> Iterator[Finding]:
     """The cache directory exists and is writable, or can be created."""
     from mayavi.cache_directory import default_cache_dir
@@ -220,6 +244,7 @@ CHECKS: list[Callable[[], Iterator[Finding]]] = [
     check_python,
     check_kernel,
     check_contracts,
+    check_reports,
     check_cache,
     check_replicas,
     check_tools,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mayavi.report.page import Page, Section
+from mayavi.report.page import Block, Chart, Page, Section
 from mayavi.report.run.actions import action_section
 from mayavi.report.run.evidence import account_section, failure_section, kpi_section
 from mayavi.report.run.parameters import parameter_section, provenance
@@ -38,6 +39,18 @@ def run_page(store: Store, run_id: str) -> Page:
         return page_of(rows)
 
 
+def once(section: Section | None, hero: Chart | None) -> Section | None:
+    """The section without the chart that the page shows first; None if nothing is left."""
+    if section is None or hero is None:
+        return section
+    kept = tuple(block for block in section.blocks if not _same(block, hero))
+    return replace(section, blocks=kept) if kept else None
+
+
+def _same(block: Block, hero: Chart) -> bool:
+    return isinstance(block, Chart) and (block.title, block.subtitle) == (hero.title, hero.subtitle)
+
+
 def page_of(rows: RunRows) -> Page:
     """Build the page from the rows of a run."""
     run = rows.run
@@ -56,7 +69,7 @@ def page_of(rows: RunRows) -> Page:
         tiles=answer.tiles,
         summary=answer.summary,
         hero=answer.hero,
-        sections=tuple(section for section in (*answer.sections, *evidence) if section is not None),
+        sections=tuple(section for each in (*answer.sections, *evidence) if (section := once(each, answer.hero))),
         provenance=provenance(rows),
         notes=tuple(notes({row.name: row.number for row in rows.kpis.values()})),
     )

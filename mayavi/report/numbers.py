@@ -159,7 +159,7 @@ def _three(amount: float) -> str:
         return "0"
     if amount < 1e-6:
         return f"{amount:.2e}"
-    places = max(0, 2 - math.floor(math.log10(amount)))
+    places = max(0, 2 - math.floor(math.log10(float(f"{amount:.3g}"))))
     text = f"{amount:,.{places}f}"
     whole = math.isclose(float(text.replace(",", "")), amount, rel_tol=1e-12)
     return text.rstrip("0").rstrip(".") if "." in text and whole else text

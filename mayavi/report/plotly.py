@@ -25,6 +25,11 @@ def report_packages() -> ContractFolder:
     )
 
 
+def is_installed() -> bool:
+    """Whether Plotly is installed in the pinned version."""
+    return not report_packages().missing_packages()
+
+
 def ensure_plotly(*, dev: bool = False, say: Say = announce) -> bool:
     """Install Plotly unless it is there; `dev` adds what tests need. Return whether anything was installed."""
     return ensure_packages(report_packages(), node=dev, say=say)

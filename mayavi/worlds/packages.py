@@ -49,7 +49,8 @@ def ensure_packages(
         if complete():
             return False
         count = len(folder.locked_packages())
-        say(f"installing {count} {folder.what} into {folder.root} (once, from the network)")
+        what = folder.what if count != 1 else folder.what.removesuffix("s")
+        say(f"installing {count} {what} into {folder.root} (once, from the network)")
         _install(folder, dev=node or folder.has_dev_packages())
     return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mayavi.report.charts.axes import Axis, Values, Xs, base_layout, finite, plain
+from mayavi.report.charts.axes import Axis, Values, Xs, base_layout, finite, plain, whole_ticks
 from mayavi.report.charts.tables import series_table
 from mayavi.report.page import Chart
 
@@ -39,7 +39,9 @@ def stacked_areas(
         if custom:
             trace["customdata"] = custom
         traces.append(trace)
-    layout = base_layout(xaxis=x.layout(), yaxis=y.layout() | {"rangemode": "tozero"}, hovermode="x unified")
+    totals = [sum(each or 0.0 for each in at) for at in zip(*(finite(values) for _, values, _ in classes), strict=True)]
+    ticks = whole_ticks(totals, y.format)
+    layout = base_layout(xaxis=x.layout(), yaxis=y.layout() | {"rangemode": "tozero"} | ticks, hovermode="x unified")
     layout["showlegend"] = True
     layout["legend"] = {**layout["legend"], "traceorder": "normal"}
     if x.time:

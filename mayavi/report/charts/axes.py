@@ -78,7 +78,14 @@ class Xs:
             **axis_title(self.label, log=self.log),
         }
         if self.time:
-            return axis | {"type": "date", "showgrid": False, "ticks": "outside", "tickcolor": "$axis"}
+            return axis | {
+                "type": "date",
+                "showgrid": False,
+                "ticks": "outside",
+                "tickcolor": "$axis",
+                "tickangle": 0,
+                "nticks": 6,
+            }
         if self.log:
             return axis | {"type": "log", "dtick": 1}
         if self.values and isinstance(self.values[0], str):
@@ -97,6 +104,15 @@ def axis_title(label: str, *, log: bool = False) -> dict[str, Any]:
     """The title of an axis; log axes are named as such. An axis without a label takes no room for one."""
     text = f"{label} (log scale)" if log else label
     return {"title": {"text": plain(text), "standoff": 8, "font": {"size": 13}}} if text else {}
+
+
+def whole_ticks(values: Values, format: str) -> dict[str, Any]:
+    """Ticks for what the values are: whole steps for small counts, decimals for tiny numbers."""
+    most = max((abs(value) for value in finite(values) if value is not None), default=0.0)
+    if format == "count":
+        return {"dtick": 1} if most <= 6 else {}
+    tiny = format in {"short", "usd", "number"} and 0 < most < 0.01
+    return {"tickformat": ",.3~r"} if tiny else {}
 
 
 def base_layout(**more: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mayavi.report.charts.axes import COLOURS, Axis, Values, Xs, base_layout, finite, plain
+from mayavi.report.charts.axes import COLOURS, Axis, Values, Xs, base_layout, finite, plain, whole_ticks
 from mayavi.report.charts.tables import exact_format, series_table
 from mayavi.report.numbers import FORMATS
 from mayavi.report.page import Chart, Column, Table
@@ -124,9 +124,12 @@ def columns_over(
         if x.time:
             trace["width"] = _width(x.plotted())
         traces.append(trace)
+    tallest = [
+        sum(each or 0.0 for each in values) for values in zip(*(finite(bar.values) for bar in series), strict=True)
+    ]
     layout = base_layout(
         xaxis=x.layout(),
-        yaxis=y.layout() | {"rangemode": "tozero"},
+        yaxis=y.layout() | {"rangemode": "tozero"} | whole_ticks(tallest, y.format),
         barmode="relative",
         bargap=0.15,
         showlegend=len(series) > 1,

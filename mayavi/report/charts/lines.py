@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mayavi.report.charts.axes import COLOURS, DASHES, Axis, Values, Xs, base_layout, end_labels, finite, plain
+from mayavi.report.charts.axes import (
+    COLOURS,
+    DASHES,
+    Axis,
+    Values,
+    Xs,
+    base_layout,
+    end_labels,
+    finite,
+    plain,
+    whole_ticks,
+)
 from mayavi.report.charts.tables import series_table
 from mayavi.report.page import Chart
 
@@ -56,6 +67,7 @@ def lines(
     layout = base_layout(xaxis=x.layout(), yaxis=y.layout(), shapes=[], annotations=[], hovermode="x unified")
     if x.time:
         layout["xaxis"]["hoverformat"] = "%Y-%m-%d %H:%M:%S UTC"
+    layout["yaxis"] |= whole_ticks([value for line in series for value in line.values], y.format)
     layout["yaxis"]["range"] = [math.log10(low), math.log10(high)] if y.log else [low, high]
     for value, label in marks:
         layout["shapes"].append(_rule(value))
@@ -143,7 +155,7 @@ def _range(series: Sequence[Line], marks: list[float], y: Axis) -> tuple[float, 
         return low / 1.3, high * 1.3
     if y.zero:
         low, high = min(low, 0.0), max(high, 0.0)
-    room = (high - low) * 0.06 or abs(high) * 0.05 or 0.5
+    room = (high - low) * 0.06 or abs(high) * 0.05 or (0.01 if y.format == "percent" else 0.5)
     return (low if y.zero and low == 0.0 else low - room), high + room
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mayavi.report.page import Block, Column, Section, Table
-from mayavi.report.run.words import plural
+from mayavi.report.run.words import exact_text, plural
 
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
 
 TOP = 20
 _AMOUNT = r"(0x[0-9a-fA-F]{40}|\b[0-9][0-9_,]*(\.[0-9]+)?\b)"
-"""Amounts and addresses in reasons (a regular expression of DuckDB)."""
+_LINE = r"regexp_replace(split_part(reason, chr(10), 1), 'reverted: ([0-9]+) ', 'reverted: n\1 ')"
+_GIST = rf"regexp_replace(regexp_replace({_LINE}, '{_AMOUNT}', '…', 'g'), 'reverted: n([0-9]+) ', 'reverted: \1 ')"
+"""SQL for the first line of a reason without amounts and addresses; numbers of errors stay."""
 
 
 def account_section(rows: RunRows) -> Section | None:
@@ -21,9 +23,9 @@ def account_section(rows: RunRows) -> Section | None:
     if not total:
         return None
     found = rows.sql(
-        "SELECT account, market, collateral_number / 1e8, debt_number / 1e8,"
+        "SELECT account, market, collateral_number, debt_number,"
         " CASE WHEN health_factor = '' THEN NULL ELSE CAST(health_factor AS DOUBLE) / 1e18 END,"
-        " liquidations, liquidated_number / 1e8, bad_debt_number / 1e8, reason FROM accounts WHERE run_id = {run}"
+        " liquidations, liquidated_number, bad_debt_number, reason FROM accounts WHERE run_id = {run}"
         f" ORDER BY bad_debt_number DESC, liquidated_number DESC, debt_number DESC, account LIMIT {TOP}"
     )
     units = {unit for (unit,) in rows.sql("SELECT DISTINCT unit FROM accounts WHERE run_id = {run}")}
@@ -54,8 +56,8 @@ def failure_section(rows: RunRows) -> Section | None:
     """Failed actions by kind and reason, amounts and addresses in reasons replaced."""
     found = rows.sql(
         "SELECT kind, status, gist, count(*) AS n, min(step), max(step), count(DISTINCT account) FROM"
-        f" (SELECT kind, status, step, account, regexp_replace(split_part(reason, chr(10), 1), '{_AMOUNT}', '…', 'g')"
-        " AS gist FROM actions WHERE run_id = {run} AND status <> 'success')"
+        f" (SELECT kind, status, step, account, {_GIST} AS gist FROM actions"
+        " WHERE run_id = {run} AND status <> 'success')"
         " GROUP BY ALL ORDER BY n DESC, kind, gist LIMIT 40"
     )
     if not found:
@@ -86,11 +88,11 @@ def kpi_section(rows: RunRows) -> Section | None:
     """All KPIs of the run with their exact values."""
     if not rows.kpis:
         return None
-    from mayavi.scenarios.figures.formatting import shown, title_of
+    from mayavi.scenarios.figures.formatting import title_of
 
     table = Table(
         (Column("figure"), Column("value", "number"), Column("exact integer", "number"), Column("unit")),
-        tuple((title_of(row.name), shown(row, rows.run.chain), row.value, row.unit) for row in rows.kpis.values()),
+        tuple((title_of(row.name), exact_text(row, rows.run.chain), row.value, row.unit) for row in rows.kpis.values()),
         command=f"mayavi runs show {rows.run.run_id} --json",
     )
     blocks: tuple[Block, ...] = (table,)

@@ -83,13 +83,13 @@ def single_health(rows: RunRows, *, wide: bool = False) -> Chart | None:
         return None
     low, step = min(known)
     closed = values[-1] is None
-    end = ", then the loan is closed" if closed else f" and {known[-1][0]:.3g} at the end"
+    end = ", then the loan is closed" if closed else f", and is {known[-1][0]:.3g} at the end"
     distance = (
         f"; collateral may lose another {percent(1 - 1 / known[-1][0])}" if not closed and known[-1][0] > 1 else ""
     )
     return lines(
-        f"The health factor is {low:.3g} at its lowest, after step {step}{end}",
-        f"Health factor of {subject}; below 1 anyone may liquidate{distance}; {rows.sample}.",
+        f"The health factor falls to {low:.3g} by the end of step {step}{end}",
+        f"Health factor of {subject} at the end of each step; below 1 anyone may liquidate{distance}; {rows.sample}.",
         rows.x,
         [Line("health factor", values, markers=len(known) < 30)],
         Axis("health factor", ".3~f"),
@@ -152,7 +152,7 @@ def rates_section(rows: RunRows) -> Section | None:
         most, name, values = ranked[0]
         finding = (
             f"{title} of {name} moves most: {percent(min(values))} to {percent(max(values))}"
-            if most > 5e-5
+            if percent(min(values)) != percent(max(values)) and most > 5e-4
             else f"{title} hardly moves: {name} stays at {percent(values[-1])}"
         )
         drawn = [Line(subject, points) for subject, points in series if subject in kept]

@@ -130,7 +130,7 @@ def profits(rows: RunRows) -> Chart:
     after = rows.kpi("liquidator_profit")
     net = f" All liquidators keep {money(after, unit_of(rows))} after gas." if after is not None else ""
     return lines(
-        f"{agent} earns {money(most, unit_of(rows))} before gas" + (", the most" if len(found) > 1 else ""),
+        f"{money(most, unit_of(rows))} earned by {agent} before gas" + (", the most" if len(found) > 1 else ""),
         f"Cumulative profit before gas, {plural(len(found), 'liquidator')}; {rows.sample}.{net}",
         rows.x,
         series,

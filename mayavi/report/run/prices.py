@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
 
 MOST_CHARTS = 6
+SAME = 0.005
+"""Relative difference below which two prices moved alike."""
 
 
 @dataclass
@@ -75,13 +77,7 @@ def price_chart(rows: RunRows, quotes: Quotes, *, hero: bool = False) -> Chart |
     if not known or (min(known) == max(known) and not hero):
         return None
     dollars = quotes.quote == "USD"
-    low = min(value for value in series[0][1] if value is not None) if any(series[0][1]) else None
-    first = next((value for value in series[0][1] if value), None)
-    last = next((value for value in reversed(series[0][1]) if value is not None), None)
-    share = last / first - 1 if first and last is not None else 0.0
-    title = f"{moved(quotes.token, share)} from start to end"
-    if first and low is not None and low / first - 1 < min(share, 0) - 0.005:
-        title += f", and {change(low / first - 1)} at its lowest"
+    title = _finding(quotes.token, series)
     return lines(
         title,
         f"Price of one {quotes.token} in {'dollars' if dollars else quotes.quote} by {_listed(series)}; {rows.sample}.",
@@ -91,6 +87,26 @@ def price_chart(rows: RunRows, quotes: Quotes, *, hero: bool = False) -> Chart |
         source="Table market_snapshots. The oracle is read from the lending market, the pool from its contract.",
         wide=hero,
     )
+
+
+def _finding(token: str, series: list[tuple[str, list[float | None]]]) -> str:
+    """Say how far the price moved: where it moved most, and that the others did not follow if so."""
+    moves = []
+    for label, values in series:
+        known = [value for value in values if value is not None]
+        first = next((value for value in known if value), None)
+        if first is not None:
+            moves.append((known[-1] / first - 1, min(known) / first - 1, label))
+    if not moves:
+        return f"The price of {token} is zero"
+    share, low, label = max(moves, key=lambda move: (abs(move[0]), move[2]))
+    calm, _, other = min(moves, key=lambda move: (abs(move[0]), move[2]))
+    title = moved(token, share)
+    if abs(share - calm) > SAME:
+        title += f" by {label}, {change(calm) if calm else 'not at all'} by {other}"
+    else:
+        title += " from start to end"
+    return title + (f"; {change(low)} at its lowest" if low < min(share, 0) - SAME else "")
 
 
 def _listed(series: list[tuple[str, list[float | None]]]) -> str:

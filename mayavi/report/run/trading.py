@@ -84,7 +84,7 @@ def cumulative_sales(rows: RunRows) -> Chart | None:
         series.append(Line(agent, rows.summed(f"{AMOUNT_SOLD} / {scale}", where, cumulative=True), step=True))
     largest = max(series, key=lambda line: (line.values[-1] or 0.0, line.label))
     return lines(
-        f"{largest.label} sells {short(largest.values[-1])} {token}" + (", the most" if len(series) > 1 else ""),
+        f"{short(largest.values[-1])} {token} sold by {largest.label}" + (", the most" if len(series) > 1 else ""),
         f"{token} sold since the start, by {plural(len(series), 'seller')}; {rows.sample}.",
         rows.x,
         series,
@@ -106,9 +106,9 @@ def volume_chart(rows: RunRows) -> Chart | None:
         return None
     series = [Bar(kind, rows.summed("1", f"status = 'success' AND kind = {literal(kind)}")) for kind in kinds]
     total = sum(value or 0.0 for bar in series for value in bar.values)
-    most = sum(value or 0.0 for value in series[0].values)
+    counts = [f"{sum(value or 0.0 for value in bar.values):,.0f} {bar.label}" for bar in series]
     return columns_over(
-        f"{most:,.0f} of {total:,.0f} trades are of kind {kinds[0]}" if len(kinds) > 1 else f"{most:,.0f} {kinds[0]}s",
+        f"{total:,.0f} trades: {', '.join(counts)}" if len(kinds) > 1 else f"{total:,.0f} {kinds[0]}s",
         f"Number of successful trades in a step; {rows.sample}. Click a bar for its actions.",
         rows.x,
         series,

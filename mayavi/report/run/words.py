@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mayavi.report.numbers import DASH, FORMATS, change, count, usd
+from mayavi.report.numbers import DASH, FORMATS, change, count, exists, usd
 from mayavi.report.numbers import short as short_number
 from mayavi.report.page import Tile, Tone, Verdict
+from mayavi.scenarios.figures.formatting import shown
+from mayavi.sim.store.database.schema import literal
 
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
+    from mayavi.sim.rows import KpiRow
 
 CHANGES = {"oracle_change", "pool_change", "price_impact", "liquidity_change", "largest_fall", "liquidation_sale_gap"}
 
@@ -38,9 +41,6 @@ def format_of(name: str, unit: str) -> str:
 
 def kpi_tile(rows: RunRows, name: str, label: str, *, tone: Tone = "plain", change: str = "", unit: str = "") -> Tile:
     """A tile for a KPI, with the query for its exact value; a dash if the run has no such KPI."""
-    from mayavi.scenarios.figures.formatting import shown
-    from mayavi.sim.store.database.schema import literal
-
     query = rows.written(f"SELECT number FROM kpis WHERE run_id = {{run}} AND name = {literal(name)}")
     row = rows.kpis.get(name)
     if row is None:
@@ -48,7 +48,14 @@ def kpi_tile(rows: RunRows, name: str, label: str, *, tone: Tone = "plain", chan
     scaled = row.number / 1e18 if row.unit == "wei" else row.number
     text = FORMATS[format_of(name, row.unit)](scaled)
     shown_unit = unit or {"eth_e8": "ETH", "gas": "gas"}.get(row.unit, "")
-    return Tile(label, text, unit=shown_unit, change=change, exact=shown(row, rows.run.chain), source=query, tone=tone)
+    return Tile(
+        label, text, unit=shown_unit, change=change, exact=exact_text(row, rows.run.chain), source=query, tone=tone
+    )
+
+
+def exact_text(row: KpiRow, chain: str) -> str:
+    """A KPI as the command line prints it; a dash for NaN and infinities."""
+    return shown(row, chain) if exists(row.number) else DASH
 
 
 def price_moves(rows: RunRows) -> list[tuple[str, str, float]]:
@@ -56,7 +63,7 @@ def price_moves(rows: RunRows) -> list[tuple[str, str, float]]:
     moves = []
     for name, row in rows.kpis.items():
         kind, _, of = name.partition(".")
-        if kind in {"oracle_change", "price_impact", "pool_change"} and row.number == row.number:
+        if kind in {"oracle_change", "price_impact", "pool_change"} and exists(row.number):
             moves.append((of, kind, row.number))
     return sorted(moves, key=lambda move: (-abs(move[2]), move[0]))
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mayavi.report.numbers import DASH, change
 from mayavi.report.page import Tile, Verdict
 from mayavi.report.run.lending import debt_section, rates_section, single_health, unit_of
-from mayavi.report.run.liquidations import liquidation_section
+from mayavi.report.run.liquidations import DONE, liquidation_section
 from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_section
 from mayavi.report.run.trading import sales_section
 from mayavi.report.run.words import ended, kpi_tile, money, moved, one_seed, plural, price_moves
 from mayavi.report.shapes.shape import Answer, Shape
+from mayavi.sim.store.database.schema import literal
 
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
@@ -27,10 +27,6 @@ def matches(rows: RunRows) -> bool:
 def answer(rows: RunRows) -> Answer:
     """Compose the page of a single borrower."""
     hero = single_health(rows, wide=True)
-    accounts = debt_section(rows)
-    if accounts is not None and hero is not None:  # the health factor is the page's first chart already
-        rest = tuple(block for block in accounts.blocks if getattr(block, "title", "") != hero.title)
-        accounts = replace(accounts, blocks=rest, title="Debt and collateral", lead="") if rest else None
     return Answer(
         ended(rows, verdict(rows)),
         tiles(rows),
@@ -38,7 +34,7 @@ def answer(rows: RunRows) -> Answer:
         hero,
         (
             price_section(rows),
-            accounts,
+            debt_section(rows),
             liquidation_section(rows) if rows.kpi("liquidations") else None,
             rates_section(rows),
             pool_section(rows),
@@ -67,14 +63,8 @@ def verdict(rows: RunRows) -> Verdict:
 
 def tiles(rows: RunRows) -> tuple[Tile, ...]:
     """Lowest health factor, debt, collateral, liquidated and bad debt."""
-    name = rows.populations[0]
-    from mayavi.sim.store.database.schema import literal
-
-    query = rows.written(
-        "SELECT min(number) FROM market_snapshots WHERE run_id = {run}"
-        f" AND subject = {literal(name)} AND metric = 'health_factor_lowest'"
-    )
-    ((low,),) = rows.sql(query)
+    query = _lowest_query(rows)
+    low = _lowest(rows)
     lowest = Tile(
         "Lowest health factor",
         DASH if low is None else f"{low:.3g}",
@@ -102,7 +92,7 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     ]
     low = _lowest(rows)
     if low is not None:
-        sentences.append(f"Its health factor is never recorded below {low:.4g}; at 1 anyone may liquidate it.")
+        sentences.append(f"Its lowest recorded health factor is {low:.4g}; below 1 anyone may liquidate it.")
     if rows.kpi("liquidations"):
         sentences.append(
             f"Liquidators cover {money(rows.kpi('liquidated'), unit)} and earn"
@@ -115,9 +105,19 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     return tuple(sentences)
 
 
+def _lowest_query(rows: RunRows) -> str:
+    """SQL for the lowest health factor: at the ends of steps, and when it was liquidated."""
+    liquidated = "TRY_CAST(json_extract_string(details, '$.borrower_health_factor_wad') AS DOUBLE) / 1e18"
+    return rows.written(
+        "SELECT min(number) FROM (SELECT number FROM market_snapshots WHERE run_id = {run}"
+        f" AND subject = {literal(rows.populations[0])} AND metric = 'health_factor_lowest'"
+        f" UNION ALL SELECT {liquidated} FROM actions WHERE run_id = {{run}} AND {DONE})"
+    )
+
+
 def _lowest(rows: RunRows) -> float | None:
-    known = [value for value in rows.series(rows.populations[0], "health_factor_lowest") if value is not None]
-    return min(known, default=None)
+    ((low,),) = rows.sql(_lowest_query(rows))
+    return None if low is None else float(low)
 
 
 def _cause(rows: RunRows) -> str:

@@ -113,17 +113,17 @@ def summary(rows: RunRows) -> tuple[str, ...]:
         token, _, other = pair.partition("/")
         if sold and price is not None and received is not None:
             sentences.append(
-                f"{agent} sell {sold:,.0f} {token} for {received:,.0f} {other}, {change(price - 1)} from one for one."
+                f"Sold by {agent}: {sold:,.0f} {token} for {received:,.0f} {other},"
+                f" {change(price - 1)} from one for one."
             )
     if rows.kpi("arbitrages"):
         sentences.append(
             f"Arbitrageurs make {usd(rows.kpi('arbitrage_profit'))} in {plural(rows.kpi('arbitrages'), 'trade')}."
         )
     if rows.populations:
-        sentences.append(
-            f"{plural(rows.kpi('liquidated_accounts') or 0, 'account')} are liquidated and"
-            f" {usd(rows.kpi('bad_debt') or 0.0)} of debt goes bad."
-        )
+        liquidated, bad = rows.kpi("liquidated_accounts") or 0, rows.kpi("bad_debt") or 0.0
+        accounts = f"{plural(liquidated, 'account')} liquidated" if liquidated else "No account is liquidated"
+        sentences.append(f"{accounts}, and {usd(bad) if bad else 'no'} debt goes bad.")
     return tuple(sentences)
 
 

@@ -67,12 +67,7 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
         kpi_tile(rows, f"{kind}.{of}", f"Price of {of}", change="start to end") for of, kind, _ in price_moves(rows)[:1]
     ]
     found += [
-        kpi_tile(
-            rows,
-            f"sold.{agent}.{pair.partition('/')[0]}",
-            f"{pair.partition('/')[0]} sold",
-            unit=pair.partition("/")[0],
-        )
+        kpi_tile(rows, f"sold.{agent}.{pair.partition('/')[0]}", f"Sold {pair.partition('/')[0]}")
         for agent, pair, _, _, _ in sellers(rows)[:3]
     ]
     return tuple(found[:6])
@@ -120,10 +115,10 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     ]
     for of, _, share in price_moves(rows)[:1]:
         sentences.append(f"{moved(of, share)} from the first to the last step.")
-    for agent, pair, sold, received, _ in sellers(rows)[:2]:
+    for _, pair, sold, received, _ in sellers(rows)[:2]:
         token, _, quote = pair.partition("/")
         if sold and received is not None:
-            sentences.append(f"{agent} sells {short(sold)} {token} for {short(received)} {quote}.")
+            sentences.append(f"Sold: {short(sold)} {token} for {short(received)} {quote}.")
     return tuple(sentences)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 from mayavi.report.figure_formats import worst_is_low
 from mayavi.report.page import Cell, Column, Section, Table
@@ -13,6 +14,7 @@ from mayavi.report.sources.sweep import SweepData, SweepPoint
 from mayavi.scenarios.sweep.result import BAD_DEBT, LIQUIDATED
 
 WORST = 10
+Differences = list[tuple[str, Any, Any]] | None
 
 
 def worst_section(data: SweepData) -> Section | None:
@@ -28,6 +30,7 @@ def worst_section(data: SweepData) -> Section | None:
             found += [(number, point, seed, run_id) for number, seed, run_id in runs if math.isfinite(number)]
     found.sort(key=lambda each: (each[0] if low else -each[0], each[3]))
     other = format_in(data, LIQUIDATED) if name == BAD_DEBT else None
+    known_of: dict[str, Differences] = {}
     rows = []
     for number, point, seed, run_id in found[:WORST]:
         cells: list[Cell] = [shown.value(number)]
@@ -38,7 +41,7 @@ def worst_section(data: SweepData) -> Section | None:
         cells.append(seed)
         if data.axes:
             cells.append(point.label)
-        rows.append((*cells, run_id, run_line(point, seed)))
+        rows.append((*cells, run_id, _run_line(point, seed, known_of)))
     columns = [Column(shown.title, shown.exact_format, shown.unit)]
     columns += [Column("liquidated value", other.exact_format, other.unit)] if other is not None else []
     columns += [Column("seed", "count")]
@@ -54,12 +57,13 @@ def worst_section(data: SweepData) -> Section | None:
     return Section("worst", "The worst paths", (table,))
 
 
-def run_line(point: SweepPoint, seed: int) -> str | None:
-    """The `mayavi run` line that repeats the run of a point with `seed`."""
+def _run_line(point: SweepPoint, seed: int, known: dict[str, Differences]) -> str | None:
+    """The `mayavi run` line that repeats the run of a point with `seed`; `known` keeps what points differ in."""
     if point.record is None:
         return None
-    record = replace(point.record, seed=seed)
-    return command_of(record, differences(record))[0]
+    if point.label not in known:
+        known[point.label] = differences(point.record)
+    return command_of(replace(point.record, seed=seed), known[point.label])[0]
 
 
 def failed_section(data: SweepData) -> Section | None:

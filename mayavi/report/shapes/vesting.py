@@ -83,10 +83,10 @@ def summary(rows: RunRows) -> tuple[str, ...]:
         token, _, quote = pair.partition("/")
         if sold and received is not None and price is not None:
             sentences.append(
-                f"{agent} sell {sold:,.0f} {token} for {received:,.0f} {quote}: {short(price)} {quote} each."
+                f"Sold by {agent}: {sold:,.0f} {token} for {received:,.0f} {quote}, {short(price)} {quote} each."
             )
         else:
-            sentences.append(f"{agent} sell no {token}.")
+            sentences.append(f"Sold by {agent}: no {token}.")
     spread = [each[4] for each in sellers(rows) if each[4]]
     if len(spread) > 1:
         sentences.append(f"The worst average price is {change(min(spread) / max(spread) - 1)} from the best.")

@@ -1,0 +1,80 @@
+"""What tests of reports share: a store with a run of every scenario, and a browser that looks at pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mayavi.report.output import find_chromium, write_html
+from mayavi.scenarios import registry
+from mayavi.scenarios.run.run import run
+from mayavi.sim.store import Store
+from tests.report.browser import Looked, look_at
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SHORTER = {
+    "curve_depeg": [
+        "agents.holders.count=20",
+        "agents.savers.count=10",
+        "agents.loopers.count=2",
+        "prices.USDC={process: step, at: 1, size: -12%}",
+    ],
+    "depeg_cascade": ["agents.borrowers.count=30"],
+}
+STEPS = {"curve_depeg": 5, "depeg_cascade": 6, "multi_cohort": 30}
+CheckPage = Callable[[Path], Looked]
+
+
+@pytest.fixture(scope="session")
+def library_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store with one short run of every scenario of the library."""
+    path = tmp_path_factory.mktemp("report") / "runs.duckdb"
+    for name in registry.names():
+        run(name, seed=3, steps=STEPS.get(name), overrides=SHORTER.get(name, ()), store=path)
+    return Store(path)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium per worker; skipped without one, failed where CI=1."""
+    program = find_chromium()
+    if program is None:
+        why = "no Chromium is installed: `apt install chromium`, or name one with MAYAVI_CHROMIUM"
+        if os.environ.get("CI") == "1":
+            pytest.fail(why)
+        pytest.skip(why)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="session")
+def check_page(browser: Browser) -> CheckPage:
+    """Look at a page and assert what holds for every page; return what was found."""
+
+    def check(path: Path) -> Looked:
+        found = look_at(browser, path)
+        assert found.console == []
+        assert found.requests == []
+        assert found.empty == []
+        assert found.findings == {"light": [], "dark": []}
+        assert found.overflow <= 0
+        assert path.stat().st_size <= 2_500_000
+        return found
+
+    return check
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[str], Path]:
+    """Write HTML to a file of the test."""
+    return lambda html: write_html(html, tmp_path / "page.html")

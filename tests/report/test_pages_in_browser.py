@@ -1,0 +1,136 @@
+"""Pages of every scenario in a headless Chromium: quiet, offline, drawn, accessible, in both themes, on a phone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mayavi.report.builder import run_page
+from mayavi.report.output import write_pdf
+from mayavi.report.render import render
+from mayavi.scenarios import registry
+from mayavi.sim.rows import KpiRow
+from mayavi.sim.store import Store
+from tests.report.stored_rows import action, figure, stored
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+    from tests.report.conftest import CheckPage
+
+Write = Callable[[str], Path]
+NAME = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def html_of(store: Store, scenario: str) -> str:
+    return render(run_page(store, store.runs(scenario=scenario)[0].run_id))
+
+
+@pytest.mark.slow(20)
+@pytest.mark.parametrize("scenario", sorted({*registry.names()} - {"vesting_cliff"}))
+def test_a_page_of_every_scenario(library_store: Store, check_page: CheckPage, written: Write, scenario: str) -> None:
+    assert check_page(written(html_of(library_store, scenario))).charts >= 3
+
+
+def test_a_page_is_drawn_and_accessible(library_store: Store, check_page: CheckPage, written: Write) -> None:
+    assert check_page(written(html_of(library_store, "vesting_cliff"))).charts >= 5
+
+
+def test_odd_runs_have_pages_too(check_page: CheckPage, written: Write, tmp_path: Path) -> None:
+    kpis = [KpiRow("arbitrage_profit", "1", 1e300, "usd_e8"), KpiRow("oracle_change.WETH", "1", float("nan"), "wad")]
+    values = [1e300, float("nan"), float("inf"), -5.0]
+    figures = [figure(step, NAME, "market_price", value) for step, value in enumerate(values)]
+    actions = [action(0, NAME, note=NAME), action(1, "sell", "failed", token=NAME)]
+    path = tmp_path / "r.duckdb"
+    for store, run_id in (stored(path), stored(path, actions, figures, kpis, scenario=NAME, text=f"name: '{NAME}'")):
+        check_page(written(render(run_page(store, run_id))))
+
+
+@pytest.fixture
+def cascade(browser: Browser, library_store: Store, written: Write) -> Page:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(written(html_of(library_store, "depeg_cascade")).as_uri())
+    page.wait_for_selector("html[data-drawn]", state="attached")
+    yield page
+    context.close()
+
+
+def test_the_log_is_searched_and_walked_by_keyboard(cascade: Page) -> None:
+    cascade.keyboard.press("/")
+    cascade.keyboard.type("liquidate paid")
+    rows = cascade.locator(".log-row")
+    assert rows.count() >= 1
+    assert all("liquidate" in text for text in rows.all_inner_texts())
+    cascade.keyboard.press("Tab")
+    cascade.keyboard.press("Escape")
+    cascade.locator(".log-view").focus()
+    cascade.keyboard.press("j")
+    cascade.keyboard.press("Enter")
+    detail = cascade.locator(".log-detail")
+    assert "covered_e8" in detail.inner_text()
+    cascade.keyboard.press("Enter")
+    assert not detail.is_visible()
+
+
+def test_the_slider_shows_a_step_and_its_actions(cascade: Page) -> None:
+    cascade.locator(".scrub-range").focus()
+    cascade.keyboard.press("Home")
+    assert "Before the first step" in cascade.locator(".scrub-where").inner_text()
+    for _ in range(3):
+        cascade.keyboard.press("ArrowRight")
+    assert cascade.locator(".scrub-where").inner_text().startswith("Step 2 ")
+    cascade.locator(".scrub-filter").click()
+    assert cascade.locator(".log-step").inner_text() == "Step 2 only: show all steps"
+    steps = {text.split()[0] for text in cascade.locator(".log-row").all_inner_texts()}
+    assert steps == {"2"}
+
+
+def test_a_click_on_a_chart_leads_to_its_step(cascade: Page) -> None:
+    cascade.evaluate(
+        "document.querySelector('#answer-0 .plot').emit('plotly_click', { points: [{ customdata: [1, 0] }] })"
+    )
+    assert cascade.locator(".scrub-where").inner_text().startswith("Step 1 ")
+
+
+def test_the_table_behind_a_chart_has_its_values(cascade: Page) -> None:
+    cascade.locator("#answer-0 details summary").click()
+    cells = cascade.locator("#answer-0 table tbody tr:last-child td").all_inner_texts()
+    data = json.loads(cascade.locator("#data").inner_text())
+    last = data["charts"]["answer-0"]["table"]["rows"][-1]
+    assert cells[0] == str(last[0])
+    assert cells[-1] == f"${last[-1]:,.2f}"
+
+
+def test_charts_over_time_zoom_together(cascade: Page) -> None:
+    ranges = cascade.evaluate(
+        "(async () => { const plots = [...document.querySelectorAll('.plot')].filter((each) => each.layout.xaxis.type === 'date');"
+        " const [low, high] = plots[0].layout.xaxis.range; await Plotly.relayout(plots[0], { 'xaxis.range': [low, low] });"
+        " await new Promise((done) => setTimeout(done, 50)); return plots.map((each) => each.layout.xaxis.range[1] === low); })()"
+    )
+    assert len(ranges) > 4
+    assert all(ranges)
+
+
+def test_the_theme_is_changed_by_key_and_redraws(cascade: Page) -> None:
+    fill = "getComputedStyle(document.querySelector('#answer-0 .xtick text')).fill"
+    light = cascade.evaluate(fill)
+    cascade.keyboard.press("t")
+    cascade.keyboard.press("t")
+    assert cascade.locator("#theme-name").inner_text() == "Theme: dark"
+    assert cascade.evaluate(fill) != light
+
+
+@pytest.mark.slow(10)
+@pytest.mark.usefixtures("browser")
+def test_a_pdf_has_text_and_charts(library_store: Store, tmp_path: Path) -> None:
+    path = write_pdf(html_of(library_store, "depeg_cascade"), tmp_path / "report.pdf")
+    content = path.read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert content.count(b"/Type /Page\n") + content.count(b"/Type /Page ") >= 4 or content.count(b"/Page") >= 4
+    assert b"/Font" in content
+    assert path.stat().st_size > 100_000  # charts are vectors

@@ -1,0 +1,212 @@
+"""Pages of single runs: every number is the store's, the same run gives the same bytes, odd runs give correct pages."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from mayavi.report.builder import run_page, shape_of
+from mayavi.report.numbers import FORMATS
+from mayavi.report.page import ActionLog, Chart, Page, Scrubber, Table
+from mayavi.report.render import render
+from mayavi.report.run.rows import MOST_POINTS, opened
+from mayavi.report.run.words import format_of
+from mayavi.scenarios import registry
+from mayavi.sim.rows import KpiRow
+from mayavi.sim.store import Store
+from tests.report.stored_rows import action, figure, stored
+
+SHAPES = {
+    "aave_borrower": "borrower",
+    "compound_v3_borrower": "borrower",
+    "curve_depeg": "curve",
+    "depeg_cascade": "cascade",
+    "launch_replay": "launch",
+    "multi_cohort": "vesting",
+    "spark_borrower": "borrower",
+    "vesting_cliff": "vesting",
+}
+
+
+def page(store: Store, scenario: str) -> Page:
+    return run_page(store, store.runs(scenario=scenario)[0].run_id)
+
+
+def blocks(of: Page, kind: type) -> list:
+    return [block for section in of.sections for block in section.blocks if isinstance(block, kind)]
+
+
+def embedded(html: str) -> dict:
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
+    return json.loads(data)
+
+
+@pytest.mark.parametrize("scenario", registry.names())
+def test_a_run_has_the_shape_of_what_it_recorded(library_store: Store, scenario: str) -> None:
+    with opened(library_store, library_store.runs(scenario=scenario)[0].run_id) as rows:
+        assert shape_of(rows).name == SHAPES[scenario]
+
+
+@pytest.mark.parametrize("scenario", registry.names())
+def test_every_tile_is_what_its_query_gives(library_store: Store, scenario: str) -> None:
+    found = page(library_store, scenario)
+    units = {row.name: row.unit for row in library_store.kpis(library_store.runs(scenario=scenario)[0].run_id)}
+    assert 3 <= len(found.tiles) <= 6
+    for tile in found.tiles:
+        ((number,),) = library_store.sql(tile.source).fetchall()
+        name = re.search(r"name = '([^']+)'", tile.source)
+        wanted = FORMATS[format_of(name[1], units[name[1]])](number) if name else f"{number:.3g}"
+        assert tile.value == wanted, tile
+
+
+def test_the_charts_of_a_cascade_are_sums_of_the_store(library_store: Store) -> None:
+    run_id = library_store.runs(scenario="depeg_cascade")[0].run_id
+    found = page(library_store, "depeg_cascade")
+    assert found.hero is not None
+    covered, bad = found.hero.traces[0]["y"], found.hero.traces[1]["y"]
+    kpis = {row.name: row.number for row in library_store.kpis(run_id)}
+    assert covered[-1] == pytest.approx(kpis["liquidated"])
+    assert covered[-1] > 0
+    assert bad[-1] == pytest.approx(kpis["bad_debt"])
+    accounts = next(table for table in blocks(found, Table) if table.columns[0].label == "account")
+    stored_accounts = {row.account: row for row in library_store.accounts(run_id)}
+    assert [row[7] for row in accounts.rows] == sorted((row[7] for row in accounts.rows), reverse=True)
+    for row in accounts.rows:
+        assert row[3] == pytest.approx(int(stored_accounts[row[0]].debt) / 10**8)
+
+
+def test_liquidations_of_several_assets_are_split_by_asset(tmp_path: Path) -> None:
+    pairs = [("WETH", "USDC", 30), ("WETH", "DAI", 20), ("WBTC", "USDC", 5)]
+    actions = [
+        action(
+            0,
+            "liquidate",
+            borrower="bob",
+            collateral=c,
+            debt=d,
+            covered_e8=f"{n}00000000",
+            seized_e8=f"{n + 1}00000000",
+        )
+        for c, d, n in pairs
+    ]
+    figures = [figure(0, "b", metric, 2.0, "count") for metric in ("accounts", "accounts_with_debt", "bad_debt")]
+    store, run_id = stored(tmp_path / "r.duckdb", actions, figures, [KpiRow("bad_debt", "0", 0.0, "usd_e8")])
+    charts = {chart.title: chart for chart in blocks(run_page(store, run_id), Chart)}
+    by_value = charts["Liquidators seize $52 of WETH, the most"]
+    assert by_value.table.rows == (("WETH", 52.0), ("WBTC", 6.0))
+    assert charts["WETH is seized in 2 liquidations"].table.rows == (("WETH", 2.0), ("WBTC", 1.0))
+    heat = charts["WETH against USDC is liquidated most: $30"]
+    assert heat.table.rows == (("WETH", 30.0, 20.0), ("WBTC", 5.0, None))
+
+
+def test_the_same_run_gives_the_same_bytes(library_store: Store) -> None:
+    assert render(page(library_store, "depeg_cascade")) == render(page(library_store, "depeg_cascade"))
+
+
+def test_the_command_on_the_page_repeats_the_run(library_store: Store) -> None:
+    command = page(library_store, "depeg_cascade").provenance.command
+    assert command == "mayavi run depeg_cascade --chain ethereum --seed 3 --steps 6 --set agents.borrowers.count=30"
+    assert (
+        page(library_store, "vesting_cliff").provenance.command == "mayavi run vesting_cliff --chain ethereum --seed 3"
+    )
+
+
+def test_parameters_that_differ_stand_beside_their_defaults(library_store: Store) -> None:
+    (table,) = [each for each in blocks(page(library_store, "depeg_cascade"), Table) if "differ" in each.title]
+    assert table.rows == (("steps", "24", "6"), ("agents.borrowers.count", "100", "30"))
+
+
+def test_hostile_names_stay_text(tmp_path: Path) -> None:
+    name = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+    kpis = [KpiRow(f"oracle_change.{name}", "1", -0.5, "wad")]
+    figures = [figure(step, f"AaveV3.{name}", "price", 100.0 - step) for step in range(-1, 3)]
+    actions = [action(0, name, note=name), action(1, "sell", "failed", token=name)]
+    store, run_id = stored(tmp_path / "r.duckdb", actions, figures, kpis, scenario=name, text=f"name: '{name}'")
+    html = render(run_page(store, run_id))
+    assert "<script>alert" not in html
+    assert "<img" not in html
+    assert name in json.dumps(embedded(html)["logs"])
+    assert "&lt;/script&gt;&lt;script&gt;alert(1)" in html
+    for chart in embedded(html)["charts"].values():
+        assert all("<img" not in trace.get("name", "") for trace in chart["traces"])
+
+
+def test_a_run_without_any_row_has_a_page(tmp_path: Path) -> None:
+    store, run_id = stored(tmp_path / "r.duckdb")
+    found = run_page(store, run_id)
+    assert (found.verdict.badge, found.hero, found.tiles) == ("EMPTY", None, ())
+    assert "recorded nothing" in render(found)
+
+
+def test_a_halted_run_says_so_first(tmp_path: Path) -> None:
+    store, run_id = stored(
+        tmp_path / "r.duckdb", [action(0)], status="halted", error="Traceback …\nZeroDivisionError: no price", steps=9
+    )
+    verdict = run_page(store, run_id).verdict
+    assert verdict.badge == "HALTED"
+    assert verdict.sentence.startswith("The run halted after 1 of 9 steps: ZeroDivisionError: no price.")
+
+
+def test_one_step_is_drawn_as_a_point(tmp_path: Path) -> None:
+    store, run_id = stored(tmp_path / "r.duckdb", [action(0)], [figure(0, "WETH", "market_price", 2000.0)], steps=1)
+    hero = run_page(store, run_id).hero
+    assert hero is not None
+    assert hero.traces[0]["mode"] == "lines+markers"
+    assert hero.traces[0]["y"] == [2000.0]
+
+
+def test_nan_and_huge_numbers_are_dashes_and_exponents(tmp_path: Path) -> None:
+    kpis = [
+        KpiRow("actions", "1", float("nan"), "count"),
+        KpiRow("arbitrage_profit", "1", 1e300, "usd_e8"),
+        KpiRow("oracle_change.WETH", "1", float("inf"), "wad"),
+    ]
+    values = [1e300, float("nan"), float("inf"), -1e300]
+    figures = [figure(step, "WETH", "market_price", value) for step, value in enumerate(values)]
+    store, run_id = stored(tmp_path / "r.duckdb", [action(0)], figures, kpis)
+    found = run_page(store, run_id)
+    assert {tile.label: tile.value for tile in found.tiles}["Actions"] == "–"
+    assert {tile.label: tile.value for tile in found.tiles}["Arbitrage profit"] == "$1.00e+300"
+    html = render(found)
+    assert embedded(html)["charts"]["answer-0"]["traces"][0]["y"] == [1e300, None, None, -1e300]
+    assert "NaN" not in html.split('id="data">')[1].split("</script>")[0]
+
+
+def test_a_long_run_is_thinned_and_its_sums_are_kept(tmp_path: Path) -> None:
+    steps = 5 * MOST_POINTS
+    actions = [
+        action(step, "sell", amount_in="3", token_in="T", token_out="U", amount_out="1") for step in range(steps)
+    ]
+    figures = [figure(step, "WETH", "market_price", float(step)) for step in range(-1, steps)]
+    store, run_id = stored(tmp_path / "r.duckdb", actions, figures, steps=steps)
+    found = run_page(store, run_id)
+    assert found.hero is not None
+    assert len(found.hero.traces[0]["y"]) <= MOST_POINTS + 2
+    assert found.hero.traces[0]["y"][-1] == steps - 1
+    (log,) = blocks(found, ActionLog)
+    assert (len(log.rows), log.total) == (3_000, steps) or len(log.rows) < log.total == steps
+    sold = next(chart for chart in blocks(found, Chart) if "sold by alice" in chart.title)
+    assert sold.traces[0]["y"][-1] == 3 * steps
+    (slider,) = blocks(found, Scrubber)
+    assert sum(slider.actions) == steps
+    assert len(render(found)) < 2_500_000
+
+
+def test_failures_of_one_reason_are_counted_together(tmp_path: Path) -> None:
+    actions = [action(step, "sell", "failed") for step in range(3)]
+    store, run_id = stored(tmp_path / "r.duckdb", actions)
+    table = next(each for each in blocks(run_page(store, run_id), Table) if each.columns[2].label == "reason")
+    assert table.rows == (("sell", "failed", "the pool pays …, and nothing is sold below …", 3, 0, 2, 1),)
+
+
+def test_thousands_of_agents_fit_into_a_page(tmp_path: Path) -> None:
+    import dataclasses
+
+    actions = [dataclasses.replace(action(0), agent=f"agent-{n}", account=f"agent-{n}") for n in range(4_000)]
+    store, run_id = stored(tmp_path / "r.duckdb", actions, steps=1)
+    html = render(run_page(store, run_id))
+    assert len(html.encode()) < 2_500_000
+    assert "3,000 of 4,000 actions are in this page" in html
