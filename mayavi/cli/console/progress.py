@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 from mayavi.cli.console.output import is_styled, is_terminal
 
 if TYPE_CHECKING:
+    from rich.live import Live
     from rich.progress import Progress
-    from rich.status import Status
 
 
 class Advance(Protocol):
@@ -33,15 +33,21 @@ def activity(message: str) -> Iterator[None]:
 
     A spinner on a terminal, one plain line elsewhere and under NO_COLOR.
     """
-    spinner: list[Status] = []
+    spinner: list[Live] = []
 
     def show_message() -> None:
         if not is_styled(sys.stderr):
             print(f"{message} …", file=sys.stderr, flush=True)
             return
         from rich.console import Console
+        from rich.live import Live
+        from rich.spinner import Spinner
 
-        spinner.append(Console(stderr=True).status(f"{message} …"))
+        shown = Spinner("dots", text=f"{message} …", style="status.spinner")
+        console = Console(stderr=True)
+        spinner.append(
+            Live(shown, console=console, refresh_per_second=12.5, transient=True, redirect_stdout=_on_terminal())
+        )
         spinner[0].start()
 
     timer = threading.Timer(PATIENCE_S, show_message)
@@ -60,11 +66,14 @@ def activity(message: str) -> Iterator[None]:
 def counted(message: str, unit: str, *, eta: bool = False, clock: list[float] | None = None) -> Iterator[Advance]:
     """Yield `advance(done, total)`, which draws a bar on a terminal and is silent elsewhere.
 
-    Under NO_COLOR a terminal gets one plain line instead. With `eta` the bar shows the remaining time, and without a
-    bar a line does so every `REPORT_EVERY_S`; parts of one job share `clock`, the time of the last such line.
+    Under NO_COLOR a terminal gets one plain line instead. With `eta` the bar shows the remaining time. Without a bar a
+    line does so every `REPORT_EVERY_S`, and a last one says that it is done; parts of one job share `clock`, the time
+    of the last such line.
     """
     if eta and not is_styled(sys.stderr):
-        yield forecast(message, unit, clock)
+        report = Forecast(message, unit, clock)
+        yield report
+        report.finish()
         return
     began = time.monotonic()
     bar: list[Progress] = []
@@ -87,7 +96,8 @@ def counted(message: str, unit: str, *, eta: bool = False, clock: list[float] | 
             shown = [TextColumn(message), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeElapsedColumn()]
             if eta:
                 shown += [TextColumn("left"), Remaining(), TextColumn("{task.fields[note]}")]
-            bar.append(Progress(*shown, console=Console(stderr=True), transient=True))
+            console = Console(stderr=True)
+            bar.append(Progress(*shown, console=console, transient=True, redirect_stdout=_on_terminal()))
             bar[0].add_task(message, total=total, note=note)
             bar[0].start()
         bar[0].update(bar[0].task_ids[0], completed=done, total=total, note=note)
@@ -112,28 +122,45 @@ def in_parts() -> Iterator[Callable[[str], Advance]]:
         yield say
 
 
-def forecast(message: str, unit: str, clock: list[float] | None = None) -> Advance:
-    """Return `advance` that prints `message: 312 of 1,000 runs, about 2 min left`, at most every `REPORT_EVERY_S`.
+def _on_terminal() -> bool:
+    """Whether standard output shares the terminal of the bar: only then it is written above the bar, else as it is."""
+    return is_terminal(sys.stdout)
+
+
+class Forecast:
+    """Progress in plain lines: `message: 312 of 1,000 runs, about 2 min left`, at most every `REPORT_EVERY_S`.
 
     The first call sets the starting count; work done before it is not used for the estimate.
     """
-    began = time.monotonic()
-    last_report = clock if clock is not None else [began]
-    first: int | None = None
 
-    def advance(done: int, total: int, note: str = "") -> None:
-        nonlocal first, began
+    def __init__(self, message: str, unit: str, clock: list[float] | None = None) -> None:
+        self.message, self.unit = message, unit
+        self.began = time.monotonic()
+        self.last_report = clock if clock is not None else [self.began]
+        self.first: int | None = None
+        self.done = self.total = 0
+        self.reported = False
+
+    def __call__(self, done: int, total: int, note: str = "") -> None:
+        """Report `done` of `total`."""
         now = time.monotonic()
-        if first is None:
-            first, began = done, now
-        if now - last_report[0] < REPORT_EVERY_S or done <= first:
+        self.done, self.total = done, total
+        if self.first is None:
+            self.first, self.began = done, now
+        if now - self.last_report[0] < REPORT_EVERY_S or done <= self.first:
             return
-        last_report[0] = now
-        left = duration((total - done) * (now - began) / (done - first))
+        self.last_report[0], self.reported = now, True
+        left = duration((total - done) * (now - self.began) / (done - self.first))
         how = f", {note}" if note else ""
-        print(f"{message}: {done:,} of {total:,} {unit}{how}, about {left} left", file=sys.stderr, flush=True)
+        self._print(f"{how}, about {left} left")
 
-    return advance
+    def finish(self) -> None:
+        """Print the last count, if an earlier one was printed: no line that time is left stands last."""
+        if self.reported:
+            self._print(f", after {duration(time.monotonic() - self.began)}")
+
+    def _print(self, end: str) -> None:
+        print(f"{self.message}: {self.done:,} of {self.total:,} {self.unit}{end}", file=sys.stderr, flush=True)
 
 
 def duration(seconds: float) -> str:

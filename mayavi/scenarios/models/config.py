@@ -264,7 +264,7 @@ class ScenarioConfig(Model):
             if name in self.pools:
                 message = f"the scenario creates the pool '{name}' itself"
                 raise _rule(("pool_depth", name), message, f"give pools.{name}.liquidity_factor instead")
-        if self.pool_depth != 1 and not trades_on_chain(self.agents.values(), self.pools):
+        if self.pool_depth != 1 and not trades_on_chain(self.agents.values(), self.pools, unknown=True):
             message = "no agent trades in a Uniswap V3 pool of the chain, so pool_depth would change nothing"
             own = next(iter(self.pools), None)
             hint = f"for a pool of the scenario give pools.{own}.liquidity_factor" if own else "leave it out"

@@ -10,10 +10,10 @@ from mayavi.scenarios.models.agents import Borrower, LaunchTrader, Liquidator
 from mayavi.scenarios.models.positions import Positions
 
 
-def trades_on_chain(agents: Iterable[BaseModel], own_pools: Container[str]) -> bool:
+def trades_on_chain(agents: Iterable[BaseModel], own_pools: Container[str], *, unknown: bool = False) -> bool:
     """Whether an agent may trade in a Uniswap V3 pool that is not in `own_pools`, those the scenario creates.
 
-    Agents of kinds that other packages register may trade anywhere, unless they name another pool.
+    `unknown` is the answer for agents of kinds that other packages register and that name no pool.
     """
     for agent in agents:
         pool = getattr(agent, "pool", "")
@@ -23,6 +23,6 @@ def trades_on_chain(agents: Iterable[BaseModel], own_pools: Container[str]) -> b
             continue
         if pool and pool not in own_pools and not pool.startswith("Curve."):
             return True
-        if not pool and not type(agent).__module__.startswith("mayavi."):
+        if unknown and not pool and not type(agent).__module__.startswith("mayavi."):
             return True
     return False

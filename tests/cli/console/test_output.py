@@ -84,6 +84,7 @@ def test_where_there_is_no_bar_a_line_now_and_then_says_how_long_it_takes(
     assert capsys.readouterr().err.splitlines() == [
         "sweeping: 410 of 1,000 runs, about 10 min left",  # ten in ten seconds: what was done before does not count
         "sweeping: 500 of 1,000 runs, about 8 min left",
+        "sweeping: 500 of 1,000 runs, after 2 min",
     ]
 
 
