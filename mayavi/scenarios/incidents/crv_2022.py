@@ -23,6 +23,8 @@ POOL = "0x7d2768dE32b0b80b7a3454c06BdAc94A69DDc7A9"
 ACCOUNT = "0x57e04786e231af3343562c062e0d058f25dace9e"
 FIRST_BLOCK, LAST_BLOCK = 16_025_860, 16_027_236
 BEGIN = int(datetime(2022, 11, 22, 13, 31, 11, tzinfo=UTC).timestamp())
+FEWEST_BLOCKS = 10
+"""Blocks that any node gives the logs of in one request."""
 _SLOT = 12
 _MAINNET = 1
 _COLUMNS = ("datetime", "liquidator", "debt_to_cover_crv_raw", "liquidated_collateral_usdc_raw")
@@ -55,6 +57,15 @@ def events_of_file(path: Path) -> list[LiquidationEvent]:
     ]
 
 
+class _Log(NamedTuple):
+    block: int
+    position: int
+    transaction: bytes
+    liquidator: str
+    repaid: int
+    seized: int
+
+
 class NodeEvents(NamedTuple):
     """Events of the real blocks in their order, and block and hash of the transaction of each."""
 
@@ -64,8 +75,6 @@ class NodeEvents(NamedTuple):
 
 def events_of_node(url: str) -> NodeEvents:
     """Read the events of the real blocks from a node of Ethereum that keeps their logs."""
-    topics = ["0x" + LIQUIDATION_TOPIC.hex(), None, None, "0x" + to_address(ACCOUNT).hex().rjust(64, "0")]
-    wanted = {"address": POOL, "fromBlock": hex(FIRST_BLOCK), "toBlock": hex(LAST_BLOCK), "topics": topics}
     with RpcClient(url) as client:
         chain, latest = client.batch([Call("eth_chainId", [], quantity64), Call("eth_blockNumber", [], quantity64)])
         if chain != _MAINNET:
@@ -77,24 +86,18 @@ def events_of_node(url: str) -> NodeEvents:
                 f"the node is at block {latest:,}, and the last liquidation is in block {LAST_BLOCK:,}",
                 "wait until it has synchronised, or name another node",
             )
-        try:
-            logs = client.call("eth_getLogs", [wanted], _logs)
-        except NodeRefused as error:
-            raise UsageError(
-                f"the node gives no logs of blocks {FIRST_BLOCK:,} to {LAST_BLOCK:,}: {error.message}",
-                "name an archive node, or one that allows 1,377 blocks in one question",
-            ) from error
+        logs = _read_logs(client)
         if not logs:
             raise UsageError(
                 f"the node has no liquidation of {ACCOUNT} in blocks {FIRST_BLOCK:,} to {LAST_BLOCK:,}",
                 "it has pruned their logs: name an archive node",
             )
-        blocks = sorted({block for block, *_ in logs})
+        blocks = sorted({log.block for log in logs})
         headers = client.batch([Call("eth_getBlockByNumber", [hex(each), False], Header.parse) for each in blocks])
     times = {header.number: header.timestamp for header in headers}
     logs.sort()
-    events = [LiquidationEvent(times[block], *event) for block, _, _, *event in logs]
-    return NodeEvents(events, [(block, transaction) for block, _, transaction, *_ in logs])
+    events = [LiquidationEvent(times[log.block], log.liquidator, log.repaid, log.seized) for log in logs]
+    return NodeEvents(events, [(log.block, log.transaction) for log in logs])
 
 
 def crv_overrides(events: Sequence[LiquidationEvent]) -> list[str]:
@@ -108,15 +111,34 @@ def crv_overrides(events: Sequence[LiquidationEvent]) -> list[str]:
     return [f"agents.liquidators.data={json.dumps(chr(10).join(lines) + chr(10))}"]
 
 
-def _logs(answer: object) -> list[tuple[int, int, bytes, str, int, int]]:
-    """Parse logs to block, log index, transaction, liquidator, amount repaid and amount seized."""
+def _read_logs(client: RpcClient) -> list[_Log]:
+    """Ask for the logs of the whole range at once, and for half as many blocks where the node refuses."""
+    topics = ["0x" + LIQUIDATION_TOPIC.hex(), None, None, "0x" + to_address(ACCOUNT).hex().rjust(64, "0")]
+    found: list[_Log] = []
+    start, size = FIRST_BLOCK, LAST_BLOCK - FIRST_BLOCK + 1
+    while start <= LAST_BLOCK:
+        stop = min(start + size - 1, LAST_BLOCK)
+        wanted = {"address": POOL, "fromBlock": hex(start), "toBlock": hex(stop), "topics": topics}
+        answer = client.attempt([Call("eth_getLogs", [wanted], _logs, patient=False)])[0]
+        if isinstance(answer, NodeRefused):
+            if answer.unsupported or size <= FEWEST_BLOCKS:
+                raise UsageError(
+                    f"the node gives no logs of blocks {start:,} to {stop:,}: {answer.message}", "name an archive node"
+                ) from answer
+            size //= 2
+            continue
+        found += answer
+        start = stop + 1
+    return found
+
+
+def _logs(answer: object) -> list[_Log]:
     if not isinstance(answer, list):
         raise BadValue("the logs are no list")
     found = []
     for each in map(fields, answer):
         event = decode_liquidation(data(each.get("data"), DATA_BYTES))
-        place = quantity64(each.get("blockNumber")), quantity64(each.get("logIndex"))
-        found.append(
-            (*place, hash32(each.get("transactionHash")), "0x" + event.liquidator.hex(), event.covered, event.seized)
-        )
+        block, index = quantity64(each.get("blockNumber")), quantity64(each.get("logIndex"))
+        transaction = hash32(each.get("transactionHash"))
+        found.append(_Log(block, index, transaction, "0x" + event.liquidator.hex(), event.covered, event.seized))
     return found

@@ -74,6 +74,25 @@ def test_a_node_gives_the_same_record_as_the_file(node: ScriptedNode, cases: Pat
     assert question["topics"][3].endswith(crv_2022.ACCOUNT[2:])
 
 
+def test_a_node_that_limits_the_blocks_of_a_question_is_asked_for_fewer(node: ScriptedNode, cases: Path) -> None:
+    serve(node, cases)
+    whole = node.methods["eth_getLogs"]
+    asked: list[int] = []
+
+    def limited(question: dict[str, Any]) -> Any:
+        first, last = (int(question[name], 16) for name in ("fromBlock", "toBlock"))
+        asked.append(last - first + 1)
+        if last - first >= 500:
+            raise ValueError("the range of blocks is too large")
+        return [log for log in whole(question) if first <= int(log["blockNumber"], 16) <= last]
+
+    node.methods["eth_getLogs"] = limited
+    from_file = record_of_file("crv_calls", cases)
+    assert from_file is not None
+    assert record_of_node("crv_calls", node.url).overrides == from_file.overrides
+    assert asked == [1377, 688, 344, 344, 344, 344, 1]
+
+
 @pytest.mark.slow(8)
 def test_an_incident_runs_on_the_record_of_a_node(node: ScriptedNode, cases: Path, tmp_path: Path) -> None:
     serve(node, cases)
