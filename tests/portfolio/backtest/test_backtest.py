@@ -18,7 +18,6 @@ from mayavi.portfolio.backtest.backtest import JUDGED, Backtester, BacktestSetti
 from mayavi.portfolio.backtest.document import document_of
 from mayavi.portfolio.backtest.history import WITHOUT_INTERVAL
 from mayavi.portfolio.backtest.metrics import METRICS
-from mayavi.portfolio.backtest.page import render_page
 from mayavi.portfolio.market.data import PLACE, RWAMarket
 from mayavi.portfolio.market.history import write_rwa
 from mayavi.portfolio.market.model import RWAModel
@@ -192,7 +191,6 @@ def test_a_document_says_why_figures_of_a_history_have_no_interval(tmp_path: Pat
     assert enough["no_interval"][:1] == few[:1]
     assert "blocks of 12 hours are too much alike" in enough["no_interval"][1]
     assert "some intervals of value_at_risk are missing" in enough["no_interval"][1]
-    assert few[0] in render_page({**enough, "command": None})
     assert document_of(backtest(making(), [], ["usdy_only"], QUICK))["no_interval"] == []
 
 

@@ -86,6 +86,8 @@ def test_enough_pairs_have_an_interval(tmp_path: Path) -> None:
         (["run-one", "nothing"], UnknownRun, "unknown run 'nothing'"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(store: Store, names: list[str], error: type[Exception], message: str) -> None:
+def test_what_cannot_be_compared_is_refused(
+    store: Store, names: list[str], error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         compare_page(store, names)

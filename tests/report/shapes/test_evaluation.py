@@ -78,7 +78,9 @@ def test_all_seeds_of_a_configuration_are_on_one_page(trainings: Path, page: Pag
 
 
 def test_seeds_are_pooled_from_the_rewards_of_their_evaluations(trainings: Path, page: Page) -> None:
-    documents = [json.loads(next((trainings / f"chase-{seed}" / "eval").glob("*.json")).read_bytes()) for seed in range(5)]
+    documents = [
+        json.loads(next((trainings / f"chase-{seed}" / "eval").glob("*.json")).read_bytes()) for seed in range(5)
+    ]
     against = max(documents[0]["comparisons"], key=lambda each: documents[0][each["against"]]["mean_reward"])["against"]
     rewards = np.stack([np.array(each["ppo"]["rewards"]) - np.array(each[against]["rewards"]) for each in documents])
     pooled = Bootstrap(resamples=400).estimate_pooled(rewards)

@@ -37,8 +37,8 @@ def scanned(tmp_path: Path) -> Path:
     with duckdb.connect(str(path)) as database:
         database.executemany(f"INSERT INTO replayed_blocks VALUES ({', '.join('?' * len(blocks[0]))})", blocks)
         sent = [
-            (*KEY, number, at, f"0x{number:062x}{at:02x}", "0x" + "11" * 20, "0x" + "22" * 20, "0xa9059cbb", True, 21_000,
-             1, number not in wrong or at > 0, None, None, None)
+            (*KEY, number, at, f"0x{number:062x}{at:02x}", "0x" + "11" * 20, "0x" + "22" * 20, "0xa9059cbb", True,
+             21_000, 1, number not in wrong or at > 0, None, None, None)
             for number in range(40)
             for at in range(2)
         ]  # fmt: skip
@@ -120,7 +120,9 @@ def test_prices_of_an_incident_are_those_of_its_store(incident: dict[str, Any]) 
     page = incident_page(incident)
     chart = next(block for block in page.sections[0].blocks if block.kind == "chart")
     with duckdb.connect(incident["runs"]["recorded"]["store"], read_only=True) as database:
-        query = "SELECT number FROM market_snapshots WHERE run_id = ? AND metric = 'price' AND subject = ? ORDER BY step"
+        query = (
+            "SELECT number FROM market_snapshots WHERE run_id = ? AND metric = 'price' AND subject = ? ORDER BY step"
+        )
         run_id = incident["runs"]["recorded"]["run_id"]
         name = chart.traces[0]["name"]
         prices = [number for (number,) in database.execute(query, [run_id, name]).fetchall()]

@@ -33,7 +33,9 @@ def test_the_worst_point_is_named_with_its_interval(page: Page) -> None:
 
 
 def test_every_tile_of_a_plain_sweep_is_what_sql_gives(tmp_path: Path) -> None:
-    store = store_sweep(tmp_path / "runs.duckdb", {(): {seed: lending(losses(2, seed), 9.5 * seed) for seed in range(80)}})
+    store = store_sweep(
+        tmp_path / "runs.duckdb", {(): {seed: lending(losses(2, seed), 9.5 * seed) for seed in range(80)}}
+    )
     page = sweep_page(store, "latest")
     asked = [each for each in page.tiles if each.source]
     assert {"VaR", "P(loss)", "mean bad debt", "LaR", "runs"} <= {each.label for each in asked}
@@ -137,7 +139,9 @@ def test_no_loss_is_bounded_not_certain(tmp_path: Path) -> None:
 def test_failed_runs_are_listed_and_part_of_no_statistic(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     store_run(path, 8, [], "halted-8", status="halted", error="agent 'x' raised\nTraceback", sweep_id=SWEEP)
-    store = store_sweep(path, {(): {seed: lending(5.0, 1.0) for seed in range(8)}}, seeds=range(9), status="interrupted")
+    store = store_sweep(
+        path, {(): {seed: lending(5.0, 1.0) for seed in range(8)}}, seeds=range(9), status="interrupted"
+    )
     page = sweep_page(store, "latest")
     (table,) = tables(page, "failed")
     assert cells(table) == [["halted-8", "8", "–", "halted", "2", "agent 'x' raised"]]
@@ -165,9 +169,9 @@ def test_a_scenario_without_loans_is_about_its_price(tmp_path: Path) -> None:
 def test_a_stored_sensitivity_is_shown_with_the_sweep_and_alone(tmp_path: Path) -> None:
     moves = [
         {"value": "80 gwei", "overrides": ["gas.base_fee=80 gwei"], "mean": 9.0,
-         "difference": {"value": 4.0, "low": 1.0, "high": 7.0, "pairs": 30, "verdict": "effect", "pairs_needed": None}},
+         "difference": {"value": 4.0, "low": 1.0, "high": 7.0, "pairs": 30, "verdict": "effect"}},
         {"value": "5 gwei", "overrides": ["gas.base_fee=5 gwei"], "mean": 5.0,
-         "difference": {"value": 0.0, "low": 0.0, "high": 0.0, "pairs": 30, "verdict": "no_effect", "pairs_needed": None}},
+         "difference": {"value": 0.0, "low": 0.0, "high": 0.0, "pairs": 30, "verdict": "no_effect"}},
     ]  # fmt: skip
     found = {"sweep_id": "sweep-sens", "scenario": "depeg_cascade", "chain": "ethereum", "figure": "bad_debt",
              "unit": "usd_e8", "seeds": [str(each) for each in range(30)], "base": {"mean": 5.0},
