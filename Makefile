@@ -46,7 +46,7 @@ $(call drop,node,$(CONTRACTS_MADE) $(NODE_PACKAGES:%=$(NODE_MODULES)/%/package.j
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help setup bytecode demo test test-fast check check-python check-kernel check-workflows check-tables wheel format docs bench clean clean-all
+.PHONY: help setup bytecode demo test test-fast check check-python check-kernel check-workflows check-tables wheel format docs gallery bench clean clean-all
 
 help:  ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -103,6 +103,9 @@ format: $(STAMPS)/python  ## format Python and Rust sources
 docs: $(STAMPS)/docs  ## build the searchable documentation into dist/site, in strict mode
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@printf 'built dist/site; `%s -m http.server -d dist/site` serves it\n' $(PY)
+
+gallery: setup $(STAMPS)/rl  ## build example reports of every kind into dist/gallery
+	@PYTHONPATH=. $(PY) tools/report_gallery.py --out dist/gallery
 
 bench: setup  ## run the benchmarks: ratios to bare revm, with their spread
 	@$(PY) -m benchmarks

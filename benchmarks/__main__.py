@@ -14,7 +14,21 @@ from benchmarks.report import Effort, Quantity, Section, Unavailable
 from mayavi.cli.console.output import Column, paint, print_facts, print_table
 from mayavi.errors import SetupError
 
-SECTIONS = ["startup", "calls", "batch", "peers", "codec", "fleet", "sim", "rl", "rwa", "blocks", "witness", "scanner"]
+SECTIONS = [
+    "startup",
+    "calls",
+    "batch",
+    "peers",
+    "codec",
+    "fleet",
+    "sim",
+    "rl",
+    "rwa",
+    "blocks",
+    "witness",
+    "scanner",
+    "run_report",
+]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

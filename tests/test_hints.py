@@ -22,12 +22,8 @@ SETTING = re.compile(r"--(?:set|grid|data) `?[^\s`]*|\['[^']*'\]")
 OTHER_PROGRAMS = re.compile(
     r"(?:pip install|ray start|tensorboard|npm)\b[^`\n]*|^--[\w-]+(?:=\S*)?$|<[^>]*>|:root.*", re.S
 )
-WRITES_CODE = {
-    "mayavi/evm/abi/generated_codec.py",
-    "mayavi/portfolio/backtest/page.py",
-    "mayavi/portfolio/backtest/svg_charts.py",
-}
-"""Files whose strings are Python code, HTML or CSS."""
+WRITES_CODE = {"mayavi/evm/abi/generated_codec.py"}
+"""Files whose strings are Python code."""
 FREE_FORM = {
     "eth_price", "btc_price", "fed_rate",  # columns of a file: eth_price=FILE:COLUMN
     "key", "value", "halt_on_exception",  # written into a document

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mayavi.errors import ReportError, SetupError
@@ -107,4 +107,5 @@ def _replacing(path: Path) -> Iterator[Path]:
             f"cannot write to '{path}': {why[:1].lower()}{why[1:]}", "name another file with `--out`"
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # of a folder that is none, for instance
+            temporary.unlink()

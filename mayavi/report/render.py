@@ -23,6 +23,7 @@ from mayavi.report.plotly import plotly_source
 
 SCRIPTS = ("theme.js", "format.js", "charts.js", "log.js", "scrubber.js", "keys.js")
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+_LONG = 16
 _LOG_FIELDS = ("seq", "step", "block", "timestamp", "agent", "account", "action", "status", "call", "reason", "gas")
 
 
@@ -35,10 +36,12 @@ def render(page: Page) -> str:
     ]
     blocks = [hero, *(each for _, named in sections for each in named)]
     charts = {name: _chart_data(block) for name, block in blocks if isinstance(block, Chart)}
+    lists: dict[str, int] = {}
     data = {
-        "charts": charts,
+        "charts": _interned(_finite(charts), lists),
         "logs": {name: _log_data(block) for name, block in blocks if isinstance(block, ActionLog)},
         "scrubbers": {name: _scrubber_data(block) for name, block in blocks if isinstance(block, Scrubber)},
+        "lists": [json.loads(text) for text in lists],
     }
     return (
         _environment()
@@ -107,7 +110,7 @@ def _chart_data(chart: Chart) -> dict[str, Any]:
 def _table_data(table: Table) -> dict[str, Any]:
     return {
         "columns": [[column.label, column.format, column.unit] for column in table.columns],
-        "rows": table.rows,
+        "data": [list(column) for column in zip(*table.rows, strict=True)],
     }
 
 
@@ -119,8 +122,16 @@ def _log_data(log: ActionLog) -> dict[str, Any]:
         values = [getattr(row, name) for row in log.rows]
         if name in {"agent", "account", "action", "status", "reason"}:
             values = [words.setdefault(value, len(words)) for value in values]
-        columns[name] = values
+        columns[name] = [_parsed(each) for each in values] if name == "details" else values
     return {"words": list(words), "columns": columns, "total": log.total}
+
+
+def _parsed(details: str) -> Any:
+    """The fields of an action; JSON inside of JSON would take a third more."""
+    try:
+        return json.loads(details)
+    except ValueError:
+        return details
 
 
 def _scrubber_data(scrubber: Scrubber) -> dict[str, Any]:
@@ -143,6 +154,17 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(each) for each in value]
     return value
+
+
+def _interned(value: Any, lists: dict[str, int]) -> Any:
+    """Replace long lists by `{"$": n}`: charts over one timeline, and the tables behind them, share most of theirs."""
+    if isinstance(value, dict):
+        return {key: _interned(each, lists) for key, each in value.items()}
+    if not isinstance(value, list):
+        return value
+    if len(value) < _LONG:
+        return [_interned(each, lists) for each in value]
+    return {"$": lists.setdefault(json.dumps(value, ensure_ascii=False), len(lists))}
 
 
 def _inline(source: str) -> str:

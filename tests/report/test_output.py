@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -43,7 +42,7 @@ def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:
     path = write_html("one", tmp_path / "deep" / "page.html")
     write_html("two", path)
     assert path.read_text(encoding="utf-8") == "two"
-    assert os.listdir(path.parent) == ["page.html"]
+    assert [each.name for each in path.parent.iterdir()] == ["page.html"]
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

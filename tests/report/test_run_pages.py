@@ -190,6 +190,7 @@ def test_a_long_run_is_thinned_and_its_sums_are_kept(tmp_path: Path) -> None:
     assert (len(log.rows), log.total) == (3_000, steps) or len(log.rows) < log.total == steps
     sold = next(chart for chart in blocks(found, Chart) if "sold by alice" in chart.title)
     assert sold.traces[0]["y"][-1] == 3 * steps
+    assert len(embedded(render(found))["lists"]) < 40  # lists that charts share stand in the page once
     (slider,) = blocks(found, Scrubber)
     assert sum(slider.actions) == steps
     assert len(render(found)) < 2_500_000

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
 
 MOST_ROWS = 3_000
-MOST_BYTES = 550_000
+MOST_BYTES = 450_000
 """Size of all details in a page; rows beyond it are left to the export."""
 MOST_FIGURES = 24
 _FIRST = "CASE WHEN kind IN ('liquidate', 'absorb') THEN 0 WHEN status <> 'success' THEN 1 ELSE 2 END"

@@ -53,7 +53,7 @@ def seeds_chart(curves: Sequence[Curve], what: str, detail: str) -> Chart | None
     return lines(
         f"Seed {best.seed} ends highest with {short(best.values[last])}, seed {worst.seed} lowest with "
         f"{short(worst.values[last])}",
-        detail if len(kept) == len(curves) else f"{detail}; {len(kept)} of {len(curves):,} seeds",
+        f"{detail}; {len(kept)} of {len(curves):,} seeds",
         Xs(steps, "training steps", "count"),
         [Line(f"seed {curve.seed}", [curve.values[step] for step in steps]) for curve in kept],
         Axis(what, "number"),

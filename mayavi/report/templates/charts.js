@@ -1,6 +1,6 @@
 // Charts: drawn by Plotly in the colours of the theme; zoomed together where x is time; table and downloads behind each.
 (() => {
-  const { charts } = Report.data;
+  const charts = Report.resolve(Report.data.charts);
   const narrow = 640;
   const printed = location.hash === "#pdf";
   let zooming = false;
@@ -54,8 +54,14 @@
     Promise.all(others.map((each) => Plotly.relayout(each, whole ? { "xaxis.autorange": true } : { "xaxis.range": range }))).finally(() => { zooming = false; });
   }
 
+  function rowsOf(name) {
+    const { data } = charts[name].table;
+    return data.length ? data[0].map((_, at) => data.map((column) => column[at])) : [];
+  }
+
   function table(name) {
-    const { columns, rows } = charts[name].table;
+    const { columns } = charts[name].table;
+    const rows = rowsOf(name);
     const side = (format) => (format === "" || format === "code" || format === "address" ? "left" : "right num");
     const head = Report.make("tr", {}, ...columns.map(([label, format, unit]) => Report.make("th", { scope: "col", className: side(format) }, unit ? `${label}, ${unit}` : label)));
     const body = rows.map((row) => Report.make("tr", {}, ...row.map((value, at) => Report.make("td", { className: side(columns[at][1]) }, Report.format(value, columns[at][1])))));
@@ -63,7 +69,8 @@
   }
 
   function csv(name) {
-    const { columns, rows } = charts[name].table;
+    const { columns } = charts[name].table;
+    const rows = rowsOf(name);
     const quoted = (value) => {
       const text = value === null ? "" : String(value);
       const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text; // no formulas in spreadsheets

@@ -88,8 +88,8 @@
         ["gas", columns.gas[at].toLocaleString("en-US")], ["number in the run", String(columns.seq[at])],
       ];
       if (text("reason", at)) facts.push(["reason", text("reason", at)]);
-      let fields = {};
-      try { fields = JSON.parse(columns.details[at] || "{}"); } catch (error) { fields = { details: columns.details[at] }; }
+      const own = columns.details[at];
+      const fields = own && typeof own === "object" ? own : { details: own };
       Object.entries(fields).forEach(([key, value]) => facts.push([key, typeof value === "string" ? value : JSON.stringify(value)]));
       const list = Report.make("dl", { className: "facts" });
       facts.forEach(([key, value]) => list.append(Report.make("dt", {}, key), Report.make("dd", { className: "num" }, value)));

@@ -1,6 +1,13 @@
 "use strict";
 // Theme: that of the system, light or dark; and the values of colour tokens for charts.
 const Report = { data: JSON.parse(document.getElementById("data").textContent), onTheme: [], onStep: [] };
+// Long lists stand in `lists` once; `{ $: n }` is the n-th.
+Report.resolve = (value) => {
+  if (Array.isArray(value)) return value.map(Report.resolve);
+  if (!value || typeof value !== "object") return value;
+  if (value.$ !== undefined) return Report.data.lists[value.$];
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, Report.resolve(each)]));
+};
 
 (() => {
   const root = document.documentElement;
@@ -8,6 +15,7 @@ const Report = { data: JSON.parse(document.getElementById("data").textContent), 
   const button = document.getElementById("theme-button");
   const label = document.getElementById("theme-name");
   const printed = location.hash === "#pdf";
+  if (printed) root.dataset.pdf = "yes"; // as wide as the paper from the start
   let theme = "system";
   try { theme = localStorage.getItem("mayavi-theme") || "system"; } catch (error) { /* storage is off */ }
 

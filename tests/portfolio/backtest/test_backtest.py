@@ -10,7 +10,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from mayavi.portfolio.backtest.page import render_page
 
 import mayavi.gym_env  # noqa: F401  registers the environments
 from mayavi.errors import UnknownName, UsageError
@@ -191,9 +190,6 @@ def test_a_document_says_why_figures_of_a_history_have_no_interval(tmp_path: Pat
     enough = document_of(backtest(market, [], ["usdy_only"], replace(QUICK, block_hours=12)))
     assert enough["no_interval"] == few[:2]
     assert enough["interval_notes"] == [AT_THIS_VOLATILITY]
-    page = render_page({**enough, "command": None})
-    assert few[0] in page
-    assert AT_THIS_VOLATILITY in page
     simulated = document_of(backtest(making(), [], ["usdy_only"], QUICK))
     assert (simulated["no_interval"], simulated["interval_notes"]) == ([], [])
 

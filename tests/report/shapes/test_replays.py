@@ -24,7 +24,7 @@ KEY = (1, GENESIS, "", "touched")
 def block(number: int, *, exact: bool = True, field: str | None = None) -> tuple[Any, ...]:
     wrong = (0, "0x" + "cd" * 32, field, "21000", "21001") if not exact else (None,) * 5
     head = (number, f"0x{number:064x}", "shanghai", 1_700_000_000 + 12 * number, 2, 2, 42_000 + number, exact, 9)
-    return (*KEY, *head, "prestate tracer", 0.1, 0 if exact else 1, *wrong)
+    return (*KEY, *head, "prestate tracer", 0.1, 0 if exact else 1, *wrong, None)
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def scanned(tmp_path: Path) -> Path:
     with duckdb.connect(str(path)) as database:
         database.executemany(f"INSERT INTO replayed_blocks VALUES ({', '.join('?' * len(blocks[0]))})", blocks)
         sent = [
-            (*KEY, number, at, f"0x{number:062x}{at:02x}", "0x" + "11" * 20, "0x" + "22" * 20, "0xa9059cbb", True, 21_000,
-             1, number not in wrong or at > 0, None, None, None)
+            (*KEY, number, at, f"0x{number:062x}{at:02x}", "0x" + "11" * 20, "0x" + "22" * 20, "0xa9059cbb", True,
+             21_000, 1, number not in wrong or at > 0, None, None, None)
             for number in range(40)
             for at in range(2)
         ]  # fmt: skip

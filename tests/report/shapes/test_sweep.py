@@ -169,9 +169,9 @@ def test_a_scenario_without_loans_is_about_its_price(tmp_path: Path) -> None:
 def test_a_stored_sensitivity_is_shown_with_the_sweep_and_alone(tmp_path: Path) -> None:
     moves = [
         {"value": "80 gwei", "overrides": ["gas.base_fee=80 gwei"], "mean": 9.0,
-         "difference": {"value": 4.0, "low": 1.0, "high": 7.0, "pairs": 30, "verdict": "effect", "pairs_needed": None}},
+         "difference": {"value": 4.0, "low": 1.0, "high": 7.0, "pairs": 30, "verdict": "effect"}},
         {"value": "5 gwei", "overrides": ["gas.base_fee=5 gwei"], "mean": 5.0,
-         "difference": {"value": 0.0, "low": 0.0, "high": 0.0, "pairs": 30, "verdict": "no_effect", "pairs_needed": None}},
+         "difference": {"value": 0.0, "low": 0.0, "high": 0.0, "pairs": 30, "verdict": "no_effect"}},
     ]  # fmt: skip
     found = {"sweep_id": "sweep-sens", "scenario": "depeg_cascade", "chain": "ethereum", "figure": "bad_debt",
              "unit": "usd_e8", "seeds": [str(each) for each in range(30)], "base": {"mean": 5.0},
