@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import BadSeries, did_you_mean
+from mayavi.runs.sql_values import filled
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 TIME_NAMES = ("time", "timestamp", "datetime", "date", "dt", "open_time", "update", "updated_at", "updatedat")
+_NUMBERED = "read_parquet(?, file_row_number = true)"
 PRICE_NAMES = ("close", "c", "price", "answer", "value")
 
 Row = tuple[int, object, object]
@@ -69,11 +71,11 @@ def read_all(path: Path) -> AllColumns:
             return AllColumns(str(path), "line", names, [line for line, _ in numbered], [row for _, row in numbered])
         with _parquet(path) as database:
             source = [escape(str(path))]
-            described = database.execute("describe select * from read_parquet(?)", source).fetchall()
+            described = database.execute(filled("describe select * from read_parquet(?)", source)).fetchall()
             names = [str(each[0]) for each in described]
             wanted = ", ".join(_seconds(str(name), str(kind)) for name, kind, *_ in described)
-            query = f"select {wanted} from read_parquet(?, file_row_number = true) order by file_row_number"
-            rows = database.execute(query, source).fetchall()
+            query = f"select {wanted} from {filled(_NUMBERED, source)} order by file_row_number"
+            rows = database.execute(query).fetchall()
         return AllColumns(str(path), "row", names, list(range(1, len(rows) + 1)), list(rows))
 
 
@@ -157,12 +159,12 @@ def _parquet(path: Path) -> Iterator[DuckDBPyConnection]:
 def _read_parquet(path: Path, time_column: str | None, price_column: str | None) -> Table:
     source = [escape(str(path))]  # a file name is not a glob pattern
     with _parquet(path) as database:
-        described = database.execute("describe select * from read_parquet(?)", source).fetchall()
+        described = database.execute(filled("describe select * from read_parquet(?)", source)).fetchall()
         names, types = [str(each[0]) for each in described], [str(each[1]) for each in described]
         at_time, at_price = _columns(str(path), names, time_column, price_column)
         time, price = _seconds(names[at_time], types[at_time]), _quoted(names[at_price])
-        query = f"select {time}, {price} from read_parquet(?, file_row_number = true) order by file_row_number"
-        found = database.execute(query, source).fetchall()
+        query = f"select {time}, {price} from {filled(_NUMBERED, source)} order by file_row_number"
+        found = database.execute(query).fetchall()
     rows: list[Row] = [(row, time, price) for row, (time, price) in enumerate(found, start=1)]
     return Table(str(path), "row", names[at_time], names[at_price], rows)
 

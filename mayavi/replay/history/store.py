@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import StoreError, StoreUnreadable
 from mayavi.replay.history.block_replay import ReplayedBlock
+from mayavi.runs.sql_values import filled
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 DEFAULT = Path("data/runs/history.duckdb")
 VERSION = 1
@@ -81,7 +85,7 @@ class HistoryStore:
                 f"'{path}' cannot be opened: {text}", "close the program that uses it, or name another with --store"
             ) from None
         if stored is None:
-            self._database.execute("INSERT INTO replay_version VALUES (?)", [VERSION])
+            self._ask("INSERT INTO replay_version VALUES (?)", [VERSION])
         elif stored[0] != VERSION:
             self._database.close()
             raise StoreError(
@@ -100,7 +104,7 @@ class HistoryStore:
 
     def done(self, scan: Scan, first: int, last: int) -> dict[int, bytes]:
         """Return number and hash of the stored blocks from `first` to `last`."""
-        rows = self._database.execute(
+        rows = self._ask(
             f"SELECT number, hash FROM replayed_blocks WHERE {_KEY} AND number BETWEEN ? AND ? ORDER BY number",
             [*scan.key, first, last],
         ).fetchall()
@@ -109,9 +113,7 @@ class HistoryStore:
     def forget(self, scan: Scan, first: int, last: int) -> None:
         """Delete the stored blocks from `first` to `last`."""
         for table, column in (("replayed_blocks", "number"), ("replayed_transactions", "block")):
-            self._database.execute(
-                f"DELETE FROM {table} WHERE {_KEY} AND {column} BETWEEN ? AND ?", [*scan.key, first, last]
-            )
+            self._ask(f"DELETE FROM {table} WHERE {_KEY} AND {column} BETWEEN ? AND ?", [*scan.key, first, last])
 
     def add(self, scan: Scan, blocks: list[ReplayedBlock]) -> None:
         """Store replayed blocks and their matching transactions, all or none."""
@@ -131,17 +133,20 @@ class HistoryStore:
         if not rows:
             return
         places = ", ".join("(" + ", ".join("?" * len(rows[0])) + ")" for _ in rows)
-        self._database.execute(f"INSERT INTO {table} VALUES {places}", [value for row in rows for value in row])
+        self._ask(f"INSERT INTO {table} VALUES {places}", [value for row in rows for value in row])
+
+    def _ask(self, query: str, values: list[Any]) -> DuckDBPyConnection:
+        return self._database.execute(filled(query, values))
 
     def totals(self, scan: Scan, first: int, last: int) -> dict[str, int]:
         """Return sums over the stored blocks from `first` to `last`."""
-        row = self._database.execute(
+        row = self._ask(
             "SELECT count(*), coalesce(sum(transactions), 0), coalesce(sum(matched), 0), coalesce(sum(gas_used), 0),"
             " count(*) FILTER (WHERE exact), coalesce(sum(state_values), 0), coalesce(sum(differences), 0),"
             f" count(*) FILTER (WHERE matched > 0) FROM replayed_blocks WHERE {_KEY} AND number BETWEEN ? AND ?",
             [*scan.key, first, last],
         ).fetchone()
-        exact = self._database.execute(
+        exact = self._ask(
             f"SELECT count(*) FILTER (WHERE exact) FROM replayed_transactions WHERE {_KEY} AND block BETWEEN ? AND ?",
             [*scan.key, first, last],
         ).fetchone()
@@ -153,7 +158,7 @@ class HistoryStore:
 
     def differences(self, scan: Scan, first: int, last: int) -> list[StoredDifference]:
         """Return the first difference of each block that differs, in order."""
-        rows = self._database.execute(
+        rows = self._ask(
             "SELECT number, transaction_index, transaction_hash, field, expected, got FROM replayed_blocks"
             f" WHERE {_KEY} AND NOT exact AND number BETWEEN ? AND ? ORDER BY number",
             [*scan.key, first, last],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import mayavi
+from mayavi.runs.sql_values import filled
 from mayavi.scenarios.run.result import Kpis, Run
 from mayavi.scenarios.sweep.plan import Plan, task_key
 from mayavi.scenarios.sweep.request import SweepRequest
@@ -26,7 +27,7 @@ def stored_anywhere(request: SweepRequest, plan: Plan) -> dict[str, Run]:
         "AND list_contains(?, seed) ORDER BY run_id DESC"
     )
     same = [request.scenarios[0].name, world.open().digest(), world.kind, list(plan.seeds)]
-    records = map(run_record, store.sql(query, same))
+    records = map(run_record, store.sql(filled(query, same)))
     return _runs(store, plan, (each for each in records if each.versions.get("mayavi") == mayavi.__version__))
 
 
@@ -63,6 +64,6 @@ def _kpis_of(store: Store, run_ids: list[str]) -> dict[str, Kpis]:
         return {}
     rows: dict[str, list[KpiRow]] = {}
     query = "SELECT run_id, name, value, number, unit FROM kpis WHERE run_id IN (SELECT unnest(?)) ORDER BY run_id, seq"
-    for run_id, name, value, number, unit in store.sql(query, [run_ids]).fetchall():
+    for run_id, name, value, number, unit in store.sql(filled(query, [run_ids])).fetchall():
         rows.setdefault(run_id, []).append(KpiRow(name, value, number, unit))
     return {run_id: Kpis(each) for run_id, each in rows.items()}
