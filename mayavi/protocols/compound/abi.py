@@ -14,6 +14,7 @@ COMET = [
     "baseBorrowMin() view returns (uint256)",
     "numAssets() view returns (uint8)",
     f"getAssetInfo(uint8 i) view returns ({_INFO} info)",
+    f"getAssetInfoByAddress(address asset) view returns ({_INFO} info)",
     "getPrice(address priceFeed) view returns (uint256)",
     "getUtilization() view returns (uint256)",
     "getSupplyRate(uint256 utilization) view returns (uint64)",

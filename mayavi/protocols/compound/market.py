@@ -134,6 +134,8 @@ class CompoundV3:
 
     def asset(self, name: AddressLike) -> CollateralAsset:
         """Return a collateral asset; raise `UnknownName` with the nearest names if it is not listed."""
+        if (labelled := self._labelled_asset(name)) is not None:
+            return labelled
         assets = self.assets
         found: CollateralAsset | None = _find_asset(self.fork, name, {each.address: each for each in assets})
         if found is not None:
@@ -282,6 +284,15 @@ class CompoundV3:
         return with_context(
             error, hint, what=f"a purchase of {asset.symbol} for {base.text(base_amount)} from {self.symbol}"
         )
+
+    def _labelled_asset(self, name: AddressLike) -> CollateralAsset | None:
+        """Return the collateral asset with that label or address without reading the others; None if there is none."""
+        if isinstance(name, str) and not name.startswith(("0x", "0X")) and name not in self.fork.labels:
+            return None
+        try:
+            return self._asset(self.contract.getAssetInfoByAddress(address_on(self.fork, name)))
+        except CallReverted:
+            return None
 
     def _asset(self, info: Any) -> CollateralAsset:
         return CollateralAsset(
