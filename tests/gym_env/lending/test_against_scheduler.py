@@ -9,6 +9,7 @@ import pytest
 
 from mayavi.gym_env import make_rows
 from tests.gym_env.lending.by_scheduler import PlayedBySimulation
+from tests.states import state_of
 
 ROWS = 4
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
@@ -62,7 +63,7 @@ def assert_same(env: Any, simulations: list[PlayedBySimulation], alive: np.ndarr
             told = simulation.last
             assert {name: exact[name][row] for name in told} == told
             assert seen[row].tolist() == [float(each) for each in simulation.observation()]
-            assert env.fleet.fork(row).digest() == simulation.fork.digest()
+            assert state_of(env.fleet.fork(row)) == state_of(simulation.fork)
 
 
 @pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=lambda each: each if isinstance(each, str) else None)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mayavi import Fork
+from mayavi.evm.abi.interface import Interface
 from mayavi.evm.address import ZERO_ADDRESS, to_address
 from mayavi.protocols import AaveAccount, AaveV3, PriceFeed
 from mayavi.protocols.tokens import Erc20
@@ -33,7 +34,8 @@ DATA_PROVIDER = [
     " uint256 principalStableDebt, uint256 scaledVariableDebt, uint256 stableRate, uint256 liquidityRate,"
     " uint40 stableLastUpdated, bool collateral)",
 ]
-_SCALED = ["scaledBalanceOf(address) view returns (uint256)", "scaledTotalSupply() view returns (uint256)"]
+_SCALED_BALANCE = Interface.of("scaledBalanceOf(address) view returns (uint256)").function("scaledBalanceOf")
+_SCALED_TOTAL = Interface.of("scaledTotalSupply() view returns (uint256)").function("scaledTotalSupply")
 
 
 # -- arithmetic: halves round up, as in Aave's library ---------------------------------------------------------------
@@ -56,11 +58,11 @@ def percent_div(value: int, bps: int) -> int:
 
 
 def scaled_balance(fork: Fork, token: bytes, holder: bytes) -> int:
-    return fork.contract(token, _SCALED).scaledBalanceOf(holder)
+    return int.from_bytes(fork.call(token, _SCALED_BALANCE.encode(holder)))
 
 
 def scaled_total(fork: Fork, token: bytes) -> int:
-    return fork.contract(token, _SCALED).scaledTotalSupply()
+    return int.from_bytes(fork.call(token, _SCALED_TOTAL.encode()))
 
 
 def data_provider(market: AaveV3) -> Any:
@@ -74,18 +76,16 @@ def health_factor_wad(account: AaveAccount) -> int:
     category = market.pool.getUserEMode(account.address)
     collateral = weighted = debt = 0
     for asset in market.pool.getReservesList():
-        tokens, settings = provider.getReserveTokensAddresses(asset), provider.getReserveConfigurationData(asset)
+        tokens = provider.getReserveTokensAddresses(asset)
+        owed, held = (scaled_balance(fork, each, account.address) for each in (tokens.variableDebt, tokens.aToken))
+        if not owed and not held:
+            continue
+        settings = provider.getReserveConfigurationData(asset)
         price, unit = oracle.getAssetPrice(asset), 10**settings.decimals
-        owed = ray_mul(
-            scaled_balance(fork, tokens.variableDebt, account.address),
-            market.pool.getReserveNormalizedVariableDebt(asset),
-        )
-        debt += owed * price // unit
+        debt += ray_mul(owed, market.pool.getReserveNormalizedVariableDebt(asset)) * price // unit
         if not provider.getUserReserveData(asset, account.address).collateral or not settings.threshold:
             continue
-        held = ray_mul(
-            scaled_balance(fork, tokens.aToken, account.address), market.pool.getReserveNormalizedIncome(asset)
-        )
+        held = ray_mul(held, market.pool.getReserveNormalizedIncome(asset))
         threshold = settings.threshold
         if category and provider.getReserveEModeCategory(asset) == category:
             threshold = market.pool.getEModeCategoryData(category).threshold

@@ -15,6 +15,7 @@ from mayavi.errors import ExecutionError
 from mayavi.protocols import AaveAccount, AaveV3, Erc20
 from mayavi.protocols.aave.flash_loan import flash_borrower
 from tests.protocols.aave.reference import health_factor_wad, move_price, ray_mul, scaled_balance, scaled_total
+from tests.states import state_of
 
 ASSETS = ("WETH", "USDC", "wstETH")
 WHOLE = {"WETH": 10**18, "USDC": 2_500 * 10**6, "wstETH": 10**18}
@@ -61,11 +62,11 @@ class Market(RuleBasedStateMachine):
     def attempt(self, action: Callable[[], Any]) -> bool:
         """Act; a failure must leave the state unchanged to the last bit."""
         self.steps += 1
-        before = self.fork.digest()
+        before = state_of(self.fork)
         try:
             action()
         except ExecutionError:
-            assert self.fork.digest() == before
+            assert state_of(self.fork) == before
             return False
         return True
 

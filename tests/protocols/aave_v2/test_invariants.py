@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from mayavi.errors import ExecutionError
 from mayavi.protocols import PriceFeed
 from tests.protocols.aave_v2.worlds import open_market
+from tests.states import state_of
 
 USERS = tuple(bytes([index]) * 20 for index in (0xA1, 0xB2))
 WHOLE = {"USDC": 1_000 * 10**6, "CRV": 2_000 * 10**18}
@@ -38,11 +39,11 @@ class Market(RuleBasedStateMachine):
         return sum(token.balance_of(holder) for holder in (*USERS, pool))
 
     def attempt(self, action: Callable[[], Any]) -> None:
-        before = self.fork.digest()
+        before = state_of(self.fork)
         try:
             action()
         except ExecutionError:
-            assert self.fork.digest() == before
+            assert state_of(self.fork) == before
 
     @rule(user=users, asset=assets, amount=permille)
     def supply(self, user: int, asset: str, amount: int) -> None:

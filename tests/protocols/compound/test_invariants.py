@@ -16,6 +16,7 @@ from mayavi.protocols import CompoundV3, CompoundV3Account, Erc20
 from mayavi.worlds.deploy.compound import BORROWER
 from mayavi.worlds.deploy.deployment import MARKET
 from tests.protocols.compound.worlds import mainnet_world, replica, set_price
+from tests.states import state_of
 
 USERS = [bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC3)]
 COLLATERALS = ["WETH", "WBTC", "COMP"]
@@ -58,11 +59,11 @@ class CompoundMachine(RuleBasedStateMachine):
 
     def attempt(self, act: Callable[[], object]) -> bool:
         """Whether the action succeeded; a failure must change nothing."""
-        before = self.fork.digest()
+        before = state_of(self.fork)
         try:
             act()
         except ExecutionError:
-            assert self.fork.digest() == before
+            assert state_of(self.fork) == before
             return False
         self.actions += 1
         return True

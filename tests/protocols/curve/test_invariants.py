@@ -21,6 +21,7 @@ from hypothesis.stateful import (
 from mayavi.errors import ExecutionError
 from mayavi.protocols import CurveStableSwap
 from tests.protocols.curve.worlds import ALICE, WORLDS, open_pool
+from tests.states import state_of
 
 BOB = bytes.fromhex("b0b0000000000000000000000000000000000002")
 USERS = st.sampled_from([ALICE, BOB])
@@ -45,11 +46,11 @@ class PoolMachine(RuleBasedStateMachine):
         self.virtual_price_wad = self.pool.virtual_price_wad
 
     def attempt(self, act: Callable[[], object]) -> None:
-        before = self.pool.fork.digest()
+        before = state_of(self.pool.fork)
         try:
             act()
         except ExecutionError:
-            assert self.pool.fork.digest() == before
+            assert state_of(self.pool.fork) == before
 
     def part(self, held: int, share: int) -> int:
         return held * (share + share // 9_990) // 10_000

@@ -14,6 +14,7 @@ from mayavi import Fork
 from mayavi.errors import CallReverted, InsufficientBalance
 from mayavi.protocols import UniswapV3
 from mayavi.protocols.uniswap.position import Pair, UniswapV3Position
+from tests.states import state_of
 
 ALICE = "0x00000000000000000000000000000000000a11ce"
 RICHES = {"WETH": 200_000 * 10**18, "USDC": 500_000_000 * 10**6}
@@ -107,20 +108,20 @@ class OneTrader(RuleBasedStateMachine):
 
     @rule(route=DIRECTIONS, share=SHARES, limit=st.sampled_from(["min_amount_out", "deadline"]))
     def ask_too_much_of_the_router(self, route: tuple[str, str, int], share: int, limit: str) -> None:
-        amount, digest = self.part_of(route[0], share), self.fork.digest()
+        amount, before = self.part_of(route[0], share), state_of(self.fork)
         options = {limit: 2**200 if limit == "min_amount_out" else self.fork.timestamp - 1}
         with pytest.raises(CallReverted):
             self.uniswap.swap_exact_input(route, amount, sender=ALICE, **options)
-        assert self.fork.digest() == digest
+        assert state_of(self.fork) == before
 
     @rule(route=DIRECTIONS)
     def spend_or_buy_more_than_there_is(self, route: tuple[str, str, int]) -> None:
-        digest = self.fork.digest()
+        before = state_of(self.fork)
         with pytest.raises(InsufficientBalance):
             self.uniswap.swap_exact_input(route, 2**120, sender=ALICE)
         with pytest.raises(CallReverted):
             self.uniswap.swap_exact_output(route, 2**120, sender=ALICE)
-        assert self.fork.digest() == digest
+        assert state_of(self.fork) == before
 
     @rule(blocks=st.integers(1, 1_000))
     def wait(self, blocks: int) -> None:
