@@ -23,9 +23,15 @@ RAY_FILES = frozenset(
 """Files that start Ray. Of two that do so at once, one waits for the other (`tests/parallel/ray_cluster.py`)."""
 
 
+NODE_FOLDER = "tests/node/"
+"""Tests that share the nodes of `conftest.py` there, which are started once in each session: once in each worker."""
+
+
 def unit_of(nodeid: str) -> str:
-    """Return what a worker takes with this test: its file, or all files that start Ray."""
+    """Return what a worker takes with this test: its file, all files that start Ray, or all that start nodes."""
     file = nodeid.partition("::")[0]
+    if file.startswith(NODE_FOLDER):
+        return "node"
     return "ray" if file in RAY_FILES else file
 
 

@@ -35,8 +35,9 @@ def test_the_longest_unit_comes_first_and_its_tests_stay_together() -> None:
     given = [
         *(item("tests/a.py::one"), item("tests/b.py::one", None), item("tests/b.py::two")),
         *(item(f"{ray[0]}::one", 3), item("tests/c.py::one", 20), item(f"{ray[1]}::one", 18)),
+        *(item("tests/node/a.py::one", 9), item("tests/node/b.py::one", 9)),
     ]
     longest_first(given)
     assert [unit_of(each.nodeid) for each in given] == [
-        *("ray", "ray", "tests/c.py", "tests/b.py", "tests/b.py", "tests/a.py"),
+        *("ray", "ray", "tests/c.py", "node", "node", "tests/b.py", "tests/b.py", "tests/a.py"),
     ]

@@ -45,6 +45,8 @@ class ChainHistory:
     accounts: list[str]
     hashes: dict[str, str] = field(default_factory=dict)
     last: int = 0
+    answers: dict[str, str] = field(default_factory=dict)
+    """Answers of the node that proxies in front of it have passed on."""
 
     def send(
         self, name: str, sender: int, to: str | None, data: bytes = b"", value: int = 0, gas: int = 3_000_000

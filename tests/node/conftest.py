@@ -36,9 +36,9 @@ def market(deployed_market: AaveMarket) -> Iterator[AaveMarket]:
     assert deployed_market.node.rpc("evm_revert", moment) is True
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainHistory]:
-    """A node of its own with the history that replays are compared with."""
+    """A node with the history that replays are compared with. Tests only read it."""
     made = start_history(tmp_path_factory.mktemp("history"))
     yield made
     made.node.stop()

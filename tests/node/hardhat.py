@@ -20,7 +20,7 @@ from mayavi.errors import CallReverted, ExecutionError
 from mayavi.worlds.contract_folder import contracts_root
 from tests.missing import skip_or_fail
 
-_START_S = 60
+_START_S = 600
 _STOP_S = 10
 _CONFIG = """\
 module.exports = { networks: { hardhat: {
@@ -39,7 +39,7 @@ class Hardhat:
 
     def __init__(self, process: subprocess.Popen[bytes], url: str, log: Path) -> None:
         self.process, self.url, self.log = process, url, log
-        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+        self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=600)
         self._ids = itertools.count(1)
 
     @classmethod

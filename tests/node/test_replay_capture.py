@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.node, pytest.mark.slow]
 
 @pytest.fixture
 def proxy(history: ChainHistory) -> Iterator[EditingProxy]:
-    with editing_proxy(history.node) as running:
+    with editing_proxy(history.node, history.answers) as running:
         yield running
 
 

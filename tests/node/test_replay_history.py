@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.node, pytest.mark.slow]
 
 @pytest.fixture
 def proxy(history: ChainHistory) -> Iterator[EditingProxy]:
-    with editing_proxy(history.node) as running:
+    with editing_proxy(history.node, history.answers) as running:
         yield running
 
 
@@ -133,8 +133,11 @@ ALTERED: dict[str, tuple[tuple[str | int, ...], str]] = {
 def test_one_altered_byte_of_a_receipt_is_named_with_its_transaction(
     run_mayavi, history: ChainHistory, proxy: EditingProxy, tmp_path: Path, name: str
 ) -> None:
+    """In the whole history for one field, and in the block alone for the others."""
     path, field = ALTERED[name]
-    target = history.hashes["first of block"]
+    target, block = history.hashes["first of block"], history.block_of("first of block")
+    first, last = (history.first, history.last) if name == "gas" else (block, block)
+    replayed = sum(first <= history.block_of(each) <= last for each in history.hashes)
 
     def edit(call: dict[str, Any], result: Any) -> Any:
         if call["method"] != "eth_getTransactionReceipt" or call["params"][0] != target:
@@ -145,13 +148,13 @@ def test_one_altered_byte_of_a_receipt_is_named_with_its_transaction(
         return altered
 
     proxy.edits.append(edit)
-    span = ("--from", str(history.first), "--to", str(history.last), "--store", str(tmp_path / "h.duckdb"))
+    span = ("--from", str(first), "--to", str(last), "--store", str(tmp_path / "h.duckdb"))
     done = run_mayavi("replay", "history", "--rpc", proxy.url, *span)
     assert done.returncode == 1, done.stderr
-    block = history.block_of("first of block")
     assert f"block {block}, transaction 0 ({target}): {field}: expected" in done.stdout
     assert done.stdout.splitlines()[-1].startswith(f"differs: block {block}, transaction 0 ({target}): {field}: ")
-    assert "26 of 27 exact" in done.stdout
+    assert replayed > 3
+    assert f"{replayed - 1} of {replayed} exact" in done.stdout
 
 
 def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
