@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from mayavi.gym_env.registry import ENVS, MULTI_AGENT
+from mayavi.scenarios.registry import names
 from mayavi.validation.registry import GATES
-from mayavi.worlds import open_world
+from mayavi.worlds import open_world, world_names
 
 QUICK = ("--only", "quotes", "--only", "artifacts")
 
@@ -138,18 +140,35 @@ def test_every_gate_is_a_command_of_its_own(run_mayavi) -> None:
         assert re.search(rf"^  {name} ", listed, re.MULTILINE), name
 
 
-@pytest.mark.slow(100)
-def test_the_readme_shows_what_all_gates_print(repository: Path, run_mayavi, cases: Path) -> None:
-    finished = run_mayavi("validate")
+@pytest.fixture(scope="module")
+def whole(run_mayavi) -> dict[str, dict[str, Any]]:
+    """Reports of all gates as they run without options, by name; those that lack their data are skipped."""
+    finished = run_mayavi("validate", "--json")
     assert finished.returncode == 0, finished.stdout + finished.stderr
+    return {each["gate"]: each for each in last_object(finished.stdout)["gates"]}
+
+
+@pytest.mark.slow(70)
+def test_gates_that_need_no_data_pass_on_everything_there_is(whole: dict[str, dict[str, Any]]) -> None:
+    parts = {
+        "quoter": {*world_names(), "odd pools"},
+        "determinism": set(names()),
+        "envs": {*ENVS, *MULTI_AGENT},
+    }
+    for gate, expected in parts.items():
+        assert (whole[gate]["verdict"], whole[gate]["first_difference"]) == ("passed", None)
+        assert set(whole[gate]["parts"]) == expected
+    assert whole["quoter"]["cases"] > 4_000
+
+
+@pytest.mark.slow
+def test_the_readme_shows_what_all_gates_print(repository: Path, cases: Path, whole: dict[str, dict[str, Any]]) -> None:
     readme = (repository / "README.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"tests/cli/test_validate_gates.py -->\n```\n(.*?)```", readme, re.DOTALL)
-    assert [fixed(line) for line in table(shown)] == [fixed(line) for line in table(finished.stdout)]
-
-
-def table(text: str) -> list[str]:
-    """Return the rows of the table, from the heading to the empty line."""
-    return text.partition("\n\n")[0].splitlines()
+    heading, *rows = shown.partition("\n\n")[0].splitlines()
+    assert heading.split() == ["gate", "compared", "cases", "seconds", "verdict"]
+    printed = [f"{gate} {each['compared']} {each['cases']:,} 0.0 {each['verdict']}" for gate, each in whole.items()]
+    assert [fixed(row) for row in rows] == [fixed(row) for row in printed]
 
 
 GROWING = ("cache", "determinism", "envs", "quoter")

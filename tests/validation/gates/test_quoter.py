@@ -92,14 +92,6 @@ def test_a_pool_of_each_replica_gives_what_its_quoter_says(chain: str) -> None:
     assert report.parts[chain] > 50
 
 
-@pytest.mark.slow(30)
-def test_every_pool_of_every_replica_and_every_odd_pool_passes() -> None:
-    report = run_gate(QuoterGate(), GateContext()).report
-    assert report.first_difference == ""
-    assert set(report.parts) == {*world_names(), "odd pools"}
-    assert report.cases > 4_000
-
-
 def test_a_quoter_that_answers_something_else_is_named(ethereum: Fork, tmp_path: Path) -> None:
     ethereum.set_code("UniswapV3.QuoterV2", assemble("5 0 MSTORE 128 0 RETURN"))
     ethereum.dump_snapshot(tmp_path / "poisoned.snapshot")

@@ -60,11 +60,7 @@ def test_an_unknown_scenario_fails_and_says_which(tmp_path: Path) -> None:
     assert report.first_difference == "unknown scenario 'aave_borower'"
 
 
-@pytest.mark.slow(40)
-def test_the_whole_library_is_deterministic() -> None:
+def test_only_scenarios_of_the_library_are_made_smaller() -> None:
     from mayavi.scenarios.registry import names
 
     assert set(SMALLER) <= set(names())
-    report = run_gate(DeterminismGate(), GateContext()).report
-    assert report.first_difference == ""
-    assert set(report.parts) == set(names())
