@@ -59,6 +59,8 @@ def from_the_shell(section: Section, effort: Effort, timesteps: int) -> None:
     """Measure `mayavi train` from process start to the model on disk."""
     with tempfile.TemporaryDirectory() as folder:
         asked = ["train", "--env", ENV, "--timesteps", str(timesteps), "--models", folder]
+        if effort.quick:  # without runner processes, which import RLlib once more each
+            asked += ["--set", "runners=0"]
         contestants = {each: run([*command(), *asked, "--framework", each]) for each in NAMES}
         timings = in_turns(contestants, 1 if effort.quick else ROUNDS)
     for framework, timing in timings.items():

@@ -16,11 +16,12 @@ from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailabl
 from benchmarks.startup import command, run
 from benchmarks.timing import Timing, in_turns
 
-ROWS, QUICK_ROWS = 1_024, 64
+ROWS, QUICK_ROWS = 1_024, 16
 ROUNDS = 5
-PATHS, QUICK_PATHS = 1_024, 32
+PATHS, QUICK_PATHS = 1_024, 8
 EPISODES, QUICK_EPISODES = 10_000, 100
 MEMORY_STEPS, MEMORY_ROWS, MEMORY_ROLLOUT = 8_192, 64, 32
+QUICK_MEMORY_ROWS = 8
 STEPS_A_SECOND = 500_000
 BACKTEST_S = 60
 CORES = min(2, len(os.sched_getaffinity(0)))
@@ -166,8 +167,9 @@ def backtest(section: Section, effort: Effort) -> None:
 
 def memory(section: Section, effort: Effort) -> None:
     """Compare recurrent PPO by `train` on rows with sb3-contrib on its DummyVecEnv: same network and batches."""
-    steps = MEMORY_ROWS * MEMORY_ROLLOUT if effort.quick else MEMORY_STEPS
-    contestants = {"rows": partial(_train_rows, steps), "dummy": partial(_train_dummy, steps)}
+    rows = QUICK_MEMORY_ROWS if effort.quick else MEMORY_ROWS
+    steps = rows * MEMORY_ROLLOUT if effort.quick else MEMORY_STEPS
+    contestants = {"rows": partial(_train_rows, steps, rows), "dummy": partial(_train_dummy, steps, rows)}
     timings = in_turns(contestants, 1 if effort.quick else 2)
     section.rows.append(_pace(f"recurrent PPO, {steps:,} steps, mayavi.rl.training.train.train", timings["rows"]))
     section.rows.append(_pace(f"recurrent PPO, {steps:,} steps, sb3-contrib on its DummyVecEnv", timings["dummy"]))
@@ -176,12 +178,12 @@ def memory(section: Section, effort: Effort) -> None:
         Target("recurrent PPO, times sb3-contrib's own pace", Quantity(1.0, "×"), gain, at_most=False)
     )
     section.notes.append(
-        f"both learn with one thread from {MEMORY_ROWS} episodes, {MEMORY_ROLLOUT} steps between two updates, "
+        f"both learn with one thread from {rows} episodes, {MEMORY_ROLLOUT} steps between two updates, "
         "10 epochs, the network of `mayavi train --env rwa --recurrent`: learning is most of the time of both"
     )
 
 
-def _config(steps: int) -> Any:
+def _config(steps: int, rows: int) -> Any:
     from mayavi.rl.config import TrainConfig
 
     return TrainConfig.of(
@@ -190,7 +192,7 @@ def _config(steps: int) -> Any:
             "framework": "sb3",
             "recurrent": True,
             "timesteps": steps,
-            "num_envs": MEMORY_ROWS,
+            "num_envs": rows,
             "rollout_steps": MEMORY_ROLLOUT,
             "evaluate_every": None,
             "device": "cpu",
@@ -198,26 +200,26 @@ def _config(steps: int) -> Any:
     )
 
 
-def _train_rows(steps: int) -> float:
+def _train_rows(steps: int, rows: int) -> float:
     from mayavi.rl.training.train import train
 
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        done = train(_config(steps), models=Path(folder))
+        done = train(_config(steps, rows), models=Path(folder))
         return (time.perf_counter() - began) / done.steps
 
 
-def _train_dummy(steps: int) -> float:
+def _train_dummy(steps: int, rows: int) -> float:
     import gymnasium
     import torch
     from sb3_contrib import RecurrentPPO
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-    config = _config(steps)
+    config = _config(steps, rows)
     torch.set_num_threads(config.torch_threads)
     began = time.perf_counter()
-    made = [lambda: Monitor(gymnasium.make("mayavi/RWAYield-v0"))] * MEMORY_ROWS
+    made = [lambda: Monitor(gymnasium.make("mayavi/RWAYield-v0"))] * rows
     widths = list(config.network)
     model = RecurrentPPO(
         "MlpLstmPolicy",
