@@ -15,7 +15,7 @@ def run_benchmarks(repository: Path, *arguments: str, **environment: str) -> sub
         cwd=repository,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=1800,
         check=False,
         env=os.environ | environment,
     )

@@ -63,7 +63,7 @@ class CommandServer:
         arguments: Sequence[str],
         env: Mapping[str, str],
         cwd: Path | None = None,
-        timeout_s: float = 300,
+        timeout_s: float = 1800,
         module: str = "mayavi",
     ) -> subprocess.CompletedProcess[str]:
         """Run `python -m MODULE ARGUMENTS` in a fork and return what `subprocess.run` would, output as text."""
@@ -92,7 +92,7 @@ class CommandServer:
         if self._process is None or self._channel is None:
             return
         self._channel.close()  # which it takes for the end
-        self._process.wait(timeout=60)
+        self._process.wait(timeout=600)
         self._process = self._channel = None
 
     def _open(self) -> socket.socket:

@@ -85,7 +85,7 @@ def start_mayavi() -> RunMayavi:
             [sys.executable, "-m", "mayavi", *arguments],
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1800,
             check=False,
             env=command_environment(env),
             **more,  # type: ignore[call-overload]
@@ -133,7 +133,7 @@ def train_process(learning_server: CommandServer) -> Callable[..., subprocess.Co
         command = [sys.executable, "-m", module, json.dumps(request)]
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         return subprocess.run(
-            command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=300, check=False
+            command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=1800, check=False
         )
 
     return run

@@ -124,7 +124,7 @@ def test_the_site_builds_in_strict_mode(tmp_path: Path) -> None:
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
         check=False,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
     )

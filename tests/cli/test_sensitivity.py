@@ -183,7 +183,7 @@ def test_interrupted_it_says_how_to_go_on_and_does(run_mayavi, tmp_path: Path, u
     store = tmp_path / "runs.duckdb"
     process = begin(store)
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=600)
     assert process.returncode == 130
     assert " of 9 runs are done and kept" in errors
     assert "the same command continues with the rest: mayavi sensitivity depeg_cascade" in errors

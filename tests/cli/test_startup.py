@@ -54,7 +54,7 @@ REPORT = "; import json, sys; print(); print(json.dumps(sorted(sys.modules)))"
 
 def modules_after(statement: str) -> set[str]:
     finished = subprocess.run(
-        [sys.executable, "-c", statement + REPORT], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", statement + REPORT], capture_output=True, text=True, timeout=600, check=True
     )
     return set(json.loads(finished.stdout.splitlines()[-1]))
 
@@ -121,7 +121,7 @@ def test_where_python_keeps_no_bytecode_the_command_line_keeps_its_own(repositor
 
     def start() -> dict[str, bytes]:
         command = [sys.executable, "-c", RUN_WITHOUT_BYTECODE]
-        subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, timeout=60, check=True)
+        subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, timeout=600, check=True)
         return {path.name: path.read_bytes() for path in cache.rglob("*") if path.is_file()}
 
     kept = start()
@@ -145,7 +145,7 @@ def test_a_bytecode_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> 
     blocked.write_text("")
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MAYAVI_CACHE_DIR": str(blocked)}
     command = [sys.executable, "-m", "mayavi", "--version"]
-    finished = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    finished = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=True)
     assert finished.stdout.startswith("mayavi ")
 
 

@@ -192,7 +192,7 @@ def test_interrupted_it_says_how_to_go_on_and_does(run_mayavi, tmp_path: Path, u
     store = tmp_path / "runs.duckdb"
     process = begin(store)
     os.killpg(process.pid, signal.SIGINT)  # what Ctrl-C sends
-    told, errors = process.communicate(timeout=60)
+    told, errors = process.communicate(timeout=600)
     assert process.returncode == 130, errors
     assert f"mayavi sweep {' '.join(LONG)}" in errors
     assert "Traceback" not in told + errors

@@ -277,6 +277,6 @@ def test_kill_9_while_writing_leaves_a_readable_file(fork: Fork, tmp_path: Path,
         while not list(tmp_path.glob(".world.*.part")) and deadline:
             deadline -= 1
         os.kill(writer.pid, signal.SIGKILL)
-        writer.wait(timeout=30)
+        writer.wait(timeout=600)
         writer.stdout.close()
         Fork.load_snapshot(path)

@@ -133,7 +133,7 @@ def test_a_script_needs_no_guard_around_its_main_part(tmp_path: Path, repository
         "from tests.parallel.test_processes import squares\n"
         "print(sorted(value for _, (value, _) in work_off(range(3), squares, (0,), jobs=2)))\n"
     )
-    finished = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
+    finished = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=600, check=False)
     assert (finished.stdout, finished.stderr) == ("once\n[0, 1, 4]\n", "")
 
 

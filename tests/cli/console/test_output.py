@@ -37,7 +37,7 @@ def run_on_terminal(*arguments: str, **environment: str) -> str:
             break
         shown += part
     os.close(controller)
-    process.wait(timeout=60)
+    process.wait(timeout=600)
     return shown.decode()
 
 

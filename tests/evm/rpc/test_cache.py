@@ -283,7 +283,7 @@ def test_several_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> 
     rounds = 20
     writers = [writer(tmp_path, number, rounds) for number in range(1, 5)]
     for process in writers:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=600)
         assert (process.returncode, errors) == (0, "")
     with Cache.open(tmp_path) as cache:
         accounts, slots, _ = BlockCache(cache, 1, BLOCK).everything()
@@ -301,7 +301,7 @@ def test_a_process_killed_while_writing_leaves_every_finished_write(tmp_path: Pa
         if finished >= seen_before_the_kill:
             break
     process.send_signal(signal.SIGKILL)
-    rest, _ = process.communicate(timeout=30)
+    rest, _ = process.communicate(timeout=600)
     finished = max([finished, *(int(line) for line in rest.split("\n")[:-1] if line)])
     assert process.returncode == -signal.SIGKILL
     with Cache.open(tmp_path) as cache:

@@ -31,7 +31,7 @@ def test_every_algorithm_goes_on_exactly(repository: Path) -> None:
     """In one process of its own, since starting Ray takes longer than all of these trainings."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "tests/rl/rllib/work.py"]
     with only_ray():
-        finished = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=600, check=False)
+        finished = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=1800, check=False)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "6 passed" in finished.stdout
 
