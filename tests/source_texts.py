@@ -33,14 +33,14 @@ def texts() -> list[Text]:
 
 
 def _texts() -> Iterator[Text]:
-    for path, tree in trees().items():
-        inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-        shown = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == "__repr__"]
-        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for path, nodes in syntax().items():
+        inner = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+        shown = [each for each in nodes if isinstance(each, ast.FunctionDef) and each.name == "__repr__"]
+        docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
         docs |= {id(node) for each in shown for node in ast.walk(each)}
         package = path.removeprefix("mayavi/").partition("/")[0]
         left_out = inner | docs
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in left_out:
                 text = _text(node)
                 if text:
@@ -48,10 +48,12 @@ def _texts() -> Iterator[Text]:
 
 
 @cache
-def trees() -> dict[str, ast.Module]:
-    """Syntax trees of the package by path."""
+def syntax() -> dict[str, list[ast.AST]]:
+    """Nodes of the package's syntax trees by path. Walking through the trees takes longer than parsing them."""
     found = sorted((REPOSITORY / "mayavi").rglob("*.py"))
-    return {str(path.relative_to(REPOSITORY)): ast.parse(path.read_text(encoding="utf-8")) for path in found}
+    return {
+        str(path.relative_to(REPOSITORY)): list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in found
+    }
 
 
 class Signatures:
@@ -65,9 +67,9 @@ class Signatures:
         self.bases: dict[str, list[str]] = defaultdict(list)
         self.of_package: dict[str, set[str]] = defaultdict(set)
         """By package: every parameter and annotated field."""
-        for path, tree in trees().items():
+        for path, nodes in syntax().items():
             package = path.removeprefix("mayavi/").partition("/")[0]
-            for node in ast.walk(tree):
+            for node in nodes:
                 if isinstance(node, ast.FunctionDef):
                     self.functions[node.name] |= _parameters(node)
                     self.of_package[package] |= _parameters(node)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 _HEX_NUMBER = re.compile(r"0x[0-9a-fA-F]{1,64}")
-_HEX_BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 
 MAX_CODE_BYTES = 1 << 20  # far above every chain's limit (24,576 on Ethereum)
 
@@ -31,9 +30,14 @@ def quantity64(value: object) -> int:
 
 def data(value: object, length: int | None = None, max_length: int = MAX_CODE_BYTES) -> bytes:
     """Parse bytes such as "0x60fe", exactly `length` of them if given."""
-    if not isinstance(value, str) or not _HEX_BYTES.fullmatch(value):
+    if not isinstance(value, str) or value[:2] != "0x":
         raise BadValue(f"{_shown(value)} is no hex text of whole bytes")
-    raw = bytes.fromhex(value[2:])
+    try:
+        raw = bytes.fromhex(value[2:])  # skips white space, which the length reveals; a pattern takes ten times as long
+    except ValueError:
+        raw = None
+    if raw is None or len(value) != 2 + 2 * len(raw):
+        raise BadValue(f"{_shown(value)} is no hex text of whole bytes")
     if length is not None and len(raw) != length:
         raise BadValue(f"{_shown(value)} has {len(raw)} bytes, not {length}")
     if len(raw) > max_length:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("ray", reason="`pip install 'mayavi-sim[rl]'` installs RLlib")
 
 from mayavi.rl.models import open_model
+from tests.command_server import CommandServer
 from tests.parallel.ray_cluster import only_ray
 
 MARKET = {
@@ -27,11 +28,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.mark.slow(50)
-def test_every_algorithm_goes_on_exactly(repository: Path) -> None:
+def test_every_algorithm_goes_on_exactly(repository: Path, learning_server: CommandServer) -> None:
     """In one process of its own, since starting Ray takes longer than all of these trainings."""
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "tests/rl/rllib/work.py"]
     with only_ray():
-        finished = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=1800, check=False)
+        finished = learning_server.run(
+            ["-q", "-n", "0", "tests/rl/rllib/work.py"], os.environ, repository, module="pytest"
+        )
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "6 passed" in finished.stdout
 

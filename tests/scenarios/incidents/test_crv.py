@@ -9,15 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from mayavi.scenarios.incidents.replay import replay_incident
+from mayavi.scenarios.incidents.replay import IncidentReport, replay_incident
 
 REPAID = Decimal("89544317.443850891849582027")
 SEIZED = Decimal("63605103.124042")
+HIGHER_THRESHOLD, SMALLER_BONUS = "aave_v2.USDC.liquidation_threshold=89.5%", "aave_v2.USDC.liquidation_bonus=2%"
 
 
-@pytest.mark.slow(10)
-def test_every_recorded_call_seizes_the_recorded_amount_to_the_unit(cases: Path, tmp_path: Path) -> None:
-    report = replay_incident("crv_2022_11", only="recorded", cases=cases, store=tmp_path / "runs.duckdb")
+@pytest.fixture(scope="module")
+def report(cases: Path, tmp_path_factory: pytest.TempPathFactory) -> IncidentReport:
+    """The recorded calls, as they were and with each of two changes."""
+    store = tmp_path_factory.mktemp("crv") / "runs.duckdb"
+    changes = [HIGHER_THRESHOLD, SMALLER_BONUS]
+    return replay_incident("crv_2022_11", only="recorded", cases=cases, counterfactuals=changes, store=store)
+
+
+@pytest.mark.slow(20)
+def test_every_recorded_call_seizes_the_recorded_amount_to_the_unit(cases: Path, report: IncidentReport) -> None:
     run = report.runs["recorded"]
     assert run.record.startswith("385 recorded calls")
     rows = [row for row in run.run.actions if row.kind == "liquidate"]
@@ -51,24 +59,16 @@ def test_the_facts_alone_give_the_same_totals(tmp_path: Path) -> None:
     assert abs(figures["debt repaid"].difference) < Decimal("0.001")
 
 
-@pytest.mark.slow(10)
-def test_a_higher_threshold_than_documented_refuses_recorded_calls(cases: Path, tmp_path: Path) -> None:
-    change = "aave_v2.USDC.liquidation_threshold=89.5%"
-    store = tmp_path / "runs.duckdb"
-    report = replay_incident("crv_2022_11", only="recorded", cases=cases, counterfactuals=[change], store=store)
+@pytest.mark.slow
+def test_a_higher_threshold_than_documented_refuses_recorded_calls(report: IncidentReport) -> None:
     refused = -report.counterfactuals[0].effects["recorded"][0].difference
     # 41 calls were made at a health factor of 1 and more by then; a refused one leaves the next a lower one
     assert 30 < refused <= 41
 
 
-@pytest.mark.slow(12)
-def test_a_smaller_bonus_leaves_more_debt_and_less_bad_debt_as_recorded_calls_revert(
-    cases: Path, tmp_path: Path
-) -> None:
-    change = "aave_v2.USDC.liquidation_bonus=2%"
-    store = tmp_path / "runs.duckdb"
-    report = replay_incident("crv_2022_11", only="recorded", cases=cases, counterfactuals=[change], store=store)
-    effects = {each.expected.name: each for each in report.counterfactuals[0].effects["recorded"]}
+@pytest.mark.slow
+def test_a_smaller_bonus_leaves_more_debt_and_less_bad_debt_as_recorded_calls_revert(report: IncidentReport) -> None:
+    effects = {each.expected.name: each for each in report.counterfactuals[1].effects["recorded"]}
     debt, collateral, bad = (effects[name] for name in ("debt left", "collateral left", "bad debt"))
     assert debt.difference > 0
     assert abs(bad.base - debt.base) < Decimal("0.001")  # no collateral is left
@@ -76,7 +76,7 @@ def test_a_smaller_bonus_leaves_more_debt_and_less_bad_debt_as_recorded_calls_re
     assert bad.changed == pytest.approx(debt.changed - collateral.changed / Decimal("0.69229852"))
     assert report.runs["recorded"].failures is None
     assert report.runs["recorded"].recorded_calls
-    failures = report.counterfactuals[0].failures["recorded"]
+    failures = report.counterfactuals[1].failures["recorded"]
     assert failures is not None
     assert (failures.failed, failures.attempted, failures.kinds) == (29, 385, ("liquidate",))
     assert all("HEALTH_FACTOR_NOT_BELOW_THRESHOLD" in reason for reason in failures.reasons)
