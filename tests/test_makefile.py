@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 CONTRACTS = "mayavi/worlds/contracts"
+REPORT = "mayavi/report/npm"
 STAND_INS = {
     "python": """
 case "$*" in
@@ -23,7 +24,9 @@ case "$*" in
   for name in @aave/core-v3 @aave/protocol-v2 @openzeppelin/contracts \\
       @uniswap/v3-core @uniswap/v3-periphery canonical-weth; do
     mkdir -p contracts/node_modules/$name; echo {} >contracts/node_modules/$name/package.json; done
-  case "$*" in *--node*) echo >contracts/node_modules/.bin/hardhat;; esac;;
+  plotly=contracts/report/node_modules/plotly.js-cartesian-dist-min axe=contracts/report/node_modules/axe-core
+  mkdir -p $plotly; echo {} >$plotly/package.json
+  case "$*" in *--node*) echo >contracts/node_modules/.bin/hardhat; mkdir -p $axe; echo {} >$axe/package.json;; esac;;
 *pip*rl-requirements.txt) echo >.venv/bin/tensorboard;; esac
 """,
     "maturin": "echo kernel >mayavi/_kernel.abi3.so; echo >.venv/bin/mayavi; chmod +x .venv/bin/mayavi",
@@ -41,7 +44,7 @@ class Checkout:
 
     def __init__(self, root: Path, original: Path) -> None:
         self.root = root
-        for name in ["Makefile", "pyproject.toml", "constraints.txt", "tools", CONTRACTS, ".github"]:
+        for name in ["Makefile", "pyproject.toml", "constraints.txt", "tools", CONTRACTS, REPORT, ".github"]:
             source, target = original / name, root / name
             target.parent.mkdir(parents=True, exist_ok=True)
             (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
@@ -107,6 +110,7 @@ def test_all_tests_have_a_worker_more_than_cores_unless_told_otherwise(checkout:
         ("contracts/node_modules/@aave/core-v3", ["contracts"]),
         ("contracts/node_modules/canonical-weth/package.json", ["contracts"]),
         ("contracts/build", ["contracts"]),
+        ("contracts/report", ["contracts"]),
         ("contracts/build/Token.0123.json", ["contracts"]),
     ],
 )
