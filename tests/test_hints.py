@@ -78,7 +78,7 @@ def unknown_commands(text: Text) -> list[str]:
         if not path and not command[1].startswith("--"):
             found.append(f"mayavi {command[1]}")
             continue
-        options = known[path] | (known[("artifact", "write")] if path == ("artifact",) else set())
+        options = known[path] | (known[(*path, "write")] if path in {("artifact",), ("report",)} else set())
         found += [f"mayavi {' '.join(path)} {each}" for each in OPTION.findall(command[1]) if each not in options]
     return found
 

@@ -14,6 +14,7 @@ import pytest
 
 CONTRACTS = "mayavi/worlds/contracts"
 NODES = [f"contracts/node_modules/{name}/package.json" for name in ("@foundry-rs/anvil", "hardhat")]
+REPORT = "mayavi/report/npm"
 STAND_INS = {
     "python": """
 case "$*" in
@@ -24,7 +25,9 @@ case "$*" in
   for name in @aave/core-v3 @aave/protocol-v2 @openzeppelin/contracts \\
       @uniswap/v3-core @uniswap/v3-periphery canonical-weth; do
     mkdir -p contracts/node_modules/$name; echo {} >contracts/node_modules/$name/package.json; done
-  case "$*" in *--node*) for name in @foundry-rs/anvil hardhat; do
+  plotly=contracts/report/node_modules/plotly.js-cartesian-dist-min axe=contracts/report/node_modules/axe-core
+  mkdir -p $plotly; echo {} >$plotly/package.json
+  case "$*" in *--node*) mkdir -p $axe; echo {} >$axe/package.json; for name in @foundry-rs/anvil hardhat; do
     mkdir -p contracts/node_modules/$name; echo {} >contracts/node_modules/$name/package.json; done;; esac;;
 *pip*rl-requirements.txt) echo >.venv/bin/tensorboard;; esac
 """,
@@ -43,7 +46,7 @@ class Checkout:
 
     def __init__(self, root: Path, original: Path) -> None:
         self.root = root
-        for name in ["Makefile", "pyproject.toml", "constraints.txt", "tools", CONTRACTS, ".github"]:
+        for name in ["Makefile", "pyproject.toml", "constraints.txt", "tools", CONTRACTS, REPORT, ".github"]:
             source, target = original / name, root / name
             target.parent.mkdir(parents=True, exist_ok=True)
             (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
@@ -109,6 +112,7 @@ def test_all_tests_have_a_worker_more_than_cores_unless_told_otherwise(checkout:
         ("contracts/node_modules/@aave/core-v3", ["contracts"]),
         ("contracts/node_modules/canonical-weth/package.json", ["contracts"]),
         ("contracts/build", ["contracts"]),
+        ("contracts/report", ["contracts"]),
         ("contracts/build/Token.0123.json", ["contracts"]),
     ],
 )

@@ -21,6 +21,7 @@ PRINTS = {
         page("how-to/change-parameters.md"),
         page("how-to/find-decisive-assumptions.md"),
         page("how-to/write-an-agent.md"),
+        page("how-to/write-reports.md"),
         page("how-to/record-figures.md"),
         page("how-to/replay-an-incident.md"),
         page("reference/rwa-market.md"),

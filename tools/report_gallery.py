@@ -28,7 +28,7 @@ from mayavi.sim.store import Store
 SEED = 7
 GRID: dict[str, Sequence[object]] = {
     "prices.WETH.size": ["-20%", "-30%", "-40%"],
-    "agents.liquidators.capital.USDC": [20_000, 200_000, 2_000_000],
+    "agents.borrowers.size_usd.lognormal.median": [10_000, 20_000, 40_000],
 }
 TRAINING = {"env": "vesting", "framework": "sb3", "timesteps": 16_384, "evaluate_every": 2_048, "evaluate_episodes": 64}
 STYLE = """
@@ -72,9 +72,9 @@ def scenario_page(folder: Path, name: str) -> Page:
 def sweep_example(folder: Path) -> Page:
     from mayavi.report.shapes.sweep import sweep_page
 
-    small = {"agents.borrowers.count": 40}
+    small = {"agents.borrowers.count": 25}
     store = folder / "runs.duckdb"
-    found = mayavi.sweep("depeg_cascade", seeds=range(60), grid=GRID, overrides=small, steps=8, store=store)
+    found = mayavi.sweep("depeg_cascade", seeds=range(60), grid=GRID, overrides=small, steps=6, store=store)
     return sweep_page(Store(store), found.sweep_id)
 
 
@@ -84,8 +84,8 @@ def compare_example(folder: Path) -> Page:
     store = folder / "runs.duckdb"
     sweeps = [
         mayavi.sweep(
-            "depeg_cascade", seeds=range(30), steps=8, store=store,
-            overrides={"agents.borrowers.count": 40, "prices.WETH.size": size},
+            "depeg_cascade", seeds=range(30), steps=6, store=store,
+            overrides={"agents.borrowers.count": 25, "prices.WETH.size": size},
         )
         for size in ("-30%", "-35%")
     ]  # fmt: skip

@@ -11,6 +11,7 @@ from mayavi.statistics.estimate import Estimate
 
 _CHANGES = ("oracle_change", "largest_fall", "jump", "price_impact", "pool_change", "opening_gap", "pool_gap",
             "liquidity_change", "liquidation_sale_gap")  # fmt: skip
+_TITLES = {"liquidated": "liquidated value", "failed": "failed actions", "raised": "actions that raised"}
 _RATES = ("supply_rate", "borrow_rate", "utilisation")
 
 
@@ -26,7 +27,7 @@ class FigureFormat:
     @property
     def title(self) -> str:
         """Title of the figure: `bad debt`."""
-        return title_of(self.name)
+        return _TITLES.get(self.name) or title_of(self.name)
 
     @property
     def exact_format(self) -> str:

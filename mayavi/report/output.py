@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mayavi.errors import ReportError, SetupError
+from mayavi.errors import ReportError, SetupError, UsageError
 
 CHROMIUM_VARIABLE = "MAYAVI_CHROMIUM"
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "msedge")
@@ -22,7 +22,10 @@ _PATIENCE_S = 180
 
 
 def write_html(html: str, path: Path) -> Path:
-    """Write a page; other readers see the old file or the new one, never a part. Raises `ReportError`."""
+    """Write a page; other readers see the old file or the new one, never a part.
+
+    Raises `UsageError` if the place cannot be written.
+    """
     with _replacing(path) as temporary:
         temporary.write_text(html, encoding="utf-8", newline="\n")
     return path
@@ -97,13 +100,13 @@ def _replacing(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         if path.is_dir():
-            raise ReportError(f"'{path}' is a folder", "name a file with `--out`")
+            raise UsageError(f"'{path}' is a folder", "name a file with `--out`")
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
         why = error.strerror or str(error)
-        raise ReportError(
+        raise UsageError(
             f"cannot write to '{path}': {why[:1].lower()}{why[1:]}", "name another file with `--out`"
         ) from error
     finally:

@@ -59,7 +59,7 @@ def test_a_newer_schema_is_refused(run_mayavi, tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_an_error(run_mayavi, store: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     finished = run_mayavi("report", "latest", "--store", str(store), "--out", str(tmp_path / "file" / "a.html"))
-    assert finished.returncode == 1
+    assert finished.returncode == 2
     assert "cannot write to" in finished.stderr
     assert "`--out`" in finished.stderr
     wrong = run_mayavi("report", "latest", "--store", str(store), "--out", "report.doc")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mayavi.errors import ReportError, SetupError, UnknownName, UnknownRun
+from mayavi.errors import ReportError, SetupError, UnknownName, UnknownRun, UsageError
 from mayavi.report import plotly
 from mayavi.report.notebook import Report
 from mayavi.report.output import require_chromium, write_html, write_pdf
@@ -48,7 +48,7 @@ def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file" / "page.html", tmp_path):
-        with pytest.raises(ReportError, match=str(place)) as error:
+        with pytest.raises(UsageError, match=str(place)) as error:
             write_html("", place)
         assert "--out" in (error.value.hint or "")
 

@@ -45,8 +45,13 @@ def verdict_of(found: Sequence[Comparison], best: Comparison | None) -> Verdict:
     counted += [f"{other} from {others.count(other):,}" for other in ("indistinguishable",) if other in others]
     if word != "saturated" and counted:
         sentence += f"; of the other {len(others):,} it is {', '.join(counted)}"
-    interval = f"{short(difference['value'])} {bounds(difference['low'], difference['high'])}".strip()
-    return Verdict(f"{sentence}.", word, TONES[word], interval)
+    return Verdict(f"{sentence}.", word, TONES[word], difference_line(difference))
+
+
+def difference_line(difference: Mapping[str, Any]) -> str:
+    """Write a paired difference with its interval: `paired difference 0.12 [0.1, 0.14]`."""
+    known = bounds(difference["low"], difference["high"])
+    return f"paired difference {short(difference['value'])} {known or 'without an interval'}"
 
 
 def differences_chart(found: Sequence[Comparison], episodes: int, confidence: float) -> Chart:

@@ -14,6 +14,7 @@ from mayavi.report.shapes.comparisons import (
     TONES,
     comparisons_table,
     decisive,
+    difference_line,
     differences_chart,
     means_chart,
     pairs_chart,
@@ -56,10 +57,8 @@ def page_verdict(document: Mapping[str, Any]) -> Verdict:
     names = sorted(first["strategies"], key=lambda name: -float(first[name]["mean_reward"]))
     for each in first["comparisons"]:
         if len(names) > 1 and {each["strategy"], each["against"]} == set(names[:2]):
-            difference = each["difference"]
-            interval = f"{short(difference['value'])} {bounds(difference['low'], difference['high'])}".strip()
             sentence = f"{names[0]} earns most, {short(first[names[0]]['mean_reward'])} an episode. {each['reason']}."
-            return Verdict(sentence, each["verdict"], TONES[each["verdict"]], interval)
+            return Verdict(sentence, each["verdict"], TONES[each["verdict"]], difference_line(each["difference"]))
     return verdict_of((), None)
 
 

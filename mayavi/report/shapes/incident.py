@@ -12,12 +12,13 @@ from mayavi.report.charts.intervals import intervals
 from mayavi.report.charts.lines import Line, lines
 from mayavi.report.numbers import change, percent
 from mayavi.report.page import Block, Chart, Column, Page, Provenance, Section, Table, Text, Tile, Verdict
+from mayavi.report.sources.quoting import quoted
 from mayavi.sim.store import Store
 
 PRICES = """
 SELECT subject, list(step ORDER BY step) AS steps, list(block_number ORDER BY step) AS blocks,
        list(timestamp ORDER BY step) AS times, list(number ORDER BY step) AS prices
-FROM market_snapshots WHERE run_id = ? AND metric = 'price' GROUP BY subject ORDER BY subject
+FROM market_snapshots WHERE run_id = {run} AND metric = 'price' GROUP BY subject ORDER BY subject
 """
 MOST_LINES = 5
 _CHANGED = 1e-9
@@ -207,7 +208,7 @@ def _prices(run: Mapping[str, Any]) -> Chart | None:
     path = Path(run["store"])
     if not path.exists():
         return None
-    rows = Store(path).sql(PRICES, [run["run_id"]]).records()
+    rows = Store(path).sql(PRICES.format(run=quoted(run["run_id"]))).records()
     moved = [
         (max(abs(price / row["prices"][0] - 1) for price in row["prices"]), row)
         for row in rows

@@ -113,7 +113,8 @@ def _finding(data: SweepData, figure: GridFigure, points: list[SweepPoint], up: 
     if first == last:
         return f"{_capital(figure.title)} hardly depends on the parameters: {first}"
     moves = "rises" if means[1] > means[0] else "falls"
-    return f"{_capital(figure.title)} {moves} from {first} to {last} as {up} goes from {ends[0]} to {ends[1]}"
+    mean = " on average" if len(data.axes) > 1 else ""
+    return f"{_capital(figure.title)} {moves} from {first} to {last}{mean} as {up} goes from {ends[0]} to {ends[1]}"
 
 
 def _along(data: SweepData, figure: GridFigure, points: list[SweepPoint]) -> Chart:

@@ -141,7 +141,7 @@ def verdict(data: SweepData) -> Verdict:
         return Verdict(f"No run of this sweep has finished: {done} of {data.planned:,} planned.", "NO RUNS", "warn")
     shown, (worst, best) = format_in(data, name), extremes(data)
     found = at_risk(worst, name)
-    interval = shown.interval(found)
+    interval = _interval_line(shown, found, at_risk_name(name))
     if worst is not best:
         first, last = (shown.write(at_risk(each, name).value) for each in (best, worst))
         spread = f"{at_risk_name(name)} of {shown.title} ranges from {first} to {last} over {len(data.with_runs):,}"
@@ -165,7 +165,16 @@ def verdict(data: SweepData) -> Verdict:
         return Verdict(sentence, *_badge(worst, name), interval)
     mean = worst.summary.figures[name].mean
     sentence = f"The mean {shown.title} is {shown.write(mean.value)} over {count:,} runs."
-    return Verdict(sentence, *_badge(worst, name), shown.interval(mean))
+    return Verdict(sentence, *_badge(worst, name), _interval_line(shown, mean, "mean"))
+
+
+def _interval_line(shown: FigureFormat, found: Estimate, what: str) -> str:
+    """Write an estimate with its interval, or what is known of it: `VaR $12 k [$10 k, $15 k], 95 % interval`."""
+    text = f"{what} {shown.write(found.value)}"
+    if found.complete:
+        return f"{text} {shown.interval(found)}, 95 % interval"
+    bound = "" if found.low is None and found.high is None else f", {shown.interval(found)} with 95 % confidence"
+    return f"{text}{bound}; {found.missing()}"
 
 
 def _badge(point: SweepPoint, name: str) -> tuple[str, Tone]:
@@ -184,5 +193,6 @@ def missing_evidence(data: SweepData) -> list[str]:
         for each in risk_figures(data, point):
             if text := each.estimate.missing():
                 count = next(iter(point.summary.figures.values())).count
-                found[f"{each.short}: {text}, and there are {count:,} runs a point."] = None
+                short = each.short[:1].upper() + each.short[1:]
+                found[f"{short}: {text}, and there are {count:,} runs a point."] = None
     return list(found)

@@ -10,7 +10,7 @@ from typing import Any
 from mayavi.errors import MayaviError
 from mayavi.report.numbers import bounds, short
 from mayavi.report.page import Block, Chart, Column, Page, Provenance, Section, Table, Text, Tile, Verdict
-from mayavi.report.shapes.comparisons import TONES, differences_chart
+from mayavi.report.shapes.comparisons import TONES, difference_line, differences_chart
 from mayavi.report.shapes.evaluation import page_verdict, part_sections, tiles_of, warnings_of
 from mayavi.report.shapes.learning_curves import learning_chart, seeds_chart
 from mayavi.report.shapes.policy_chart import policy_section
@@ -77,9 +77,7 @@ def _verdict(data: TrainingData, document: Mapping[str, Any] | None, pooled: lis
         "indistinguishable": f"{best.trainings} training seeds do not tell {name} from {against}",
         "saturated": f"No claim about {name}: too few distinct trajectories",
     }[word]
-    found = best.difference
-    interval = f"{short(found.value)} {bounds(found.low, found.high)}".strip()
-    return Verdict(f"{sentence}.", word, TONES[word], interval)
+    return Verdict(f"{sentence}.", word, TONES[word], difference_line(best.difference.to_json()))
 
 
 def _tiles(data: TrainingData, document: Mapping[str, Any] | None, pooled: list[PooledComparison]) -> tuple[Tile, ...]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mayavi.errors import UnknownRun, UsageError
+from mayavi.report.sources.quoting import quoted_list
 from mayavi.report.sources.sweep import read_sweep
 from mayavi.sim.store import RunRecord, Store
 from mayavi.sim.store.store import run_record
 
-RUNS = "SELECT * FROM runs WHERE run_id IN (SELECT unnest(?)) ORDER BY run_id"
-KPIS = "SELECT run_id, name, number, unit FROM kpis WHERE run_id IN (SELECT unnest(?)) ORDER BY run_id, seq"
+RUNS = "SELECT * FROM runs WHERE run_id IN {runs} ORDER BY run_id"
+KPIS = "SELECT run_id, name, number, unit FROM kpis WHERE run_id IN {runs} ORDER BY run_id, seq"
 MOST_SIDES = 8
 
 
@@ -58,7 +59,8 @@ def read_sides(store: Store, named: Sequence[str]) -> list[Side]:
             if point.run_ids:
                 short = data.record.sweep_id.removeprefix("sweep-")[:8]
                 groups.append((f"{short} {point.label}".strip(), list(point.run_ids)))
-    records = {each.run_id: each for each in map(run_record, store.sql(RUNS, [[r for _, g in groups for r in g]]))}
+    every = [run_id for _, own in groups for run_id in own]
+    records = {each.run_id: each for each in map(run_record, store.sql(RUNS.format(runs=quoted_list(every))))}
     sides = _joined(groups, records, single)
     if len(sides) < 2:
         raise UsageError("there is only one side to compare", "name runs of another scenario or seed, or another sweep")
@@ -111,7 +113,7 @@ def _label(label: str, record: RunRecord, apart: bool) -> str:
 
 def _add_kpis(store: Store, sides: Sequence[Side]) -> None:
     owners = {run_id: (side, seed) for side in sides for seed, run_id in side.runs.items()}
-    for run_id, name, number, unit in store.sql(KPIS, [list(owners)]).fetchall():
+    for run_id, name, number, unit in store.sql(KPIS.format(runs=quoted_list(owners))).fetchall():
         side, seed = owners[run_id]
         side.kpis.setdefault(name, {})[seed] = number
         side.units[name] = unit

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from mayavi.errors import UsageError
+from mayavi.report.sources.quoting import quoted, quoted_list
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.figures.limits import PREFIX
 from mayavi.scenarios.sweep.result import PointSummary, headline_figures
@@ -22,7 +23,7 @@ from mayavi.statistics.summary import summarise_all
 
 OUTCOMES = """
 WITH own AS (
-    SELECT run_id, seed, scenario_text FROM runs WHERE sweep_id = $sweep AND status = 'finished'
+    SELECT run_id, seed, scenario_text FROM runs WHERE sweep_id = {sweep} AND status = 'finished'
     QUALIFY row_number() OVER (PARTITION BY scenario_text, seed ORDER BY run_id) = 1
 )
 SELECT scenario_text, name, any_value(unit) AS unit,
@@ -32,14 +33,15 @@ FROM own JOIN kpis USING (run_id) GROUP BY scenario_text, name ORDER BY place, n
 """
 RUNS = """
 SELECT scenario_text, list(seed ORDER BY seed) AS seeds, list(run_id ORDER BY seed) AS run_ids FROM (
-    SELECT run_id, seed, scenario_text FROM runs WHERE sweep_id = $sweep AND status = 'finished'
+    SELECT run_id, seed, scenario_text FROM runs WHERE sweep_id = {sweep} AND status = 'finished'
     QUALIFY row_number() OVER (PARTITION BY scenario_text, seed ORDER BY run_id) = 1
 ) GROUP BY scenario_text
 """
-FIRST = "SELECT * FROM runs WHERE run_id IN (SELECT unnest(?)) ORDER BY run_id"
+FIRST = "SELECT * FROM runs WHERE run_id IN {runs} ORDER BY run_id"
+FACTS = "SELECT chain, source, world_digest FROM runs WHERE sweep_id = {sweep} ORDER BY run_id LIMIT 1"
 FAILED = """
 SELECT run_id, seed, status, error, steps_done, scenario_text FROM runs
-WHERE sweep_id = $sweep AND status <> 'finished' ORDER BY run_id
+WHERE sweep_id = {sweep} AND status <> 'finished' ORDER BY run_id
 """
 
 
@@ -159,17 +161,17 @@ class SweepData:
 def read_sweep(store: Store, named: str) -> SweepData:
     """Read the sweep `named`, by its id, a unique part of it, or `latest`."""
     record = store.sweep(named)
-    asked = {"sweep": record.sweep_id}
-    runs = {row["scenario_text"]: row for row in store.sql(RUNS, asked)}
+    sweep = quoted(record.sweep_id)
+    runs = {row["scenario_text"]: row for row in store.sql(RUNS.format(sweep=sweep))}
     kpis: dict[str, dict[str, Outcomes]] = {}
-    for row in store.sql(OUTCOMES, asked):
+    for row in store.sql(OUTCOMES.format(sweep=sweep)):
         each = Outcomes(row["unit"], tuple(row["numbers"]), tuple(row["seeds"]), tuple(row["run_ids"]))
         kpis.setdefault(row["scenario_text"], {})[row["name"]] = each
-    failed = store.sql(FAILED, asked).records()
+    failed = store.sql(FAILED.format(sweep=sweep)).records()
     overrides = [tuple(each) for each in record.plan.get("points", [[]])] or [()]
     places = _places([*runs, *(row["scenario_text"] for row in failed)], overrides)
     first = [row["run_ids"][0] for row in runs.values()]
-    records = {each.scenario_text: each for each in map(run_record, store.sql(FIRST, [first]))} if first else {}
+    records = {each.scenario_text: each for each in map(run_record, store.sql(FIRST.format(runs=quoted_list(first))))}
     confidence = CONFIDENCE_AT_LOOKS if "until" in record.plan else CONFIDENCE
     points = []
     for at, point in enumerate(overrides):
@@ -199,8 +201,7 @@ def _filled(name: str, found: Outcomes, runs: Mapping[str, Any]) -> Outcomes:
 
 
 def _facts(store: Store, sweep_id: str) -> tuple[str, str, str]:
-    query = "SELECT chain, source, world_digest FROM runs WHERE sweep_id = ? ORDER BY run_id LIMIT 1"
-    for chain, source, digest in store.sql(query, [sweep_id]).fetchall():
+    for chain, source, digest in store.sql(FACTS.format(sweep=quoted(sweep_id))).fetchall():
         return chain, source, digest
     return "", "", ""
 

@@ -5,10 +5,11 @@
   const printed = location.hash === "#pdf";
   let zooming = false;
 
-  function coloured(value, colour) {
-    if (typeof value === "string") return /^\$[a-z0-9]+(\/\d+)?$/.test(value) ? colour(value) : value;
-    if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map((each) => coloured(each, colour));
-    if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, coloured(each, colour)]));
+  // Only values of colours are tokens: the text "$5" is five dollars.
+  function coloured(value, colour, key = "") {
+    if (typeof value === "string") return /color/.test(key) && /^\$[a-z0-9]+(\/\d+)?$/.test(value) ? colour(value) : value;
+    if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map((each) => coloured(each, colour, key));
+    if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, coloured(each, colour, name)]));
     return value;
   }
 

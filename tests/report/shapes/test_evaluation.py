@@ -84,7 +84,7 @@ def test_seeds_are_pooled_from_the_rewards_of_their_evaluations(trainings: Path,
     against = max(documents[0]["comparisons"], key=lambda each: documents[0][each["against"]]["mean_reward"])["against"]
     rewards = np.stack([np.array(each["ppo"]["rewards"]) - np.array(each[against]["rewards"]) for each in documents])
     pooled = Bootstrap(resamples=400).estimate_pooled(rewards)
-    assert page.verdict.interval.startswith(short(pooled.value))
+    assert page.verdict.interval.startswith(f"paired difference {short(pooled.value)} ")
     assert f"[{short(pooled.low)}, {short(pooled.high)}]" in page.verdict.interval
     means = [each["ppo"]["mean_reward"] for each in documents]
     assert tile(page, "mean reward over seeds") == short(sum(means) / len(means))

@@ -29,7 +29,7 @@ def test_the_worst_point_is_named_with_its_interval(page: Page) -> None:
     worst = summarise([losses(3, seed) for seed in range(60)]).p95
     assert "worst is prices.WETH.size=-40%, agents.borrowers.count=100" in page.verdict.sentence
     assert page.verdict.badge == "LOSS"
-    assert page.verdict.interval == f"[{usd(worst.low)}, {usd(worst.high)}]"
+    assert page.verdict.interval == f"VaR {usd(worst.value)} [{usd(worst.low)}, {usd(worst.high)}], 95 % interval"
 
 
 def test_every_tile_of_a_plain_sweep_is_what_sql_gives(tmp_path: Path) -> None:
