@@ -109,7 +109,18 @@ def test_few_runs_say_which_bounds_are_missing_and_how_many_runs_they_take(run_m
 
 
 def test_a_target_out_of_budget_fails_and_the_same_command_continues(run_mayavi, tmp_path: Path) -> None:
-    options = ("sweep", *SMALL, "--steps", "2", "--seeds", "0:3", "--store", str(tmp_path / "runs.duckdb"))
+    options = (
+        "sweep",
+        *SMALL,
+        "--steps",
+        "2",
+        "--seeds",
+        "0:3",
+        "--store",
+        str(tmp_path / "runs.duckdb"),
+        "--jobs",
+        "1",
+    )
     short = run_mayavi(*options, "--until", "VaR ±10%", "--most", "4")
     assert short.returncode == 1
     assert "error: VaR ±10 % is not reached with 4 seeds (--most 4): VaR $" in short.stderr
