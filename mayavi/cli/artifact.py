@@ -18,7 +18,7 @@ from mayavi.errors import UnknownRun, UsageError
 if TYPE_CHECKING:
     from mayavi.rl.models import Model
     from mayavi.runs.bundle import Bundle
-    from mayavi.sim.store import RunRecord, Store
+    from mayavi.sim.store import RunRecord
     from mayavi.sim.store.artifact import BundledRun, Check, Outcome
     from mayavi.worlds.source import WorldSource
 
@@ -33,14 +33,11 @@ def write(
         Path | None,
         typer.Option("--output", metavar="FILE", help="Output file; by default NAME-RUN_ID.zip here."),
     ] = None,
-    report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Put the report of a run into the bundle.")
-    ] = True,
     store: StoreOption = None,
     models: ModelsOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write a run to a bundle: its rows as Parquet, the scenario, its report, versions, and a manifest of hashes.
+    """Write a run to a bundle: its rows as Parquet, the scenario, its versions, and a manifest of hashes.
 
     The bytes depend only on the run's rows and versions: the same run gives the same file. A training run becomes a
     bundle of its configuration, the evaluated checkpoints, and the evaluations. A run that was built in Python has no
@@ -66,14 +63,8 @@ def write(
     _check_scenario(found)
     path = _place(output or Path(f"{found.scenario}-{found.run_id}.zip"))
     with activity(f"bundling {found.run_id}"):
-        digest = write_artifact(database, found.run_id, path, _report_of(database, found.run_id) if report else None)
+        digest = write_artifact(database, found.run_id, path)
     _print_bundle(found.run_id, path, digest, {"digest": found.digest}, as_json)
-
-
-def _report_of(store: Store, run_id: str) -> dict[str, bytes]:
-    from mayavi.report.bundled import NAME, bundled_report
-
-    return {NAME: bundled_report(store, run_id)}
 
 
 def _check_scenario(run: RunRecord) -> None:

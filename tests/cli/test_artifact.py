@@ -26,10 +26,6 @@ def test_a_bundle_is_written_and_verified(run_mayavi, kept: tuple[Path, str], tm
     assert document["bundle"] == f"aave_borrower-{run_id}.zip"
     again = run_mayavi("artifact", "write", run_id, "--output", str(tmp_path / "b.zip"), "--store", str(store))
     assert document["sha256"] in again.stdout
-    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
-        report = archive.read("report.html").decode()
-    assert "SOLVENT" in report
-    assert run_id not in report  # two equal runs give equal bundles
     verified = run_mayavi("artifact", "verify", document["bundle"], cwd=tmp_path)
     assert verified.returncode == 0, verified.stderr
     assert "verified: the run gave the same rows again" in verified.stdout

@@ -7,7 +7,7 @@ or run id: two runs with the same digest and versions give the same bytes.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,8 +83,8 @@ class Verification:
         return all(check.equal for check in self.checks)
 
 
-def write_artifact(store: Store, run_id: str, path: Path, more: Mapping[str, bytes] | None = None) -> str:
-    """Write the run, and `more` files by name, to a bundle at `path`; return the SHA-256 of the file.
+def write_artifact(store: Store, run_id: str, path: Path) -> str:
+    """Write the run to a bundle at `path` and return the SHA-256 of the file.
 
     Raises `UsageError` for a run that could not be verified: one that did not end, or has no scenario.
     """
@@ -111,7 +111,7 @@ def write_artifact(store: Store, run_id: str, path: Path, more: Mapping[str, byt
         "run": {name: getattr(run, name) for name in BundledRun.__dataclass_fields__ if name != "scenario_text"},
         "rows": {table: len(rows) for table, rows in columns.items()},
     }
-    files = {SCENARIO: run.scenario_text.encode(), **(more or {})}
+    files = {SCENARIO: run.scenario_text.encode()}
     for table, rows in columns.items():
         values = list(zip(*rows, strict=True)) or [()] * len(_columns(table))
         kinds = TABLES[table]
