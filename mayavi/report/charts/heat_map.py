@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mayavi.report.charts.axes import Axis, Values, base_layout, finite, plain
+from mayavi.report.charts.axes import Axis, Values, axis_title, base_layout, finite, plain
 from mayavi.report.charts.tables import exact_format
 from mayavi.report.numbers import FORMATS, TICKS
 from mayavi.report.page import Chart, Column, Table
@@ -70,7 +70,7 @@ def heat_map(
 
 def _labels(title: str, labels: Sequence[str]) -> dict[str, Any]:
     return {
-        "title": {"text": plain(title), "standoff": 8},
+        **axis_title(title),
         "tickvals": list(range(len(labels))),
         "ticktext": [plain(label if len(label) <= 24 else f"{label[:23]}…") for label in labels],
         "showgrid": False,

@@ -61,7 +61,11 @@ def lines(
         if line.low is not None and line.high is not None:
             traces.append(_band(plotted, line, colour))
         values = finite(line.values)
-        traces.append(_trace(plotted, values, line, colour, line.dash or DASHES[index % len(DASHES)], y, x, custom))
+        traces.append(
+            _trace(
+                plotted, values, line, colour, line.dash or DASHES[index % len(DASHES)], y, x, custom, first=not index
+            )
+        )
         ends.append((_cut(line.label), _last(values), colour))
     low, high = _range(series, [value for value, _ in marks], y)
     layout = base_layout(xaxis=x.layout(), yaxis=y.layout(), shapes=[], annotations=[], hovermode="x unified")
@@ -97,9 +101,11 @@ def _trace(
     y: Axis,
     x: Xs,
     custom: list[list[int]] | None,
+    *,
+    first: bool,
 ) -> dict[str, Any]:
     dots = line.markers or len(values) <= 2 or sum(value is not None for value in values) <= 2
-    where = "<br>step %{customdata[0]}, block %{customdata[1]:,}" if custom and x.time else ""
+    where = "<br>step %{customdata[0]}, block %{customdata[1]:,}" if custom and x.time and first else ""
     trace: dict[str, Any] = {
         "type": "scatter",
         "mode": "lines+markers" if dots else "lines",
@@ -107,7 +113,7 @@ def _trace(
         "x": xs,
         "y": values,
         "line": {"color": colour, "width": 2, "dash": dash, **({"shape": "hv"} if line.step else {})},
-        "hovertemplate": f"%{{y:{y.hover}}}{where if colour in (line.colour, COLOURS[0]) else ''}",
+        "hovertemplate": f"%{{y:{y.hover}}}{where}",
         "connectgaps": False,
     }
     if dots:

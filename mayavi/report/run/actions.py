@@ -60,7 +60,10 @@ def scrubber(rows: RunRows) -> Scrubber | None:
         for metric in sorted(metrics):
             if (metric in wanted or metric.startswith("price_")) and len(figures) < MOST_FIGURES:
                 name = f"{subject} {metric.replace('_', ' ')}"
-                figures.append((name, format_of(metric, units[metric]), tuple(rows.series(subject, metric))))
+                exact = (
+                    "exact_usd" if units[metric] == "usd_e8" and "price" in metric else format_of(metric, units[metric])
+                )
+                figures.append((name, exact, tuple(rows.series(subject, metric))))
     count = [int(value or 0) for value in rows.summed("1", "true")]
     failed = [int(value or 0) for value in rows.summed("1", "status <> 'success'")]
     return Scrubber(

@@ -50,7 +50,7 @@ def health_chart(rows: RunRows) -> Chart | None:
     if accounts <= 1:
         return single_health(rows)
     below: list[list[float | None]] = [rows.total(metric) for _, metric, _ in CLASSES]
-    if not any(value for value in below[-1]):
+    if not any(below[-1]) or not all(any(value is not None for value in counts) for counts in below):
         return None
     classes = []
     for index, (label, _, colour) in enumerate(CLASSES):

@@ -22,6 +22,11 @@ def plural(number: float | None, what: str, many: str = "") -> str:
     return f"{count(number)} {what if number == 1 else many or what + 's'}"
 
 
+def counted(number: float | None, what: str) -> str:
+    """Return `9 accounts`; empty if the number is not known."""
+    return "" if number is None else plural(number, what)
+
+
 def money(number: float | None, unit: str = "usd_e8") -> str:
     """Format an amount in dollars, or in ether for markets that count in it."""
     return usd(number) if unit == "usd_e8" else DASH if number is None else f"{short_number(number)} ETH"

@@ -88,7 +88,7 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     peak = max((value or 0.0 for value in rows.total("debt")), default=0.0)
     sentences = [
         f"{name} borrows up to {money(peak, unit)} over {plural(rows.run.steps, 'step')}."
-        f" {_cause(rows)} from start to end."
+        f" {_cause(rows)}{' from start to end' if price_moves(rows) else ''}."
     ]
     low = _lowest(rows)
     if low is not None:

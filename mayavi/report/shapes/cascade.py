@@ -13,7 +13,7 @@ from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_section
 from mayavi.report.run.rows import detail
 from mayavi.report.run.trading import sales_section
-from mayavi.report.run.words import ended, kpi_tile, money, moved, one_seed, plural, price_moves
+from mayavi.report.run.words import counted, ended, kpi_tile, money, moved, one_seed, plural, price_moves
 from mayavi.report.shapes.shape import Answer, Shape
 
 if TYPE_CHECKING:
@@ -65,11 +65,12 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
     unit = unit_of(rows)
     bad = rows.kpi("bad_debt") or 0.0
     debt = next((value for value in rows.total("debt") if value), None)
-    of_debt = f"{change(bad / debt).lstrip('+')} of the debt at the start" if debt else ""
+    before = rows.kpi("liquidator_profit_before_gas")
+    of_debt = f"{change(bad / debt).lstrip('+')} of the debt at the start" if debt and bad else ""
     accounts = next((value for value in rows.total("accounts") if value), None)
     found = [
         kpi_tile(rows, "bad_debt", "Bad debt", tone="bad" if bad > 0 else "plain", change=of_debt),
-        kpi_tile(rows, "liquidated", "Liquidated debt", change=f"{plural(rows.kpi('liquidations'), 'liquidation')}"),
+        kpi_tile(rows, "liquidated", "Liquidated debt", change=counted(rows.kpi("liquidations"), "liquidation")),
         kpi_tile(
             rows,
             "liquidated_accounts",
@@ -80,7 +81,7 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
             rows,
             "liquidator_profit",
             "Profit of liquidators",
-            change=f"{money(rows.kpi('liquidator_profit_before_gas'), unit)} before gas",
+            change=f"{money(before, unit)} before gas" if before is not None else "",
         ),
         kpi_tile(rows, "liquidatable_accounts", "Still liquidatable", change="at the end"),
     ]
@@ -128,7 +129,7 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     start = next((value for value in rows.total("debt") if value), None)
     sentences.append(
         f"{plural(accounts, 'account')} owe {money(start, unit)} at the start of {plural(rows.run.steps, 'step')}."
-        f" {_cause(rows)} from start to end."
+        f" {_cause(rows)}{' from start to end' if price_moves(rows) else ''}."
     )
     if rows.kpi("liquidations"):
         failed = rows.kpi("liquidations_failed") or 0
@@ -140,11 +141,13 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     bad = rows.kpi("bad_debt") or 0.0
     left = rows.kpi("liquidatable_accounts") or 0
     waiting = f" {plural(left, 'account')} can still be liquidated." if left else ""
-    sentences.append(
-        f"At the end {money(bad, unit)} of debt in {plural(rows.kpi('bad_debt_accounts') or 0, 'account')} is not "
-        f"covered by collateral; {money(rows.kpi('debt'), unit)} of debt stands against "
-        f"{money(rows.kpi('collateral'), unit)} of collateral.{waiting}"
+    stands = (
+        f"{money(rows.kpi('debt'), unit)} of debt stands against {money(rows.kpi('collateral'), unit)} of collateral"
     )
+    uncovered = (
+        f"{money(bad, unit)} of debt in {counted(rows.kpi('bad_debt_accounts'), 'account')} has no collateral left"
+    )
+    sentences.append(f"At the end {uncovered}; {stands}.{waiting}" if bad else f"At the end {stands}.{waiting}")
     return tuple(sentences)
 
 

@@ -1,6 +1,7 @@
 // The action log: a virtual list, of which only the visible rows are elements.
 (() => {
   const rowHeight = 32;
+  const noDebt = String(2n ** 256n - 1n); // the health factor of an account without debt
 
   function start(box) {
     const view = box.querySelector(".log-view");
@@ -90,7 +91,7 @@
       if (text("reason", at)) facts.push(["reason", text("reason", at)]);
       const own = columns.details[at];
       const fields = own && typeof own === "object" ? own : { details: own };
-      Object.entries(fields).forEach(([key, value]) => facts.push([key, typeof value === "string" ? value : JSON.stringify(value)]));
+      Object.entries(fields).forEach(([key, value]) => facts.push([key, value === noDebt ? "no debt" : typeof value === "string" ? value : JSON.stringify(value)]));
       const list = Report.make("dl", { className: "facts" });
       facts.forEach(([key, value]) => list.append(Report.make("dt", {}, key), Report.make("dd", { className: "num" }, value)));
       detail.replaceChildren(Report.make("h3", {}, columns.call[at] || text("action", at)), list);
