@@ -179,5 +179,7 @@ def _provenance(scan: ScanData, path: Path) -> Provenance:
         ("state compared", scan.state_check),
         ("state from", scan.source),
     ]
-    command = f"mayavi replay history --from {scan.first} --to {scan.last} --state {scan.state_check}"
+    options = [f"--{name} {value}" for name, _, value in (part.partition("=") for part in scan.filter.split())]
+    asked = [f"--from {scan.first} --to {scan.last}", *options, f"--state {scan.state_check}"]
+    command = f"mayavi replay history --rpc URL {' '.join(asked)}"
     return Provenance(tuple((name, value) for name, value in facts if value), command, f"from {path.name}")

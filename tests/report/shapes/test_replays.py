@@ -59,8 +59,16 @@ def test_a_scan_is_counted_and_its_differences_are_listed(scanned: Path) -> None
     assert [row[0] for row in table.rows] == [7, 9, 30]
     assert page.hero is not None
     assert sum(sum(trace["y"]) for trace in page.hero.traces) == gas
-    assert "mayavi replay history --from 0 --to 39" in page.provenance.command
+    assert page.provenance.command == "mayavi replay history --rpc URL --from 0 --to 39 --state touched"
     assert render(history_page(scanned)) == render(page)
+
+
+def test_the_command_of_a_filtered_scan_has_its_filter(scanned: Path) -> None:
+    with duckdb.connect(str(scanned)) as database:
+        for table in ("replayed_blocks", "replayed_transactions"):
+            database.execute(f"UPDATE {table} SET filter = 'address=0xab selector=0xa9059cbb'")
+    command = history_page(scanned).provenance.command
+    assert "--address 0xab --selector 0xa9059cbb" in command
 
 
 def test_an_exact_scan_passes(scanned: Path) -> None:
