@@ -110,9 +110,16 @@ def test_the_wheel_sets_itself_up_and_works_offline_afterwards(installed: Instal
     assert code == 0, errors
     assert DIGEST in output
     assert "installing" not in errors
+    assert "no report: `mayavi setup` installs what draws its charts" in output
+    code, output, errors = installed.run("setup", "--no-replicas")
+    assert code == 0, errors
     code, output, errors = installed.run("setup", "--chain", "base", **UNREACHABLE)
     assert code == 0, errors
-    assert output.count("already there") == 2  # the packages and the Vyper contracts
+    assert output.count("already there") == 3  # the packages, the Vyper contracts and Plotly
+    for command in (["run", "aave_borrower", "--steps", "1"], ["report", "latest", "--out", "report.html"]):
+        code, output, errors = installed.run(*command, **UNREACHABLE)
+        assert code == 0, errors
+    assert (installed.root / "report.html").stat().st_size > 1_000_000  # with templates, scripts and Plotly
     code, output, _ = installed.run("doctor")
     assert code == 0, output
     assert "make" not in output

@@ -117,7 +117,7 @@ def check_reports() -> Iterator[Finding]:
         return
     folder = report_packages()
     if missing := folder.missing_packages():
-        yield Finding("reports", "missing", f"not installed: {', '.join(missing)}", SET_UP)
+        yield Finding("reports", "absent", f"installed at first use: {', '.join(missing)}", SET_UP)
     else:
         yield Finding("reports", "ok", f"Plotly in {folder.packages}")
     try:
