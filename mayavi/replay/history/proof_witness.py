@@ -51,8 +51,8 @@ class ProofWitness:
     def build(self, after: Evm) -> dict[str, object]:
         """Return a witness document; `after` is the state after the block.
 
-        Raises `ProofRefusedError` if the node lacks `eth_getProof`, `UnprovenRemovalError` if no proof holds the neighbour of a
-        removed slot, and `ProofError` if the node contradicts itself.
+        Raises `ProofRefusedError` if the node lacks `eth_getProof`, `UnprovenRemovalError` if no proof holds the
+        neighbour of a removed slot, and `ProofError` if the node contradicts itself.
         """
         self._prove(self._wanted())
         spare = self._nodes_after(after)
