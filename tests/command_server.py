@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-PACKAGES = ("agents", "cli", "evm", "markets", "protocols", "replay", "scenarios", "sim", "worlds")
+PACKAGES = ("agents", "cli", "evm", "markets", "protocols", "replay", "report", "scenarios", "sim", "worlds")
 MODULES = (
     *("duckdb", "rich.console", "rich.progress", "rich.table"),
     *(
