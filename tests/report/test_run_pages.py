@@ -196,6 +196,18 @@ def test_a_long_run_is_thinned_and_its_sums_are_kept(tmp_path: Path) -> None:
     assert len(render(found)) < 2_500_000
 
 
+def test_declined_actions_are_no_failures(tmp_path: Path) -> None:
+    actions = [action(0, "sell", "failed"), *(action(step, "sell", "declined") for step in range(3))]
+    store, run_id = stored(tmp_path / "r.duckdb", actions)
+    found = run_page(store, run_id)
+    (section,) = [each for each in found.sections if each.id == "failures"]
+    assert section.title == "Failed and declined actions"
+    assert section.lead.startswith("1 action failed for 1 reason. ")
+    assert "3 actions declined: the agent decided against" in section.lead
+    (slider,) = blocks(found, Scrubber)
+    assert sum(slider.failed) == 1
+
+
 def test_failures_of_one_reason_are_counted_together(tmp_path: Path) -> None:
     actions = [action(step, "sell", "failed") for step in range(3)]
     store, run_id = stored(tmp_path / "r.duckdb", actions)

@@ -65,7 +65,7 @@ def scrubber(rows: RunRows) -> Scrubber | None:
                 )
                 figures.append((name, exact, tuple(rows.series(subject, metric))))
     count = [int(value or 0) for value in rows.summed("1", "true")]
-    failed = [int(value or 0) for value in rows.summed("1", "status <> 'success'")]
+    failed = [int(value or 0) for value in rows.summed("1", "status IN ('failed', 'raised')")]
     return Scrubber(
         tuple(step for step, _, _ in line),
         tuple(block for _, block, _ in line),

@@ -53,7 +53,7 @@ def account_section(rows: RunRows) -> Section | None:
 
 
 def failure_section(rows: RunRows) -> Section | None:
-    """Failed actions by kind and reason, amounts and addresses in reasons replaced."""
+    """Failed and declined actions by kind and reason, amounts and addresses in reasons replaced."""
     found = rows.sql(
         "SELECT kind, status, gist, count(*) AS n, min(step), max(step), count(DISTINCT account) FROM"
         f" (SELECT kind, status, step, account, {_GIST} AS gist FROM actions"
@@ -62,7 +62,8 @@ def failure_section(rows: RunRows) -> Section | None:
     )
     if not found:
         return None
-    total = sum(row[3] for row in found)
+    declined = [row[3] for row in found if row[1] == "declined"]
+    failed = [row[3] for row in found if row[1] != "declined"]
     table = Table(
         (
             Column("action"),
@@ -77,11 +78,14 @@ def failure_section(rows: RunRows) -> Section | None:
         "",
         note="Amounts and addresses in reasons are replaced by …; the action log has them.",
     )
-    reasons = plural(len(found), "reason")
-    lead = (
-        f"{plural(total, 'action')} failed for {reasons}. Failures are part of the result: they say what did not work."
-    )
-    return Section("failures", "Failed actions", (table,), lead)
+    lead = []
+    if failed:
+        lead.append(f"{plural(sum(failed), 'action')} failed for {plural(len(failed), 'reason')}.")
+        lead.append("Failures are part of the result: they say what did not work.")
+    if declined:
+        lead.append(f"{plural(sum(declined), 'action')} declined: the agent decided against when its turn came.")
+    title = "Failed actions" if not declined else "Failed and declined actions" if failed else "Declined actions"
+    return Section("failures", title, (table,), " ".join(lead))
 
 
 def kpi_section(rows: RunRows) -> Section | None:

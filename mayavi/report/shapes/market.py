@@ -68,7 +68,7 @@ def hero(rows: RunRows) -> Chart | None:
 def summary(rows: RunRows) -> tuple[str, ...]:
     """How many actions there were and what prices did."""
     ((actions, failed),) = rows.sql(
-        "SELECT count(*), count(*) FILTER (status <> 'success') FROM actions WHERE run_id = {run}"
+        "SELECT count(*), count(*) FILTER (status IN ('failed', 'raised')) FROM actions WHERE run_id = {run}"
     )
     steps = plural(rows.run.steps_done or 0, "step")
     sentences = [f"The run has {plural(actions, 'action')} in {steps}; {count(failed)} failed."]
