@@ -1,4 +1,4 @@
-"""Report of a long run: `mayavi report` on 100,000 stored actions, from process start to the written page."""
+"""Report of a long run: `mayavi report` on 100,000 stored actions, and the page in a browser."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.report import Effort, Quantity, Row, Section, Target
 from benchmarks.startup import command
+from mayavi.report.output import find_chromium
 from mayavi.sim.rows import ActionRow, KpiRow, RunCounts, RunEnd, RunInfo, SnapshotRow
 from mayavi.sim.store import SegmentRecorder, new_run_id
 
@@ -20,6 +21,20 @@ QUICK_ACTIONS = 2_000
 ACTIONS_A_STEP = 100
 ROUNDS = 3
 LIMIT_S, LIMIT_BYTES, LIMIT_PAGE = 5.0, 1e9, 2.5e6
+SCREENS = 60
+SCROLL = """async (screens) => {
+  const view = document.querySelector(".log-view");
+  view.scrollIntoView();
+  const frames = [];
+  let before = performance.now();
+  for (let at = 0; at < screens; at += 1) {
+    view.scrollTop += view.clientHeight;
+    await new Promise((done) => requestAnimationFrame(done));
+    frames.push(performance.now() - before);
+    before = performance.now();
+  }
+  return frames;
+}"""
 
 
 def measure(effort: Effort) -> Section:
@@ -30,6 +45,7 @@ def measure(effort: Effort) -> Section:
         folder = Path(place)
         store_run(folder / "runs.duckdb", count)
         found = [report(folder) for _ in range(effort.rounds(ROUNDS))]
+        looked = look(folder / "page.html")
     seconds = min(each[0] for each in found)
     cpu = min(each[3] for each in found)
     memory, page = max(each[1] for each in found), found[0][2]
@@ -40,6 +56,8 @@ def measure(effort: Effort) -> Section:
         "page": Quantity(page / 1e6, "MB"),
     }
     section.rows.append(Row("mayavi report latest", figures))
+    if looked:
+        section.rows.append(Row(f"the page in Chromium, its log scrolled by {SCREENS} screens", looked))
     if not effort.quick:
         what = f"report of {count:,} actions"
         section.targets += [
@@ -66,6 +84,30 @@ def report(folder: Path) -> tuple[float, float, int, float]:
         raise RuntimeError(f"mayavi report failed with exit code {process.returncode}")
     memory = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return seconds, memory, page.stat().st_size, usage.ru_utime + usage.ru_stime
+
+
+def look(page: Path) -> dict[str, Quantity]:
+    """Open the page and scroll through its log; empty without Chromium and playwright."""
+    program = find_chromium()
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return {}
+    if program is None:
+        return {}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        tab = browser.new_page()
+        began = time.perf_counter()
+        tab.goto(page.as_uri())
+        opened = time.perf_counter() - began
+        frames = sorted(tab.evaluate(SCROLL, SCREENS))
+        browser.close()
+    return {
+        "opened": Quantity(opened, "s"),
+        "median_frame": Quantity(frames[len(frames) // 2], "ms"),
+        "slowest_frame": Quantity(frames[-1], "ms"),
+    }
 
 
 def store_run(path: Path, count: int) -> None:
