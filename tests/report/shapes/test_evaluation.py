@@ -144,6 +144,11 @@ def test_they_are_found_by_id_and_by_file(trainings: Path, evaluation: Path, tmp
     found = find(str(evaluation), places)
     assert found.kind == "evaluation"
     assert "mayavi eval chase-0" in found.build().provenance.command
+    copied = tmp_path / "copied.json"
+    copied.write_bytes(evaluation.read_bytes())
+    provenance = find(str(copied), places).build().provenance
+    assert provenance.command.startswith("mayavi eval chase-0 ")
+    assert ("training", "chase-0") in provenance.facts
     with pytest.raises(UnknownRun, match="unknown file, run, sweep or training 'nobody'"):
         find("nobody", places)
     other = tmp_path / "other.json"
