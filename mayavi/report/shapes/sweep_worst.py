@@ -34,7 +34,8 @@ def worst_words(data: SweepData, name: str, worst: SweepPoint) -> str:
     alike = worst_points(data, name, worst)
     if len(alike) == 1:
         return f"Worst: {data.name_of(worst)}."
-    fixed, open_axes = [], []
+    fixed: list[tuple[str, list[str]]] = []
+    open_axes: list[tuple[str, list[str]]] = []
     for path in data.axes:
         values = list(dict.fromkeys(point.value_of(path) for point in alike))
         (fixed if len(values) == 1 else open_axes).append((path, values))
