@@ -82,7 +82,7 @@ def compare_page(store: Store, named: Sequence[str]) -> Page:
     labels = ", ".join(side.label for side in others)
     return Page(
         title=f"{base.label} against {labels}",
-        subject=f"Comparison of {base.label}, the baseline, with {labels}",
+        subject=f"Comparison of {base.record.scenario}: {labels} against {base.label}, the baseline",
         verdict=_verdict(base, lead, found[lead.label]),
         tiles=_tiles(base, lead, found[lead.label]),
         summary=tuple(_summary(base, others, found)),
@@ -288,7 +288,7 @@ def _figures(base: Side, others: Sequence[Side], found: dict[str, list[KpiDiffer
     blocks: list[Block] = []
     for side in others:
         rows: list[tuple[Any, ...]] = []
-        for each in found[side.label]:
+        for each in sorted(found[side.label], key=lambda each: each.bookkeeping):
             paired = each.paired
             interval = (
                 f"[{_bound(each, paired.low)}, {_bound(each, paired.high)}]"
@@ -304,7 +304,7 @@ def _figures(base: Side, others: Sequence[Side], found: dict[str, list[KpiDiffer
                  None if value is None else _signed(each, value), change(each.share) if each.share else None,
                  interval, verdict)
             )  # fmt: skip
-        columns = (
+        columns: tuple[Column, ...] = (
             Column("figure"), Column(base.label, "text"), Column(side.label, "text"), Column("difference", "text"),
             Column("change", "text"), Column("95 % interval, paired", "text"), Column("verdict"),
         )  # fmt: skip

@@ -56,6 +56,7 @@ def risk_figures(data: SweepData, point: SweepPoint) -> Iterator[RiskFigure]:
     """Yield the headline estimates of a point."""
     figures, sweep = point.summary.figures, data.record.sweep_id
     alone = len(data.points) == 1
+    every = "over all runs" if alone else "over its runs"
 
     def query(text: str) -> str:
         return text if alone else ""
@@ -73,7 +74,7 @@ def risk_figures(data: SweepData, point: SweepPoint) -> Iterator[RiskFigure]:
             "probability of bad debt", "share of runs that leave any", loss.probability_above_zero,
             FigureFormat("p", "percent"), query(share),
         )  # fmt: skip
-        yield RiskFigure("mean bad debt", "over all runs", loss.mean, shown, query(mean))
+        yield RiskFigure("mean bad debt", every, loss.mean, shown, query(mean))
     elif data.headline is not None and data.headline in figures:
         name = data.headline
         found, shown = figures[name], format_in(data, name)
@@ -82,7 +83,7 @@ def risk_figures(data: SweepData, point: SweepPoint) -> Iterator[RiskFigure]:
             "SELECT avg(number) FROM kpis JOIN runs USING (run_id)"
             f" WHERE sweep_id = '{sweep}' AND status = 'finished' AND name = '{name}'"
         )
-        yield RiskFigure(f"mean {shown.title}", "over all runs", found.mean, shown, query(mean))
+        yield RiskFigure(f"mean {shown.title}", every, found.mean, shown, query(mean))
         yield RiskFigure(
             "median", shown.title, found.p50, shown, query(QUANTILE.format(share=0.5, sweep=sweep, name=name))
         )
