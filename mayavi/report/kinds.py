@@ -77,12 +77,15 @@ def read_document(path: Path) -> Document:
     raise UsageError(f"'{path}' is no JSON document", "`mayavi eval --output FILE` or `--json > FILE` writes one")
 
 
-def document_builder(path: Path) -> tuple[str, Callable[[], Page]]:
-    """Return the kind of the document at `path`, and what builds its page; `UsageError` if it has none."""
+def document_builder(path: Path, models: Path | None = None) -> tuple[str, Callable[[], Page]]:
+    """Return the kind of the document at `path`, and what builds its page; `UsageError` if it has none.
+
+    `models` is the folder of trainings, where that of an evaluation is looked for.
+    """
     document = read_document(path)
     schema = document.get("schema")
     builders: dict[str, tuple[str, Callable[[], Page]]] = {
-        EVALUATION: ("evaluation", lambda: _evaluation(document, path)),
+        EVALUATION: ("evaluation", lambda: _evaluation(document, path, models)),
         BACKTEST: ("backtest", lambda: _backtest(document)),
         INCIDENT: ("incident", lambda: _incident(document)),
     }
@@ -112,14 +115,26 @@ def history_builder(path: Path) -> Callable[[], Page]:
     return build
 
 
-def _evaluation(document: Document, path: Path) -> Page:
-    from mayavi.report.shapes.evaluation import evaluation_command, evaluation_page
+def _evaluation(document: Document, path: Path, models: Path | None) -> Page:
+    from mayavi.report.shapes.evaluation import evaluation_page
     from mayavi.rl.evaluation.document import read_eval
 
     checked = read_eval(path.read_bytes() if path.suffix == ".json" else json.dumps(document).encode(), path)
+    return evaluation_page(checked, _trainings(document, path, models))
+
+
+def _trainings(document: Document, path: Path, models: Path | None) -> list[str]:
+    """Ids of the trainings that hold the same evaluation; empty if it is about several policies, or none holds it."""
+    from mayavi.rl.evaluation.document import eval_name
+    from mayavi.rl.training_runs.folder import models_path
+
+    if len(document["models"]) != 1:
+        return []
     owner = path.absolute().parent.parent
-    runs = [owner.name] if (owner / "run.json").is_file() and len(checked["models"]) == 1 else []
-    return evaluation_page(checked, evaluation_command(checked, runs))
+    if (owner / "run.json").is_file():
+        return [owner.name]
+    files = sorted(models_path(models).glob(f"*/eval/{eval_name(document)}"))
+    return [file.parent.parent.name for file in files if read_document(file) == document][:1]
 
 
 def _backtest(document: Document) -> Page:

@@ -68,7 +68,7 @@ def find_file(name: str, places: Places) -> Found | None:
     path = Path(name)
     if path.suffix.lower() in DATABASES:
         return Found("history", path.name, safe(path.stem), history_builder(path))
-    kind, build = document_builder(path)
+    kind, build = document_builder(path, places.models)
     return Found(kind, path.name, safe(path.stem), build)
 
 

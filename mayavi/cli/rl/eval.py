@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,7 +51,9 @@ def evaluate(
     models: ModelsOption = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE", help="Result file; by default in eval/ of the run's folder."),
+        typer.Option(
+            "--output", metavar="FILE", help="Write the result here too; that of one run is in its eval/ folder."
+        ),
     ] = None,
     threads: Annotated[int | None, typer.Option("--threads", help="Kernel threads; no result depends on it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -80,22 +83,24 @@ def evaluate(
             "say": say,
         }
         if named == [BASELINES]:
-            document, place = _baselines(env, checkpoints, asked), output
+            document, place = _baselines(env, checkpoints, asked), None
         else:
             document, place = _models(named, models, env, checkpoints, asked)
-            place = output or place
-    if place is not None:
+    if output is not None and place is not None and not os.access(place.parents[1], os.W_OK):
+        place = None  # a run that others own: its evaluation is only where `--output` says
+    places = [each for each in dict.fromkeys((place, output)) if each is not None]
+    for each in places:
         from mayavi.rl.evaluation.document import write_eval
 
-        write_eval(document, place)
+        write_eval(document, each)
     if as_json:
         print_json(document)
         return
     from mayavi.cli.printing.evaluation import print_evaluation
 
     print_evaluation(document)
-    if place is not None:
-        print_note(f"written to {place}")
+    if places:
+        print_note(f"written to {' and '.join(map(str, places))}")
 
 
 def _baselines(env: str | None, checkpoints: str | None, asked: dict[str, Any]) -> dict[str, Any]:

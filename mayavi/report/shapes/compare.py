@@ -10,8 +10,9 @@ from typing import Any
 from mayavi.report.charts.axes import Axis
 from mayavi.report.charts.intervals import intervals
 from mayavi.report.figure_formats import FigureFormat, figure_format
-from mayavi.report.numbers import change
+from mayavi.report.numbers import DASH, change, short
 from mayavi.report.page import Block, Chart, Column, Page, Provenance, Section, Table, Tile, Tone, Verdict
+from mayavi.report.sources.parameter_names import parameter_name, value_name
 from mayavi.report.sources.parameters import differing, seeds_text
 from mayavi.report.sources.sides import Side, read_sides
 from mayavi.scenarios.sensitivity.paired_difference import PairedDifference, paired_difference
@@ -20,6 +21,9 @@ from mayavi.sim.store import Store
 
 FIELDS = ("scenario", "steps", "chain", "source", "world_digest", "status", "versions")
 MOST_ROWS = 16
+BOOKKEEPING = ("actions", "failed", "raised", "transactions", "gas_used", "fees_wei")
+MOST_CHANGES = 2
+"""Parameters that labels and the verdict name; of more, only their number."""
 _WORDS = {
     "effect": "differs",
     "no_effect": "equal",
@@ -46,14 +50,27 @@ class KpiDifference:
         return None if self.base is None or self.other is None else self.other - self.base
 
     @property
+    def points(self) -> bool:
+        """Whether the KPI is a share itself, so that a difference is in percentage points."""
+        return self.format.format in {"percent", "change"}
+
+    @property
+    def bookkeeping(self) -> bool:
+        """Whether the KPI counts work and not outcomes: actions, transactions, gas."""
+        return self.name.partition(".")[0] in BOOKKEEPING
+
+    @property
     def share(self) -> float | None:
-        """The difference as a share of the baseline."""
+        """The difference as a share of the baseline; None for KPIs that are shares themselves."""
+        if self.points:
+            return None
         return self.value / abs(self.base) if self.value is not None and self.base else None
 
 
 def compare_page(store: Store, named: Sequence[str]) -> Page:
     """Build the page that compares stored runs or sweeps; the first is the baseline."""
     sides = read_sides(store, named)
+    _label_by_parameters(sides)
     base, others = sides[0], sides[1:]
     found = {side.label: kpi_differences(base, side) for side in others}
     lead = others[0]
@@ -65,7 +82,7 @@ def compare_page(store: Store, named: Sequence[str]) -> Page:
     labels = ", ".join(side.label for side in others)
     return Page(
         title=f"{base.label} against {labels}",
-        subject=f"Comparison of {base.label}, the baseline, with {labels}",
+        subject=f"Comparison of {base.record.scenario}: {labels} against {base.label}, the baseline",
         verdict=_verdict(base, lead, found[lead.label]),
         tiles=_tiles(base, lead, found[lead.label]),
         summary=tuple(_summary(base, others, found)),
@@ -74,6 +91,24 @@ def compare_page(store: Store, named: Sequence[str]) -> Page:
         provenance=_provenance(sides, named),
         notes=tuple(_notes(base, others)),
     )
+
+
+def _label_by_parameters(sides: Sequence[Side]) -> None:
+    """Name sides by the few parameters in which they differ; their ids stay in the provenance."""
+    found = differing([side.record.scenario_text for side in sides])
+    if not 0 < len(found) <= MOST_CHANGES or any(len(each or "") > 24 for values in found.values() for each in values):
+        return
+    labels = []
+    for at in range(len(sides)):
+        parts = [f"{parameter_name(path)} {_written(values[at])}" for path, values in found.items()]
+        labels.append(", ".join(parts))
+    if len(set(labels)) == len(sides):
+        for side, label in zip(sides, labels, strict=True):
+            side.label = label
+
+
+def _written(value: str | None) -> str:
+    return "not set" if value is None else value_name(value)
 
 
 def kpi_differences(base: Side, side: Side) -> list[KpiDifference]:
@@ -98,8 +133,9 @@ def _headline(found: Sequence[KpiDifference]) -> KpiDifference | None:
     for name in (BAD_DEBT, LIQUIDATED):
         if name in named:
             return named[name]
-    known = [each for each in found if each.share is not None]
-    return max(known, key=lambda each: abs(each.share or 0.0), default=found[0] if found else None)
+    outcomes = [each for each in found if not each.bookkeeping] or list(found)
+    known = [each for each in outcomes if each.share is not None]
+    return max(known, key=lambda each: abs(each.share or 0.0), default=outcomes[0] if outcomes else None)
 
 
 def _verdict(base: Side, side: Side, found: Sequence[KpiDifference]) -> Verdict:
@@ -108,15 +144,8 @@ def _verdict(base: Side, side: Side, found: Sequence[KpiDifference]) -> Verdict:
         same = base.digests and base.digests == side.digests
         what = "the same rows" if same else "the same figures"
         return Verdict(f"{base.label} and {side.label} have {what}.", "EQUAL", "good")
-    shown, value = headline.format, headline.value
-    one, other = shown.write(headline.base), shown.write(headline.other)
-    means = "mean " if len(base.runs) > 1 or len(side.runs) > 1 else ""
-    sentence = f"{means}{shown.title} is {other} in {side.label} and {one} in {base.label}"
-    sentence = (
-        f"{sentence[:1].upper()}{sentence[1:]}, a change of {change(headline.share)}."
-        if headline.share
-        else f"{sentence[:1].upper()}{sentence[1:]}."
-    )
+    value = headline.value
+    sentence = _sentence(base, side, headline)
     paired = headline.paired
     if paired is None or value is None:
         badge, tone = ("DIFFERENT", "plain") if value else ("EQUAL", "good")
@@ -131,24 +160,55 @@ def _verdict(base: Side, side: Side, found: Sequence[KpiDifference]) -> Verdict:
     return Verdict(sentence, badge, tone, _paired_text(headline))
 
 
+def _sentence(base: Side, side: Side, headline: KpiDifference) -> str:
+    """State what was changed and what it changed: `With … −45 % instead of −30 %, bad debt is $85 k instead of …`."""
+    shown = headline.format
+    one, other = shown.write(headline.base), shown.write(headline.other)
+    several = len(base.runs) > 1 or len(side.runs) > 1
+    what = f"mean {shown.title}" if several else shown.title
+    by = f", a change of {change(headline.share)}" if headline.share else ""
+    seeds = "one seed" if set(base.runs) == set(side.runs) else "one run each"
+    known = "" if several else f" ({seeds}, no interval)"
+    found = differing([base.record.scenario_text, side.record.scenario_text])
+    if not found:
+        return f"{what[:1].upper()}{what[1:]} is {other} in {side.label} and {one} in {base.label}{by}{known}."
+    changed = [
+        f"{parameter_name(path)} {_written(to)} instead of {_written(was)}"
+        for path, (was, to) in list(found.items())[:MOST_CHANGES]
+        if max(len(was or ""), len(to or "")) <= 40
+    ]
+    head = f"With {' and '.join(changed)}"
+    if len(changed) < len(found):
+        head = f"With {len(found):,} parameters changed{f', such as {changed[0]}' if changed else ''}"
+    return f"{head}, {what} is {other} instead of {one}{by}{known}."
+
+
 def _paired_text(each: KpiDifference) -> str:
     if each.paired is None:
         return ""
-    write = each.format.write
-    interval = (
-        f"[{write(each.paired.low)}, {write(each.paired.high)}]" if each.paired.low is not None else "no interval"
-    )
-    return f"{_signed(each.format, each.paired.value)} {interval} over {each.paired.pairs:,} pairs"
+    low, high = each.paired.low, each.paired.high
+    interval = f"[{_bound(each, low)}, {_bound(each, high)}]" if low is not None else "no interval"
+    return f"{_signed(each, each.paired.value)} {interval} over {each.paired.pairs:,} pairs"
 
 
-def _signed(shown: FigureFormat, value: float | None) -> str:
-    text = shown.write(value)
+def _bound(each: KpiDifference, value: float | None) -> str:
+    """Write a difference of a KPI; that of a share in percentage points."""
+    if not each.points:
+        return each.format.write(value)
+    return DASH if value is None else f"{short(value * 100)} points"
+
+
+def _signed(each: KpiDifference, value: float | None) -> str:
+    text = _bound(each, value)
     return f"+{text}" if value is not None and value > 0 and not text.startswith("+") else text
 
 
 def _tiles(base: Side, side: Side, found: Sequence[KpiDifference]) -> tuple[Tile, ...]:
     headline = _headline(found)
-    order = sorted(found, key=lambda each: (each is not headline, each.name != LIQUIDATED, -abs(each.share or 0.0)))
+    order = sorted(
+        found,
+        key=lambda each: (each is not headline, each.bookkeeping, each.name != LIQUIDATED, -abs(each.share or 0.0)),
+    )
     tiles = []
     for each in order[:5]:
         interval = _paired_text(each) if each.paired is not None else ""
@@ -159,7 +219,7 @@ def _tiles(base: Side, side: Side, found: Sequence[KpiDifference]) -> tuple[Tile
                 interval=interval,
                 change=f"{change(each.share)} against {each.format.write(each.base)}"
                 if each.share
-                else f"{each.format.write(each.base)} in {base.label}",
+                else f"{_signed(each, each.value)} against {each.format.write(each.base)}",
                 exact=each.format.exact(each.other),
             )
         )
@@ -197,7 +257,7 @@ def _notes(base: Side, others: Sequence[Side]) -> list[str]:
 
 
 def _hero(base: Side, side: Side, found: Sequence[KpiDifference]) -> Chart | None:
-    known = [each for each in found if each.share is not None and math.isfinite(each.share)]
+    known = [each for each in found if each.share is not None and math.isfinite(each.share) and not each.bookkeeping]
     if not known:
         return None
     ranked = sorted(known, key=lambda each: -abs(each.share or 0.0))[:MOST_ROWS]
@@ -216,7 +276,7 @@ def _hero(base: Side, side: Side, found: Sequence[KpiDifference]) -> Chart | Non
     )
     return intervals(
         f"{most.format.title.capitalize()} changes most: {change(most.share)}",
-        f"{side.label} less {base.label} as a share of {base.label}; {how}",
+        f"Figures with {side.label}, change against {base.label}; {how}. The table below has shares, actions and gas",
         rows,
         Axis(f"change against {base.label}", "change"),
         reference=(0.0, base.label),
@@ -228,10 +288,10 @@ def _figures(base: Side, others: Sequence[Side], found: dict[str, list[KpiDiffer
     blocks: list[Block] = []
     for side in others:
         rows: list[tuple[Any, ...]] = []
-        for each in found[side.label]:
+        for each in sorted(found[side.label], key=lambda each: each.bookkeeping):
             paired = each.paired
             interval = (
-                f"[{each.format.write(paired.low)}, {each.format.write(paired.high)}]"
+                f"[{_bound(each, paired.low)}, {_bound(each, paired.high)}]"
                 if paired and paired.low is not None
                 else None
             )
@@ -241,13 +301,16 @@ def _figures(base: Side, others: Sequence[Side], found: dict[str, list[KpiDiffer
             value = each.value
             rows.append(
                 (each.format.title, each.format.write(each.base), each.format.write(each.other),
-                 None if value is None else _signed(each.format, value), change(each.share) if each.share else None,
+                 None if value is None else _signed(each, value), change(each.share) if each.share else None,
                  interval, verdict)
             )  # fmt: skip
-        columns = (
+        columns: tuple[Column, ...] = (
             Column("figure"), Column(base.label, "text"), Column(side.label, "text"), Column("difference", "text"),
-            Column("share", "text"), Column("95 % interval, paired", "text"), Column("verdict"),
+            Column("change", "text"), Column("95 % interval, paired", "text"), Column("verdict"),
         )  # fmt: skip
+        kept = [at for at in range(len(columns)) if at < 4 or any(row[at] is not None for row in rows)]
+        columns = tuple(columns[at] for at in kept)
+        rows = [tuple(row[at] for at in kept) for row in rows]
         blocks.append(Table(columns, tuple(rows), title=side.label, empty="Every figure is equal."))
     return Section("figures", "Figures that differ", tuple(blocks))
 
@@ -285,4 +348,4 @@ def _provenance(sides: Sequence[Side], named: Sequence[str]) -> Provenance:
         shown = ", ".join(runs[:4]) + (f" and {len(runs) - 4:,} more" if len(runs) > 4 else "")
         facts.append((side.label, f"{side.record.scenario} on {side.record.chain}: {shown}"))
         facts.append((f"digest of {side.label}", side.record.digest))
-    return Provenance(tuple(facts), f"mayavi report compare {' '.join(named)}", f"{len(sides):,} sides")
+    return Provenance(tuple(facts), f"mayavi report compare {' '.join(named)}", f"{len(sides):,} results compared")

@@ -10,7 +10,7 @@ import numpy as np
 from mayavi.report.charts.axes import Axis
 from mayavi.report.charts.distributions import FEW, distribution
 from mayavi.report.charts.intervals import intervals
-from mayavi.report.numbers import bounds, percent, short
+from mayavi.report.numbers import bounds, short
 from mayavi.report.page import Chart, Column, Table, Tone, Verdict
 
 TONES: dict[str, Tone] = {"better": "good", "worse": "bad", "indistinguishable": "warn", "saturated": "warn"}
@@ -37,21 +37,25 @@ def verdict_of(found: Sequence[Comparison], best: Comparison | None) -> Verdict:
     sentence = {
         "better": f"{_subject(best)} earns more than {against}, the strongest baseline",
         "worse": f"{_subject(best)} earns less than {against}, the strongest baseline",
-        "indistinguishable": f"{_subject(best)} cannot be told from {against}, the strongest baseline",
+        "indistinguishable": f"{_subject(best)} is not distinguishable from {against}, the strongest baseline",
         "saturated": f"No claim about {_subject(best)}: only {best['distinct_pairs']:,} distinct trajectories",
     }[word]
     others = [each["verdict"] for each in found if each is not best]
     counted = [f"{other} than {others.count(other):,}" for other in ("better", "worse") if other in others]
-    counted += [f"{other} from {others.count(other):,}" for other in ("indistinguishable",) if other in others]
-    if word != "saturated" and counted:
-        sentence += f"; of the other {len(others):,} it is {', '.join(counted)}"
+    if "indistinguishable" in others:
+        counted.append(f"indistinguishable from {others.count('indistinguishable'):,}")
+    if word != "saturated" and len(counted) == 1 and len(set(others)) == 1:
+        also = "also " if others[0] == word else ""
+        sentence += f"; it is {also}{counted[0].rsplit(' ', 1)[0]} {_the_others(len(others))}"
+    elif word != "saturated" and counted:
+        sentence += f"; of the other {len(others):,} baselines it is {' and '.join(counted)}"
     return Verdict(f"{sentence}.", word, TONES[word], difference_line(difference))
 
 
 def difference_line(difference: Mapping[str, Any]) -> str:
-    """Write a paired difference with its interval: `paired difference 0.12 [0.1, 0.14]`."""
+    """Write a paired difference with its interval: `paired difference 0.12 [0.1, 0.14] in reward an episode`."""
     known = bounds(difference["low"], difference["high"])
-    return f"paired difference {short(difference['value'])} {known or 'without an interval'}"
+    return f"paired difference {short(difference['value'])} {known or 'without an interval'} in reward an episode"
 
 
 def differences_chart(found: Sequence[Comparison], episodes: int, confidence: float) -> Chart:
@@ -64,7 +68,8 @@ def differences_chart(found: Sequence[Comparison], episodes: int, confidence: fl
     if {each["verdict"] for each in found} == {"saturated"}:
         title = f"Too few distinct trajectories to tell {name} from any baseline"
     elif not better and not worse:
-        title = f"Nothing tells {name} from {len(found):,} baselines"
+        which = "its baseline" if len(found) == 1 else f"any of its {len(found):,} baselines"
+        title = f"{name} is not distinguishable from {which}"
     if len({each["strategy"] for each in found}) > 1:
         title = f"{better + worse:,} of {len(found):,} comparisons are decided"
     return intervals(
@@ -80,12 +85,29 @@ def means_chart(part: Mapping[str, Any], episodes: int, confidence: float) -> Ch
     """Draw the mean reward of every strategy with its interval, the best on top."""
     names = sorted(part["strategies"], key=lambda name: -float(part[name]["mean_reward"]))
     rows = [(name, *(part[name]["mean"][key] for key in ("value", "low", "high"))) for name in names]
+    mean = short(part[names[0]]["mean_reward"])
     return intervals(
-        f"{names[0]} earns most: {short(part[names[0]]['mean_reward'])} an episode",
+        f"{names[0]} has the highest mean reward, {mean} an episode{_overlapping(rows)}",
         f"Mean reward with its {confidence * 100:g} % interval, {episodes:,} episodes",
         rows,
         Axis("mean reward", "number"),
     )
+
+
+def _overlapping(rows: Sequence[tuple[str, float | None, float | None, float | None]]) -> str:
+    """Say how many intervals overlap that of the first row; a missing bound excludes nothing."""
+    low = rows[0][2]
+    reach = sum(1 for _, _, _, high in rows[1:] if low is None or high is None or high >= low)
+    return f"; the intervals of {reach:,} of {len(rows) - 1:,} others overlap its own" if reach else ""
+
+
+def more_less_equal(part: Mapping[str, Any], each: Comparison) -> tuple[int, int, int] | None:
+    """Episodes in which the policy earns more, less, and exactly the same; None if their rewards are not stored."""
+    one, other = part.get(each["strategy"], {}), part.get(each["against"], {})
+    if "rewards" not in one or "rewards" not in other:
+        return None
+    differences = np.array(one["rewards"]) - np.array(other["rewards"])
+    return int((differences > 0).sum()), int((differences < 0).sum()), int((differences == 0).sum())
 
 
 def pairs_chart(part: Mapping[str, Any], best: Comparison) -> Chart | None:
@@ -94,34 +116,35 @@ def pairs_chart(part: Mapping[str, Any], best: Comparison) -> Chart | None:
     if "rewards" not in one or "rewards" not in other:
         return None
     values = (np.array(one["rewards"]) - np.array(other["rewards"])).tolist()
-    wins = best["probability_of_improvement"]["value"]
+    more, less, equal = more_less_equal(part, best) or (0, 0, 0)
     how = "one dot an episode" if len(values) < FEW else "histogram"
     return distribution(
-        f"{best['strategy']} earns more than {best['against']} in {percent(wins)} of the episodes",
-        f"Difference of the reward of each of {len(values):,} episodes, {how}; ties count half",
+        f"{best['strategy']} earns more than {best['against']} in {more:,} of {len(values):,} episodes, "
+        f"less in {less:,}, the same in {equal:,}",
+        f"Difference of the reward of each of {len(values):,} episodes, {how}",
         values,
         Axis("reward, policy less baseline", "number"),
         marks=[(0.0, "equal")],
     )
 
 
-def comparisons_table(found: Sequence[Comparison], title: str = "Verdicts") -> Table:
-    """Every comparison with its verdict."""
+def comparisons_table(part: Mapping[str, Any], found: Sequence[Comparison], title: str = "Verdicts") -> Table:
+    """Every comparison with its verdict, and the episodes in which the policy earns more, less and the same."""
     rows = tuple(
         (
             _subject(each),
             each["against"],
             each["verdict"],
             *(each["difference"][key] for key in ("value", "low", "high")),
-            each["probability_of_improvement"]["value"],
+            *(more_less_equal(part, each) or (None, None, None)),
             each["distinct_pairs"],
         )
         for each in found
     )
     columns = (
         Column("policy"), Column("against"), Column("verdict"), Column("difference", "number"),
-        Column("low", "number"), Column("high", "number"), Column("earns more in", "percent"),
-        Column("distinct pairs", "count"),
+        Column("low", "number"), Column("high", "number"), Column("more", "count"),
+        Column("less", "count"), Column("equal", "count"), Column("distinct pairs", "count"),
     )  # fmt: skip
     return Table(columns, rows, title=title, empty="There is nothing to compare with.")
 
@@ -149,6 +172,10 @@ def strategies_table(part: Mapping[str, Any]) -> Table:
 
 def _subject(each: Comparison) -> str:
     return f"{each['strategy']} ({each['trainings']} trainings)" if each["trainings"] > 1 else str(each["strategy"])
+
+
+def _the_others(count: int) -> str:
+    return "the other baseline" if count == 1 else f"the other {count:,} baselines"
 
 
 def _pair(each: Comparison) -> str:

@@ -17,6 +17,7 @@ from mayavi.report.shapes.comparisons import (
     difference_line,
     differences_chart,
     means_chart,
+    more_less_equal,
     pairs_chart,
     strategies_table,
     strongest,
@@ -25,8 +26,8 @@ from mayavi.report.shapes.comparisons import (
 from mayavi.rl.evaluation.document import parts_of
 
 
-def evaluation_page(document: Mapping[str, Any], command: str = "") -> Page:
-    """Build the page of a document that `mayavi eval` wrote; `command` repeats the evaluation."""
+def evaluation_page(document: Mapping[str, Any], runs: Sequence[str] = ()) -> Page:
+    """Build the page of a document that `mayavi eval` wrote; `runs` are the trainings it is about, where known."""
     settings, env = document["settings"], document["env"]
     parts = parts_of(document)
     first = next(iter(parts.values()))
@@ -43,8 +44,8 @@ def evaluation_page(document: Mapping[str, Any], command: str = "") -> Page:
         summary=tuple(summary_of(document)),
         hero=hero,
         sections=tuple(section for role, part in parts.items() for section in part_sections(document, role, part)),
-        provenance=_provenance(document, command or evaluation_command(document)),
-        notes=tuple(warnings_of(document)),
+        provenance=_provenance(document, runs),
+        notes=(*warnings_of(document), *_unnamed(document, runs)),
     )
 
 
@@ -57,7 +58,8 @@ def page_verdict(document: Mapping[str, Any]) -> Verdict:
     names = sorted(first["strategies"], key=lambda name: -float(first[name]["mean_reward"]))
     for each in first["comparisons"]:
         if len(names) > 1 and {each["strategy"], each["against"]} == set(names[:2]):
-            sentence = f"{names[0]} earns most, {short(first[names[0]]['mean_reward'])} an episode. {each['reason']}."
+            mean = short(first[names[0]]["mean_reward"])
+            sentence = f"{names[0]} has the highest mean reward, {mean} an episode: {each['reason']}."
             return Verdict(sentence, each["verdict"], TONES[each["verdict"]], difference_line(each["difference"]))
     return verdict_of((), None)
 
@@ -67,7 +69,7 @@ def tiles_of(part: Mapping[str, Any], best: Mapping[str, Any] | None, settings: 
     if best is None:
         return ()
     own, other = part[best["strategy"]], part[best["against"]]
-    wins, difference = best["probability_of_improvement"], best["difference"]
+    difference = best["difference"]
     distinct = own.get("effective_sample_size", best["distinct_pairs"])
     enough = distinct >= settings["minimum_distinct"]
     return (
@@ -83,19 +85,28 @@ def tiles_of(part: Mapping[str, Any], best: Mapping[str, Any] | None, settings: 
             exact=repr(difference["value"]),
             tone=TONES[best["verdict"]],
         ),
-        Tile(
-            "earns more in",
-            percent(wins["value"]),
-            interval=bounds(wins["low"], wins["high"], "percent"),
-            change="of the episodes, ties half",
-            exact=repr(wins["value"]),
-        ),
+        _wins_tile(part, best),
         Tile(
             "effective sample size",
             f"{distinct:,}",
             change=f"distinct of {settings['episodes']:,} episodes; a claim needs {settings['minimum_distinct']:,}",
             tone="plain" if enough else "warn",
         ),
+    )
+
+
+def _wins_tile(part: Mapping[str, Any], best: Mapping[str, Any]) -> Tile:
+    """Count the episodes with more, less and the same reward; without rewards, the probability of improvement."""
+    wins, counted = best["probability_of_improvement"], more_less_equal(part, best)
+    chance = f"{percent(wins['value'])} {bounds(wins['low'], wins['high'], 'percent')}".strip()
+    if counted is None:
+        return Tile("probability of improvement", chance, change="ties count half", exact=repr(wins["value"]))
+    more, less, equal = counted
+    return Tile(
+        f"earns more than {best['against']} in",
+        f"{more:,} of {sum(counted):,} episodes",
+        change=f"less in {less:,}, the same in {equal:,}",
+        exact=f"probability of improvement, ties half: {chance}",
     )
 
 
@@ -140,14 +151,14 @@ def part_sections(document: Mapping[str, Any], role: str, part: Mapping[str, Any
         blocks.append(differences_chart(found, settings["episodes"], settings["confidence"]))
     if best is not None and (chart := pairs_chart(part, best)) is not None:
         blocks.append(chart)
-    blocks.append(comparisons_table(found))
+    blocks.append(comparisons_table(part, found))
     sections = [Section(f"{key}comparisons", _title(head, "Paired differences"), tuple(blocks))]
     strategies: list[Block] = [
         means_chart(part, settings["episodes"], settings["confidence"]),
         strategies_table(part),
     ]
     if part["pooled"]:
-        strategies.append(comparisons_table(part["comparisons"], "Each training alone"))
+        strategies.append(comparisons_table(part, part["comparisons"], "Each training alone"))
     sections.append(Section(f"{key}strategies", _title(head, "What each strategy earns"), tuple(strategies)))
     if part["regret"] is not None:
         sections.append(_regret(key, head, part["regret"]))
@@ -253,12 +264,21 @@ def settings_table(config: Mapping[str, Any]) -> Table:
     return Table((Column("setting", "code"), Column("value")), rows, title="Settings of the environment")
 
 
-def _provenance(document: Mapping[str, Any], command: str) -> Provenance:
-    env = document["env"]
+def _unnamed(document: Mapping[str, Any], runs: Sequence[str]) -> list[str]:
+    """Say what `RUN` stands for in the command, if the trainings are not known."""
+    if runs or not document["models"]:
+        return []
+    listed = ", ".join(policy_text(each) for each in document["models"])
+    return [f"The document does not name its trainings: `RUN` in the command stands for the id of {listed}."]
+
+
+def _provenance(document: Mapping[str, Any], runs: Sequence[str]) -> Provenance:
+    env, command = document["env"], evaluation_command(document, runs)
+    facts = [("training", run) for run in runs] + evidence_facts(document)
     summary = (
         f"{env['name']} · world digest {str(env['world_digest'])[:12]}… · {document['schema']} {document['version']}"
     )
-    return Provenance(tuple(evidence_facts(document)), command, summary)
+    return Provenance(tuple(facts), command, summary)
 
 
 def _title(head: str, title: str) -> str:

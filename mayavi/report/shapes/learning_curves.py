@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from mayavi.report.charts.axes import Axis, Xs
+from mayavi.report.charts.intervals import intervals
 from mayavi.report.charts.lines import Line, lines
 from mayavi.report.numbers import short
 from mayavi.report.page import Chart
@@ -19,6 +20,8 @@ def learning_chart(curves: Sequence[Curve], what: str, detail: str, *, wide: boo
     if not curves:
         return None
     steps = common_steps(curves)
+    if len(steps) == 1:
+        return _one_step(curves, steps[0], what, detail, wide=wide)
     if len(curves) == 1:
         (only,) = curves
         return lines(
@@ -32,7 +35,7 @@ def learning_chart(curves: Sequence[Curve], what: str, detail: str, *, wide: boo
     each = [[curve.values[step] for curve in curves] for step in steps]
     middle = [median(values) for values in each]
     return lines(
-        _finding(middle, what),
+        _finding(middle, f"median {what}"),
         f"{detail}; {len(curves):,} seeds: the median, and a band from the lowest to the highest",
         Xs(steps, "training steps", "count"),
         [Line("median", middle, low=[min(v) for v in each], high=[max(v) for v in each], markers=len(steps) <= 40)],
@@ -41,11 +44,31 @@ def learning_chart(curves: Sequence[Curve], what: str, detail: str, *, wide: boo
     )
 
 
+def _one_step(curves: Sequence[Curve], step: int, what: str, detail: str, *, wide: bool) -> Chart:
+    """Draw a dot for each seed, and their median with the range, where there is one point in time."""
+    values = [curve.values[step] for curve in curves]
+    rows: list[tuple[str, float | None, float | None, float | None]] = []
+    head = f"{what.capitalize()} after {step:,} steps"
+    title = f"{head}: {short(values[0])}, seed {curves[0].seed}"
+    if len(curves) > 1:
+        low, high, middle = min(values), max(values), median(values)
+        rows.append((f"median of {len(curves):,} seeds", middle, low, high))
+        title = f"{head}: median {short(middle)} of {len(curves):,} seeds, from {short(low)} to {short(high)}"
+    rows += [(f"seed {curve.seed}", curve.values[step], None, None) for curve in curves]
+    known = "; the median with the range of the seeds, and each seed" if len(curves) > 1 else ""
+    return intervals(title, f"{detail}, once, after {step:,} steps{known}", rows, Axis(what, "number"), wide=wide)
+
+
 def seeds_chart(curves: Sequence[Curve], what: str, detail: str) -> Chart | None:
-    """Draw a line for each seed, at most five: the lowest, the highest, and those between; None for fewer than two."""
+    """Draw a line for each seed, at most five: the lowest, the highest, and those between; None for fewer than two.
+
+    With one common step there are no lines either: `learning_chart` shows every seed then.
+    """
     if len(curves) < 2:
         return None
     steps = common_steps(curves)
+    if len(steps) < 2:
+        return None
     last = steps[-1]
     ranked = sorted(curves, key=lambda curve: -curve.values[last])
     kept = ranked if len(ranked) <= 5 else [ranked[round(at * (len(ranked) - 1) / 4)] for at in range(5)]

@@ -11,8 +11,8 @@ from mayavi.report.page import Chart, Column, Section, Table, Text
 from mayavi.report.sources.policy_map import PolicyMap
 
 
-def policy_chart(found: PolicyMap) -> Chart:
-    """Draw one map: the number of a discrete action, or the value of a continuous one."""
+def policy_chart(found: PolicyMap, seed: int) -> Chart:
+    """Draw one map of the policy of a training seed: the number of a discrete action, or a continuous one's value."""
     xs, ys = [short(value) for value in found.x], [short(value) for value in found.y]
     used = Counter(int(value) for row in found.cells for value in row) if found.actions else Counter[int]()
     cells = sum(len(row) for row in found.cells)
@@ -30,7 +30,8 @@ def policy_chart(found: PolicyMap) -> Chart:
     who = f"{found.role}: " if found.role else ""
     return heat_map(
         f"{who}{title}",
-        f"{what}. Other observations at their median of {found.seen:,} steps in {found.episodes:,} episodes",
+        f"{what}. Policy of seed {seed}; "
+        f"other observations at their median of {found.seen:,} steps in {found.episodes:,} episodes",
         (found.x_name, xs),
         (found.y_name, ys),
         [list(row) for row in found.cells],
@@ -39,7 +40,7 @@ def policy_chart(found: PolicyMap) -> Chart:
     )
 
 
-def policy_section(found: list[PolicyMap], missing: str) -> Section:
+def policy_section(found: list[PolicyMap], missing: str, seed: int) -> Section:
     """The maps with the values that the other observations are held at; or why there are none."""
     if not found:
         return Section("policy", "What the policy does", (Text((missing,)),))
@@ -48,4 +49,9 @@ def policy_section(found: list[PolicyMap], missing: str) -> Section:
         (Column("observation"), Column("held at", "number")), rows, title="Other observations, at their median"
     )
     lead = "The two observations that move the action most, each over the values that occur in the evaluation."
-    return Section("policy", "What the policy does", (*(policy_chart(each) for each in found), table), lead=lead)
+    return Section(
+        "policy",
+        f"What the policy of seed {seed} does",
+        (*(policy_chart(each, seed) for each in found), table),
+        lead=lead,
+    )

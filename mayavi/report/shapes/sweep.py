@@ -22,6 +22,8 @@ from mayavi.report.shapes.sweep_risk import (
     verdict,
 )
 from mayavi.report.shapes.sweep_runs import failed_section, worst_section
+from mayavi.report.shapes.sweep_worst import how_told_apart
+from mayavi.report.sources.parameter_names import parameter_name, value_name
 from mayavi.report.sources.parameters import seeds_text, sweep_command, written
 from mayavi.report.sources.sweep import SweepData, read_sweep
 from mayavi.scenarios.figures.notes import notes_of_many
@@ -100,15 +102,19 @@ def _summary(data: SweepData) -> list[str]:
     if not data.with_runs:
         return [f"The sweep is {data.record.status}, and no run of it has figures."]
     worst, _ = extremes(data)
-    found = [f"At the worst point, {worst.label}:"] if len(data.with_runs) > 1 else []
+    place = f"At the point with the worst tail, {data.name_of(worst)} ({len(worst.run_ids):,} runs):"
+    found = [place] if len(data.with_runs) > 1 else []
     for each in risk_figures(data, worst):
         interval = each.format.interval(each.estimate)
         known = "" if interval == "no interval" else f", 95 % interval {interval}"
         short = each.short[:1].upper() + each.short[1:]
         found.append(f"{short}: {each.format.write(each.estimate.value)}{known} ({each.what}).")
     if data.axes and len(data.with_runs) > 1:
-        axes = " and ".join(f"{path} ({len(values)} values)" for path, values in data.axes.items())
+        axes = " and ".join(
+            f"{parameter_name(path)} ({', '.join(map(value_name, values))})" for path, values in data.axes.items()
+        )
         found.append(f"Parameters that vary: {axes}. Every combination ran with the same seeds.")
+        found += [how_told_apart(data, data.headline)] if data.headline is not None else []
     return found
 
 
@@ -138,10 +144,10 @@ def _grid(data: SweepData, charts: list[Chart]) -> Section:
     for point in data.with_runs:
         if name in point.summary.figures:
             found, tail = point.summary.figures[name], at_risk(point, name)
-            values = (point.value_of(path) for path in data.axes)
+            values = (value_name(point.value_of(path)) for path in data.axes)
             rows.append((*values, shown.value(found.mean.value), *shown.bounds(tail), found.count))
     columns = (
-        *(Column(path, "code") for path in data.axes),
+        *(Column(parameter_name(path), "text") for path in data.axes),
         Column(f"mean {shown.title}", exact),
         Column(at_risk_name(name), exact),
         Column("low", exact),
@@ -164,10 +170,12 @@ def _figures(data: SweepData) -> Section | None:
             rows.append((*row, found.count))
         labels = ("mean", "p5", "median", "p95", "95 % interval of p95", "minimum", "maximum")
         columns = (Column("figure"), *(Column(label, "text") for label in labels), Column("runs", "count"))
-        blocks.append(Table(columns, tuple(rows), title=point.label))
+        blocks.append(Table(columns, tuple(rows), title=data.name_of(point)))
     if not blocks:
         return None
-    lead = "" if len(points) == len(data.with_runs) else "The worst point; `mayavi sweep … --json` has all."
+    lead = (
+        "" if len(points) == len(data.with_runs) else "The point with the worst tail; `mayavi sweep … --json` has all."
+    )
     return Section("figures", "All figures", tuple(blocks), lead=lead)
 
 

@@ -8,6 +8,7 @@ from mayavi.report.charts.intervals import intervals
 from mayavi.report.figure_formats import FigureFormat
 from mayavi.report.page import Block, Chart, Section
 from mayavi.report.shapes.sweep_risk import at_risk, at_risk_name, extremes, format_in
+from mayavi.report.sources.parameter_names import parameter_name
 from mayavi.report.sources.sweep import SweepData, SweepPoint
 from mayavi.scenarios.sweep.result import LIQUIDATED
 
@@ -55,7 +56,7 @@ def outcome_chart(data: SweepData, point: SweepPoint, name: str) -> Chart:
         title = f"{shown.title.capitalize()} lies between {shown.write(found.minimum)} and {shown.write(found.maximum)}"
         title += f", half of the runs below {shown.write(found.p50.value)}"
     how = "a dot each" if found.count < FEW else "histogram"
-    where = f" at {point.label}" if point.label else ""
+    where = f" at {data.name_of(point)}" if data.axes else ""
     return distribution(
         title,
         f"{shown.title.capitalize()} of {found.count:,} runs{where}, {how}",
@@ -91,12 +92,13 @@ def _by_point(data: SweepData, name: str) -> Chart:
     for point in points[:MOST_POINTS]:
         found = point.summary.figures[name]
         middle, low, high = (shown.value(each.value) for each in (found.p50, found.p5, found.p95))
-        rows.append((point.label or "base", middle, low, high))
+        rows.append((data.values_of(point) or "base", middle, low, high))
     medians = [point.summary.figures[name].p50.value for point in points]
     more = f"; the first {MOST_POINTS} of {len(points):,}" if len(points) > MOST_POINTS else ""
+    axes = " · ".join(map(parameter_name, data.axes))
     return intervals(
         f"Median {shown.title} lies between {shown.write(min(medians))} and {shown.write(max(medians))}",
-        f"Median of {shown.title} with its range from p5 to p95 at each point{more}",
+        f"Median of {shown.title} with its range from p5 to p95, by {axes}{more}",
         rows,
         Axis(_axis(shown), shown.format),
         source=f"sweep {data.record.sweep_id}",

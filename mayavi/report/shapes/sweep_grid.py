@@ -12,6 +12,7 @@ from mayavi.report.charts.intervals import intervals
 from mayavi.report.figure_formats import FigureFormat, worst_is_low
 from mayavi.report.page import Chart
 from mayavi.report.shapes.sweep_risk import at_risk, at_risk_name, format_in
+from mayavi.report.sources.parameter_names import parameter_name, value_name
 from mayavi.report.sources.sweep import SweepData, SweepPoint
 from mayavi.scenarios.sweep.result import BAD_DEBT, LIQUIDATED
 from mayavi.statistics.estimate import Estimate
@@ -64,7 +65,12 @@ def grid_figures(data: SweepData) -> list[GridFigure]:
         if any(LIQUIDATED in point.summary.figures for point in data.with_runs):
             other = format_in(data, LIQUIDATED)
             found.append(
-                GridFigure("LaR of liquidated value", LIQUIDATED, other, lambda point: at_risk(point, LIQUIDATED))
+                GridFigure(
+                    f"{at_risk_name(LIQUIDATED)} of liquidated value",
+                    LIQUIDATED,
+                    other,
+                    lambda point: at_risk(point, LIQUIDATED),
+                )
             )
     return found
 
@@ -93,39 +99,45 @@ def _map(data: SweepData, figure: GridFigure, points: list[SweepPoint]) -> Chart
     count = min(each.summary.figures[figure.name].count for each in points)
     subtitle = f"{_capital(figure.title)}; at least {count:,} runs a cell"
     if others:
-        subtitle += f"; the worst over {', '.join(others)}"
+        subtitle += f"; the worst over {', '.join(map(parameter_name, others))}"
     return heat_map(
-        _finding(data, figure, points, up),
+        _finding(data, figure, points, sum(each is not None for line in cells for each in line)),
         subtitle,
-        (across, data.axes[across]),
-        (up, data.axes[up]),
+        (parameter_name(across), [value_name(each) for each in data.axes[across]]),
+        (parameter_name(up), [value_name(each) for each in data.axes[up]]),
         cells,
         Axis(figure.title, figure.format.format),
         source=f"sweep {data.record.sweep_id}",
     )
 
 
-def _finding(data: SweepData, figure: GridFigure, points: list[SweepPoint], up: str) -> str:
-    """State how far the most influential parameter moves the figure."""
-    ends = [data.axes[up][0], data.axes[up][-1]]
-    means = [fmean([figure.value(p) for p in points if p.value_of(up) == each] or [0.0]) for each in ends]
-    first, last = (figure.format.write(each) for each in means)
+def _finding(data: SweepData, figure: GridFigure, points: list[SweepPoint], cells: int) -> str:
+    """Quote the worst and the best value that the chart shows, and where the worst is."""
+    low = worst_is_low(figure.name)
+    ranked = sorted(points, key=figure.value, reverse=not low)
+    worst, best = ranked[0], ranked[-1]
+    last, first = (figure.format.write(figure.value(each)) for each in (worst, best))
     if first == last:
-        return f"{_capital(figure.title)} hardly depends on the parameters: {first}"
-    moves = "rises" if means[1] > means[0] else "falls"
-    mean = " on average" if len(data.axes) > 1 else ""
-    return f"{_capital(figure.title)} {moves} from {first} to {last}{mean} as {up} goes from {ends[0]} to {ends[1]}"
+        return f"{_capital(figure.title)} is {first} everywhere"
+    same = [each for each in points if figure.format.write(figure.value(each)) == last]
+    where = data.name_of(worst) if len(same) == 1 else f"{len(same):,} of {len(points):,} combinations"
+    extreme, other = ("lowest", "highest") if low else ("highest", "lowest")
+    place = "at" if len(same) == 1 else "in"
+    ends = f"; the {other} is {first}" if cells == len(points) else ""
+    return f"{_capital(figure.title)} is {extreme} {place} {where}: {last}{ends}"
 
 
 def _along(data: SweepData, figure: GridFigure, points: list[SweepPoint]) -> Chart:
     (path,) = data.axes
-    rows = [(point.value_of(path), *figure.format.bounds(figure.estimate(point))) for point in points[:MOST_ROWS]]
+    shown = points[:MOST_ROWS]
+    rows = [(data.values_of(point), *figure.format.bounds(figure.estimate(point))) for point in shown]
     count = min(each.summary.figures[figure.name].count for each in points)
     complete = all(figure.estimate(point).complete for point in points)
     lacking = "" if complete else "; a missing whisker is a bound that so few runs do not support"
     return intervals(
-        _finding(data, figure, points, path),
-        f"{_capital(figure.title)} by {path}, with 95 % intervals; at least {count:,} runs a point{lacking}",
+        _finding(data, figure, shown, len(shown)),
+        f"{_capital(figure.title)} by {parameter_name(path)}, with 95 % intervals; at least {count:,} runs a point"
+        f"{lacking}",
         rows,
         Axis(figure.title, figure.format.format),
         source=f"sweep {data.record.sweep_id}",

@@ -10,6 +10,7 @@ from mayavi.report.figure_formats import worst_is_low
 from mayavi.report.page import Cell, Column, Section, Table
 from mayavi.report.run.parameters import command_of, differences
 from mayavi.report.shapes.sweep_risk import format_in
+from mayavi.report.sources.parameter_names import parameter_name, value_name
 from mayavi.report.sources.sweep import SweepData, SweepPoint
 from mayavi.scenarios.sweep.result import BAD_DEBT, LIQUIDATED
 
@@ -39,13 +40,12 @@ def worst_section(data: SweepData) -> Section | None:
             known = dict(zip(kpi.run_ids, kpi.numbers, strict=True)) if kpi else {}
             cells.append(other.value(known.get(run_id)))
         cells.append(seed)
-        if data.axes:
-            cells.append(point.label)
+        cells += [value_name(point.value_of(path)) for path in data.axes]
         rows.append((*cells, run_id, _run_line(point, seed, known_of)))
     columns = [Column(shown.title, shown.exact_format, shown.unit)]
     columns += [Column("liquidated value", other.exact_format, other.unit)] if other is not None else []
     columns += [Column("seed", "count")]
-    columns += [Column("point")] if data.axes else []
+    columns += [Column(parameter_name(path), "text") for path in data.axes]
     columns += [Column("run", "code"), Column("run it again", "code")]
     table = Table(
         tuple(columns),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def training_page(named: str, models: Path) -> Page:
     if document is not None:
         sections += _evaluation_sections(data, document, pooled)
     maps, missing = _maps(data, document)
-    sections += [policy_section(maps, missing), _seeds(data), _settings(data)]
+    sections += [policy_section(maps, missing, int(config["seed"])), _seeds(data), _settings(data)]
     who = f"{config['framework']} {config['algorithm']} on {config['env']}"
     return Page(
         title=f"Training of {who}: {data.lead.run_id}",
@@ -275,24 +275,27 @@ def _value(value: Any) -> str | None:
     return None if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def training_command(config: Mapping[str, Any], changed: Mapping[str, tuple[Any, Any]]) -> str:
-    """Return the command that repeats a training."""
+def training_command(
+    config: Mapping[str, Any], changed: Mapping[str, tuple[Any, Any]], seeds: Sequence[int] = ()
+) -> str:
+    """Return the command that repeats a training; with several `seeds`, the loop that repeats them all."""
     parts = [f"mayavi train --env {config['env']} --framework {config['framework']}"]
     parts += [f"--algorithm {config['algorithm']}"] if config["algorithm"] != "ppo" else []
-    parts += [f"--timesteps {config['timesteps']}", f"--seed {config['seed']}"]
+    parts += [f"--timesteps {config['timesteps']}", f"--seed {'$seed' if len(seeds) > 1 else config['seed']}"]
     named = {"timesteps", *_IDENTITY}
     parts += ["--recurrent"] if config.get("recurrent") else []
     for name, (value, _) in changed.items():
         if name not in named and name != "recurrent" and value is not None:
             parts.append(f"--set {name}={_value(value)}")
-    return " ".join(parts)
+    command = " ".join(parts)
+    return f"for seed in {' '.join(map(str, seeds))}; do {command}; done" if len(seeds) > 1 else command
 
 
 def _provenance(data: TrainingData) -> Provenance:
     record, config = data.lead.record, data.lead.config
+    seeds = [int(each.config["seed"]) for each in data.seeds]
     facts = [
-        ("training", data.lead.run_id),
-        ("seed", str(config["seed"])),
+        *((f"training of seed {each.config['seed']}", each.run_id) for each in data.seeds),
         ("environment", str(config["env"])),
         ("world", str(config.get("source", "replica"))),
         ("world digest", str(record.get("world_digest") or "")),
@@ -301,7 +304,7 @@ def _provenance(data: TrainingData) -> Provenance:
         *((f"version of {name}", str(version)) for name, version in (record.get("versions") or {}).items()),
     ]
     digest = str(record.get("world_digest") or "")[:12]
-    summary = f"seed {config['seed']} · {config.get('source', 'replica')}, world digest {digest}…"
+    summary = f"{_seeds_text(data)} · {config.get('source', 'replica')}, world digest {digest}…"
     return Provenance(
-        tuple((name, value) for name, value in facts if value), training_command(config, data.changed), summary
+        tuple((name, value) for name, value in facts if value), training_command(config, data.changed, seeds), summary
     )

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from mayavi.errors import UsageError
+from mayavi.report.sources.parameter_names import parameter_name, value_name
 from mayavi.report.sources.quoting import quoted, quoted_list
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.figures.limits import PREFIX
@@ -142,6 +143,14 @@ class SweepData:
                 path, _, value = override.partition("=")
                 found.setdefault(path.strip(), {})[value.strip()] = None
         return {path: tuple(values) for path, values in found.items() if len(values) > 1}
+
+    def name_of(self, point: SweepPoint) -> str:
+        """A point by what varies, in words: `price shock of WETH −45 %, number of liquidators 1`."""
+        return ", ".join(f"{parameter_name(path)} {value_name(point.value_of(path))}" for path in self.axes)
+
+    def values_of(self, point: SweepPoint) -> str:
+        """A point by the values of what varies alone: `−45 % · 1`."""
+        return " · ".join(value_name(point.value_of(path)) or "base" for path in self.axes)
 
     @cached_property
     def headline(self) -> str | None:

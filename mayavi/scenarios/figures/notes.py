@@ -44,14 +44,37 @@ def notes(kpis: Figures) -> list[str]:
 
 
 def notes_of_many(runs: Sequence[Figures]) -> list[str]:
-    """Return each kind of warning once, with the number of runs that have it and the text of the first."""
+    """Return each kind of warning once, with the number of runs that have it.
+
+    Numbers in which the runs differ are written as ranges; of warnings that differ in words the first is quoted.
+    """
     if len(runs) == 1:
         return notes(runs[0])
     found: dict[str, list[str]] = {}
     for kpis in runs:
         for kind, text in one_of_each_kind(_warnings(kpis)).items():
             found.setdefault(kind, []).append(text)
-    return [f"in {len(texts):,} of {len(runs):,} runs, as in the first of them: {texts[0]}" for texts in found.values()]
+    return [f"in {len(texts):,} of {len(runs):,} runs{_over_runs(texts)}" for texts in found.values()]
+
+
+_NUMBER = re.compile(r"(?<![\w./])[+\-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?: %)?(?![\w/])")
+
+
+def _over_runs(texts: Sequence[str]) -> str:
+    """Write one warning of several runs: numbers that differ as `LOW to HIGH`, else the first text as an example."""
+    different = list(dict.fromkeys(texts))
+    if len(different) == 1:
+        return f": {different[0]}"
+    if len({_NUMBER.sub("#", text) for text in different}) > 1:
+        return f", with different details; in the first of them: {different[0]}"
+    columns = zip(*(_NUMBER.findall(text) for text in different), strict=True)
+    ranges = iter([_range(column) for column in columns])
+    return f": {_NUMBER.sub(lambda _: next(ranges), different[0])}"
+
+
+def _range(numbers: Sequence[str]) -> str:
+    ordered = sorted(dict.fromkeys(numbers), key=lambda text: float(re.sub(r"[, %]", "", text).replace("−", "-")))
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
 
 
 def _warnings(kpis: Figures) -> Iterator[tuple[str, str]]:

@@ -98,6 +98,8 @@ def training(run_mayavi, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 def test_the_training_of_the_readme_beats_every_baseline(run_mayavi, training: tuple[Path, str]) -> None:
     (command,) = README.commands("mayavi eval ")
     document = evaluated(run_mayavi, *command.split()[2:], "--output", "eval.json", cwd=training[0])
+    stored = (training[0] / "data" / "models" / training[1] / "eval").glob("*.json")
+    assert (training[0] / "eval.json").read_bytes() in [each.read_bytes() for each in stored]
     assert {each["against"]: each["verdict"] for each in document["comparisons"]} == dict.fromkeys(
         ["noop", "repay_all", "hold_band", "borrow_max", "follow_spread"], "better"
     )

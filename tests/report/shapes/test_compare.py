@@ -32,7 +32,10 @@ def test_parameters_that_differ_stand_side_by_side(store: Store) -> None:
     page = compare_page(store, ["run-one", "run-moved"])
     (table,) = tables(page, "parameters")
     assert cells(table) == [["agents.borrowers.count", "100", "50"]]
-    assert "+50" in page.verdict.sentence
+    assert page.verdict.sentence == (
+        "With number of borrowers 50 instead of 100, bad debt is $150 instead of $100, a change of +50\u00a0% "
+        "(one seed, no interval)."
+    )
     assert page.verdict.badge == "DIFFERENT"
     (figures,) = tables(page, "figures")
     assert [row[0] for row in figures.rows] == ["bad debt"]  # liquidated and liquidations are equal
@@ -76,6 +79,22 @@ def test_enough_pairs_have_an_interval(tmp_path: Path) -> None:
     assert page.hero is not None
     assert page.hero.traces[0]["x"][0] == pytest.approx(found.value / 102.0, rel=1e-3)
     assert render(compare_page(store, ["sweep-a", "sweep-b"])) == render(page)
+
+
+def test_shares_differ_in_points_and_the_chart_has_outcomes_only(tmp_path: Path) -> None:
+    path = tmp_path / "runs.duckdb"
+    for at, name in enumerate(("run-a", "run-b")):
+        moved = [kpi("oracle_change.WETH", -0.3 - 0.15 * at, "wad"), kpi("transactions", 10.0 + 90 * at, "count")]
+        overrides = ["agents.borrowers.count=50"] if at else []
+        store_run(path, 1, [*lending(100.0 + 20 * at, 5.0), *moved], name, overrides=overrides)
+    page = compare_page(Store(path), ["run-a", "run-b"])
+    assert page.hero is not None
+    assert page.hero.layout["yaxis"]["ticktext"] == ["bad debt"]
+    (figures,) = tables(page, "figures")
+    share = next(row for row in figures.rows if str(row[0]).startswith("oracle change"))
+    assert share[3] == "−15 points"
+    assert share[4] is None  # no percentage of a percentage
+    assert [column.label for column in figures.columns][-1] == "change"  # no empty columns of intervals and verdicts
 
 
 @pytest.mark.parametrize(

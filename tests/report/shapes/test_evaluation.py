@@ -98,7 +98,9 @@ def test_settings_that_differ_from_the_defaults_are_listed(page: Page) -> None:
     assert changed["learning_rate"] == ["0.003", "0.0003"]
     assert "gamma" not in changed
     assert "--set learning_rate=0.003" in page.provenance.command
-    assert "--seed 0" in page.provenance.command
+    assert page.provenance.command.startswith("for seed in 0 1 2 3 4; do mayavi train ")
+    assert "--seed $seed" in page.provenance.command
+    assert "What the policy of seed 0 does" in {each.title for each in page.sections}
 
 
 def test_the_policy_is_mapped_over_the_observations_that_move_it(trainings: Path, page: Page) -> None:
@@ -144,6 +146,11 @@ def test_they_are_found_by_id_and_by_file(trainings: Path, evaluation: Path, tmp
     found = find(str(evaluation), places)
     assert found.kind == "evaluation"
     assert "mayavi eval chase-0" in found.build().provenance.command
+    copied = tmp_path / "copied.json"
+    copied.write_bytes(evaluation.read_bytes())
+    provenance = find(str(copied), places).build().provenance
+    assert provenance.command.startswith("mayavi eval chase-0 ")
+    assert ("training", "chase-0") in provenance.facts
     with pytest.raises(UnknownRun, match="unknown file, run, sweep or training 'nobody'"):
         find("nobody", places)
     other = tmp_path / "other.json"

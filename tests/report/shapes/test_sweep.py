@@ -13,11 +13,16 @@ from mayavi.report.page import Page
 from mayavi.report.registry import Places, find
 from mayavi.report.render import render
 from mayavi.report.shapes.sweep import sweep_page
+from mayavi.report.shapes.sweep_risk import SHORTFALL
 from mayavi.sim.store import Store
 from mayavi.statistics.summary import summarise
 from tests.report.shapes.conftest import COUNTS, SIZES, losses
 from tests.report.shapes.page_texts import cells, charts, has_section, section, tables, tile
 from tests.report.shapes.stored_runs import SWEEP, kpi, lending, store_run, store_sweep
+
+VAR, LAR = "VaR 95\u00a0% of bad debt", "LaR 95\u00a0% of liquidated value"
+SIZE_NAMES = ["−20\u00a0%", "−40\u00a0%"]
+CHANCE = "probability of bad debt"
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +32,10 @@ def page(grid: Store) -> Page:
 
 def test_the_worst_point_is_named_with_its_interval(page: Page) -> None:
     worst = summarise([losses(3, seed) for seed in range(60)]).p95
-    assert "worst is prices.WETH.size=-40%, agents.borrowers.count=100" in page.verdict.sentence
+    assert "Worst: price shock of WETH −40\u00a0%, number of borrowers 100." in page.verdict.sentence
     assert page.verdict.badge == "LOSS"
-    assert page.verdict.interval == f"VaR {usd(worst.value)} [{usd(worst.low)}, {usd(worst.high)}], 95 % interval"
+    at = "VaR 95\u00a0% of bad debt at price shock of WETH −40\u00a0%, number of borrowers 100, 60 runs:"
+    assert page.verdict.interval == f"{at} {usd(worst.value)} [{usd(worst.low)}, {usd(worst.high)}], 95 % interval"
 
 
 def test_every_tile_of_a_plain_sweep_is_what_sql_gives(tmp_path: Path) -> None:
@@ -38,12 +44,12 @@ def test_every_tile_of_a_plain_sweep_is_what_sql_gives(tmp_path: Path) -> None:
     )
     page = sweep_page(store, "latest")
     asked = [each for each in page.tiles if each.source]
-    assert {"VaR", "P(loss)", "mean bad debt", "LaR", "runs"} <= {each.label for each in asked}
+    assert {VAR, CHANCE, "mean bad debt", LAR, "runs"} <= {each.label for each in asked}
     for each in asked:
         ((number,),) = store.sql(each.source).fetchall()
         exact = float(re.sub(r"[^\d.]", "", each.exact or each.value))
-        assert exact == pytest.approx(number * (100 if each.label == "P(loss)" else 1), abs=0.0051)
-    shortfall = next(each for each in page.tiles if each.label == "expected shortfall")
+        assert exact == pytest.approx(number * (100 if each.label == CHANCE else 1), abs=0.0051)
+    shortfall = next(each for each in page.tiles if each.label == SHORTFALL)
     expected = summarise([losses(2, seed) for seed in range(80)]).expected_shortfall.value
     assert float(re.sub(r"[^\d.]", "", shortfall.exact)) == pytest.approx(expected, abs=0.01)
 
@@ -57,20 +63,42 @@ def test_heat_maps_have_the_estimate_of_every_point(grid: Store, page: Page) -> 
         "SELECT quantile_cont(number, 0.95) FROM kpis JOIN runs USING (run_id) WHERE name = 'bad_debt'"
         " AND contains(scenario_text, ?) AND contains(scenario_text, ?)"
     )
-    assert page.hero.layout["yaxis"]["ticktext"] == list(SIZES)  # the size moves the loss more than the count
+    assert page.hero.layout["yaxis"]["ticktext"] == SIZE_NAMES  # the size moves the loss more than the count
     for row, size in zip(trace["z"], SIZES, strict=True):
         for cell, count in zip(row, COUNTS, strict=True):
             ((value,),) = grid.sql(query, [f"size: {size}", f"count: {count}\n"]).fetchall()
             assert cell == pytest.approx(value)
-    assert "rises from" in page.hero.title
-    assert "prices.WETH.size goes from -20% to -40%" in page.hero.title
+    quoted = re.findall(r"\$[\d.]+(?:\u00a0k)?", page.hero.title)
+    shown = {each for row in trace["text"] for each in row}
+    assert len(quoted) == 2
+    assert "$0" in shown  # no loss is a number too
+    assert set(quoted) <= shown  # the title quotes cells, and nothing that is not on the map
+
+
+def test_what_the_seeds_do_not_tell_apart_is_not_called_the_worst(tmp_path: Path) -> None:
+    points = {
+        (f"prices.WETH.size={size}", f"agents.liquidators.count={count}"): {
+            seed: lending((size == "-40%") * (1_000.0 + 40 * seed + (-1) ** (seed + at) * 3), 1.0) for seed in range(20)
+        }
+        for size in SIZES
+        for at, count in enumerate((1, 4))
+    }
+    page = sweep_page(store_sweep(tmp_path / "runs.duckdb", points), "latest")
+    told = page.verdict.sentence
+    assert "Worst: price shock of WETH −40\u00a0%; the number of liquidators (1, 4) makes no distinguishable" in told
+    assert "20 runs give no upper bound on VaR 95\u00a0% (59 are needed)" in told
+    of_a_point = [each for each in page.tiles if each.label != "runs of all points"]
+    assert all(re.search(r"at −40\u00a0% · [14], 20 runs$", each.change) for each in of_a_point)
+    assert "the one worst of 20 runs" in next(each.change for each in page.tiles if each.label == SHORTFALL)
+    (note,) = (each for each in page.notes if each.startswith("Mean bad debt"))
+    assert note.startswith("Mean bad debt at (−20\u00a0% · 1), (−20\u00a0% · 4): ")
 
 
 def test_the_worst_paths_have_their_run_and_a_command_that_repeats_them(grid: Store, page: Page) -> None:
     (table,) = tables(page, "worst")
     query = "SELECT run_id, number FROM kpis WHERE name = 'bad_debt' ORDER BY number DESC, run_id LIMIT 10"
-    assert [(row[4], row[0]) for row in table.rows] == grid.sql(query).fetchall()
-    command = str(table.rows[0][5])
+    assert [(row[5], row[0]) for row in table.rows] == grid.sql(query).fetchall()
+    command = str(table.rows[0][6])
     assert command.startswith("mayavi run depeg_cascade")
     assert f"--seed {table.rows[0][2]}" in command
     assert "prices.WETH.size=-40%" in command
@@ -97,7 +125,7 @@ def test_one_axis_is_drawn_with_intervals(tmp_path: Path) -> None:
     }
     page = sweep_page(store_sweep(tmp_path / "runs.duckdb", points), "latest")
     assert page.hero is not None
-    assert page.hero.layout["yaxis"]["ticktext"] == list(SIZES)
+    assert page.hero.layout["yaxis"]["ticktext"] == SIZE_NAMES
     assert page.verdict.badge == "INDETERMINATE"
     assert any("59 runs are needed for an upper bound" in note for note in page.notes)
 

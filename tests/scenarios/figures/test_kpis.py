@@ -161,10 +161,10 @@ def test_many_runs_tell_each_kind_of_doubt_once_and_how_many_have_it() -> None:
     assert notes_of_many([near, near]) == []
     told = notes_of_many([near, far, {"pool_gap.A/B.500": -0.3, "never_opened.bob": 0.0}])
     assert [each.partition(":")[0] for each in told] == [
-        "in 2 of 3 runs, as in the first of them",
-        "in 1 of 3 runs, as in the first of them",
+        "in 2 of 3 runs",
+        "in 1 of 3 runs",
     ]
-    assert "A/B.500 ends +20.0 %" in told[0]
+    assert "A/B.500 ends −30.0 % to +20.0 %" in told[0]
     assert "bob never opened its loan" in told[1]
 
 

@@ -40,4 +40,12 @@ def test_groups_with_the_same_limit_share_the_sentence() -> None:
 def test_a_sweep_tells_a_kind_once_even_if_its_runs_differ_in_names() -> None:
     runs = [{"pool_gap.A/B.500": 0.2, "pool_gap.C/D.500": 0.01}, {"pool_gap.A/B.500": 0.0, "pool_gap.C/D.500": -0.3}]
     (text,) = notes_of_many([*runs, {}])
-    assert text.startswith("in 2 of 3 runs, as in the first of them: A/B.500 ends +20.0 %")
+    assert text.startswith("in 2 of 3 runs, with different details; in the first of them: A/B.500 ends +20.0 %")
+
+
+def test_numbers_in_which_runs_differ_are_ranges_not_those_of_the_first() -> None:
+    runs = [{"jump.WETH": -share, "bad_debt": 1.0} for share in (0.3, 0.45, 0.3)]
+    (text,) = notes_of_many([*runs, {}])
+    assert text.startswith("in 3 of 4 runs: WETH jumps by −45.0 % to −30.0 % at once, as")
+    (same,) = notes_of_many([runs[0], runs[2]])
+    assert same.startswith("in 2 of 2 runs: WETH jumps by −30.0 % at once, as")
