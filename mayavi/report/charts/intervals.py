@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 from mayavi.report.charts.axes import Axis, base_layout, finite, plain
@@ -47,7 +48,9 @@ def intervals(
         xaxis=x.layout(),
         yaxis={
             "tickvals": places,
-            "ticktext": [plain(label if len(label) <= 44 else f"{label[:43]}…") for label, *_ in rows],
+            "ticktext": [
+                "<br>".join(plain(line) for line in wrap(label, 44, max_lines=2, placeholder="…")) for label, *_ in rows
+            ],
             "range": [len(rows) - 0.5, -0.5],
             "automargin": True,
             "gridcolor": "$grid",
