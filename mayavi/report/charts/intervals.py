@@ -11,6 +11,8 @@ from mayavi.report.charts.tables import exact_format
 from mayavi.report.numbers import exists
 from mayavi.report.page import Chart, Column, Table
 
+_LABEL_CHARACTERS = 34
+
 
 def intervals(
     title: str,
@@ -48,9 +50,7 @@ def intervals(
         xaxis=x.layout(),
         yaxis={
             "tickvals": places,
-            "ticktext": [
-                "<br>".join(plain(line) for line in wrap(label, 44, max_lines=2, placeholder="…")) for label, *_ in rows
-            ],
+            "ticktext": [_two_lines(label) for label, *_ in rows],
             "range": [len(rows) - 0.5, -0.5],
             "automargin": True,
             "gridcolor": "$grid",
@@ -78,3 +78,9 @@ def intervals(
 
 def _length(low: float | None, high: float | None) -> float | None:
     return high - low if low is not None and high is not None and exists(low) and exists(high) else None
+
+
+def _two_lines(label: str) -> str:
+    """Break a long label, so that charts keep their width on narrow screens."""
+    lines = wrap(label, _LABEL_CHARACTERS, max_lines=2, placeholder="…", break_on_hyphens=False)
+    return "<br>".join(plain(line) for line in lines)

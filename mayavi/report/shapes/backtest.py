@@ -326,10 +326,7 @@ def _verdicts(document: Mapping[str, Any]) -> Section:
     ]
     blocks: list[Block] = []
     if shown:
-        rows = [
-            (_pair(each), *(_rounded(each["difference"][key]) for key in ("value", "low", "high")))
-            for each in shown[:24]
-        ]
+        rows = [(_pair(each), *_rounded(each["difference"])) for each in shown[:24]]
         decided = sum(each["verdict"] in {"better", "worse"} for each in shown)
         blocks.append(
             intervals(
@@ -360,9 +357,12 @@ def _verdicts(document: Mapping[str, Any]) -> Section:
     return Section("verdicts", "Paired differences", tuple(blocks))
 
 
-def _rounded(value: float | None) -> float | None:
-    """Round log growth to more digits than its intervals support."""
-    return None if value is None else round(value, 6)
+def _rounded(difference: Mapping[str, float | None]) -> tuple[float | None, float | None, float | None]:
+    """Estimate and interval of log growth, with more digits than the interval supports."""
+    value, low, high = (
+        None if number is None else round(number, 6) for number in (difference[key] for key in ("value", "low", "high"))
+    )
+    return value, low, high
 
 
 def _pair(each: Mapping[str, Any]) -> str:
