@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -10,6 +11,7 @@ DASH = "–"
 MINUS = "−"
 _SPACE = "\u00a0"
 """Keeps a number and its unit in one line."""
+_HYPHEN = re.compile(r"(?<![\w.)\]−-])-(?=[$.]?\d)")
 _SCALES = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
@@ -102,6 +104,11 @@ def bounds(low: float | None, high: float | None, format: str = "short") -> str:
     return f"[{write(low)}, {write(high)}]" if exists(low) or exists(high) else ""
 
 
+def minus_signs(text: str) -> str:
+    """Write the minus of numbers in a text as a minus: `[−0.52, 1.2]`; hyphens of names and dates stay."""
+    return _HYPHEN.sub(MINUS, text)
+
+
 def utc(timestamp: int) -> str:
     """Format a Unix time as `2024-10-11 06:00:00 UTC`; a dash for times beyond the calendar."""
     try:
@@ -144,13 +151,13 @@ TICKS: dict[str, dict[str, object]] = {
     "short": _PLAIN_TICKS,
     "usd": _PLAIN_TICKS | {"tickprefix": "$"},
     "percent": {"tickformat": ".3~%"},
-    "change": {"tickformat": "+.3~%"},
+    "change": {"tickformat": ".3~%"},
     "count": {"tickformat": ",d"},
     "number": _PLAIN_TICKS,
     "exact_usd": _PLAIN_TICKS | {"tickprefix": "$"},
     "exact_percent": {"tickformat": ".4~%"},
 }
-"""Tick labels of axes by format: `$1.2M`, `12 %`."""
+"""Tick labels of axes by format: `$1.2M`, `12%`; none with a plus, which would also be that of zero."""
 
 
 def _three(amount: float) -> str:

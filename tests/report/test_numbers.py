@@ -6,7 +6,19 @@ import math
 
 import pytest
 
-from mayavi.report.numbers import bounds, change, count, exact, interval, percent, short, shortened, usd, utc
+from mayavi.report.numbers import (
+    bounds,
+    change,
+    count,
+    exact,
+    interval,
+    minus_signs,
+    percent,
+    short,
+    shortened,
+    usd,
+    utc,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +61,9 @@ def test_intervals_and_names() -> None:
     assert utc(10**18) == "–"
     assert shortened("ab" * 32) == "ababab…abab"
     assert shortened("borrowers-12") == "borrowers-12"
+
+
+def test_the_minus_of_numbers_in_texts_is_one_and_hyphens_stay() -> None:
+    assert minus_signs("the interval [-0.006463, -.5] holds -$3") == "the interval [−0.006463, −.5] holds −$3"
+    for text in ("2024-10-11", "sweep-0123", "1e-09", "runs 3-5", "best-of-3"):
+        assert minus_signs(text) == text

@@ -33,5 +33,5 @@ def figure(metric: str, value: float) -> str:
 
 
 def _fixed(value: float, digits: int) -> str:
-    """Format to `digits` places; never prints -0."""
-    return f"{round(value, digits) + 0.0:,.{digits}f}"
+    """Format to `digits` places with a true minus; never prints −0."""
+    return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", "−")

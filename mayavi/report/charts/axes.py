@@ -18,6 +18,8 @@ COLOURS = ("$1", "$2", "$3", "$4", "$5")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 Values = Sequence[float | None]
+_LABEL_GAP = 0.075
+"""Distance of labels at line ends, as a share of the height of a chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +155,8 @@ def end_labels(ends: Sequence[tuple[str, float | None, str]], low: float, high: 
         return (value - low_) / (high_ - low_) if high_ > low_ else 0.5
 
     placed = sorted((place(value), text, colour) for text, value, colour in shown)
-    gap, last = 0.075, -1.0
-    result: list[tuple[float, str, str]] = []
-    for at, text, colour in placed:
-        last = max(at, last + gap)
-        result.append((last, text, colour))
-    over = max(0.0, result[-1][0] - 1.0) if result else 0.0
+    heights = _spread([at for at, _, _ in placed], _LABEL_GAP)
+    result = [(at, text, colour) for at, (_, text, colour) in zip(heights, placed, strict=True)]
     return [
         {
             "name": "end-label",
@@ -167,7 +165,7 @@ def end_labels(ends: Sequence[tuple[str, float | None, str]], low: float, high: 
             "xref": "paper",
             "xanchor": "left",
             "xshift": 6,
-            "y": round(at - over, 4),
+            "y": round(at, 4),
             "yref": "paper",
             "yanchor": "middle",
             "showarrow": False,
@@ -176,3 +174,17 @@ def end_labels(ends: Sequence[tuple[str, float | None, str]], low: float, high: 
         }
         for at, text, colour in result
     ]
+
+
+def _spread(places: Sequence[float], gap: float) -> list[float]:
+    """Move sorted places (0 to 1) apart by `gap` at least, each as little as possible from where it was."""
+    groups: list[tuple[float, int]] = []
+    for at in places:
+        centre, size = at, 1
+        while groups and centre - groups[-1][0] < gap * (size + groups[-1][1]) / 2:
+            before, many = groups.pop()
+            centre, size = (before * many + centre * size) / (many + size), many + size
+            half = gap * (size - 1) / 2
+            centre = min(max(centre, half), max(1 - half, half))
+        groups.append((centre, size))
+    return [centre + gap * (place - (size - 1) / 2) for centre, size in groups for place in range(size)]

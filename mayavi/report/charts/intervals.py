@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 from mayavi.report.charts.axes import Axis, base_layout, finite, plain
 from mayavi.report.charts.tables import exact_format
 from mayavi.report.numbers import exists
 from mayavi.report.page import Chart, Column, Table
+
+_LABEL_CHARACTERS = 34
 
 
 def intervals(
@@ -47,7 +50,7 @@ def intervals(
         xaxis=x.layout(),
         yaxis={
             "tickvals": places,
-            "ticktext": [plain(label if len(label) <= 44 else f"{label[:43]}…") for label, *_ in rows],
+            "ticktext": [_two_lines(label) for label, *_ in rows],
             "range": [len(rows) - 0.5, -0.5],
             "automargin": True,
             "gridcolor": "$grid",
@@ -75,3 +78,9 @@ def intervals(
 
 def _length(low: float | None, high: float | None) -> float | None:
     return high - low if low is not None and high is not None and exists(low) and exists(high) else None
+
+
+def _two_lines(label: str) -> str:
+    """Break a long label, so that charts keep their width on narrow screens."""
+    lines = wrap(label, _LABEL_CHARACTERS, max_lines=2, placeholder="…", break_on_hyphens=False)
+    return "<br>".join(plain(line) for line in lines)

@@ -13,8 +13,9 @@ from mayavi.report.charts.areas import stacked_areas
 from mayavi.report.charts.axes import COLOURS, Axis, Xs
 from mayavi.report.charts.intervals import intervals
 from mayavi.report.charts.lines import Line, lines
-from mayavi.report.numbers import change, percent
+from mayavi.report.numbers import change, minus_signs, percent
 from mayavi.report.page import Block, Chart, Column, Page, Provenance, Section, Table, Tile, Verdict
+from mayavi.report.run.words import plural
 from mayavi.report.shapes.comparisons import TONES
 
 MOST_LINES = 5
@@ -88,79 +89,121 @@ def _rivals(document: Mapping[str, Any], lead: str) -> list[str]:
     return sorted(rules, key=lambda name: -_growth(document, name))
 
 
+def _rival(document: Mapping[str, Any], lead: str) -> str | None:
+    """The rule that the verdict compares the lead with."""
+    found = _comparison(document, lead)
+    if found is None:
+        return None
+    each, forward = found
+    return str(each["against"] if forward else each["strategy"])
+
+
+def _word(document: Mapping[str, Any], lead: str) -> str:
+    """The verdict on the lead; empty without a comparison."""
+    found = _comparison(document, lead)
+    if found is None:
+        return ""
+    word = str(found[0]["verdict"])
+    return word if found[1] else {"better": "worse", "worse": "better"}.get(word, word)
+
+
+def _drawn(document: Mapping[str, Any]) -> bool:
+    """Whether the market is simulated: metrics are then means over its episodes."""
+    return bool(document["market"]["kind"] == "simulated")
+
+
+def _field(document: Mapping[str, Any]) -> tuple[int, str]:
+    """Number and kind of the portfolios that the lead was picked from."""
+    subjects = document["subjects"]
+    return (len(subjects), "policies") if subjects else (len(document["strategies"]), "rules")
+
+
 def _verdict(document: Mapping[str, Any], lead: str) -> Verdict:
     found = _comparison(document, lead)
     if found is None:
         return Verdict("There is one portfolio, and nothing to compare it with.", "NO CLAIM", "warn")
     each, forward = found
-    word = each["verdict"]
-    if not forward:
-        word = {"better": "worse", "worse": "better"}.get(word, word)
-    rival = each["against"] if forward else each["strategy"]
+    word, rival = _word(document, lead), _rival(document, lead)
     kind = ", the strongest rule," if _rivals(document, lead)[0] == rival else ""
-    many = (
-        f"{document['market']['episodes']:,} {'windows' if document['market']['kind'] == 'historical' else 'markets'}"
-    )
+    many = f"{document['market']['episodes']:,} {'markets' if _drawn(document) else 'windows'}"
+    number, what = _field(document)
+    who = f"{lead}, the fastest growing of {number:,} {what}," if number > 1 else lead
     sentence = {
-        "better": f"{lead} grows faster than {rival}{kind} on the same {many}",
-        "worse": f"{lead} grows slower than {rival}{kind} on the same {many}",
-        "indistinguishable": f"{many} do not tell {lead} from {rival}{kind.rstrip(',')}",
-        "saturated": f"No claim about {lead}: too few independent {many.split(' ', 1)[1]}",
+        "better": f"{who} grows faster than {rival}{kind} on the same {many}",
+        "worse": f"{who} grows slower than {rival}{kind} on the same {many}",
+        "indistinguishable": f"On {many}, {who} cannot be told apart from {rival}{kind.rstrip(',')}",
+        "saturated": f"No claim about {who.rstrip(',')}: too few independent {many.split(' ', 1)[1]}",
     }[word]
     difference = each["difference"]
     sign = 1 if forward else -1
     ends = sorted(sign * end for end in (difference["low"], difference["high"]) if end is not None)
     interval = f"[{figure(_JUDGED, ends[0])}, {figure(_JUDGED, ends[1])}]" if len(ends) == 2 else "no interval"
-    value = f"log growth {figure(_JUDGED, sign * difference['value'])}"
+    value = f"Paired difference of log growth: {figure(_JUDGED, sign * difference['value'])}"
     return Verdict(f"{sentence}.", word, TONES[word], f"{value} {interval}")
 
 
 def _tiles(document: Mapping[str, Any], lead: str) -> tuple[Tile, ...]:
-    metrics, found = document["strategies"][lead]["metrics"], []
-    found_rival = _comparison(document, lead)
-    rival = next(
-        (
-            name
-            for name in _rivals(document, lead)
-            if found_rival and name in (found_rival[0]["against"], found_rival[0]["strategy"])
-        ),
-        None,
-    )
+    metrics, rival = document["strategies"][lead]["metrics"], _rival(document, lead)
+    found = []
     for metric in _TILES:
         other = document["strategies"][rival]["metrics"][metric]["value"] if rival else None
+        beside = [f"{rival}: {_amount(metric, other)}"] if other is not None else []
+        if metric == "cost":
+            capital = document["env"]["config"]["initial_capital"]
+            beside.insert(0, f"of ${capital:,.0f} invested" + ("" if _drawn(document) else " in each window"))
+        title = {"total_return": f"return of {lead}", "cost": "trading cost"}.get(metric, TITLES[metric])
         found.append(
             Tile(
-                f"{TITLES[metric]} of {lead}" if metric == "total_return" else TITLES[metric],
-                figure(metric, metrics[metric]["value"]),
+                f"mean {title}" if _drawn(document) else title,
+                _amount(metric, metrics[metric]["value"]),
                 interval=_interval(metric, metrics[metric]),
-                change=f"{figure(metric, other)} of {rival}" if other is not None else "",
+                change="; ".join(beside),
                 exact=repr(metrics[metric]["value"]),
             )
         )
     return tuple(found)
 
 
+def _amount(metric: str, value: float) -> str:
+    """Format a metric with its unit."""
+    return f"${figure(metric, value)}" if metric == "cost" else figure(metric, value)
+
+
 def _interval(metric: str, estimate: Mapping[str, Any]) -> str:
     low, high = estimate["low"], estimate["high"]
-    return "no interval" if low is None or high is None else f"[{figure(metric, low)}, {figure(metric, high)}]"
+    return "no interval" if low is None or high is None else f"[{_amount(metric, low)}, {_amount(metric, high)}]"
 
 
 def _summary(document: Mapping[str, Any], lead: str) -> list[str]:
-    one, found = document["strategies"][lead], []
-    metrics = one["metrics"]
+    one, drawn, found = document["strategies"][lead], _drawn(document), []
+    told = {name: figure(name, one["metrics"][name]["value"]) for name in ("total_return", "sharpe", "max_drawdown")}
+    number, what = _field(document)
+    if number > 1:
+        found.append(
+            f"This page is about {lead} because it grew fastest of {number:,} {what} on these very episodes. It was"
+            " picked after seeing the results, which flatters it."
+        )
+    if drawn:
+        found.append(
+            f"{lead} returns {told['total_return']} on average, with a mean Sharpe ratio of {told['sharpe']}. The"
+            f" largest drawdown of an episode is {told['max_drawdown']} on average."
+        )
+    else:
+        found.append(
+            f"{lead} returns {told['total_return']} over the whole history, with a Sharpe ratio of {told['sharpe']} and"
+            f" a largest drawdown of {told['max_drawdown']}."
+        )
+    episodes = "episodes" if drawn else "windows"
     found.append(
-        f"{lead} returns {figure('total_return', metrics['total_return']['value'])} on average, with a Sharpe ratio of"
-        f" {figure('sharpe', metrics['sharpe']['value'])} and a largest drawdown of"
-        f" {figure('max_drawdown', metrics['max_drawdown']['value'])}."
-    )
-    found.append(
-        f"It loses money in {percent(one['losing_episodes'])} of the episodes; the worst returns"
-        f" {change(one['worst_episode'])}. {one['stopped']:,} episodes ended early at the largest drawdown allowed."
+        f"It loses money in {percent(one['losing_episodes'])} of the {episodes}; the worst of them returns"
+        f" {change(one['worst_episode'])}. {plural(one['stopped'], episodes[:-1])} ended early at the largest drawdown"
+        " allowed."
     )
     if (compared := _comparison(document, lead)) is not None:
-        found.append(f"{compared[0]['strategy']} against {compared[0]['against']}: {compared[0]['reason']}.")
-    bound = document[BOUND]["total_return"]
-    found.append(f"Nobody could have returned more than {figure('total_return', bound['value'])}, in hindsight.")
+        reason = minus_signs(compared[0]["reason"])
+        found.append(f"{compared[0]['strategy']} against {compared[0]['against']}: {reason}.")
+    bound = figure("total_return", document[BOUND]["total_return"]["value"])
+    found.append(f"Nobody could have returned more than {bound}{' on average' if drawn else ''}, in hindsight.")
     return found
 
 
@@ -179,36 +222,37 @@ def _notes(document: Mapping[str, Any]) -> list[str]:
 
 
 def _shown(document: Mapping[str, Any], lead: str) -> list[str]:
-    """Portfolios that the line charts draw: the lead, the other policies, then the fastest growing rules."""
+    """Portfolios that charts draw: the lead, its rival of the verdict, other policies, the fastest growing rules."""
+    rival = _rival(document, lead)
     others = [name for name in document["strategies"] if name != lead]
-    others.sort(key=lambda name: (name not in document["subjects"], -_growth(document, name)))
+    others.sort(key=lambda name: (name != rival, name not in document["subjects"], -_growth(document, name)))
     return [lead, *others][:MOST_LINES]
 
 
 def _xs(document: Mapping[str, Any], hours: Sequence[float]) -> Xs:
-    return Xs([hour / 24 for hour in hours], "days", "number")
+    return Xs([round(hour / 24, 3) for hour in hours], "days", "number")
 
 
 def _equity(document: Mapping[str, Any], lead: str) -> Chart:
     curves = document["curves"]
-    series, ends = [], []
+    series, ends = [], {}
     for name in _shown(document, lead):
         rows = curves[name]["equity"]
         middle = [value - 1 for value in rows[len(rows) // 2]]
         low = [value - 1 for value in rows[0]] if len(rows) == 3 and name == lead else None
         high = [value - 1 for value in rows[2]] if len(rows) == 3 and name == lead else None
         series.append(Line(name, middle, low=low, high=high))
-        ends.append(middle[-1])
-    drawn = document["market"]["kind"] == "simulated"
+        ends[name] = change(middle[-1])
     about = (
-        f"Growth of the capital, median of {document['market']['episodes']:,} episodes; the band has 90 % of {lead}'s"
-        if drawn
+        f"Growth of the capital, median of {document['market']['episodes']:,} episodes (the tiles have means); the band"
+        f" has 90 % of {lead}'s"
+        if _drawn(document)
         else "Growth of the capital over consecutive windows, each started anew with the initial capital"
     )
     if len(series) < len(curves):
         about += f"; {len(series)} of {len(curves):,} portfolios"
     return lines(
-        f"{lead} ends at {change(ends[0])}" + (f", {series[1].label} at {change(ends[1])}" if len(series) > 1 else ""),
+        _equity_title(document, lead, ends),
         about,
         _xs(document, curves[lead]["hours"]),
         series,
@@ -218,16 +262,35 @@ def _equity(document: Mapping[str, Any], lead: str) -> Chart:
     )
 
 
+def _equity_title(document: Mapping[str, Any], lead: str, ends: Mapping[str, str]) -> str:
+    """State the ends of lead and rival, and rank them only if the verdict does."""
+    rival, median = _rival(document, lead), " at the median" if _drawn(document) else ""
+    if rival is None:
+        return f"{lead} ends at {ends[lead]}{median}"
+    if _word(document, lead) in {"better", "worse"}:
+        return f"{lead} ends at {ends[lead]}{median}, {rival} at {ends[rival]}"
+    return f"{lead} and {rival} cannot be told apart: they end at {ends[lead]} and {ends[rival]}{median}"
+
+
 def _drawdown(document: Mapping[str, Any], lead: str) -> Chart:
-    curves = document["curves"]
-    names = _shown(document, lead)
-    deepest = max(names, key=lambda name: max(curves[name]["drawdown"]))
-    mean = "mean of all episodes" if document["market"]["kind"] == "simulated" else "over consecutive windows"
+    curves, names = document["curves"], _shown(document, lead)
+    metric = {name: document["strategies"][name]["metrics"]["max_drawdown"]["value"] for name in names}
+    deepest = max(names, key=lambda name: metric[name])
+    told = figure("max_drawdown", metric[deepest])
+    which = deepest if len(names) == len(curves) else f"Of these {len(names)}, {deepest}"
+    title = f"{which} falls deepest: {told} below its peak"
+    about = "Loss from the highest value so far, over consecutive windows"
+    if _drawn(document):
+        title = f"{which} falls deepest: its episodes' largest drawdowns are {told} on average"
+        about = (
+            "Loss from the highest value so far at each hour, mean of all episodes. It is less deep than the mean of"
+            " their largest drawdowns, which fall on different hours"
+        )
     return lines(
-        f"{deepest} falls deepest: {percent(max(curves[deepest]['drawdown']))} below its peak",
-        f"Loss from the highest value so far, {mean}",
+        title,
+        about,
         _xs(document, curves[lead]["hours"]),
-        [Line(name, [-value for value in curves[name]["drawdown"]]) for name in names],
+        [Line(name, [0.0 - value for value in curves[name]["drawdown"]]) for name in names],
         Axis("drawdown", "percent"),
         wide=True,
     )
@@ -263,7 +326,7 @@ def _verdicts(document: Mapping[str, Any]) -> Section:
     ]
     blocks: list[Block] = []
     if shown:
-        rows = [(_pair(each), *(each["difference"][key] for key in ("value", "low", "high"))) for each in shown[:24]]
+        rows = [(_pair(each), *_rounded(each["difference"])) for each in shown[:24]]
         decided = sum(each["verdict"] in {"better", "worse"} for each in shown)
         blocks.append(
             intervals(
@@ -292,6 +355,14 @@ def _verdicts(document: Mapping[str, Any]) -> Section:
     empty = "There is only one portfolio, and nothing to compare it with."
     blocks.append(Table(columns, table, empty=empty, note="Wins: share of episodes with more, ties counting half."))
     return Section("verdicts", "Paired differences", tuple(blocks))
+
+
+def _rounded(difference: Mapping[str, float | None]) -> tuple[float | None, float | None, float | None]:
+    """Estimate and interval of log growth, with more digits than the interval supports."""
+    value, low, high = (
+        None if number is None else round(number, 6) for number in (difference[key] for key in ("value", "low", "high"))
+    )
+    return value, low, high
 
 
 def _pair(each: Mapping[str, Any]) -> str:

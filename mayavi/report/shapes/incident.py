@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,22 @@ from mayavi.report.charts.axes import Axis, Xs
 from mayavi.report.charts.intervals import intervals
 from mayavi.report.charts.lines import Line, lines
 from mayavi.report.numbers import change, percent
-from mayavi.report.page import Block, Chart, Column, Page, Provenance, Section, Table, Text, Tile, Verdict
+from mayavi.report.page import Block, Chart, Column, Page, Provenance, Section, Table, Text, Tile
+from mayavi.report.run.words import plural
+from mayavi.report.shapes.incident_accuracy import LARGE_MISS, accuracy_tiles, compared_amounts, points, verdict_of
 from mayavi.report.sources.quoting import quoted
 from mayavi.sim.store import Store
 
 PRICES = """
-SELECT subject, list(step ORDER BY step) AS steps, list(block_number ORDER BY step) AS blocks,
-       list(timestamp ORDER BY step) AS times, list(number ORDER BY step) AS prices
-FROM market_snapshots WHERE run_id = {run} AND metric = 'price' GROUP BY subject ORDER BY subject
+SELECT subject, list(step ORDER BY step) AS steps, list(timestamp ORDER BY step) AS times,
+       list(number ORDER BY step) AS prices
+FROM market_snapshots WHERE run_id = {run} AND metric = 'price' AND step >= 0
+GROUP BY subject ORDER BY subject
 """
 MOST_LINES = 5
 _CHANGED = 1e-9
+_MOST_HOURS = 96
+"""Length of a run from which on charts count days."""
 Document = Mapping[str, Any]
 
 
@@ -41,7 +47,7 @@ def incident_page(document: Document) -> Page:
     return Page(
         title=f"{document['name']}: {document['title']}",
         subject=f"Incident of {document['date']} on {document['protocol']}: {document['title']}",
-        verdict=_verdict(document),
+        verdict=verdict_of(document),
         tiles=_tiles(document),
         summary=(document["summary"], *_summary(document)),
         hero=_accuracy(document),
@@ -51,70 +57,15 @@ def incident_page(document: Document) -> Page:
     )
 
 
-def _figures(document: Document) -> list[tuple[str, Mapping[str, Any]]]:
-    return [(name, figure) for name, run in document["runs"].items() for figure in run["figures"]]
-
-
-def _share(figure: Mapping[str, Any]) -> float | None:
-    """Difference as a share of the recorded figure; that of percentages in points; None where there is none."""
-    if figure["difference"] is None:
-        return None
-    difference, recorded = Decimal(figure["difference"]), Decimal(figure["recorded"])
-    if figure["unit"] == "%":
-        return float(difference)
-    if not recorded:
-        return 0.0 if not difference else None
-    return float(difference / abs(recorded))
-
-
-def _verdict(document: Document) -> Verdict:
-    promised = [figure for _, figure in _figures(document) if figure["within"] is not None and not figure["input"]]
-    kept = [figure for figure in promised if figure["exact"]]
-    if not document["exact"]:
-        wrong = next(figure for _, figure in _figures(document) if figure["exact"] is False)
-        recorded, simulated = (_amount(wrong[key], wrong["unit"]) for key in ("recorded", "simulated"))
-        sentence = f"The replay does not reproduce {wrong['asset']}, {wrong['name']}: recorded {recorded}, "
-        sentence += f"simulated {simulated}."
-        return Verdict(sentence, "FAIL", "bad")
-    if promised:
-        sentence = f"The replay reproduces all {len(kept):,} figures that it promises exactly"
-    else:
-        sentence = "The replay promises no exact figure: its figures are predictions"
-    predicted = [_share(figure) for _, figure in _figures(document) if not figure["input"] and figure["within"] is None]
-    known = [abs(share) for share in predicted if share is not None]
-    if known:
-        sentence += (
-            f"; {len(known):,} predictions miss the record by {percent(sorted(known)[len(known) // 2])} at the median"
-        )
-    return Verdict(f"{sentence}.", "PASS" if promised else "INDETERMINATE", "good" if promised else "warn")
-
-
 def _tiles(document: Document) -> tuple[Tile, ...]:
-    figures = [figure for _, figure in _figures(document)]
-    promised = [figure for figure in figures if figure["within"] is not None and not figure["input"]]
-    exact = sum(bool(figure["exact"]) for figure in promised)
-    predictions = [figure for figure in figures if figure["within"] is None and not figure["input"]]
-    shares = sorted(abs(share) for share in map(_share, predictions) if share is not None)
     failed = sum(run["failures"]["failed"] for run in document["runs"].values())
     attempted = sum(run["failures"].get("attempted", 0) for run in document["runs"].values())
-    found = [
-        Tile(
-            "exact figures",
-            f"{exact:,}",
-            change=f"of {len(promised):,} promised",
-            tone="good" if exact == len(promised) else "bad",
-        )
-    ]
-    if shares:
-        found.append(Tile("median miss", percent(shares[len(shares) // 2]), change=f"of {len(shares):,} predictions"))
-        found.append(Tile("largest miss", percent(shares[-1]), change="of the recorded figure"))
-    found.append(
-        Tile("failed actions", f"{failed:,}", change=f"of {attempted:,} attempted" if attempted else "none failed")
+    changes = plural(len(document["counterfactuals"]), "counterfactual")
+    return (
+        *accuracy_tiles(document),
+        Tile("failed actions", f"{failed:,}", change=f"of {attempted:,} attempted" if attempted else "none failed"),
+        Tile("runs", f"{len(document['runs']):,}", change=changes),
     )
-    found.append(
-        Tile("runs", f"{len(document['runs']):,}", change=f"{len(document['counterfactuals']):,} counterfactuals")
-    )
-    return tuple(found)
 
 
 def _summary(document: Document) -> list[str]:
@@ -122,19 +73,30 @@ def _summary(document: Document) -> list[str]:
     for name, run in document["runs"].items():
         exact = sum(figure["exact"] is True for figure in run["figures"])
         given = sum(bool(figure["input"]) for figure in run["figures"])
-        text = f"{name}: {run['title']}, driven by {run['record']}. {exact:,} figures are exact"
-        found.append(f"{text}, {given:,} are inputs." if given else f"{text}.")
+        kind = "Recorded calls replayed" if run["recorded_calls"] else "Our own market"
+        text = f"{kind}, run {name}: {run['title']}, driven by {run['record']}."
+        parts = [f"{number:,} {'is' if number == 1 else 'are'} {what}" for number, what in _kinds(exact, given)]
+        found.append(f"{text} Of {plural(len(run['figures']), 'figure')}, {' and '.join(parts)}.")
     return found
+
+
+def _kinds(exact: int, given: int) -> list[tuple[int, str]]:
+    """Number of exact figures, and of inputs if there are any."""
+    return [(exact, "exact"), *([(given, "an input" if given == 1 else "inputs")] if given else [])]
 
 
 def _notes(document: Document) -> list[str]:
     found = []
+    if any(each.size > LARGE_MISS for each in compared_amounts(document) if not each.promised):
+        found.append(
+            f"A prediction misses the record by more than {percent(LARGE_MISS)}: the reasons are beside the figures of"
+            " its run."
+        )
     for name, run in document["runs"].items():
         failures = run["failures"]
         if failures["failed"]:
-            reason = failures["reasons"][0]["reason"] if failures.get("reasons") else ""
-            first = (reason.strip().splitlines() or [""])[0]
-            found.append(f"{name}: {failures['failed']:,} of {failures['attempted']:,} actions failed: {first}")
+            told = f"Run {name}: {failures['failed']:,} of {failures['attempted']:,} actions failed"
+            found.append(f"{told}{_commonest(failures)}.")
     if any(run["recorded_calls"] for run in document["runs"].values()) and document["counterfactuals"]:
         found.append(
             "Recorded liquidators do not react to a change: they repeat their calls, and nobody else liquidates."
@@ -142,20 +104,33 @@ def _notes(document: Document) -> list[str]:
     return found
 
 
+def _commonest(failures: Mapping[str, Any]) -> str:
+    """The commonest reason of failures with its count; amounts in what was tried do not tell reasons apart."""
+    reasons = Counter[str]()
+    for each in failures.get("reasons", ()):
+        first = (each["reason"].strip().splitlines() or [""])[0]
+        reasons[first.rpartition(" reverted: ")[2].partition(": ")[0]] += each["count"]
+    if not reasons:
+        return ""
+    ((reason, times),) = reasons.most_common(1)
+    return f", {'all' if len(reasons) == 1 else f'{times:,}'} of them by: {reason.rstrip('.')}"
+
+
 def _accuracy(document: Document) -> Chart | None:
-    rows: list[tuple[str, float | None, float | None, float | None]] = []
-    for name, figure in _figures(document):
-        share = None if figure["input"] else _share(figure)
-        if share is not None:
-            label = f"{figure['asset']}: {figure['name']}"
-            rows.append((f"{name}: {label}" if len(document["runs"]) > 1 else label, share, None, None))
-    if not rows:
+    amounts = [each for each in compared_amounts(document) if each.share is not None]
+    if not amounts:
         return None
-    most = max(rows, key=lambda row: abs(row[1] or 0.0))
-    exact = sum(not row[1] for row in rows)
-    title = f"All {len(rows):,} figures equal the record"
-    if most[1]:
-        title = f"{exact:,} of {len(rows):,} figures equal the record; the largest miss is {change(most[1])}"
+    several = len(document["runs"]) > 1
+    rows: list[tuple[str, float | None, float | None, float | None]] = []
+    for each in amounts:
+        label = f"{each.asset}: {' = '.join(each.names)}"
+        rows.append((f"{each.run}: {label}" if several else label, each.share, None, None))
+    most = max(amounts, key=lambda each: each.size)
+    equal = sum(not each.share for each in amounts)
+    title = f"{equal:,} of {plural(len(rows), 'figure')} equal{'s' if equal == 1 else ''} the record"
+    if most.share:
+        where = f"{most.label} of run {most.run}" if several else most.label
+        title += f"; the largest miss is {where}: {most.miss()}"
     return intervals(
         title,
         "Simulated less recorded, as a share of the recorded figure (of percentages in points); inputs are left out",
@@ -171,7 +146,7 @@ def _run_section(name: str, run: Mapping[str, Any]) -> Section:
         (
             figure["asset"], figure["name"], _amount(figure["recorded"], figure["unit"]),
             _amount(figure["simulated"], figure["unit"]), _amount(figure["difference"], figure["unit"], sign=True),
-            None if figure["unit"] == "%" else change(_share(figure)), _kept(figure), figure["source"],
+            _share(figure), _kept(figure), figure["source"],
         )
         for figure in run["figures"]
     )  # fmt: skip
@@ -191,6 +166,16 @@ def _run_section(name: str, run: Mapping[str, Any]) -> Section:
     if reasons:
         blocks += [Text(("Why figures differ:",)), Text(tuple(reasons), bullets=True)]
     return Section(f"run-{name}", f"{name}: {run['title']}", tuple(blocks), lead=f"Driven by {run['record']}.")
+
+
+def _share(figure: Mapping[str, Any]) -> str | None:
+    """Difference as a share of the recorded figure; None of percentages and of a recorded zero."""
+    if figure["difference"] is None or figure["unit"] == "%":
+        return None
+    difference, recorded = Decimal(figure["difference"]), Decimal(figure["recorded"])
+    if not recorded:
+        return change(0.0) if not difference else None
+    return change(float(difference / abs(recorded)))
 
 
 def _kept(figure: Mapping[str, Any]) -> str:
@@ -219,16 +204,28 @@ def _prices(run: Mapping[str, Any]) -> Chart | None:
         return None
     first = kept[0]
     same = [row for row in kept if row["steps"] == first["steps"]][:MOST_LINES]
-    end = first["prices"][-1] / first["prices"][0] - 1
+    moves = [price / first["prices"][0] - 1 for price in first["prices"]]
+    far, end = max(moves, key=abs), moves[-1]
+    title = f"{first['subject']} moves most: {change(end)} at the end"
+    if abs(far) > abs(end) + _CHANGED:
+        extreme = f"{change(far)} at its {'peak' if far > 0 else 'lowest'}"
+        title = f"{first['subject']} moves most: {extreme}, {change(end)} at the end"
     return lines(
-        f"{first['subject']} moves most: {change(end)} at the end",
+        title,
         f"Prices of the run since its beginning; {len(same)} of {len(rows):,} series, those that move most",
-        Xs(first["times"], time=True, steps=first["steps"], blocks=first["blocks"]),
+        _elapsed(first["times"]),
         [Line(row["subject"], [price / row["prices"][0] - 1 for price in row["prices"]], step=True) for row in same],
         Axis("change since the beginning", "change"),
-        source=f"run {run['run_id']}",
+        source=f"run {run['run_id']}; the clock of the simulated chain is not that of the incident",
         wide=True,
     )
+
+
+def _elapsed(times: Sequence[int]) -> Xs:
+    """Time since the beginning: the simulated chain has its own calendar, on which the incident did not happen."""
+    seconds = [time - times[0] for time in times]
+    unit, length = ("days", 86_400) if seconds[-1] > _MOST_HOURS * 3_600 else ("hours", 3_600)
+    return Xs([round(each / length, 4) for each in seconds], f"{unit} since the beginning of the run", "number")
 
 
 def _counterfactual(document: Document, each: Mapping[str, Any], at: int) -> Section:
@@ -236,7 +233,7 @@ def _counterfactual(document: Document, each: Mapping[str, Any], at: int) -> Sec
     for name, effects in each["effects"].items():
         units = [figure["unit"] for figure in document["runs"][name]["figures"]]
         rows: list[tuple[str, float | None, float | None, float | None]] = []
-        table = []
+        table, in_points = [], []
         for effect, unit in zip(effects, units, strict=True):
             base, moved = effect["simulated"], effect["effect"]
             share = float(Decimal(moved) / abs(Decimal(base))) if base and moved and Decimal(base) else None
@@ -244,19 +241,21 @@ def _counterfactual(document: Document, each: Mapping[str, Any], at: int) -> Sec
                 share = float(Decimal(moved))
             if share is not None:
                 rows.append((f"{effect['asset']}: {effect['name']}", share, None, None))
+                in_points.append(unit == "%")
             cells = [effect["asset"], effect["name"], _amount(base, unit), _amount(effect["changed"], unit)]
             cells += [_amount(moved, unit, sign=True), change(share) if unit != "%" else None]
             if "interaction" in effect:
                 cells.append(_amount(effect["interaction"], unit, sign=True))
             table.append(tuple(cells))
         if rows:
-            most = max(rows, key=lambda row: abs(row[1] or 0.0))
-            title = (
-                f"{each['change']} changes nothing here"
-                if not most[1]
-                else f"{most[0]} changes most: {change(most[1])}"
+            at_most = max(range(len(rows)), key=lambda place: abs(rows[place][1] or 0.0))
+            most = rows[at_most]
+            size = points(most[1] or 0.0) if in_points[at_most] else change(most[1])
+            title = f"{each['change']} changes nothing here" if not most[1] else f"{most[0]} changes most: {size}"
+            about = (
+                f"Effect on run {name}: changed less simulated, as a share of the simulated figure (of percentages in"
+                " points)"
             )
-            about = f"Effect on run {name}: changed less simulated, as a share of the simulated figure"
             blocks.append(intervals(title, about, rows, Axis("effect", "change"), reference=(0.0, "as it was")))
         columns = [
             Column("asset"),

@@ -44,7 +44,8 @@ def shown_number(number: float, unit: str, name: str = "", chain: str = "") -> s
     if unit == "wei":
         return f"{plain(number / 1e18)} {COINS.get(chain, 'ETH')}"
     if unit in {"count", "gas"}:
-        return f"{number:,.0f}" if number == int(number) or abs(number) >= 1_000 else f"{number:,.1f}"
+        amount = abs(number)
+        return _signed(number, f"{amount:,.0f}" if number == int(number) or amount >= 1_000 else f"{amount:,.1f}")
     return plain(number)
 
 
@@ -52,21 +53,27 @@ def plain(number: float) -> str:
     """Format a number with few digits: `1,873.41`, `1.0721`, `0.00002`."""
     amount = abs(number)
     digits = 2 if amount >= 1_000 else 4 if amount >= 0.001 or not amount else 10
-    text = f"{number:,.{digits}f}"
-    return text if digits == 2 else text.rstrip("0").rstrip(".")
+    text = f"{amount:,.{digits}f}"
+    return _signed(number, text if digits == 2 else text.rstrip("0").rstrip("."))
 
 
 def dollars(number: float) -> str:
     """Format dollars, with cents below 1,000."""
-    sign, amount = "−" if number < 0 else "", abs(number)
-    return f"{sign}${amount:,.0f}" if amount >= 1_000 or not amount else f"{sign}${amount:,.2f}"
+    amount = abs(number)
+    return _signed(number, f"${amount:,.0f}" if amount >= 1_000 or not amount else f"${amount:,.2f}")
 
 
 def percent(share: float, *, sign: bool = False) -> str:
     """Format a ratio as `12.50 %`, or with `sign` as a change: `−25.0 %`."""
-    if sign:
-        return f"{'−' if share < 0 else '+'}{abs(share):.1%}".replace("%", " %")
-    return f"{share:.2%}".replace("%", " %")
+    text = f"{abs(share):.{1 if sign else 2}%}".replace("%", " %")
+    return _signed(share, text, plus="+" if sign else "")
+
+
+def _signed(number: float, text: str, plus: str = "") -> str:
+    """Put the sign of `number` before `text`; one that shows zero has none."""
+    if not any(digit in text for digit in "123456789"):
+        return text
+    return f"−{text}" if number < 0 else f"{plus}{text}"
 
 
 def title_of(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from mayavi.report.registry import find
 from mayavi.report.render import render
 from mayavi.report.shapes.history import history_page
 from mayavi.report.shapes.incident import incident_page
+from mayavi.report.shapes.incident_accuracy import compared_amounts
 from tests.report.shapes.page_texts import cells, has_section, tables, tile
 
 GENESIS = "0x" + "00" * 32
@@ -129,7 +131,8 @@ def test_prices_of_an_incident_are_those_of_its_store(incident: dict[str, Any]) 
     chart = next(block for block in page.sections[0].blocks if block.kind == "chart")
     with duckdb.connect(incident["runs"]["recorded"]["store"], read_only=True) as database:
         query = (
-            "SELECT number FROM market_snapshots WHERE run_id = ? AND metric = 'price' AND subject = ? ORDER BY step"
+            "SELECT number FROM market_snapshots WHERE run_id = ? AND metric = 'price' AND subject = ?"
+            " AND step >= 0 ORDER BY step"
         )
         run_id = incident["runs"]["recorded"]["run_id"]
         name = chart.traces[0]["name"]
@@ -138,6 +141,62 @@ def test_prices_of_an_incident_are_those_of_its_store(incident: dict[str, Any]) 
     gone = json.loads(json.dumps(incident))
     gone["runs"]["recorded"]["store"] = "/nowhere/runs.duckdb"
     assert not [block for block in incident_page(gone).sections[0].blocks if block.kind == "chart"]
+
+
+def test_prices_are_drawn_over_the_time_since_the_beginning_and_not_on_another_calendar(
+    incident: dict[str, Any],
+) -> None:
+    chart = next(block for block in incident_page(incident).sections[0].blocks if block.kind == "chart")
+    assert not chart.time
+    assert (min(chart.traces[0]["x"]), max(chart.traces[0]["x"])) == (0, pytest.approx(4.64, abs=0.01))
+    assert chart.layout["xaxis"]["title"]["text"] == "hours since the beginning of the run"
+    assert "at its peak" in chart.title
+
+
+def own_market(incident: dict[str, Any]) -> dict[str, Any]:
+    """The incident with a second run, a market whose predictions miss: 100 of 385 calls, 1.16 of 2.64 million CRV."""
+    changed = json.loads(json.dumps(incident))
+    run = changed["runs"]["market"] = json.loads(json.dumps(changed["runs"]["recorded"]))
+    run |= {"recorded_calls": False, "store": "/nowhere/runs.duckdb"}
+    amounts = {"liquidations": "100", "debt left": "1162072.298698077", "bad debt": "1162072.298698073"}
+    run["figures"] = [each for each in run["figures"] if each["name"] in amounts]
+    for each in run["figures"]:
+        simulated = Decimal(amounts[each["name"]])
+        difference = str(simulated - Decimal(each["recorded"]))
+        each |= {"simulated": str(simulated), "difference": difference, "input": False, "within": None, "exact": None}
+    return changed
+
+
+def test_the_verdict_names_the_worst_prediction_apart_from_the_recorded_calls(incident: dict[str, Any]) -> None:
+    page = incident_page(own_market(incident))
+    assert page.verdict.badge == "PARTIAL"
+    sentence = page.verdict.sentence.replace("\u00a0", " ")
+    assert sentence == (
+        "Replaying the recorded calls reproduces both figures promised exactly, but our own market is off: CRV bad debt"
+        " −56.0 % (1.16 M instead of 2.64 M CRV) and USDC/CRV liquidations −74.0 % (100 instead of 385)."
+    )
+    assert tile(page, "largest miss") == "−74.0\u00a0%"
+    assert next(each.change for each in page.tiles if each.label == "runs") == "1 counterfactual"
+
+
+def test_debt_left_and_bad_debt_are_one_prediction_and_the_median_is_of_what_it_counts(
+    incident: dict[str, Any],
+) -> None:
+    document = own_market(incident)
+    amounts = [each for each in compared_amounts(document) if not each.promised and each.unit != "%"]
+    assert [(each.run, each.names) for each in amounts] == [
+        ("recorded", ("debt left", "bad debt")),
+        ("market", ("liquidations",)),
+        ("market", ("debt left", "bad debt")),
+    ]
+    median = next(each for each in incident_page(document).tiles if each.label == "median miss")
+    assert (median.value, median.change) == ("56.0\u00a0%", "of 3 predicted amounts")
+
+
+def test_blocks_that_differ_from_the_chain_fail_without_a_figure(incident: dict[str, Any]) -> None:
+    page = incident_page({**incident, "exact": False})
+    assert page.verdict.badge == "FAIL"
+    assert "differ from the chain" in page.verdict.sentence
 
 
 def test_a_figure_that_is_not_reproduced_fails_the_page(incident: dict[str, Any]) -> None:
