@@ -12,6 +12,7 @@ from mayavi.report.builder import run_page, shape_of
 from mayavi.report.numbers import FORMATS
 from mayavi.report.page import ActionLog, Chart, Page, Scrubber, Table
 from mayavi.report.render import render
+from mayavi.report.run.prices import price_chart, quoted
 from mayavi.report.run.rows import MOST_POINTS, opened
 from mayavi.report.run.words import format_of
 from mayavi.scenarios import registry
@@ -211,3 +212,32 @@ def test_thousands_of_agents_fit_into_a_page(tmp_path: Path) -> None:
     html = render(run_page(store, run_id))
     assert len(html.encode()) < 2_500_000
     assert "3,000 of 4,000 actions are in this page" in html
+
+
+def test_a_pool_that_quotes_in_a_stablecoin_off_its_peg_is_converted(tmp_path: Path) -> None:
+    usdc = (1.0, 0.9, 0.8)
+    figures = [
+        row
+        for step, price in enumerate(usdc)
+        for row in (
+            figure(step, "USDC", "market_price", price),
+            figure(step, "UniswapV3.DAI/USDC.100", "price", 1 / price, "wad"),
+            figure(step, "UniswapV3.NOVA/WETH.3000", "price", price, "wad"),
+            figure(step, "UniswapV3.FOX/USDT.3000", "price", price, "wad"),
+        )
+    ]
+    store, run_id = stored(tmp_path / "r.duckdb", [action(0)], figures)
+    with opened(store, run_id) as rows:
+        charts = {quotes.token: price_chart(rows, quotes, hero=True) for quotes in quoted(rows)}
+    assert charts["DAI"].traces[0]["y"] == pytest.approx([1.0, 1.0, 1.0])
+    assert "in dollars by pool DAI/USDC.100" in charts["DAI"].subtitle
+    assert "in USDC are converted" in charts["DAI"].subtitle
+    assert "move" in charts["DAI"].title
+    assert charts["NOVA"].title.startswith("NOVA falls 20 % against WETH")
+    assert "in USDT by pool" in charts["FOX"].subtitle  # the price of USDT is not recorded
+
+
+def test_a_curve_price_names_the_coin_it_is_in(library_store: Store) -> None:
+    found = page(library_store, "curve_depeg")
+    assert [tile.unit for tile in found.tiles if "in Curve.3pool" in tile.label] == ["DAI", "DAI"]
+    assert " DAI in Curve.3pool" in found.verdict.sentence

@@ -130,6 +130,17 @@ class RunRows:
         """Names of the groups of borrowing accounts."""
         return [subject for subject, metrics in self.subjects.items() if "accounts_with_debt" in metrics]
 
+    @cached_property
+    def priced_in_ether(self) -> set[str]:
+        """Subjects whose oracle price is in ether."""
+        return {
+            subject
+            for (subject,) in self.sql(
+                "SELECT DISTINCT subject FROM market_snapshots WHERE run_id = {run} AND metric = 'price'"
+                " AND unit = 'eth_e8'"
+            )
+        }
+
     def series(self, subject: str, metric: str) -> list[float | None]:
         """A market figure over the timeline."""
         return self._over_steps(

@@ -11,7 +11,7 @@ from mayavi.report.run.liquidations import DONE, liquidation_section
 from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_section
 from mayavi.report.run.trading import sales_section
-from mayavi.report.run.words import ended, kpi_tile, money, moved, one_seed, plural, price_moves
+from mayavi.report.run.words import ended, kpi_tile, money, moved_most, one_seed, plural, price_moves
 from mayavi.report.shapes.shape import Answer, Shape
 from mayavi.sim.store.database.schema import literal
 
@@ -46,7 +46,7 @@ def answer(rows: RunRows) -> Answer:
 def verdict(rows: RunRows) -> Verdict:
     """Say whether the borrower was liquidated, and how close it came."""
     bad, unit, name = rows.kpi("bad_debt") or 0.0, unit_of(rows), rows.populations[0]
-    cause = _cause(rows)
+    cause = moved_most(rows)
     if bad > 0:
         return Verdict(f"{cause}, and {name} leaves {money(bad, unit)} of bad debt.", "BAD DEBT", "bad", one_seed(rows))
     if rows.kpi("liquidations"):
@@ -88,7 +88,7 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     peak = max((value or 0.0 for value in rows.total("debt")), default=0.0)
     sentences = [
         f"{name} borrows up to {money(peak, unit)} over {plural(rows.run.steps, 'step')}."
-        f" {_cause(rows)}{' from start to end' if price_moves(rows) else ''}."
+        f" {moved_most(rows)}{' from start to end' if price_moves(rows) else ''}."
     ]
     low = _lowest(rows)
     if low is not None:
@@ -118,11 +118,6 @@ def _lowest_query(rows: RunRows) -> str:
 def _lowest(rows: RunRows) -> float | None:
     ((low,),) = rows.sql(_lowest_query(rows))
     return None if low is None else float(low)
-
-
-def _cause(rows: RunRows) -> str:
-    moves = [move for move in price_moves(rows) if move[1] == "oracle_change"] or price_moves(rows)
-    return moved(moves[0][0].partition("/")[0], moves[0][2]) if moves else "Prices are not recorded"
 
 
 SHAPE = Shape("borrower", matches, answer)

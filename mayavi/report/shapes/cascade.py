@@ -13,7 +13,7 @@ from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_section
 from mayavi.report.run.rows import detail
 from mayavi.report.run.trading import sales_section
-from mayavi.report.run.words import counted, ended, kpi_tile, money, moved, one_seed, plural, price_moves
+from mayavi.report.run.words import counted, ended, kpi_tile, money, moved_most, one_seed, plural, price_moves
 from mayavi.report.shapes.shape import Answer, Shape
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def verdict(rows: RunRows) -> Verdict:
     """Say how much debt goes bad, or that none does."""
     bad, liquidated = rows.kpi("bad_debt") or 0.0, rows.kpi("liquidated") or 0.0
     unit = unit_of(rows)
-    cause = _cause(rows)
+    cause = moved_most(rows)
     if bad > 0:
         accounts = plural(rows.kpi("bad_debt_accounts"), "account")
         return Verdict(
@@ -129,7 +129,7 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     start = next((value for value in rows.total("debt") if value), None)
     sentences.append(
         f"{plural(accounts, 'account')} owe {money(start, unit)} at the start of {plural(rows.run.steps, 'step')}."
-        f" {_cause(rows)}{' from start to end' if price_moves(rows) else ''}."
+        f" {moved_most(rows)}{' from start to end' if price_moves(rows) else ''}."
     )
     if rows.kpi("liquidations"):
         failed = rows.kpi("liquidations_failed") or 0
@@ -149,14 +149,6 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     )
     sentences.append(f"At the end {uncovered}; {stands}.{waiting}" if bad else f"At the end {stands}.{waiting}")
     return tuple(sentences)
-
-
-def _cause(rows: RunRows) -> str:
-    moves = [move for move in price_moves(rows) if move[1] == "oracle_change"] or price_moves(rows)
-    if not moves:
-        return "Prices are not recorded"
-    of, _, share = moves[0]
-    return moved(of.partition("/")[0], share) if abs(share) >= 5e-5 else "Prices hardly move"
 
 
 def _when(rows: RunRows, index: int) -> str:
