@@ -139,7 +139,8 @@ def price_chart(rows: RunRows, quotes: Quotes, *, hero: bool = False) -> Chart |
         rows.x,
         [Line(label, values) for label, values in series],
         Axis("" if dollars else quotes.quote, "usd" if dollars else "short"),
-        source="Table market_snapshots. The oracle is read from the lending market, the pool from its contract.",
+        source="Market figures of the run (table market_snapshots)."
+        " The oracle is read from the lending market, the pool from its contract.",
         wide=hero,
     )
 

@@ -172,6 +172,19 @@ class RunRows:
             values.append(total)
         return values
 
+    def least(self, value: str, where: str) -> list[float | None]:
+        """The least of a value of actions by drawn step; None where there are none."""
+        return self._over_steps(
+            f"SELECT {self.binned()} AS step, min({value})::DOUBLE FROM actions WHERE run_id = {{run}} AND {where}"
+            " GROUP BY 1"
+        )
+
+    @cached_property
+    def gas_is_free(self) -> bool:
+        """Whether no action of the run paid a fee."""
+        ((fees,),) = self.sql("SELECT coalesce(sum(fee_wei_number), 0) FROM actions WHERE run_id = {run}")
+        return not fees
+
     def _over_steps(self, query: str) -> list[float | None]:
         found = dict(self.sql(query))
         return [found.get(step) for step, _, _ in self.timeline]

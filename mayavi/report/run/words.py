@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from mayavi.report.numbers import DASH, FORMATS, change, count, exists, usd
@@ -116,6 +117,19 @@ def ended(rows: RunRows, verdict: Verdict) -> Verdict:
         return Verdict(f"The run halted after {done}{why}. {verdict.sentence}", "HALTED", "bad", verdict.interval)
     word = "is still running" if run.status == "running" else "was interrupted"
     return Verdict(f"The run {word}: {done} are recorded, and its KPIs are not known yet.", run.status.upper(), "warn")
+
+
+def after_gas(rows: RunRows) -> str:
+    """Say that a profit is after gas, or that gas costs nothing in the run."""
+    return "; gas is free in this run" if rows.gas_is_free else " after gas"
+
+
+def at_least(number: float) -> str:
+    """Write a lower bound with three significant digits, rounded down: `at 1.56 or above` for 1.5676."""
+    if number <= 0:
+        return f"{number:.3g}"
+    scale = 10.0 ** (2 - math.floor(math.log10(number)))
+    return f"{math.floor(number * scale + 1e-9) / scale:.3g}"
 
 
 def one_seed(rows: RunRows) -> str:

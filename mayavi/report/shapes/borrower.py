@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING
 
 from mayavi.report.numbers import DASH, change
 from mayavi.report.page import Tile, Verdict
-from mayavi.report.run.lending import debt_section, rates_section, single_health, unit_of
+from mayavi.report.run.lending import LIQUIDATED_AT, debt_section, rates_section, single_health, unit_of
 from mayavi.report.run.liquidations import DONE, liquidation_section
 from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_section
 from mayavi.report.run.trading import sales_section
-from mayavi.report.run.words import ended, kpi_tile, money, moved_most, one_seed, plural, price_moves
+from mayavi.report.run.words import (
+    after_gas,
+    at_least,
+    ended,
+    kpi_tile,
+    money,
+    moved_most,
+    one_seed,
+    plural,
+    price_moves,
+)
 from mayavi.report.shapes.shape import Answer, Shape
 from mayavi.sim.store.database.schema import literal
 
@@ -57,7 +67,7 @@ def verdict(rows: RunRows) -> Verdict:
     if low is None:
         return Verdict(f"{name} has no debt in this run.", "NO LOAN", "plain", one_seed(rows))
     return Verdict(
-        f"{cause}; the health factor of {name} stays at {low:.3g} or above.", "SOLVENT", "good", one_seed(rows)
+        f"{cause}; the health factor of {name} stays at {at_least(low)} or above.", "SOLVENT", "good", one_seed(rows)
     )
 
 
@@ -96,7 +106,7 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     if rows.kpi("liquidations"):
         sentences.append(
             f"Liquidators cover {money(rows.kpi('liquidated'), unit)} and earn"
-            f" {money(rows.kpi('liquidator_profit'), unit)} after gas."
+            f" {money(rows.kpi('liquidator_profit'), unit)}{after_gas(rows)}."
         )
     debt, collateral = rows.kpi("debt"), rows.kpi("collateral")
     if debt is not None and collateral is not None:
@@ -107,11 +117,10 @@ def summary(rows: RunRows) -> tuple[str, ...]:
 
 def _lowest_query(rows: RunRows) -> str:
     """SQL for the lowest health factor: at the ends of steps, and when it was liquidated."""
-    liquidated = "TRY_CAST(json_extract_string(details, '$.borrower_health_factor_wad') AS DOUBLE) / 1e18"
     return rows.written(
         "SELECT min(number) FROM (SELECT number FROM market_snapshots WHERE run_id = {run}"
         f" AND subject = {literal(rows.populations[0])} AND metric = 'health_factor_lowest'"
-        f" UNION ALL SELECT {liquidated} FROM actions WHERE run_id = {{run}} AND {DONE})"
+        f" UNION ALL SELECT {LIQUIDATED_AT} FROM actions WHERE run_id = {{run}} AND {DONE})"
     )
 
 

@@ -108,8 +108,8 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     """What happened to the peg, who sold, what arbitrage earned, what borrowers lost."""
     coin, pool, low, last = worst(rows)
     sentences = [
-        f"{coin} trades as low as {exact(round(low, 4))} {_unit(rows, pool)} in {pool} during {plural(rows.run.steps, 'step')}"
-        f" and ends at {exact(round(last, 4))}."
+        f"{coin} trades as low as {exact(round(low, 4))} {_unit(rows, pool)} in {pool}"
+        f" during {plural(rows.run.steps, 'step')} and ends at {exact(round(last, 4))}."
     ]
     for agent, pair, sold, received, price in sellers(rows)[:3]:
         token, _, other = pair.partition("/")

@@ -101,7 +101,7 @@ def difference_chart(rows: RunRows) -> Chart | None:
         rows.x,
         [Line("difference", values, markers=True)],
         Axis("difference", "percent", zero=True),
-        source="Table actions: amount_out against recorded_out.",
+        source="Trades of the run and their record (table actions).",
     )
 
 
