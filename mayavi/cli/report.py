@@ -15,8 +15,8 @@ from mayavi.cli.report_compare import compare
 
 HELP = """Write the report of a run, a sweep or a training as one HTML page.
 
-`mayavi report ID` is short for `mayavi report write ID`. ID is a run, sweep or training, a unique part of its id, or
-`latest`; FILE is the JSON of an evaluation, a backtest or an incident.
+`mayavi report ID` is short for `mayavi report write ID`. ID is a run, sweep or training, a unique part of its id,
+`latest`, or the JSON file of an evaluation, a backtest or an incident.
 
 \b
   mayavi report latest --open           the newest run, shown in the browser

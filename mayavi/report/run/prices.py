@@ -71,7 +71,7 @@ def quoted(rows: RunRows) -> list[Quotes]:
 
     def add(token: str, quote: str, *source: str) -> None:
         quotes = found.setdefault((token, quote), Quotes(token, quote))
-        quotes.sources.append(Source(*source))
+        quotes.sources.append(Source(source[0], source[1], source[2]))
 
     def add_pool(token: str, quote: str, *source: str) -> None:
         if is_dollar(quote) and quote in dollars:
