@@ -126,13 +126,15 @@ def profits(rows: RunRows) -> Chart:
         for agent, _ in found[:5]
     ]
     agent, most = found[0]
+    total = sum(profit or 0.0 for _, profit in found)
+    of_all = f" of {money(total, unit_of(rows))}" if len(found) > 1 else ""
     after = rows.kpi("liquidator_profit")
     net = f" All liquidators keep {money(after, unit_of(rows))} after gas." if after is not None else ""
     gas = " before gas"
     if rows.gas_is_free:
         net, gas = " Gas is free in this run.", ""
     return lines(
-        f"{money(most, unit_of(rows))} earned by {agent}{gas}" + (", the most" if len(found) > 1 else ""),
+        f"{agent} earns {money(most, unit_of(rows))}{of_all}{gas}",
         f"Cumulative profit{gas}, {plural(len(found), 'liquidator')}; {rows.sample}.{net}",
         rows.x,
         series,

@@ -111,9 +111,11 @@ def volume_chart(rows: RunRows) -> Chart | None:
     ]
     if not kinds:
         return None
-    series = [Bar(kind, rows.summed("1", f"status = 'success' AND kind = {literal(kind)}")) for kind in kinds]
+    series = [Bar(KINDS[kind][1], rows.summed("1", f"status = 'success' AND kind = {literal(kind)}")) for kind in kinds]
     total = sum(value or 0.0 for bar in series for value in bar.values)
-    counts = [plural(sum(value or 0.0 for value in bar.values), *KINDS[bar.label]) for bar in series]
+    counts = [
+        plural(sum(value or 0.0 for value in bar.values), *KINDS[kind]) for kind, bar in zip(kinds, series, strict=True)
+    ]
     by_step = [sum(each or 0.0 for each in at) for at in zip(*(bar.values for bar in series), strict=True)]
     most, what = max(by_step), KINDS[kinds[0]][1] if len(kinds) == 1 else "trades"
     busiest = [step for step, value in zip(rows.x.steps, by_step, strict=True) if value == most]

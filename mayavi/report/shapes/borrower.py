@@ -97,7 +97,7 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     unit, name = unit_of(rows), rows.populations[0]
     peak = max((value or 0.0 for value in rows.total("debt")), default=0.0)
     sentences = [
-        f"{name} borrows up to {money(peak, unit)} over {plural(rows.run.steps, 'step')}."
+        f"The account {name} borrows up to {money(peak, unit)} over {plural(rows.run.steps, 'step')}."
         f" {moved_most(rows)}{' from start to end' if price_moves(rows) else ''}."
     ]
     low = _lowest(rows)
