@@ -7,12 +7,27 @@ from typing import Annotated
 
 import typer
 
+from mayavi.cli.console.browser import open_in_browser
 from mayavi.cli.console.group import command_group
 from mayavi.cli.console.output import print_json, print_note
 from mayavi.cli.console.progress import activity
 from mayavi.cli.report_compare import compare
 
-app = command_group("Write the report of a run, a sweep or a training as one HTML page.", default="write")
+HELP = """Write the report of a run, a sweep or a training as one HTML page.
+
+`mayavi report ID` is short for `mayavi report write ID`. ID is a run, sweep or training, a unique part of its id,
+`latest`, or the JSON file of an evaluation, a backtest or an incident.
+
+\b
+  mayavi report latest --open           the newest run, shown in the browser
+  mayavi report ID --pdf                also as a PDF
+  mayavi report latest --kind sweep     the newest sweep
+  mayavi report compare RUN RUN         only what differs
+
+`mayavi report write --help` lists the options.
+"""
+
+app = command_group(HELP, default="write")
 app.command("compare", short_help="Write a page of what differs between runs or sweeps.")(compare)
 
 
@@ -27,7 +42,8 @@ def write(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The HTML file; by default NAME-RUN_ID.html here.")
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="The HTML file, or a folder for it; by default NAME-ID.html here."),
     ] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="Also print the page to a PDF beside it; needs Chromium.")] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
@@ -49,11 +65,11 @@ def write(
     gives the same bytes. `--pdf` prints it by a headless Chromium.
     """
     from mayavi.report.output import require_chromium, write_html, write_pdf
-    from mayavi.report.registry import Places, check_output, find
+    from mayavi.report.registry import Places, check_output, find, in_folder
     from mayavi.report.render import render
 
     found = find(name, Places(store, models), kind)
-    path = check_output(out or Path(f"{found.stem}.html"), wanted=".html")
+    path = check_output(in_folder(out, f"{found.stem}.html"), wanted=".html")
     if pdf:
         require_chromium()  # before the work
     with activity(f"building the report of {found.kind} {found.id}"):
@@ -83,4 +99,4 @@ def write(
         if not show:
             print_note("`--open` shows it in the browser" + ("" if pdf else ", `--pdf` prints it"))
     if show:
-        typer.launch(path.resolve().as_uri())
+        open_in_browser(path)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mayavi.cli.console.browser import open_in_browser
 from mayavi.cli.console.output import print_json
 from mayavi.cli.console.progress import activity
 
@@ -57,4 +58,4 @@ def compare(
         print(f"{page.verdict.badge}: {page.verdict.sentence}")
         print(f"{path}, {path.stat().st_size:,} bytes")
     if show:
-        typer.launch(path.resolve().as_uri())
+        open_in_browser(path)

@@ -104,7 +104,8 @@ def find(name: str, places: Places = Places(), kind: str | None = None) -> Found
     """
     chosen = [each for each in KINDS if kind in (None, each.name)]
     if not chosen:
-        raise UnknownName.of("kind", str(kind), [each.name for each in KINDS])
+        known = [each.name for each in KINDS]
+        raise UnknownName.of("kind", str(kind), known, f"kinds are {', '.join(known[:-1])} and {known[-1]}")
     hints = []
     for each in chosen:
         try:
@@ -116,7 +117,28 @@ def find(name: str, places: Places = Places(), kind: str | None = None) -> Found
             hints.append((each.name, error.hint or ""))
     names = " or ".join(filter(None, [", ".join(each.name for each in chosen[:-1]), chosen[-1].name]))
     hint = hints[0][1] if len(hints) == 1 else "\n".join(f"{what}s: {text}" for what, text in hints)
+    if scenario := _scenario_hint(name, places):
+        hint = f"{scenario}\n{hint}"
     raise UnknownRun(f"unknown {names} '{name}'", hint or None)
+
+
+def _scenario_hint(name: str, places: Places) -> str:
+    """Say that `name` is a scenario, or the beginning of one, and how to get a report of it; empty if it is not."""
+    from mayavi.scenarios.registry import names
+    from mayavi.sim.store import Store
+
+    fits = [each for each in names() if name and each.startswith(name)]
+    if len(fits) != 1:
+        return ""
+    runs = Store(places.store).runs(scenario=fits[0])
+    if newest := next(iter(runs), None):
+        return f"'{fits[0]}' is a scenario; its newest run is {newest.run_id}"
+    return f"'{fits[0]}' is a scenario: `mayavi run {fits[0]}` runs it, and `mayavi report latest` reports the run"
+
+
+def in_folder(out: Path | None, name: str) -> Path:
+    """The file to write: `out`, or `name` in `out` if that is a folder, or `name` here."""
+    return Path(name) if out is None else out / name if out.is_dir() else out
 
 
 def safe(name: str) -> str:
@@ -127,5 +149,7 @@ def safe(name: str) -> str:
 def check_output(path: Path, *, wanted: str) -> Path:
     """Return `path`; `UsageError` unless it ends in `wanted`, such as `.html`."""
     if path.suffix.lower() != wanted:
-        raise UsageError(f"'{path}' does not end in {wanted}", f"name a file such as '{path.with_suffix(wanted)}'")
+        pdf = "; `--pdf` prints a PDF beside it" if path.suffix.lower() == ".pdf" else ""
+        hint = f"name a file such as '{path.with_suffix(wanted)}'{pdf}"
+        raise UsageError(f"'{path}' does not end in {wanted}", hint)
     return path

@@ -53,7 +53,9 @@ def resolve(named: str, known: Sequence[str], kind: str = "run") -> str:
             f"'{named}' fits {len(fits):,} {kind}s", f"type more of it: {shown}{', …' if len(fits) > 5 else ''}"
         )
     if not known:
-        raise UnknownRun(f"unknown {kind} '{named}'", f"no {kind} is stored here; `mayavi run SCENARIO` makes one")
+        makes = "`mayavi sweep SCENARIO`" if kind == "sweep" else "`mayavi run SCENARIO`"
+        raise UnknownRun(f"unknown {kind} '{named}'", f"no {kind} is stored here; {makes} makes one")
     newest = sorted(known, reverse=True)
     hint = did_you_mean(named, newest) or f"the newest are {', '.join(newest[:3])}"
-    raise UnknownRun(f"unknown {kind} '{named}'", f"{hint}  `mayavi runs list` shows all")
+    more = "" if kind == "sweep" else "  `mayavi runs list` shows all"
+    raise UnknownRun(f"unknown {kind} '{named}'", f"{hint}{more}")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 import mayavi
+from mayavi.errors import UnknownName, UnknownRun
+from mayavi.report.registry import Places, find
 from tests.sim.store.database.earlier_versions import RUN, make_database
 
 
@@ -65,6 +68,45 @@ def test_a_place_that_cannot_be_written_is_an_error(run_mayavi, store: Path, tmp
     wrong = run_mayavi("report", "latest", "--store", str(store), "--out", "report.doc")
     assert wrong.returncode == 2
     assert "does not end in .html" in wrong.stderr
+
+
+def test_a_pdf_is_an_option_and_a_folder_gets_the_file(run_mayavi, store: Path, tmp_path: Path) -> None:
+    wrong = run_mayavi("report", "latest", "--store", str(store), "--out", "x.pdf")
+    assert wrong.returncode == 2
+    assert "'x.html'; `--pdf` prints a PDF beside it" in wrong.stderr
+    bare = {"BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    finished = run_mayavi("report", "latest", "--store", str(store), "--out", str(tmp_path), "--open", env=bare)
+    assert finished.returncode == 0, finished.stderr
+    (page,) = tmp_path.glob("aave_borrower-*.html")
+    if sys.platform == "linux":
+        assert f"no browser could be opened; the page is at {page.as_uri()}" in finished.stderr
+
+
+def test_hints_name_what_makes_a_result(store: Path, tmp_path: Path) -> None:
+    empty = Places(tmp_path / "none.duckdb", tmp_path / "models")
+    with pytest.raises(UnknownRun) as unknown:
+        find("nothing", empty)
+    assert "sweeps: no sweep is stored here; `mayavi sweep SCENARIO` makes one" in str(unknown.value.hint)
+    with pytest.raises(UnknownRun) as unknown:
+        find("a/b", empty)
+    assert "the folder of a training holds a run.json" in str(unknown.value.hint)
+    with pytest.raises(UnknownName) as wrong:
+        find("nothing", empty, "nonsense")
+    assert wrong.value.hint == "kinds are file, run, sweep and training"
+
+
+def test_a_scenario_is_not_a_result(store: Path, tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    with pytest.raises(UnknownRun) as unknown:
+        find("aave_borr", Places(store, models))
+    assert str(unknown.value.hint).startswith("'aave_borrower' is a scenario; its newest run is 2")
+    with pytest.raises(UnknownRun) as unknown:
+        find("depeg", Places(store, models))
+    assert "'depeg_cascade' is a scenario: `mayavi run depeg_cascade` runs it" in str(unknown.value.hint)
+
+
+def test_the_help_shows_how_to_write_a_report(run_mayavi) -> None:
+    assert "mayavi report latest --open" in run_mayavi("report", "--help").stdout
 
 
 def test_a_missing_chromium_is_said_before_the_work(run_mayavi, store: Path, tmp_path: Path) -> None:

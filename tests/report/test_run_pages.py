@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from mayavi.report.builder import run_page, shape_of
 from mayavi.report.numbers import FORMATS
 from mayavi.report.page import ActionLog, Chart, Page, Scrubber, Table
 from mayavi.report.render import render
+from mayavi.report.run.lending import STRANDED, health_chart
+from mayavi.report.run.prices import price_chart, quoted
 from mayavi.report.run.rows import MOST_POINTS, opened
 from mayavi.report.run.words import format_of
 from mayavi.scenarios import registry
-from mayavi.sim.rows import KpiRow
+from mayavi.sim.rows import ActionRow, KpiRow, SnapshotRow
 from mayavi.sim.store import Store
 from tests.report.stored_rows import action, figure, stored
 
@@ -58,7 +61,8 @@ def test_every_tile_is_what_its_query_gives(library_store: Store, scenario: str)
     for tile in found.tiles:
         ((number,),) = library_store.sql(tile.source).fetchall()
         name = re.search(r"name = '([^']+)'", tile.source)
-        wanted = FORMATS[format_of(name[1], units[name[1]])](number) if name else f"{number:.3g}"
+        plain = f"{number:.3g}" if "health" in tile.label else FORMATS["short"](number)
+        wanted = FORMATS[format_of(name[1], units[name[1]])](number) if name else plain
         assert tile.value == wanted, tile
 
 
@@ -223,3 +227,113 @@ def test_thousands_of_agents_fit_into_a_page(tmp_path: Path) -> None:
     html = render(run_page(store, run_id))
     assert len(html.encode()) < 2_500_000
     assert "3,000 of 4,000 actions are in this page" in html
+
+
+def test_a_pool_that_quotes_in_a_stablecoin_off_its_peg_is_converted(tmp_path: Path) -> None:
+    usdc = (1.0, 0.9, 0.8)
+    figures = [
+        row
+        for step, price in enumerate(usdc)
+        for row in (
+            figure(step, "USDC", "market_price", price),
+            figure(step, "UniswapV3.DAI/USDC.100", "price", 1 / price, "wad"),
+            figure(step, "UniswapV3.NOVA/WETH.3000", "price", price, "wad"),
+            figure(step, "UniswapV3.FOX/USDT.3000", "price", price, "wad"),
+        )
+    ]
+    store, run_id = stored(tmp_path / "r.duckdb", [action(0)], figures)
+    with opened(store, run_id) as rows:
+        charts = {quotes.token: price_chart(rows, quotes, hero=True) for quotes in quoted(rows)}
+    assert charts["DAI"].traces[0]["y"] == pytest.approx([1.0, 1.0, 1.0])
+    assert "in dollars by pool DAI/USDC.100" in charts["DAI"].subtitle
+    assert "in USDC are converted" in charts["DAI"].subtitle
+    assert "move" in charts["DAI"].title
+    assert charts["NOVA"].title.startswith("NOVA falls 20\u00a0% against WETH")
+    assert "in USDT by pool" in charts["FOX"].subtitle  # the price of USDT is not recorded
+
+
+def test_a_curve_price_names_the_coin_it_is_in(library_store: Store) -> None:
+    found = page(library_store, "curve_depeg")
+    assert [tile.unit for tile in found.tiles if "in Curve.3pool" in tile.label] == ["DAI", "DAI"]
+    assert " DAI in Curve.3pool" in found.verdict.sentence
+
+
+def accounts_of(step: int, liquidatable: float, below: float) -> list[SnapshotRow]:
+    counts = {"accounts": 10.0, "accounts_with_debt": 9.0, "liquidatable": liquidatable, "health_factor_below_1": below}
+    counts |= {f"health_factor_below_{bound}": 8.0 for bound in ("1_10", "1_50", "2")}
+    return [figure(step, "b", metric, number, "count") for metric, number in counts.items()]
+
+
+@pytest.mark.parametrize(
+    ("liquidatable", "title", "first"),
+    [
+        (0, "3 accounts of 10 end with debt and no collateral; none ends a step open to liquidation", [0, 3]),
+        (1, "2 accounts of 10 end with debt and no collateral; at worst 1 account of 10 can be", [0, 2]),
+        (3, "At worst 3 accounts of 10 can be liquidated, after step 1", [0, 3]),
+    ],
+)
+def test_accounts_without_collateral_are_not_open_to_liquidation(
+    tmp_path: Path, liquidatable: int, title: str, first: list[int]
+) -> None:
+    figures = accounts_of(0, 0, 0) + accounts_of(1, liquidatable, 3)
+    store, run_id = stored(tmp_path / "r.duckdb", [action(0), action(1)], figures)
+    with opened(store, run_id) as rows:
+        chart = health_chart(rows)
+    assert chart is not None
+    assert chart.title.startswith(title)
+    assert chart.traces[0]["name"] == (STRANDED if liquidatable < 3 else "below 1: can be liquidated")
+    assert chart.traces[0]["y"] == first
+    assert sum(trace["y"][1] for trace in chart.traces) == 9
+
+
+def borrower(tmp_path: Path, factors: list[float | None], actions: Sequence[ActionRow] = ()) -> Page:
+    figures = [figure(step, "bob", "accounts", 1.0, "count") for step in range(len(factors))]
+    figures += [figure(step, "bob", "accounts_with_debt", 1.0, "count") for step in range(len(factors))]
+    figures += [figure(n, "bob", "health_factor_lowest", value, "wad") for n, value in enumerate(factors) if value]
+    kpis = [KpiRow("liquidations", "1", float(len(actions)), "count"), KpiRow("liquidator_profit", "1", 9.0, "usd_e8")]
+    store, run_id = stored(tmp_path / "r.duckdb", [action(0), *actions], figures, kpis)
+    return run_page(store, run_id)
+
+
+def test_a_liquidated_borrower_is_drawn_where_it_was_liquidated(tmp_path: Path) -> None:
+    sold = action(
+        2, "liquidate", borrower="bob", borrower_health_factor_wad="996000000000000000", profit_e8="900000000"
+    )
+    found = borrower(tmp_path, [1.3, 1.02, None], [sold])
+    assert found.hero is not None
+    assert found.hero.title == "The health factor falls to 0.996: bob is liquidated in step 2, which closes the loan"
+    assert found.hero.traces[1]["y"] == [None, None, 0.996]
+    assert found.tiles[0].value == "0.996"
+    assert not any("before gas" in text or "after gas" in text for text in texts(found))
+    assert any("gas is free" in text for text in found.summary)
+
+
+@pytest.mark.parametrize(
+    ("factors", "title"),
+    [
+        ([1.5676, 1.6, 1.58], "The health factor is 1.57 when the loan opens, does not fall below that, and is 1.58"),
+        ([1.7, 1.5676, 1.58], "The health factor falls to 1.57 by the end of step 1, and is 1.58 at the end"),
+        ([1.5676, 1.5676], "The health factor stays at 1.57"),
+    ],
+)
+def test_a_health_factor_that_does_not_fall_is_not_said_to(tmp_path: Path, factors: list, title: str) -> None:
+    found = borrower(tmp_path, factors)
+    assert found.hero is not None
+    assert found.hero.title.startswith(title)
+    assert "stays at 1.56 or above" in found.verdict.sentence
+
+
+def test_trades_of_others_are_named_beside_the_sales_of_an_unlock(library_store: Store) -> None:
+    found = page(library_store, "vesting_cliff")
+    run_id = library_store.runs(scenario="vesting_cliff")[0].run_id
+    ((trades,),) = library_store.sql(
+        f"SELECT count(*) FROM actions WHERE run_id = '{run_id}' AND kind = 'trade' AND status = 'success'"
+    ).fetchall()
+    assert trades > 1
+    assert f". With {trades} trades of others, NOVA falls" in found.verdict.sentence
+    assert "USDC in the pool" in [tile.label for tile in found.tiles]
+
+
+def texts(of: Page) -> list[str]:
+    charts = [*blocks(of, Chart), *filter(None, [of.hero])]
+    return [of.verdict.sentence, *of.summary, *(f"{chart.title} {chart.subtitle}" for chart in charts)]

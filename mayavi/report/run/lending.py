@@ -14,6 +14,9 @@ from mayavi.report.run.words import money, plural
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
 
+STRANDED = "no collateral left: bad debt"
+LIQUIDATED = "kind IN ('liquidate', 'absorb') AND status = 'success'"
+"""Liquidations that succeeded."""
 CLASSES = (
     ("below 1: can be liquidated", "health_factor_below_1", "$2"),
     ("1 to 1.1", "health_factor_below_1_10", "$5"),
@@ -52,51 +55,100 @@ def health_chart(rows: RunRows) -> Chart | None:
     below: list[list[float | None]] = [rows.total(metric) for _, metric, _ in CLASSES]
     if not any(below[-1]) or not all(any(value is not None for value in counts) for counts in below):
         return None
-    classes = []
+    classes: list[tuple[str, list[float | None], str]] = []
     for index, (label, _, colour) in enumerate(CLASSES):
         lower = below[index - 1] if index else [0.0] * len(below[0])
         counts = [None if a is None or b is None else a - b for a, b in zip(below[index], lower, strict=True)]
         classes.append((label, counts, colour))
-    worst = max((value or 0 for value in below[0]), default=0)
-    step = next((at for at, value in zip(rows.x.steps, below[0], strict=True) if value == worst), None)
-    title = (
-        f"At worst {plural(worst, 'account')} of {accounts:,.0f} can be liquidated, after step {step}"
-        if worst
-        else f"No account of {accounts:,.0f} ends a step below a health factor of 1"
-    )
+    open_to_all = rows.total("liquidatable")
+    known = any(value is not None for value in open_to_all)
+    if known:
+        stranded = [None if a is None or b is None else a - b for a, b in zip(below[0], open_to_all, strict=True)]
+        classes[0] = (classes[0][0], open_to_all, classes[0][2])
+        if any(stranded):
+            classes.insert(0, (STRANDED, stranded, "$muted"))
+        title = _accounts_finding(rows, accounts, open_to_all, stranded)
+    else:  # runs of earlier versions do not tell accounts without collateral apart
+        classes[0] = ("below 1", classes[0][1], classes[0][2])
+        worst = max(value or 0 for value in below[0])
+        title = f"At most {plural(worst, 'account')} of {accounts:,.0f} ends a step below a health factor of 1"
     return stacked_areas(
         title,
         f"Accounts with debt by health factor at the end of each step; {rows.sample}.",
         rows.x,
         classes,
         Axis("accounts", "count", zero=True),
-        source="Table market_snapshots, metrics health_factor_below_… of each group of accounts.",
+        source="Market figures of each group of accounts (table market_snapshots).",
     )
 
 
+def _accounts_finding(
+    rows: RunRows, accounts: float, open_to_all: list[float | None], stranded: list[float | None]
+) -> str:
+    """Say how many accounts can be liquidated at worst, and how many have debt and no collateral at the end."""
+    worst = max((value or 0 for value in open_to_all), default=0)
+    step = next((at for at, value in zip(rows.x.steps, open_to_all, strict=True) if value == worst), None)
+    left = stranded[-1] or 0
+    waiting = f"at worst {plural(worst, 'account')} of {accounts:,.0f} can be liquidated, after step {step}"
+    if left:
+        never = "none ends a step open to liquidation"
+        end = f"{'ends' if left == 1 else 'end'} with debt and no collateral"
+        return f"{plural(left, 'account')} of {accounts:,.0f} {end}; {waiting if worst else never}"
+    if worst:
+        return waiting[:1].upper() + waiting[1:]
+    return f"No account of {accounts:,.0f} ends a step below a health factor of 1"
+
+
+LIQUIDATED_AT = "(TRY_CAST(json_extract_string(details, '$.borrower_health_factor_wad') AS DOUBLE) / 1e18)"
+"""SQL for the health factor at which an account was liquidated."""
+
+
 def single_health(rows: RunRows, *, wide: bool = False) -> Chart | None:
-    """The health factor of the only account."""
+    """The health factor of the only account: at the ends of steps, and when it was liquidated."""
     subject = rows.populations[0] if rows.populations else ""
     values = rows.series(subject, "health_factor_lowest")
     known = [(value, step) for value, step in zip(values, rows.x.steps, strict=True) if value is not None]
     if not known:
         return None
-    low, step = min(known)
+    liquidated = rows.least(LIQUIDATED_AT, LIQUIDATED)
     closed = values[-1] is None
-    end = ", then the loan is closed" if closed else f", and is {known[-1][0]:.3g} at the end"
     distance = (
         f"; collateral may lose another {percent(1 - 1 / known[-1][0])}" if not closed and known[-1][0] > 1 else ""
     )
+    series = [Line("end of step", values, markers=len(known) < 30)]
+    if any(value is not None for value in liquidated):
+        series.append(Line("when liquidated", liquidated, markers=True, colour="$2"))
     return lines(
-        f"The health factor falls to {low:.3g} by the end of step {step}{end}",
+        _health_finding(rows, subject, known, liquidated, closed=closed),
         f"Health factor of {subject} at the end of each step; below 1 anyone may liquidate{distance}; {rows.sample}.",
         rows.x,
-        [Line("health factor", values, markers=len(known) < 30)],
+        series,
         Axis("health factor", ".3~f"),
         marks=[(1.0, "liquidation below 1")],
-        source="Table market_snapshots, metric health_factor_lowest.",
+        source="Market figures (table market_snapshots) and liquidations (table actions) of the run.",
         wide=wide,
     )
+
+
+def _health_finding(
+    rows: RunRows, subject: str, known: list[tuple[float, int]], liquidated: list[float | None], *, closed: bool
+) -> str:
+    """Say how low the health factor gets and what follows: a liquidation, the end of the loan, or nothing."""
+    low, step = min(known)
+    at = [(value, when) for value, when in zip(liquidated, rows.x.steps, strict=True) if value is not None]
+    if at:
+        lowest = min(low, min(at)[0])
+        several = f" {len(at)} times, first" if len(at) > 1 else ""
+        gone = ", which closes the loan" if closed and len(at) == 1 else ""
+        return f"The health factor falls to {lowest:.3g}: {subject} is liquidated{several} in step {at[0][1]}{gone}"
+    first, last = known[0][0], known[-1][0]
+    end = "then the loan is closed" if closed else f"and is {last:.3g} at the end"
+    if f"{low:.3g}" == f"{first:.3g}":  # nothing fell
+        same = f"{last:.3g}" == f"{low:.3g}" and max(known)[0] == min(known)[0]
+        if same and not closed:
+            return f"The health factor stays at {low:.3g}"
+        return f"The health factor is {low:.3g} when the loan opens, does not fall below that, {end}"
+    return f"The health factor falls to {low:.3g} by the end of step {step}, {end}"
 
 
 def debt_chart(rows: RunRows) -> Chart | None:
@@ -114,7 +166,7 @@ def debt_chart(rows: RunRows) -> Chart | None:
         rows.x,
         [Line("collateral", collateral), Line("debt", debt)],
         value_axis(rows),
-        source="Table market_snapshots, metrics collateral and debt.",
+        source="Market figures of the run (table market_snapshots).",
     )
 
 
@@ -131,7 +183,7 @@ def bad_debt_chart(rows: RunRows) -> Chart | None:
         rows.x,
         [Line("bad debt", values, step=True, fill=True, colour="$2", dash="solid")],
         value_axis(rows),
-        source="Table market_snapshots, metric bad_debt.",
+        source="Market figures of the run (table market_snapshots).",
     )
 
 

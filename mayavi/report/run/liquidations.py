@@ -10,7 +10,7 @@ from mayavi.report.charts.heat_map import heat_map
 from mayavi.report.charts.lines import Line, lines
 from mayavi.report.numbers import percent
 from mayavi.report.page import Block, Chart, Section, Text
-from mayavi.report.run.lending import unit_of, value_axis
+from mayavi.report.run.lending import LIQUIDATED, unit_of, value_axis
 from mayavi.report.run.rows import detail
 from mayavi.report.run.words import money, plural
 from mayavi.sim.store.database.schema import literal
@@ -18,8 +18,7 @@ from mayavi.sim.store.database.schema import literal
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
 
-DONE = "kind IN ('liquidate', 'absorb') AND status = 'success'"
-"""Liquidations that succeeded."""
+DONE = LIQUIDATED
 MOST_ASSETS = 12
 _COLLATERAL = "coalesce(json_extract_string(details, '$.collateral'), '?')"
 _DEBT = "coalesce(json_extract_string(details, '$.debt'), '?')"
@@ -64,7 +63,7 @@ def over_time(rows: RunRows) -> Chart:
         rows.x,
         [Bar("debt covered", values)],
         value_axis(rows),
-        source="Table actions: covered_e8 of successful liquidations.",
+        source="Successful liquidations of the run (table actions).",
     )
 
 
@@ -89,7 +88,7 @@ def by_asset(rows: RunRows, *, count: bool) -> Chart:
         [Bar("liquidations" if count else "seized", [total for _, total in found])],
         axis,
         label_title="collateral",
-        source="Table actions: collateral and seized_e8 of successful liquidations.",
+        source="Successful liquidations of the run (table actions).",
     )
 
 
@@ -110,7 +109,7 @@ def heat(rows: RunRows) -> Chart:
         ("collateral", collaterals),
         [[cells.get((row, column)) for column in debts] for row in collaterals],
         value_axis(rows),
-        source="Table actions: covered_e8 of successful liquidations.",
+        source="Successful liquidations of the run (table actions).",
     )
 
 
@@ -127,13 +126,18 @@ def profits(rows: RunRows) -> Chart:
         for agent, _ in found[:5]
     ]
     agent, most = found[0]
+    total = sum(profit or 0.0 for _, profit in found)
+    of_all = f" of {money(total, unit_of(rows))}" if len(found) > 1 else ""
     after = rows.kpi("liquidator_profit")
     net = f" All liquidators keep {money(after, unit_of(rows))} after gas." if after is not None else ""
+    gas = " before gas"
+    if rows.gas_is_free:
+        net, gas = " Gas is free in this run.", ""
     return lines(
-        f"{money(most, unit_of(rows))} earned by {agent} before gas" + (", the most" if len(found) > 1 else ""),
-        f"Cumulative profit before gas, {plural(len(found), 'liquidator')}; {rows.sample}.{net}",
+        f"{agent} earns {money(most, unit_of(rows))}{of_all}{gas}",
+        f"Cumulative profit{gas}, {plural(len(found), 'liquidator')}; {rows.sample}.{net}",
         rows.x,
         series,
         value_axis(rows),
-        source="Table actions: profit_e8 of successful liquidations.",
+        source="Successful liquidations of the run (table actions).",
     )

@@ -53,7 +53,7 @@ def _balances(rows: RunRows, pool: str) -> list[Block]:
             rows.x,
             series,
             Axis("", "percent", zero=True),
-            source=f"Table market_snapshots, metrics balance_… of {pool}.",
+            source=f"Market figures of {pool} (table market_snapshots).",
         )
     ]
 
@@ -79,7 +79,7 @@ def _liquidity(rows: RunRows, pools: list[str]) -> list[Block]:
             rows.x,
             series,
             Axis("", "percent", zero=True),
-            source="Table market_snapshots, metric liquidity.",
+            source="Market figures of the run (table market_snapshots).",
         )
     ]
 
@@ -98,6 +98,6 @@ def _value(rows: RunRows, pools: list[str]) -> list[Block]:
             rows.x,
             known,
             Axis("", "usd", zero=True),
-            source="Table market_snapshots, metric tvl.",
+            source="Market figures of the run (table market_snapshots).",
         )
     ]

@@ -130,6 +130,17 @@ class RunRows:
         """Names of the groups of borrowing accounts."""
         return [subject for subject, metrics in self.subjects.items() if "accounts_with_debt" in metrics]
 
+    @cached_property
+    def priced_in_ether(self) -> set[str]:
+        """Subjects whose oracle price is in ether."""
+        return {
+            subject
+            for (subject,) in self.sql(
+                "SELECT DISTINCT subject FROM market_snapshots WHERE run_id = {run} AND metric = 'price'"
+                " AND unit = 'eth_e8'"
+            )
+        }
+
     def series(self, subject: str, metric: str) -> list[float | None]:
         """A market figure over the timeline."""
         return self._over_steps(
@@ -160,6 +171,19 @@ class RunRows:
             total = total + (each or 0.0) if cumulative else (each or 0.0)
             values.append(total)
         return values
+
+    def least(self, value: str, where: str) -> list[float | None]:
+        """The least of a value of actions by drawn step; None where there are none."""
+        return self._over_steps(
+            f"SELECT {self.binned()} AS step, min({value})::DOUBLE FROM actions WHERE run_id = {{run}} AND {where}"
+            " GROUP BY 1"
+        )
+
+    @cached_property
+    def gas_is_free(self) -> bool:
+        """Whether no action of the run paid a fee."""
+        ((fees,),) = self.sql("SELECT coalesce(sum(fee_wei_number), 0) FROM actions WHERE run_id = {run}")
+        return not fees
 
     def _over_steps(self, query: str) -> list[float | None]:
         found = dict(self.sql(query))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mayavi.report.charts.axes import Axis
 from mayavi.report.charts.bars import Bar, columns_over
 from mayavi.report.charts.lines import Line, lines
-from mayavi.report.numbers import short, usd
+from mayavi.report.numbers import percent, short, usd
 from mayavi.report.page import Block, Chart, Column, Section, Table
 from mayavi.report.run.rows import detail
 from mayavi.report.run.words import plural
@@ -16,6 +16,13 @@ from mayavi.sim.store.database.schema import literal
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
 
+KINDS = {
+    "trade": ("noise trade", "noise trades"),
+    "buy": ("purchase", "purchases"),
+    "sell": ("sale", "sales"),
+    "arbitrage": ("arbitrage", "arbitrages"),
+}
+"""Kinds of trades in words, for one and for many."""
 TOKEN_SOLD = "coalesce(json_extract_string(details, '$.token_in'), json_extract_string(details, '$.token'))"
 AMOUNT_SOLD = (
     "coalesce(TRY_CAST(json_extract_string(details, '$.amount_in') AS DOUBLE),"
@@ -61,7 +68,7 @@ def sales_section(rows: RunRows) -> Section | None:
                 ),
                 tuple(found),
                 "What each seller got",
-                note="KPIs sold, proceeds and average_price of the run.",
+                note="KPIs of the run (table kpis).",
             )
         )
     return Section("sales", "Sales and trades", tuple(blocks)) if blocks else None
@@ -89,7 +96,7 @@ def cumulative_sales(rows: RunRows) -> Chart | None:
         rows.x,
         series,
         Axis(token, "short", zero=True),
-        source="Table actions: successful sales.",
+        source="Successful sales of the run (table actions).",
     )
 
 
@@ -104,16 +111,26 @@ def volume_chart(rows: RunRows) -> Chart | None:
     ]
     if not kinds:
         return None
-    series = [Bar(kind, rows.summed("1", f"status = 'success' AND kind = {literal(kind)}")) for kind in kinds]
+    series = [Bar(KINDS[kind][1], rows.summed("1", f"status = 'success' AND kind = {literal(kind)}")) for kind in kinds]
     total = sum(value or 0.0 for bar in series for value in bar.values)
-    counts = [f"{sum(value or 0.0 for value in bar.values):,.0f} {bar.label}" for bar in series]
+    counts = [
+        plural(sum(value or 0.0 for value in bar.values), *KINDS[kind]) for kind, bar in zip(kinds, series, strict=True)
+    ]
+    by_step = [sum(each or 0.0 for each in at) for at in zip(*(bar.values for bar in series), strict=True)]
+    most, what = max(by_step), KINDS[kinds[0]][1] if len(kinds) == 1 else "trades"
+    busiest = [step for step, value in zip(rows.x.steps, by_step, strict=True) if value == most]
+    title = (
+        f"Step {busiest[0]} is the busiest: {most:,.0f} of {total:,.0f} {what}"
+        if len(busiest) == 1
+        else f"No step has more than {most:,.0f} of the {total:,.0f} {what}"
+    )
     return columns_over(
-        f"{total:,.0f} trades: {', '.join(counts)}" if len(kinds) > 1 else f"{total:,.0f} {kinds[0]}s",
-        f"Number of successful trades in a step; {rows.sample}. Click a bar for its actions.",
+        title,
+        f"Successful trades in a step: {', '.join(counts)}; {rows.sample}. Click a bar for its actions.",
         rows.x,
         series,
         Axis("trades", "count", zero=True),
-        source="Table actions.",
+        source="Actions of the run (table actions).",
     )
 
 
@@ -137,13 +154,26 @@ def arbitrage_chart(rows: RunRows) -> Chart | None:
         )
         for agent, _ in found
     ]
+    ((total,),) = rows.sql(
+        f"SELECT sum({detail('profit_e8')}) FROM actions WHERE run_id = {{run}} AND kind = 'arbitrage'"
+        " AND status = 'success'"
+    )
+    agent, most = found[0]
+    if len(found) > 1:
+        title = f"{agent} earns {usd(most)} of {usd(total)} by arbitrage"
+    else:
+        steps = rows.summed(detail("profit_e8"), "kind = 'arbitrage' AND status = 'success'")
+        peak = max(value or 0.0 for value in steps)
+        at = next(step for step, value in zip(rows.x.steps, steps, strict=True) if (value or 0.0) == peak)
+        share = f", {percent(peak / total)} of it in step {at}" if total and total > 0 else ""
+        title = f"{agent} earns {usd(most)} by arbitrage{share}"
     return lines(
-        f"{found[0][0]} earns {usd(found[0][1])} by arbitrage",
-        f"Cumulative profit of arbitrageurs before gas; {rows.sample}.",
+        title,
+        f"Cumulative profit of arbitrageurs{'' if rows.gas_is_free else ' before gas'}; {rows.sample}.",
         rows.x,
         series,
         Axis("", "usd", zero=True),
-        source="Table actions: profit_e8 of arbitrages.",
+        source="Successful arbitrages of the run (table actions).",
     )
 
 
@@ -177,5 +207,5 @@ def release_chart(rows: RunRows) -> Chart | None:
         rows.x,
         series,
         Axis(token, "short", zero=True),
-        source="Table actions: released of successful releases.",
+        source="Successful releases of the run (table actions).",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from mayavi.report.numbers import DASH, FORMATS, change, count, exists, usd
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from mayavi.sim.rows import KpiRow
 
 CHANGES = {"oracle_change", "pool_change", "price_impact", "liquidity_change", "largest_fall", "liquidation_sale_gap"}
+
+HARDLY = 5e-4
+"""Relative change of a price below which it counts as none."""
 
 
 def plural(number: float | None, what: str, many: str = "") -> str:
@@ -73,11 +77,32 @@ def price_moves(rows: RunRows) -> list[tuple[str, str, float]]:
     return sorted(moves, key=lambda move: (-abs(move[2]), move[0]))
 
 
-def moved(name: str, share: float) -> str:
-    """Say how a price moved: `WETH falls 28.8 %`."""
+def moved(name: str, share: float, against: str = "") -> str:
+    """Say how a price moved: `WETH falls 28.8 %`, `DAI rises 6.80 % against USDC`."""
+    other = f" against {against}" if against else ""
     if not share:
-        return f"{name} does not move"
-    return f"{name} {'falls' if share < 0 else 'rises'} {change(share).lstrip('+−')}"
+        return f"{name} does not move{other}"
+    if abs(share) < HARDLY:
+        return f"{name} hardly moves{other}"
+    return f"{name} {'falls' if share < 0 else 'rises'} {change(share).lstrip('+−')}{other}"
+
+
+def moved_most(rows: RunRows, *, oracle: bool = True) -> str:
+    """Say which price moved most, oracles first; a pool's price is against the token that it quotes in."""
+    moves = price_moves(rows)
+    if oracle:
+        moves = [move for move in moves if move[1] == "oracle_change"] or moves
+    if not moves:
+        return "Prices are not recorded"
+    if abs(moves[0][2]) < 5e-5:
+        return "Prices hardly move"
+    return moved_pair(moves[0][0], moves[0][2])
+
+
+def moved_pair(of: str, share: float) -> str:
+    """Say how the price of a token or of a pool such as `DAI/USDC.100` moved."""
+    base, _, rest = of.partition("/")
+    return moved(base, share, rest.rpartition(".")[0] or rest)
 
 
 def ended(rows: RunRows, verdict: Verdict) -> Verdict:
@@ -92,6 +117,19 @@ def ended(rows: RunRows, verdict: Verdict) -> Verdict:
         return Verdict(f"The run halted after {done}{why}. {verdict.sentence}", "HALTED", "bad", verdict.interval)
     word = "is still running" if run.status == "running" else "was interrupted"
     return Verdict(f"The run {word}: {done} are recorded, and its KPIs are not known yet.", run.status.upper(), "warn")
+
+
+def after_gas(rows: RunRows) -> str:
+    """Say that a profit is after gas, or that gas costs nothing in the run."""
+    return "; gas is free in this run" if rows.gas_is_free else " after gas"
+
+
+def at_least(number: float) -> str:
+    """Write a lower bound with three significant digits, rounded down: `at 1.56 or above` for 1.5676."""
+    if number <= 0:
+        return f"{number:.3g}"
+    scale = 10.0 ** (2 - math.floor(math.log10(number)))
+    return f"{math.floor(number * scale + 1e-9) / scale:.3g}"
 
 
 def one_seed(rows: RunRows) -> str:

@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING
 
 from mayavi.report.numbers import DASH, change
 from mayavi.report.page import Tile, Verdict
-from mayavi.report.run.lending import debt_section, rates_section, single_health, unit_of
+from mayavi.report.run.lending import LIQUIDATED_AT, debt_section, rates_section, single_health, unit_of
 from mayavi.report.run.liquidations import DONE, liquidation_section
 from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_section
 from mayavi.report.run.trading import sales_section
-from mayavi.report.run.words import ended, kpi_tile, money, moved, one_seed, plural, price_moves
+from mayavi.report.run.words import (
+    after_gas,
+    at_least,
+    ended,
+    kpi_tile,
+    money,
+    moved_most,
+    one_seed,
+    plural,
+    price_moves,
+)
 from mayavi.report.shapes.shape import Answer, Shape
 from mayavi.sim.store.database.schema import literal
 
@@ -46,7 +56,7 @@ def answer(rows: RunRows) -> Answer:
 def verdict(rows: RunRows) -> Verdict:
     """Say whether the borrower was liquidated, and how close it came."""
     bad, unit, name = rows.kpi("bad_debt") or 0.0, unit_of(rows), rows.populations[0]
-    cause = _cause(rows)
+    cause = moved_most(rows)
     if bad > 0:
         return Verdict(f"{cause}, and {name} leaves {money(bad, unit)} of bad debt.", "BAD DEBT", "bad", one_seed(rows))
     if rows.kpi("liquidations"):
@@ -57,7 +67,7 @@ def verdict(rows: RunRows) -> Verdict:
     if low is None:
         return Verdict(f"{name} has no debt in this run.", "NO LOAN", "plain", one_seed(rows))
     return Verdict(
-        f"{cause}; the health factor of {name} stays at {low:.3g} or above.", "SOLVENT", "good", one_seed(rows)
+        f"{cause}; the health factor of {name} stays at {at_least(low)} or above.", "SOLVENT", "good", one_seed(rows)
     )
 
 
@@ -87,8 +97,8 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     unit, name = unit_of(rows), rows.populations[0]
     peak = max((value or 0.0 for value in rows.total("debt")), default=0.0)
     sentences = [
-        f"{name} borrows up to {money(peak, unit)} over {plural(rows.run.steps, 'step')}."
-        f" {_cause(rows)}{' from start to end' if price_moves(rows) else ''}."
+        f"The account {name} borrows up to {money(peak, unit)} over {plural(rows.run.steps, 'step')}."
+        f" {moved_most(rows)}{' from start to end' if price_moves(rows) else ''}."
     ]
     low = _lowest(rows)
     if low is not None:
@@ -96,7 +106,7 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     if rows.kpi("liquidations"):
         sentences.append(
             f"Liquidators cover {money(rows.kpi('liquidated'), unit)} and earn"
-            f" {money(rows.kpi('liquidator_profit'), unit)} after gas."
+            f" {money(rows.kpi('liquidator_profit'), unit)}{after_gas(rows)}."
         )
     debt, collateral = rows.kpi("debt"), rows.kpi("collateral")
     if debt is not None and collateral is not None:
@@ -107,22 +117,16 @@ def summary(rows: RunRows) -> tuple[str, ...]:
 
 def _lowest_query(rows: RunRows) -> str:
     """SQL for the lowest health factor: at the ends of steps, and when it was liquidated."""
-    liquidated = "TRY_CAST(json_extract_string(details, '$.borrower_health_factor_wad') AS DOUBLE) / 1e18"
     return rows.written(
         "SELECT min(number) FROM (SELECT number FROM market_snapshots WHERE run_id = {run}"
         f" AND subject = {literal(rows.populations[0])} AND metric = 'health_factor_lowest'"
-        f" UNION ALL SELECT {liquidated} FROM actions WHERE run_id = {{run}} AND {DONE})"
+        f" UNION ALL SELECT {LIQUIDATED_AT} FROM actions WHERE run_id = {{run}} AND {DONE})"
     )
 
 
 def _lowest(rows: RunRows) -> float | None:
     ((low,),) = rows.sql(_lowest_query(rows))
     return None if low is None else float(low)
-
-
-def _cause(rows: RunRows) -> str:
-    moves = [move for move in price_moves(rows) if move[1] == "oracle_change"] or price_moves(rows)
-    return moved(moves[0][0].partition("/")[0], moves[0][2]) if moves else "Prices are not recorded"
 
 
 SHAPE = Shape("borrower", matches, answer)

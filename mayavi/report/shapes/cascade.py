@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mayavi.report.charts.lines import Line, lines
-from mayavi.report.numbers import change
+from mayavi.report.numbers import change, usd
 from mayavi.report.page import Chart, Tile, Verdict
 from mayavi.report.run.lending import debt_section, rates_section, unit_of, value_axis
 from mayavi.report.run.liquidations import DONE, liquidation_section
@@ -13,7 +13,17 @@ from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_section
 from mayavi.report.run.rows import detail
 from mayavi.report.run.trading import sales_section
-from mayavi.report.run.words import counted, ended, kpi_tile, money, moved, one_seed, plural, price_moves
+from mayavi.report.run.words import (
+    after_gas,
+    counted,
+    ended,
+    kpi_tile,
+    money,
+    moved_most,
+    one_seed,
+    plural,
+    price_moves,
+)
 from mayavi.report.shapes.shape import Answer, Shape
 
 if TYPE_CHECKING:
@@ -47,7 +57,7 @@ def verdict(rows: RunRows) -> Verdict:
     """Say how much debt goes bad, or that none does."""
     bad, liquidated = rows.kpi("bad_debt") or 0.0, rows.kpi("liquidated") or 0.0
     unit = unit_of(rows)
-    cause = _cause(rows)
+    cause = moved_most(rows)
     if bad > 0:
         accounts = plural(rows.kpi("bad_debt_accounts"), "account")
         return Verdict(
@@ -66,6 +76,9 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
     bad = rows.kpi("bad_debt") or 0.0
     debt = next((value for value in rows.total("debt") if value), None)
     before = rows.kpi("liquidator_profit_before_gas")
+    earned = "gas is free in this run" if rows.gas_is_free else f"{money(before, unit)} before gas"
+    if before is None:
+        earned = ""
     of_debt = f"{change(bad / debt).lstrip('+')} of the debt at the start" if debt and bad else ""
     accounts = next((value for value in rows.total("accounts") if value), None)
     found = [
@@ -81,7 +94,7 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
             rows,
             "liquidator_profit",
             "Profit of liquidators",
-            change=f"{money(before, unit)} before gas" if before is not None else "",
+            change=earned,
         ),
         kpi_tile(rows, "liquidatable_accounts", "Still liquidatable", change="at the end"),
     ]
@@ -116,7 +129,7 @@ def hero(rows: RunRows) -> Chart | None:
         ],
         value_axis(rows),
         height=340,
-        source="Tables actions (covered_e8) and market_snapshots (bad_debt). Click a point for its step.",
+        source="Liquidations (table actions) and market figures (table market_snapshots). Click a point for its step.",
         wide=True,
     )
 
@@ -129,14 +142,15 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     start = next((value for value in rows.total("debt") if value), None)
     sentences.append(
         f"{plural(accounts, 'account')} owe {money(start, unit)} at the start of {plural(rows.run.steps, 'step')}."
-        f" {_cause(rows)}{' from start to end' if price_moves(rows) else ''}."
+        f" {moved_most(rows)}{' from start to end' if price_moves(rows) else ''}."
     )
     if rows.kpi("liquidations"):
         failed = rows.kpi("liquidations_failed") or 0
         sentences.append(
             f"Liquidators cover {money(rows.kpi('liquidated'), unit)} of debt in "
             f"{plural(rows.kpi('liquidated_accounts'), 'account')} by {plural(rows.kpi('liquidations'), 'liquidation')}"
-            f" ({plural(failed, 'attempt')} failed), and earn {money(rows.kpi('liquidator_profit'), unit)} after gas."
+            f" ({plural(failed, 'attempt')} failed), and earn"
+            f" {money(rows.kpi('liquidator_profit'), unit)}{after_gas(rows)}."
         )
     bad = rows.kpi("bad_debt") or 0.0
     left = rows.kpi("liquidatable_accounts") or 0
@@ -148,15 +162,12 @@ def summary(rows: RunRows) -> tuple[str, ...]:
         f"{money(bad, unit)} of debt in {counted(rows.kpi('bad_debt_accounts'), 'account')} has no collateral left"
     )
     sentences.append(f"At the end {uncovered}; {stands}.{waiting}" if bad else f"At the end {stands}.{waiting}")
+    if rows.kpi("arbitrages") and (profit := rows.kpi("arbitrage_profit") or 0.0) > 0:
+        sentences.append(
+            f"Arbitrageurs earn {usd(profit)} by {plural(rows.kpi('arbitrages'), 'trade')} that move the pools to the"
+            " outside price. The pools' liquidity providers pay for it; it is no part of the bad debt."
+        )
     return tuple(sentences)
-
-
-def _cause(rows: RunRows) -> str:
-    moves = [move for move in price_moves(rows) if move[1] == "oracle_change"] or price_moves(rows)
-    if not moves:
-        return "Prices are not recorded"
-    of, _, share = moves[0]
-    return moved(of.partition("/")[0], share) if abs(share) >= 5e-5 else "Prices hardly move"
 
 
 def _when(rows: RunRows, index: int) -> str:

@@ -9,7 +9,7 @@ from mayavi.report.page import Chart, Tile, Verdict
 from mayavi.report.run.lending import debt_section, rates_section
 from mayavi.report.run.liquidations import liquidation_section
 from mayavi.report.run.pools import pool_section
-from mayavi.report.run.prices import price_chart, price_section, quoted
+from mayavi.report.run.prices import first_coin, price_chart, price_section, quoted
 from mayavi.report.run.trading import sales_section, sellers
 from mayavi.report.run.words import ended, kpi_tile, one_seed, plural
 from mayavi.report.shapes.shape import Answer, Shape
@@ -63,7 +63,7 @@ def verdict(rows: RunRows) -> Verdict:
     if abs(last - 1) > LOST or low < 1 - LOST:
         kept = abs(last - 1) <= LOST
         end = f"and ends at {exact(round(last, 4))}"
-        sentence = f"{coin} falls to {exact(round(low, 4))} in {pool} {end}{tail}."
+        sentence = f"{coin} falls to {exact(round(low, 4))} {_unit(rows, pool)} in {pool} {end}{tail}."
         return Verdict(sentence, "PEG REGAINED" if kept else "DEPEGGED", "warn" if kept else "bad", one_seed(rows))
     return Verdict(
         f"Every coin of {pool} stays within {LOST:.0%} of 1{tail}.".replace("%", " %"),
@@ -81,7 +81,8 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
             metric, _, pool = name.partition(".")
             values = [value for value in rows.series(pool, metric) if value is not None]
             low = f"lowest {exact(round(min(values), 4))}" if values else ""
-            found.append(kpi_tile(rows, name, f"{metric.removeprefix('price_')} in {pool}", change=low))
+            label = f"{metric.removeprefix('price_')} in {pool}"
+            found.append(kpi_tile(rows, name, label, change=low, unit=_unit(rows, pool)))
     found += [
         kpi_tile(rows, f"sold.{agent}.{pair.partition('/')[0]}", f"Sold by {agent}", unit=pair.partition("/")[0])
         for agent, pair, _, _, _ in sellers(rows)[:2]
@@ -98,7 +99,8 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
 def hero(rows: RunRows) -> Chart | None:
     """The price of the coin that falls furthest, in the pool and outside."""
     coin = worst(rows)[0]
-    named = [quotes for quotes in quoted(rows) if quotes.token == coin and quotes.quote == "USD"]
+    named = [quotes for quotes in quoted(rows) if quotes.token == coin]
+    named.sort(key=lambda quotes: quotes.quote != "USD")
     return price_chart(rows, named[0], hero=True) if named else None
 
 
@@ -106,8 +108,8 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     """What happened to the peg, who sold, what arbitrage earned, what borrowers lost."""
     coin, pool, low, last = worst(rows)
     sentences = [
-        f"{coin} trades as low as {exact(round(low, 4))} in {pool} during {plural(rows.run.steps, 'step')}"
-        f" and ends at {exact(round(last, 4))}."
+        f"{coin} trades as low as {exact(round(low, 4))} {_unit(rows, pool)} in {pool}"
+        f" during {plural(rows.run.steps, 'step')} and ends at {exact(round(last, 4))}."
     ]
     for agent, pair, sold, received, price in sellers(rows)[:3]:
         token, _, other = pair.partition("/")
@@ -125,6 +127,11 @@ def summary(rows: RunRows) -> tuple[str, ...]:
         accounts = f"{plural(liquidated, 'account')} liquidated" if liquidated else "No account is liquidated"
         sentences.append(f"{accounts}, and {usd(bad) if bad else 'no'} debt goes bad.")
     return tuple(sentences)
+
+
+def _unit(rows: RunRows, pool: str) -> str:
+    """The coin that the prices of a Curve pool are in."""
+    return first_coin(rows.subjects.get(pool, set()))
 
 
 def _prices(subject: str, metrics: set[str]) -> list[str]:

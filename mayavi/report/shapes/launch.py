@@ -11,7 +11,7 @@ from mayavi.report.page import Chart, Section, Tile, Verdict
 from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_chart, price_section, quoted
 from mayavi.report.run.trading import sales_section, sellers
-from mayavi.report.run.words import ended, kpi_tile, moved, plural, price_moves
+from mayavi.report.run.words import ended, kpi_tile, moved_pair, plural, price_moves
 from mayavi.report.shapes.shape import Answer, Shape
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
 
 def hero(rows: RunRows) -> Chart | None:
     """The price of the launched token."""
-    pools = [quotes for quotes in quoted(rows) if any(label.startswith("pool") for label, _, _ in quotes.sources)]
+    pools = [quotes for quotes in quoted(rows) if any(source.label.startswith("pool") for source in quotes.sources)]
     return price_chart(rows, pools[0], hero=True) if pools else None
 
 
@@ -101,7 +101,7 @@ def difference_chart(rows: RunRows) -> Chart | None:
         rows.x,
         [Line("difference", values, markers=True)],
         Axis("difference", "percent", zero=True),
-        source="Table actions: amount_out against recorded_out.",
+        source="Trades of the run and their record (table actions).",
     )
 
 
@@ -114,7 +114,7 @@ def summary(rows: RunRows) -> tuple[str, ...]:
         f" {exact(worst * 100)} %."
     ]
     for of, _, share in price_moves(rows)[:1]:
-        sentences.append(f"{moved(of, share)} from the first to the last step.")
+        sentences.append(f"{moved_pair(of, share)} from the first to the last step.")
     for _, pair, sold, received, _ in sellers(rows)[:2]:
         token, _, quote = pair.partition("/")
         if sold and received is not None:

@@ -10,7 +10,7 @@ from mayavi.report.run.lending import debt_section, rates_section
 from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_chart, price_section, quoted
 from mayavi.report.run.trading import sales_section
-from mayavi.report.run.words import ended, kpi_tile, moved, one_seed, plural, price_moves
+from mayavi.report.run.words import ended, kpi_tile, moved_pair, one_seed, plural, price_moves
 from mayavi.report.shapes.shape import Answer, Shape
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def verdict(rows: RunRows) -> Verdict:
     if not actions and not rows.all_steps:
         return Verdict("The run recorded nothing: no actions and no market figures.", "EMPTY", "plain")
     moves = price_moves(rows)
-    what = moved(moves[0][0], moves[0][2]) if moves else "no price was recorded"
+    what = moved_pair(moves[0][0], moves[0][2]) if moves else "no price was recorded"
     return Verdict(f"In {plural(actions, 'action')}, {what}.", "FINISHED", "plain", one_seed(rows))
 
 
@@ -72,7 +72,7 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     )
     steps = plural(rows.run.steps_done or 0, "step")
     sentences = [f"The run has {plural(actions, 'action')} in {steps}; {count(failed)} failed."]
-    sentences += [f"{moved(of, share)}." for of, _, share in price_moves(rows)[:3]]
+    sentences += [f"{moved_pair(of, share)}." for of, _, share in price_moves(rows)[:3]]
     return tuple(sentences)
 
 

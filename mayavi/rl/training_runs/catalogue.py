@@ -104,7 +104,7 @@ def find_training(named: str, models: Path) -> Training:
     if "/" in named or (Path(named) / RECORD).is_file():
         path = Path(named)
         if not _is_training(path):
-            raise UnknownRun(f"there is no training at '{named}'", f"its folder has a {RECORD}")
+            raise UnknownRun(f"there is no training at '{named}'", f"the folder of a training holds a {RECORD}")
         return open_training(path)
     known = {each.run_id: each for each in list_trainings(models)}
     if not known:
