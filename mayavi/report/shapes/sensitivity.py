@@ -65,7 +65,8 @@ def sensitivity_verdict(found: Mapping[str, Any]) -> Verdict:
     interval = ""
     if known:
         most = max(known, key=lambda each: abs(each["value"]))
-        interval = f"[{shown.write(most['low'])}, {shown.write(most['high'])}]"
+        bounds = f"[{shown.write(most['low'])}, {shown.write(most['high'])}], 95 % interval"
+        interval = f"change of mean {shown.title} {shown.write(most['value'])} {bounds}, {most['pairs']:,} paired seeds"
     return Verdict(f"{sentence}.", "DECISIVE" if decided else "INDETERMINATE", "plain" if decided else "warn", interval)
 
 

@@ -212,7 +212,7 @@ def test_a_stored_sensitivity_is_shown_with_the_sweep_and_alone(tmp_path: Path) 
     assert has_section(sweep_page(store, "sweep-plain"), "sensitivity")
     alone = sweep_page(store, "sweep-sens")
     assert "gas.base_fee decides most: 80 gwei raises mean bad debt by $4" in alone.verdict.sentence
-    assert alone.verdict.interval == "[$1, $7]"
+    assert alone.verdict.interval == "change of mean bad debt $4 [$1, $7], 95 % interval, 30 paired seeds"
     assert alone.provenance.command.startswith("mayavi sensitivity depeg_cascade")
     render(alone)
 
