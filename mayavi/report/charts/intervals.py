@@ -8,7 +8,7 @@ from typing import Any
 
 from mayavi.report.charts.axes import Axis, base_layout, finite, plain
 from mayavi.report.charts.tables import exact_format
-from mayavi.report.numbers import exists
+from mayavi.report.numbers import FORMATS, bounds, exists
 from mayavi.report.page import Chart, Column, Table
 
 _LABEL_CHARACTERS = 34
@@ -26,7 +26,7 @@ def intervals(
     wide: bool = False,
 ) -> Chart:
     """Draw a point and its interval for each row (label, estimate, low, high); `reference` is a vertical line."""
-    places, form = list(range(len(rows))), x.hover
+    places, exact = list(range(len(rows))), exact_format(x.format)
     estimates = finite([each for _, each, _, _ in rows])
     trace: dict[str, Any] = {
         "type": "scatter",
@@ -43,8 +43,8 @@ def intervals(
             "thickness": 2,
             "width": 5,
         },
-        "customdata": [[low, high] for _, _, low, high in rows],
-        "hovertemplate": f"%{{x:{form}}} [%{{customdata[0]:{form}}}, %{{customdata[1]:{form}}}]<extra></extra>",
+        "customdata": [[_hover(exact, *each)] for _, *each in rows],
+        "hovertemplate": "%{customdata[0]}<extra></extra>",
     }
     layout = base_layout(
         xaxis=x.layout(),
@@ -69,11 +69,16 @@ def intervals(
         layout["annotations"].append(
             {"text": plain(label), "x": value, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
         )
-    exact = exact_format(x.format)
     columns = (Column("name"), Column("estimate", exact), Column("low", exact), Column("high", exact))
     known = tuple((label, *finite(each)) for label, *each in rows)
     tall = height or max(150, 80 + 36 * len(rows))
     return Chart(title, subtitle, (trace,), layout, Table(columns, known), height=tall, source=source, wide=wide)
+
+
+def _hover(format: str, estimate: float | None, low: float | None, high: float | None) -> str:
+    """Estimate with its interval, if it has one."""
+    write = FORMATS.get(format, FORMATS["number"])
+    return f"{write(estimate)} {bounds(low, high, format if format in FORMATS else 'number')}".strip()
 
 
 def _length(low: float | None, high: float | None) -> float | None:

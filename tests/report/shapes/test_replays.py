@@ -176,6 +176,8 @@ def test_the_verdict_names_the_worst_prediction_apart_from_the_recorded_calls(in
         " −56.0 % (1.16 M instead of 2.64 M CRV) and USDC/CRV liquidations −74.0 % (100 instead of 385)."
     )
     assert tile(page, "largest miss") == "−74.0\u00a0%"
+    assert page.hero is not None
+    assert ["−74.026\u00a0%"] in page.hero.traces[0]["customdata"]  # what it shows on hover: no interval, and a minus
     assert next(each.change for each in page.tiles if each.label == "runs") == "1 counterfactual"
 
 
