@@ -82,9 +82,10 @@ def test_on_a_development_chain_opening_asks_nothing_and_a_whole_session_one_que
 
 def test_a_reverted_node_is_found_and_opened_anew(market: AaveMarket, tmp_path: Path) -> None:
     node = market.node
+    number = node.block_number + 1
 
     def open_fork() -> Fork:
-        return Fork.from_rpc(node.url, market.block + 1, cache_dir=tmp_path)
+        return Fork.from_rpc(node.url, number, cache_dir=tmp_path)
 
     moment = node.rpc("evm_snapshot")
     node.set_balance(ALICE, 1111)
