@@ -1,8 +1,9 @@
-"""The table of Ethereum, from Aave's configuration of 31 October 2023 and the prices around block 19,000,000."""
+"""The tables of Ethereum, from Aave's configuration of 31 October 2023 and what is known of the day of each block."""
 
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from decimal import Decimal, localcontext
 from pathlib import Path
@@ -12,14 +13,12 @@ from common_choices import BORROWED_SHARE_OF_CAP, SUPPLIED_SHARE_OF_CAP, USAGE_S
 from ethereum_choices import (
     ADAPTER_BASES,
     ADAPTERS,
-    BLOCK,
     CONFIG_TIMESTAMP,
     CONTRACTS,
-    DIFFERENCES,
     LISTING_ORDER,
     POOLS,
-    SOURCES,
 )
+from ethereum_days import Day
 from npm_packages import Packages
 from uniswap_section import make_uniswap, price_of
 
@@ -29,23 +28,27 @@ YEAR_SECONDS = 365 * 24 * 3600
 WAD = 10**18
 
 
-def make_ethereum(cases: Path, packages: Packages) -> dict[str, Any]:
-    """Build the table."""
+def make_ethereum(cases: Path, packages: Packages, day: Day) -> dict[str, Any]:
+    """Build the table of a day."""
     config = json.loads((cases / "aave" / AAVE_CONFIG).read_text())
     reserves = {reserve["symbol"]: reserve for reserve in config["reserves"].values()}
     assert sorted(reserves) == sorted(LISTING_ORDER), "the configuration lists other reserves than expected"
-    feeds = make_feeds(reserves, cases / "market", packages.book("ChainlinkEthereum"))
+    reserves = {symbol: reserves[symbol] | dict(day.reserves.get(symbol, {})) for symbol in day.listed}
+    config["strategies"] |= day.strategies
+    for symbol in day.spot:
+        reserves[symbol]["oracleLatestAnswer"] = spot_open_e8(cases / "prices", symbol, day.block["timestamp"])
+    feeds = make_feeds(reserves, cases / "market", packages.book("ChainlinkEthereum"), day)
     tokens = make_tokens(reserves, packages)
     return {
         "chain": "ethereum",
-        "title": "Ethereum mainnet, 13 January 2024",
+        "title": day.title,
         "chain_id": 1,
         "hardfork": "shanghai",
         "native": "ETH",
         "wrapped_native": "WETH",
-        "block": BLOCK,
-        "sources": SOURCES,
-        "differences": [{"subject": subject, "text": text} for subject, text in DIFFERENCES.items()],
+        "block": dict(day.block),
+        "sources": day.sources,
+        "differences": [{"subject": subject, "text": text} for subject, text in day.differences.items()],
         "tokens": tokens,
         "feeds": feeds,
         "aave": make_aave(config, reserves, packages),
@@ -57,7 +60,7 @@ def make_tokens(reserves: dict[str, Any], packages: Packages) -> dict[str, Any]:
     """Every reserve's underlying token."""
     listed = packages.tokens(1)
     tokens: dict[str, Any] = {}
-    for symbol in LISTING_ORDER:
+    for symbol in reserves:
         reserve = reserves[symbol]
         kind = {"WETH": "weth9", "USDT": "silent"}.get(symbol, "standard")
         tokens[symbol] = {
@@ -71,10 +74,10 @@ def make_tokens(reserves: dict[str, Any], packages: Packages) -> dict[str, Any]:
     return tokens
 
 
-def make_feeds(reserves: dict[str, Any], market: Path, chainlink: dict[str, str]) -> dict[str, Any]:
+def make_feeds(reserves: dict[str, Any], market: Path, chainlink: dict[str, str], day: Day) -> dict[str, Any]:
     """Chainlink's feeds, then the adapters that read them."""
-    eth_round = round_at(market / "chainlink_ETH_USD_2023-04_2024-01.csv", BLOCK["timestamp"])
-    steth_round = round_at(market / "chainlink_STETH_ETH_2022-01_2024-01.csv", BLOCK["timestamp"])
+    eth_round = round_at(market / "chainlink_ETH_USD_2023-04_2024-01.csv", day.block["timestamp"])
+    steth_round = round_at(market / "chainlink_STETH_ETH_2022-01_2024-01.csv", day.block["timestamp"])
     chainlink_8 = {"operator": "Chainlink", "decimals": 8}
     feeds: dict[str, Any] = {
         "ETH/USD": {"address": chainlink["ETH__USD"], "description": "ETH / USD", **chainlink_8, **eth_round},
@@ -82,7 +85,7 @@ def make_feeds(reserves: dict[str, Any], market: Path, chainlink: dict[str, str]
             "address": chainlink["BTC__USD"],
             "description": "BTC / USD",
             **chainlink_8,
-            "answer": hourly_open_e8(market / "BTCUSDT_1h_2022-10_2025-10.csv", "2024-01-13 19:00:00"),
+            "answer": hourly_open_e8(market / "BTCUSDT_1h_2022-10_2025-10.csv", day.btc_hour),
         },
         "stETH/ETH": {
             "address": chainlink["STETH__ETH"],
@@ -93,8 +96,7 @@ def make_feeds(reserves: dict[str, Any], market: Path, chainlink: dict[str, str]
         },
     }
     assert feeds["ETH/USD"]["address"] == reserves["WETH"]["oracle"]
-    for symbol in LISTING_ORDER:
-        reserve = reserves[symbol]
+    for symbol, reserve in reserves.items():
         if symbol == "WETH":
             continue
         if symbol not in ADAPTERS:
@@ -106,7 +108,10 @@ def make_feeds(reserves: dict[str, Any], market: Path, chainlink: dict[str, str]
                 "answer": reserve["oracleLatestAnswer"],
             }
     for symbol, (base, growth) in ADAPTERS.items():
-        ratio = ratio_e18(symbol, reserves, feeds[base]["answer"], growth)
+        if symbol not in reserves:
+            continue
+        elapsed = Decimal(day.block["timestamp"] - CONFIG_TIMESTAMP) / YEAR_SECONDS
+        ratio = ratio_e18(symbol, reserves, feeds[base]["answer"], None if growth is None else growth * elapsed)
         default_name = f"{symbol}/{base}"
         feeds[f"{symbol}/USD"] = {
             "address": reserves[symbol]["oracle"],
@@ -120,16 +125,15 @@ def make_feeds(reserves: dict[str, Any], market: Path, chainlink: dict[str, str]
 
 
 def ratio_e18(symbol: str, reserves: dict[str, Any], base_answer: int, growth: Decimal | None) -> int:
-    """Price of one unit of `symbol` in the asset of its base feed, at the replica's block."""
+    """Price of one unit of `symbol` in the asset of its base feed, which has grown since the configuration."""
     if symbol == "WBTC":
         return WAD
     answer = Decimal(reserves[symbol]["oracleLatestAnswer"])
     with localcontext(prec=60):
-        if growth is None:  # its price in USD stays what it was
+        if growth is None:  # its price in USD is known
             return int(answer * WAD / base_answer)
         base_then = Decimal(reserves[ADAPTER_BASES[ADAPTERS[symbol][0]]]["oracleLatestAnswer"])
-        elapsed = Decimal(BLOCK["timestamp"] - CONFIG_TIMESTAMP) / YEAR_SECONDS
-        return int(answer / base_then * (1 + growth * elapsed) * WAD)
+        return int(answer / base_then * (1 + growth) * WAD)
 
 
 def make_aave(config: dict[str, Any], reserves: dict[str, Any], packages: Packages) -> dict[str, Any]:
@@ -171,7 +175,7 @@ def make_aave(config: dict[str, Any], reserves: dict[str, Any], packages: Packag
         "rate_strategies": {
             address: make_strategy(strategy) for address, strategy in config["strategies"].items() if address in used
         },
-        "reserves": [make_reserve(reserves[symbol], config["strategies"]) for symbol in LISTING_ORDER],
+        "reserves": [make_reserve(reserve, config["strategies"]) for reserve in reserves.values()],
     }
 
 
@@ -263,3 +267,13 @@ def hourly_open_e8(path: Path, hour: str) -> int:
             if row[0] == hour:
                 return int(Decimal(row[1]) * 10**8)
     raise SystemExit(f"error: no hour '{hour}' in {path.name}")
+
+
+def spot_open_e8(folder: Path, symbol: str, timestamp: int) -> int:
+    """The opening price against USDT of the hour of `timestamp` on Binance spot, with eight decimals."""
+    path = folder / f"2021-04_2023-12_{symbol}USDT_spot_1h.csv.gz"
+    with gzip.open(path, "rt", newline="") as lines:
+        for row in csv.DictReader(lines):
+            if int(row["unix_time"]) == timestamp // 3600 * 3600:
+                return int(Decimal(row["open"]) * 10**8)
+    raise SystemExit(f"error: no bar of {timestamp} in {path.name}")

@@ -8,8 +8,8 @@ Every table takes its addresses, parameters and prices from its sources only. Th
   `--packages` names a folder that holds them, unpacked,
 - single facts in `tools/facts/`, each with its source.
 
-Ethereum's table also needs the configuration of Aave V3 Ethereum of 31 October 2023 and the prices around block
-19,000,000, from `--cases`. The other chains take their prices from Ethereum's table.
+Ethereum's tables also need the configuration of Aave V3 Ethereum of 31 October 2023 and the prices around their blocks,
+from `--cases`; `tools/ethereum_days.py` lists the blocks. The other chains take their prices from Ethereum's table.
 
 `--check` writes nothing and fails if a committed table differs from its sources. `tables/SHA256SUMS` is written too,
 so that the test suite notices a table that was edited by hand without the network.
@@ -27,6 +27,7 @@ from typing import Any
 
 from compound_facts import make_compound
 from curve_facts import make_curve
+from ethereum_days import DATED, JANUARY_2024
 from ethereum_table import make_ethereum
 from facts.arbitrum import ARBITRUM
 from facts.avalanche import AVALANCHE
@@ -40,14 +41,17 @@ from spark_section import make_spark
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "mayavi" / "worlds" / "tables"
 FACTS = {facts.chain: facts for facts in (ARBITRUM, OPTIMISM, POLYGON, BASE, AVALANCHE)}
-CHAINS = ["ethereum", *FACTS]
+DAYS = {f"ethereum-{day.block['number']}": day for day in DATED}
+CHAINS = ["ethereum", *FACTS, *DAYS]
 
 
 def main() -> int:
     """Write the tables, or compare them with their sources."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("chains", nargs="*", metavar="CHAIN", help=f"some of {', '.join(CHAINS)}; all by default")
-    parser.add_argument("--cases", type=Path, default=ROOT.parent / "shared", help="folder with aave/ and market/")
+    parser.add_argument(
+        "--cases", type=Path, default=ROOT.parent / "shared", help="folder with aave/, market/ and prices/"
+    )
     parser.add_argument("--packages", type=Path, help="folder with the npm packages, unpacked under their names")
     parser.add_argument("--check", action="store_true", help="compare with the committed tables, write nothing")
     options = parser.parse_args()
@@ -71,8 +75,10 @@ def write_sums() -> None:
 
 def make_table(chain: str, cases: Path, packages: Packages) -> dict[str, Any]:
     """Build a table in the format of `mayavi.worlds.tables.chain.ChainTable`."""
+    if chain in DAYS:
+        return make_ethereum(cases, packages, DAYS[chain])
     if chain == "ethereum":
-        table = make_ethereum(cases, packages)
+        table = make_ethereum(cases, packages, JANUARY_2024)
         table = with_protocol(table, "spark", make_spark(table["tokens"], table["feeds"]))
     else:
         ethereum = json.loads((TABLES / "ethereum.json").read_text(encoding="utf-8"))

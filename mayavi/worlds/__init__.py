@@ -2,7 +2,8 @@
 
     from mayavi.worlds import describe_world, open_world, world_names
 
-`Fork.replica(chain)` is `open_world(chain)`. Importing this package is cheap; the work is done in its modules.
+`Fork.replica(chain, block=…)` is `open_world(chain, block=…)`. Importing this package is cheap; the work is done in its
+modules.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from mayavi.evm.fork import Fork, register_replica_builder
 if TYPE_CHECKING:
     from mayavi.worlds.description import WorldDescription
 
-__all__ = ["describe_world", "open_world", "world_names"]
+__all__ = ["describe_world", "open_world", "world_blocks", "world_names"]
 
 
 def world_names() -> list[str]:
@@ -26,28 +27,37 @@ def world_names() -> list[str]:
     return chain_names()
 
 
+def world_blocks(chain: str) -> list[int | None]:
+    """Return the blocks at which `chain` has a replica: None is the default one, the first."""
+    from mayavi.worlds.tables.paths import dated_blocks
+
+    return [None, *dated_blocks(chain)]
+
+
 def open_world(
     chain: str,
     *,
+    block: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     cache_dir: Path | None = None,
     rebuild: bool = False,
 ) -> Fork:
     """Open the replica of `chain` from its cached snapshot, or build and cache it (always on `rebuild`).
 
-    `progress(what, done, total)` is called while it is built. Raises `UnknownName` with the nearest names for an
-    unknown chain, `SetupError` if contract packages are missing.
+    `block` is one of `world_blocks(chain)`. `progress(what, done, total)` is called while it is built. Raises
+    `UnknownName` with the nearest names for an unknown chain, `UsageError` with the blocks there are for an unknown
+    block, `SetupError` if contract packages are missing.
     """
     from mayavi.worlds.cache import open_replica
 
-    return open_replica(chain, progress=progress, cache_dir=cache_dir, rebuild=rebuild)
+    return open_replica(chain, block=block, progress=progress, cache_dir=cache_dir, rebuild=rebuild)
 
 
-def describe_world(chain: str) -> WorldDescription:
+def describe_world(chain: str, block: int | None = None) -> WorldDescription:
     """Describe the contracts of a replica, the sources of its facts and its differences from the real chain."""
     from mayavi.worlds.description import describe
 
-    return describe(chain)
+    return describe(chain, block)
 
 
 def _labels_of(chain_id: int) -> dict[str, str]:

@@ -15,21 +15,22 @@ from mayavi.cache_directory import default_cache_dir
 from mayavi.errors import SnapshotError
 from mayavi.evm.fork import Fork
 from mayavi.worlds.contract_folder import ContractFolder
-from mayavi.worlds.tables.paths import table_path
+from mayavi.worlds.tables.paths import replica_block, table_path
 
 _log = logging.getLogger("mayavi.worlds")
-_KEPT_PER_CHAIN = 4
+_KEPT_PER_REPLICA = 4
 
 
 def open_replica(
     chain: str,
     *,
+    block: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     cache_dir: Path | None = None,
     rebuild: bool = False,
 ) -> Fork:
     """See `mayavi.worlds.open_world`."""
-    path = replica_path(chain, cache_dir)
+    path = replica_path(chain, cache_dir, block)
     if not rebuild:
         try:
             if path.exists():
@@ -39,11 +40,11 @@ def open_replica(
     from mayavi.worlds.builder import build_replica
     from mayavi.worlds.tables.chain import load_table
 
-    built = build_replica(load_table(chain), progress=progress)
+    built = build_replica(load_table(chain, block), progress=progress)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         built.dump_snapshot(path)
-        _drop_old(path.parent, chain)
+        _drop_old(path)
     except (OSError, SnapshotError) as error:
         # The replica can be used even if it cannot be cached.
         _log.warning("the replica of %s could not be cached in '%s': %s", chain, path.parent, error)
@@ -51,24 +52,27 @@ def open_replica(
     return Fork.from_state(built.freeze(), labels=built.labels, source=built.source)
 
 
-def replica_path(chain: str, cache_dir: Path | None = None) -> Path:
-    """Cache file of the replica of `chain`, as it would be built now."""
-    return (cache_dir or default_cache_dir()) / "replicas" / f"{chain}-{_key(chain)}.snapshot"
+def replica_path(chain: str, cache_dir: Path | None = None, block: int | None = None) -> Path:
+    """Cache file of the replica of `chain` at `block`, as it would be built now."""
+    dated = replica_block(chain, block)
+    name = chain if dated is None else f"{chain}@{dated}"
+    key = _key(table_path(chain, dated))
+    return (cache_dir or default_cache_dir()) / "replicas" / f"{name}-{key}.snapshot"
 
 
-def cached_replica(chain: str, cache_dir: Path | None = None) -> Path | None:
-    """Cache file of the replica of `chain`, or None if it is not built or the cache cannot be read."""
-    path = replica_path(chain, cache_dir)
+def cached_replica(chain: str, cache_dir: Path | None = None, block: int | None = None) -> Path | None:
+    """Cache file of the replica of `chain` at `block`, or None if it is not built or the cache cannot be read."""
+    path = replica_path(chain, cache_dir, block)
     try:
         return path if path.is_file() else None
     except OSError:
         return None
 
 
-def _key(chain: str) -> str:
+def _key(table: Path) -> str:
     sources = ContractFolder.default().sources
     inputs = [
-        table_path(chain),
+        table,
         sources / "package-lock.json",
         *sorted((sources / "vyper").glob("*.vy")),
         *sorted(Path(__file__).parent.rglob("*.py")),
@@ -80,7 +84,9 @@ def _key(chain: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _drop_old(folder: Path, chain: str) -> None:
-    kept = sorted(folder.glob(f"{chain}-*.snapshot"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in kept[_KEPT_PER_CHAIN:]:
-        path.unlink(missing_ok=True)
+def _drop_old(path: Path) -> None:
+    """Delete the oldest cache files of the same replica."""
+    name = path.name.rpartition("-")[0]
+    kept = sorted(path.parent.glob(f"{name}-*.snapshot"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in kept[_KEPT_PER_REPLICA:]:
+        old.unlink(missing_ok=True)

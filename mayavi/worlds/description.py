@@ -26,9 +26,9 @@ class WorldDescription:
     snapshot: Path | None
 
 
-def describe(chain: str) -> WorldDescription:
-    """Describe the replica of `chain` without building it."""
-    table = load_table(chain)
+def describe(chain: str, block: int | None = None) -> WorldDescription:
+    """Describe the replica of `chain` at `block` without building it."""
+    table = load_table(chain, block)
     pools = ", ".join(f"{pool.base}/{pool.quote} {pool.fee / 10_000:g} %" for pool in table.uniswap.pools)
     contents = (
         *(_describe_market(_MARKETS[prefix], market) for prefix, market in table.lending_markets.items()),
@@ -51,7 +51,7 @@ def describe(chain: str) -> WorldDescription:
             *(CURVE_DIFFERENCES if table.curve else ()),
             *_EVERYWHERE,
         ),
-        snapshot=cached_replica(chain),
+        snapshot=cached_replica(chain, block=block),
     )
 
 
@@ -98,7 +98,8 @@ _EVERYWHERE = (
     ),
     Difference(
         "blocks",
-        "base fee and coinbase are not the real block's; block hashes are made up, the same in every run",
+        "the coinbase is not the real block's, nor the base fee unless the sources name it; block hashes are made up, "
+        "the same in every run",
     ),
     Difference(
         "everything else", "other contracts and accounts of the real chain are absent; their addresses are empty"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from mayavi.errors import UnknownName, UsageError
+from mayavi.worlds.tables.paths import replica_block
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 Kind = Literal["replica", "rpc", "snapshot"]
 Progress = Callable[[str, int, int], None]
 
+DEFAULT_CHAIN = "ethereum"
 MOST_OPEN = 2
-_replicas: dict[str, Fork] = {}
+_replicas: dict[tuple[str, int | None], Fork] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class WorldSource:
     path: Path | None = None
     rpc_url: str | None = field(default=None, repr=False)  # it may hold a key
     block: int | str | None = None
+    """Block of the node or of the replica; None: the latest one, or the default replica."""
 
     @classmethod
     def of(
@@ -52,8 +55,13 @@ class WorldSource:
             )
         if rpc_url is not None and kind != "rpc":
             raise UsageError(f"the source {kind} asks no node", "leave the URL out, or take the source rpc")
-        if block is not None and kind != "rpc":
-            raise UsageError(f"block {block} needs a node to read it from", "take the source rpc")
+        if block is not None and kind == "snapshot":
+            raise UsageError(
+                f"a snapshot has its own block, and block {block} is given too",
+                "leave the block out, or take the source rpc or replica",
+            )
+        if kind == "replica" and chain is not None:
+            block = replica_block(chain, block)
         if kind != "snapshot":
             return cls(cast(Kind, kind), chain, rpc_url=rpc_url, block=block)
         if snapshot is None:
@@ -68,14 +76,19 @@ class WorldSource:
 
     @classmethod
     def named(cls, source: str, *, rpc_url: str | None = None, block: int | str | None = None) -> WorldSource:
-        """Parse `replica`, `snapshot:PATH` or `rpc`."""
+        """Parse `replica`, `replica:BLOCK`, `snapshot:PATH` or `rpc`."""
         kind, colon, path = source.partition(":")
         if colon and kind == "rpc":
             raise UsageError(
                 "the source rpc takes no address", "the node's URL is read from MAYAVI_RPC_URL, or given with --rpc-url"
             )
         if colon and kind == "replica":
-            raise UsageError(f"the source replica takes no '{path}'", "name the chain: --set chain=arbitrum")
+            if not path.isdecimal():
+                hint = "name a block, replica:17666333, or the chain: --set chain=arbitrum"
+                raise UsageError(f"the source replica takes no '{path}'", hint)
+            if block not in (None, int(path)):
+                raise UsageError(f"two blocks are given: {path} and {block}", "leave one of them out")
+            return cls.of(kind, rpc_url=rpc_url, block=int(path))
         if kind == "snapshot" and not path:
             raise UsageError("the source snapshot needs a file", "name it: snapshot:PATH")
         return cls.of(kind, snapshot=path or None, rpc_url=rpc_url, block=block)
@@ -95,7 +108,7 @@ class WorldSource:
         if self.kind == "rpc":
             return Fork.from_rpc(self.rpc_url, self.block, chain=self.chain)
         if self.kind == "replica":
-            return _replica(self.chain or "ethereum", progress).copy()
+            return _replica(self.chain or DEFAULT_CHAIN, self.block, progress).copy()
         fork = _from_file(str(self.path)).copy()
         if self.chain is not None and known_chain(self.chain).chain_id != fork.chain_id:
             there = known_chain(fork.chain_id).name
@@ -113,11 +126,12 @@ def _from_file(path: str) -> Fork:
     return Fork.load_snapshot(path)
 
 
-def _replica(chain: str, progress: Progress | None) -> Fork:
+def _replica(chain: str, block: int | str | None, progress: Progress | None) -> Fork:
     from mayavi.worlds import open_world
 
-    if chain not in _replicas:
+    key = chain, replica_block(chain, block)
+    if key not in _replicas:
         while len(_replicas) >= MOST_OPEN:
             del _replicas[next(iter(_replicas))]
-        _replicas[chain] = open_world(chain, progress=progress)
-    return _replicas[chain]
+        _replicas[key] = open_world(chain, block=key[1], progress=progress)
+    return _replicas[key]

@@ -47,7 +47,8 @@ def test_a_snapshot_is_the_world_that_was_written(tmp_path: Path) -> None:
         ({"snapshot": "nowhere.snapshot"}, "no snapshot at 'nowhere.snapshot'"),
         ({"kind": "replica", "snapshot": "x"}, "the source replica reads no snapshot file"),
         ({"kind": "replica", "rpc_url": "http://x"}, "asks no node"),
-        ({"block": 7}, "block 7 needs a node"),
+        ({"chain": "base", "block": 7}, "there is no replica of base at block 7"),
+        ({"kind": "snapshot", "snapshot": __file__, "block": 7}, "a snapshot has its own block"),
     ],
 )
 def test_what_contradicts_itself_is_a_misuse(options: dict[str, object], words: str) -> None:
@@ -55,6 +56,16 @@ def test_what_contradicts_itself_is_a_misuse(options: dict[str, object], words: 
         WorldSource.of(**options)  # type: ignore[arg-type]
     assert refused.value.hint
     assert isinstance(refused.value, UnknownName) is ("unknown" in words)
+
+
+def test_a_source_can_name_the_block_of_a_replica() -> None:
+    named = WorldSource.named("replica:17666333")
+    assert named == WorldSource.named("replica", block=17_666_333) == WorldSource.of(block=17_666_333)
+    assert named.on("ethereum").open().block_number == 17_666_333
+    with pytest.raises(UsageError, match="two blocks are given: 17666333 and 5"):
+        WorldSource.named("replica:17666333", block=5)
+    with pytest.raises(UsageError, match="takes no 'arbitrum'"):
+        WorldSource.named("replica:arbitrum")
 
 
 def test_a_url_is_never_shown() -> None:

@@ -7,6 +7,7 @@ import hashlib
 import pytest
 
 from mayavi.worlds.tables.chain import chain_names, load_table, table_path
+from mayavi.worlds.tables.paths import dated_blocks
 
 # What is known of each chain from elsewhere: loan to value, threshold and bonus of WETH on Aave, in basis points.
 SPOT = {
@@ -22,7 +23,8 @@ SPOT = {
 def test_no_table_was_edited_by_hand() -> None:
     sums = (table_path("ethereum").parent / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     committed = {name: digest for digest, name in (line.split("  ") for line in sums)}
-    found = {f"{chain}.json": hashlib.sha256(table_path(chain).read_bytes()).hexdigest() for chain in chain_names()}
+    paths = [table_path(chain, block) for chain in chain_names() for block in (None, *dated_blocks(chain))]
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
     assert found == committed, "run tools/generate_tables.py, which writes the tables and their checksums"
 
 

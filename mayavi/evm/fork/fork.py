@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from mayavi.evm.rpc.header import Header
     from mayavi.evm.rpc.remote import RemoteState
 
-_replica_builder: Callable[[str], Fork] | None = None
+_replica_builder: Callable[..., Fork] | None = None
 _label_lookup: Callable[[int], dict[str, str]] | None = None
 
 
 def register_replica_builder(
-    builder: Callable[[str], Fork], labels: Callable[[int], dict[str, str]] | None = None
+    builder: Callable[..., Fork], labels: Callable[[int], dict[str, str]] | None = None
 ) -> None:
     """Register the replica builder and the lookup of contract labels by chain id. `mayavi.worlds` calls it."""
     global _replica_builder, _label_lookup
@@ -56,10 +56,11 @@ class Fork(ForkCalls):
     # -- opening ------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def replica(cls, chain: str = "ethereum", *, hardfork: str | None = None) -> Fork:
+    def replica(cls, chain: str = "ethereum", *, block: int | None = None, hardfork: str | None = None) -> Fork:
         """Open the offline replica of `chain`: the protocols' own code at their real addresses.
 
-        `hardfork` runs it under the rules of another hard fork than that of its block, for code of newer compilers.
+        `block` is one that `mayavi world list` shows, by default the newest. `hardfork` runs it under the rules of
+        another hard fork than that of its block, for code of newer compilers.
         """
         if _replica_builder is None:
             raise SetupError(
@@ -67,7 +68,7 @@ class Fork(ForkCalls):
             )
         if not isinstance(chain, str):
             raise UsageError(f"{chain!r} is not the name of a chain", "`mayavi world list` shows the replicas")
-        return _replica_builder(chain)._with_rules(hardfork)
+        return _replica_builder(chain, block=block)._with_rules(hardfork)
 
     @classmethod
     def from_rpc(
