@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MarketSnapshotHook(Hook):
-    """Record the figures of `readers` before the first and after every `every`-th step.
+    """Record the figures of `readers` before the first and after every `every`-th step, and after step `last`.
 
     Pool holdings are also valued in dollars if the oracle of the first Aave reader prices all tokens of the pool.
     `first` and `latest` hold figures by subject and metric, as read before the first step and last.
@@ -23,10 +23,10 @@ class MarketSnapshotHook(Hook):
         MarketSnapshotHook([AaveFigures(market, ["WETH", "USDC"]), UniswapFigures(pool), PopulationFigures(…)])
     """
 
-    def __init__(self, readers: Sequence[Reader], *, every: int = 1) -> None:
+    def __init__(self, readers: Sequence[Reader], *, every: int = 1, last: int | None = None) -> None:
         if every < 1:
             raise UsageError(f"a snapshot every {every} steps is none", "give at least 1")
-        self.readers, self.every = tuple(readers), every
+        self.readers, self.every, self.last = tuple(readers), every, last
         self.first: dict[tuple[str, str], Figure] = {}
         self.latest: dict[tuple[str, str], Figure] = {}
         self._tokens: list[bytes] | None = None
@@ -34,7 +34,7 @@ class MarketSnapshotHook(Hook):
     def after_step(self, world: WorldState, actions: Sequence[ActionRow]) -> Iterable[SnapshotRow]:
         """Read all figures and return them as rows."""
         del actions
-        if (world.step + 1) % self.every:
+        if (world.step + 1) % self.every and world.step != self.last:
             return []
         env = world.fork.block
         moment = world.step, int(env["number"]), int(env["timestamp"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from time import perf_counter
 
 from mayavi.errors import RunHalted, UsageError
@@ -18,7 +18,7 @@ from mayavi.sim.rows import (
     RunStatus,
     SnapshotRow,
 )
-from mayavi.sim.scheduler import Scheduler
+from mayavi.sim.scheduler import Scheduler, finish
 from mayavi.sim.world_state import WorldState
 
 Progress = Callable[[int, int], None]
@@ -63,13 +63,20 @@ class Runner:
         A halt ends the run as `halted`, with the traceback in `error`. Any other exception, a keyboard interrupt
         included, ends it as `interrupted` and is raised again.
         """
+        return finish(self.run_in_parts(progress))
+
+    def run_in_parts(
+        self, progress: Progress | None = None, *, pause_before: str | None = None
+    ) -> Generator[None, None, RunEnd]:
+        """Run to the end like `run`, but yield in every step before the agent block `pause_before`."""
         started, kernel_before = perf_counter(), self.world.fork.kernel_seconds
         status: RunStatus = "finished"
         error, kpis, accounts = "", tuple[KpiRow, ...](), tuple[AccountRow, ...]()
         self._to_store(self.recorder.begin, self.info)
         try:
             for step in range(self.steps):
-                self._keep(*self.scheduler.tick())
+                rows = yield from self.scheduler.tick_in_parts(pause_before)
+                self._keep(*rows)
                 if progress is not None:
                     progress(step + 1, self.steps)
             kpis = self._all_kpis()

@@ -8,9 +8,10 @@ left to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
+from typing import TypeVar
 
 from mayavi.agents.base import StepResult
 from mayavi.errors import (
@@ -29,6 +30,8 @@ from mayavi.sim.rows import ActionRow, SnapshotRow, canonical
 from mayavi.sim.tally import RunTally
 from mayavi.sim.traceback_text import error_text, traceback_text
 from mayavi.sim.world_state import WorldState
+
+R = TypeVar("R")
 
 NATIVE_WEI = 100 * 10**18
 """Native balance each account starts with where gas is charged."""
@@ -127,6 +130,16 @@ class Scheduler:
 
     def tick(self) -> tuple[list[ActionRow], list[SnapshotRow]]:
         """Execute one step; return its actions in order of execution and the figures its hooks read."""
+        return finish(self.tick_in_parts())
+
+    def tick_in_parts(
+        self, pause_before: str | None = None
+    ) -> Generator[None, None, tuple[list[ActionRow], list[SnapshotRow]]]:
+        """Execute one step like `tick`, but yield once before the agent block `pause_before`.
+
+        The pause is in the block of the chain in which those agents act. Whoever drives the generator may read the
+        world then, and decide what one of them does.
+        """
         snapshots = self.begin()
         self.world.step += 1
         actions = self.unfinished = []
@@ -136,6 +149,8 @@ class Scheduler:
                 if 0 < number < self.step_blocks:
                     self._pass_blocks(1)
                 self._busy = self._busy and number > self._first_repeated
+                if block.name == pause_before:
+                    yield
                 self._run_block(block, actions)
             used = min(len(self.blocks), self.step_blocks)
             used += self._repeat(actions, self.step_blocks - used)
@@ -272,6 +287,16 @@ class Scheduler:
             yield
         finally:
             self.seconds[what] += perf_counter() - started - (fork.kernel_seconds - kernel)
+
+
+def finish(parts: Generator[None, None, R]) -> R:
+    """Drive a generator to its end without a pause, and return its result."""
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            result: R = end.value
+            return result
 
 
 def _checked_answer(answer: object) -> StepResult:

@@ -40,6 +40,25 @@ def test_all_see_the_same_state_in_a_block_and_what_came_of_it_in_the_next(fork:
     assert late.saw == [0]
 
 
+def test_a_step_in_parts_pauses_before_a_block_and_does_what_a_whole_step_does(fork: Fork) -> None:
+    def blocks(agents: list[Racer]) -> list[AgentBlock]:
+        return [AgentBlock("first", agents[:1]), AgentBlock("second", agents[1:])]
+
+    whole, paused = ([Racer("anna"), Racer("bert")] for _ in range(2))
+    other = fork.copy()
+    expected = scheduled(fork, whole, blocks=blocks(whole)).tick()
+    scheduler = scheduled(other, paused, blocks=blocks(paused))
+    parts = scheduler.tick_in_parts("second")
+    next(parts)
+    assert [row.agent for row in scheduler.unfinished] == ["anna"]
+    assert paused[1].saw == []  # the block is still to come, on the state of the pause
+    assert Erc20(other, "USDC").balance_of(scheduler.world.address("anna")) == Racer.PRIZE
+    with pytest.raises(StopIteration) as end:
+        next(parts)
+    assert end.value.value == expected
+    assert other.digest() == fork.digest()
+
+
 def test_nothing_is_executed_before_all_have_spoken(fork: Fork) -> None:
     heard: list[str] = []
 

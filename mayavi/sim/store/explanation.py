@@ -160,7 +160,7 @@ class Explanation:
             until = [(step, price) for step, price in path if step <= liquidation.step]
             if len(until) > 1:
                 (start_at, then), (end_at, now) = until[0], until[-1]
-                change = f", {(now / then - 1) * 100:+.1f} %" if then else ""
+                change = f", {(now / then - 1) * 100:+.1f} %".replace("-", "−") if then else ""
                 sentences.append(
                     f"the market's price of {symbol}, its collateral, went from {then:,.2f} ({_when(start_at)}) to"
                     f" {now:,.2f} (step {end_at}){change}"

@@ -30,7 +30,8 @@ class SegmentRecorder:
 
     Rows reach the disk every `flush_rows` rows or `flush_seconds` seconds, and at the end. Written rows survive a crash
     of the process, and a run without an end is `interrupted`. Raises `StoreFull` when no space is left and another
-    `StoreError` when the store cannot be used; on construction, if that is known by then.
+    `StoreError` when the store cannot be used; on construction, if that is known by then. Segments are numbered from
+    `first_segment`: who records a run again, after `discard_run`, gives a number that was never used for it.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class SegmentRecorder:
         flush_seconds: float = 5.0,
         merge_patience_s: float = 0.25,
         merge: bool = True,
+        first_segment: int = 0,
     ) -> None:
         self.path = Path(path)
         refuse_unusable(self.path)
@@ -52,6 +54,7 @@ class SegmentRecorder:
         self._merges = merge
         self._info: RunInfo | None = None
         self._live: int | None = None
+        self._first_segment = first_segment
         self._segments = 0
         self._seq = 0
         self._actions: list[tuple[int, ActionRow]] = []
@@ -64,7 +67,7 @@ class SegmentRecorder:
             raise RuntimeError(f"run '{self._info.run_id}' is not over")
         check_id(info.run_id)
         self._folder.create()
-        self._segments, self._seq = 0, 0
+        self._segments, self._seq = self._first_segment, 0
         self._live = self._folder.open_live(info.run_id, _as_json(info))
         if self._merges:  # import it in the background: it is slow, and needed at the end only
             threading.Thread(target=import_module, args=("duckdb",), daemon=True).start()

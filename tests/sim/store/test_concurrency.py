@@ -66,7 +66,7 @@ def test_eight_writers_a_reader_and_a_shell_lose_nothing(tmp_path: Path, shell: 
                     stop.touch()
         finally:
             stop.touch()
-        answers = [writer.communicate() for writer in writers]
+            answers = [writer.communicate() for writer in writers]
         assert [writer.returncode for writer in writers] == [0] * 8, answers
         assert looks >= 4
         return {line for out, _ in answers for line in out.split()}

@@ -3,13 +3,12 @@
 DuckDB allows one writing process and then no other, and a shell that an analyst left open counts as one. So runs never
 wait for the database: they write rows as *segments* into `<database>.segments/`, each a folder of Parquet files that
 appears atomically, by renaming. Segments are merged into the database when no other process holds it (`merging`); until
-then readers combine both (`views`). One lock file orders the two: readers share it, a merge holds it exclusively.
-Starting, writing and ending a run needs no lock.
+then readers combine both (`views`). `locks` orders the two. Starting, writing and
+ending a run needs no lock.
 """
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import os
@@ -23,10 +22,10 @@ from typing import Any
 
 from mayavi.errors import StoreError, StoreFutureVersion, StoreUnreadable
 from mayavi.runs.write_errors import ELSEWHERE, explain_write_errors
+from mayavi.sim.store.database.locks import MergeLocks, is_locked
 from mayavi.sim.store.database.parquet import Value, parquet_bytes
 from mayavi.sim.store.database.schema import TABLES, VERSION
 
-_PAUSE_S = 0.002
 _ABANDONED_S = 600.0
 
 
@@ -71,6 +70,7 @@ class SegmentFolder:
         self.rows = self.root / "rows"
         self.live = self.root / "live"
         self.removed = self.root / "removed"
+        self._locks = MergeLocks(self.root)
 
     def create(self) -> None:
         """Create the folder."""
@@ -168,7 +168,7 @@ class SegmentFolder:
                 continue
             file = self.live / name
             with suppress(FileNotFoundError):
-                alive = _is_locked(file)
+                alive = is_locked(file)
                 try:
                     info = json.loads(file.read_text(encoding="utf-8"))
                 except ValueError:
@@ -199,7 +199,7 @@ class SegmentFolder:
     @contextmanager
     def shared(self, patience_s: float = 30.0) -> Iterator[None]:
         """Keep merges out while the body runs."""
-        with self._locked(fcntl.LOCK_SH, patience_s) as locked:
+        with self._locks.shared(patience_s) as locked:
             if not locked:
                 raise StoreError(f"'{self.path}' is being merged for more than {patience_s:.0f} seconds", "try again")
             yield
@@ -207,54 +207,8 @@ class SegmentFolder:
     @contextmanager
     def exclusive(self, patience_s: float) -> Iterator[bool]:
         """Yield whether the body may merge: no reader and no other merge is active."""
-        with self._locked(fcntl.LOCK_EX, patience_s) as locked:
+        with self._locks.exclusive(patience_s) as locked:
             yield locked
-
-    @contextmanager
-    def _locked(self, mode: int, patience_s: float) -> Iterator[bool]:
-        file = self.root / "merge.lock"
-        try:
-            descriptor = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
-        except FileNotFoundError:  # no folder: nothing was ever written here
-            yield mode == fcntl.LOCK_SH
-            return
-        except OSError as error:
-            if mode == fcntl.LOCK_EX or error.errno not in {errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EPERM}:
-                yield False
-                return
-            try:  # a read-only folder
-                descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-            except OSError:
-                yield True
-                return
-        try:
-            yield _flock_within(descriptor, mode, patience_s)
-        finally:
-            os.close(descriptor)
-
-
-def _flock_within(descriptor: int, mode: int, patience_s: float) -> bool:
-    deadline = time.monotonic() + patience_s
-    while True:
-        try:
-            fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(_PAUSE_S)
-
-
-def _is_locked(file: Path) -> bool:
-    """Whether a process holds `file` exclusively; this check takes a shared lock, so that checks do not collide."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return False
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
 
 
 def _segment_at(folder: Path) -> Segment:
