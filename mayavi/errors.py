@@ -101,6 +101,10 @@ class BadScenario(UsageError):
     """Invalid scenario. The message names file, line, column and key."""
 
 
+class PluginError(UsageError):
+    """Code of another package, or of an import path, that cannot be used. The message says why in one line."""
+
+
 class ScenarioParked(UsageError):
     """Known scenario that cannot be run yet. The hint names those that can."""
 
@@ -179,6 +183,10 @@ class CostCeiling(UsageError):
 
 class RemoteError(MayaviError):
     """Failure of remote work or of its transfer."""
+
+
+class RolloutsError(MayaviError):
+    """File of rollouts that is none, is damaged, or has a newer version."""
 
 
 class EvaluationFileError(MayaviError):
@@ -292,6 +300,18 @@ class SetupError(MayaviError):
 
 class WorkerError(MayaviError):
     """Worker process that ended without a result, or whose code failed."""
+
+
+class ServiceError(MayaviError):
+    """Refusal or failure of a Mayavi service. `status` is the HTTP status, 0 without an answer."""
+
+    def __init__(self, message: str = "", hint: str | None = None, *, status: int = 0) -> None:
+        super().__init__(message, hint)
+        self.status = status
+
+
+class ServiceUnreachable(ServiceError):
+    """Mayavi service that does not answer."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

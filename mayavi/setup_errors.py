@@ -16,6 +16,8 @@ _EXTRA_RL = {
     "torch",
 }
 """Packages of the extra `rl`, which `make setup` does not install."""
+_EXTRA_SERVICE = {"fastapi", "httptools", "prometheus_client", "starlette", "uvicorn", "uvloop"}
+"""Packages of the extra `service`, which a plain installation of the wheel does not have."""
 
 
 def setup_fault(error: ImportError) -> SetupError | None:
@@ -30,7 +32,7 @@ def setup_fault(error: ImportError) -> SetupError | None:
     if ours or (error.name == "mayavi" and "'_kernel'" in str(error)):
         return SetupError("the Rust kernel is not built", "run `make setup`, which builds it")
     if isinstance(error, ModuleNotFoundError) and package not in {"", "mayavi"}:
-        extra = package in _EXTRA_RL
-        remedy = "`pip install 'mayavi-sim[rl]'` installs it" if extra else "run `make setup`, which installs it"
+        extra = "rl" if package in _EXTRA_RL else "service" if package in _EXTRA_SERVICE else None
+        remedy = f"`pip install 'mayavi-sim[{extra}]'` installs it" if extra else "run `make setup`, which installs it"
         return SetupError(f"the Python package '{package}' is not installed", remedy)
     return None

@@ -28,6 +28,7 @@ FREE_FORM = {
     "eth_price", "btc_price", "fed_rate",  # columns of a file: eth_price=FILE:COLUMN
     "key", "value", "halt_on_exception",  # written into a document
     "learning_rate",  # the example of a setting
+    "charset", "filename", "mode", "q", "realm", "rss",  # in HTTP headers, and words of SQLite and ps
 }  # fmt: skip
 
 

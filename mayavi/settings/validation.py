@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -23,18 +23,26 @@ M = TypeVar("M", bound=Model)
 
 _MAX_OTHERS = 5
 _POSITION = re.compile(r"^.*?:\d+:\d+: ")
-_EXPECTED = {
+EXPECTED = {
     "int_type": "a whole number",
     "int_parsing": "a whole number",
     "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "decimal_type": "a number",
+    "decimal_parsing": "a number",
+    "finite_number": "a finite number",
     "bool_type": "true or false",
+    "bool_parsing": "true or false",
     "string_type": "text",
+    "none_required": "empty",
     "list_type": "a list",
     "tuple_type": "a list",
     "dict_type": "a mapping of keys to values",
     "model_type": "a mapping of keys to values",
     "model_attributes_type": "a mapping of keys to values",
 }
+"""What a value must be, by pydantic's type of error."""
 _EXAMPLES = {
     "int_type": "digits alone, such as 100 or 5_000",
     "int_parsing": "digits alone, such as 100 or 5_000",
@@ -45,12 +53,13 @@ _EXAMPLES = {
     "model_type": "write it in braces, or indented below: {key: value}",
     "model_attributes_type": "write it in braces, or indented below: {key: value}",
 }
-_LIMITS = {
+LIMITS = {
     "greater_than": "above",
     "greater_than_equal": "at least",
     "less_than": "below",
     "less_than_equal": "at most",
 }
+"""Words before a limit, by pydantic's type of error."""
 
 
 def checked(model: type[M], document: Document) -> M:
@@ -73,13 +82,17 @@ def checked_values(model: type[M], values: Mapping[str, Any], kind: DocumentKind
 
 def user_error(error: ValidationError, document: Document) -> UsageError:
     """Convert pydantic's error about `document` to the error of its kind."""
-    found = [_describe(document, each) for each in _relevant(document, error.errors(include_url=False))]
-    first, *others = _unique(found)
+    return joined(_describe(document, each) for each in _relevant(document, error.errors(include_url=False)))
+
+
+def joined(errors: Iterable[UsageError]) -> UsageError:
+    """Return the first of `errors` with the others as hints."""
+    first, *others = _unique(errors)
     hints = [first.hint] if first.hint else []
     hints += [f"also {each.message}" for each in others[:_MAX_OTHERS]]
     if len(others) > _MAX_OTHERS:
         hints.append(f"and {len(others) - _MAX_OTHERS} more")
-    return document.kind.error(first.message, "\n".join(hints) or None)
+    return type(first)(first.message, "\n".join(hints) or None)
 
 
 def _relevant(document: Document, errors: Iterable[ErrorDetails]) -> list[ErrorDetails]:
@@ -89,10 +102,10 @@ def _relevant(document: Document, errors: Iterable[ErrorDetails]) -> list[ErrorD
     """
     placed = [(each, _place(document.data, each["loc"])[0]) for each in errors]
     deeper = {place[:length] for _, place in placed for length in range(len(place))}
-    better = {place for each, place in placed if each["type"] not in _EXPECTED}
+    better = {place for each, place in placed if each["type"] not in EXPECTED}
     kept = []
     for each, place in placed:
-        other_type = each["type"] in _EXPECTED and place in better
+        other_type = each["type"] in EXPECTED and place in better
         literal_for_mapping = each["type"] == "literal_error" and isinstance(each["input"], dict) and place in deeper
         if not other_type and not literal_for_mapping:
             kept.append(each)
@@ -124,15 +137,23 @@ def _describe(document: Document, error: ErrorDetails) -> UsageError:
         allowed = [each.strip(" '") for each in facts["expected"].replace(" or ", ",").split(",")]
         hint = did_you_mean(str(error["input"]), allowed)
         return document.fault(place, f"{name} is {value}, and may be {_quoted_list(allowed)}", hint)
-    if kind in _EXPECTED:
-        return document.fault(place, f"{name} is {value}, not {_EXPECTED[kind]}", _EXAMPLES.get(kind))
-    if kind in _LIMITS:
-        return document.fault(place, f"{name} is {value}, and must be {_LIMITS[kind]} {next(iter(facts.values())):,}")
+    if kind in EXPECTED:
+        return document.fault(place, f"{name} is {value}, not {EXPECTED[kind]}", _EXAMPLES.get(kind))
+    if kind in LIMITS:
+        return document.fault(place, f"{name} is {value}, and must be {LIMITS[kind]} {next(iter(facts.values())):,}")
     if kind in {"too_short", "too_long"}:
         short = kind == "too_short"
         needs = f"{'at least' if short else 'at most'} {facts['min_length' if short else 'max_length']}"
         message = f"{name} has {facts['actual_length']} entries, and needs {needs}"
         return document.fault(place, message, document.kind.place_hints.get(place))
+    if kind in {"string_too_short", "string_too_long"}:
+        short = kind == "string_too_short"
+        needs = f"{'at least' if short else 'at most'} {facts['min_length' if short else 'max_length']:,}"
+        return document.fault(place, f"{name} is {value}, and must have {needs} characters")
+    if kind == "string_pattern_mismatch":
+        return document.fault(place, f"{name} is {value}, and must match {facts['pattern']}")
+    if kind == "multiple_of":
+        return document.fault(place, f"{name} is {value}, and must be a multiple of {facts['multiple_of']}")
     return _other(document, place, error)
 
 
@@ -183,15 +204,18 @@ def _broken_rule(document: Document, place: Place, error: ErrorDetails) -> Usage
 
 
 def _other(document: Document, place: Place, error: ErrorDetails) -> UsageError:
-    """Convert any other error and keep its message. In a `ValueError` the text after "; " is the hint."""
+    """Convert any other error. In a `ValueError` the text after "; " is the hint."""
+    from pydantic_core.core_schema import ErrorType
+
+    name = document.kind.subject(place)
     message, hint = error["msg"], ""
-    if error["type"] == "value_error":
+    if error["type"] in {"value_error", "assertion_error"}:
         message, _, hint = str(error["ctx"]["error"]).partition("; ")
+    elif error["type"] in get_args(ErrorType):  # pydantic's words say nothing to a user
+        value = _format_value(document, error["input"])
+        return document.fault(place, f"{name} is {value}, and cannot be that", document.kind.place_hints.get(place))
     if not place and document.kind.owner is not None:  # a conflict of several settings
         return document.fault(place, message, hint or None)
-    if error["type"] != "value_error":
-        message = f"{message[:1].lower()}{message[1:]}"
-    name = document.kind.subject(place)
     value = "" if document.kind.owner is None else f" is {_format_value(document, error['input'])}"
     return document.fault(place, f"{name}{value}: {message}", hint or None)
 

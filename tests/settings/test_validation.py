@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core._pydantic_core import list_all_errors
 
 from mayavi.errors import UsageError
 from mayavi.settings.document import Document
 from mayavi.settings.document_kind import DocumentKind
 from mayavi.settings.model import Model
-from mayavi.settings.validation import checked, checked_values
+from mayavi.settings.validation import checked, checked_values, user_error
 
 
 class RecipeError(UsageError):
@@ -87,3 +88,38 @@ def test_all_problems_are_listed_the_first_as_the_message() -> None:
     assert caught.value.hint is not None
     assert "also a.yaml:2:8: vegan is '2', not true or false" in caught.value.hint
     assert "also a.yaml:3:9: butter is 'b', not a whole number" in caught.value.hint
+
+
+def test_an_unknown_key_hides_no_other_problem() -> None:
+    text = "titel: a\ncolour: b\nvegan: 2\nbutter: b"
+    with pytest.raises(RecipeError) as caught:
+        checked(Recipe, Document.parse(text, "a.yaml", kind=FILE))
+    assert caught.value.message == "a.yaml:1:1: unknown key 'titel'"
+    assert (caught.value.hint or "").splitlines() == [
+        "did you mean 'title'?",
+        "also a.yaml:2:1: unknown key 'colour'",
+        "also a.yaml:3:8: vegan is '2', not true or false",
+        "also a.yaml:4:9: butter is 'b', not a whole number",
+    ]
+
+
+ELSEWHERE = {"union_tag_invalid", "union_tag_not_found", "literal_error"}
+"""Errors that the tests above cover."""
+
+
+@pytest.mark.parametrize(
+    "known", [each for each in list_all_errors() if each["type"] not in ELSEWHERE], ids=lambda known: known["type"]
+)
+def test_no_message_has_the_words_of_pydantic(known: dict[str, Any]) -> None:
+    document = Document.parse("title: 1", "a.yaml", kind=FILE)
+    facts = dict(known.get("example_context") or {})
+    if known["type"] in {"value_error", "assertion_error"}:
+        facts["error"] = ValueError("butter is sold out; wait")
+    line: Any = {"type": known["type"], "loc": ("title",), "input": 1}
+    error = ValidationError.from_exception_data("Recipe", [line | ({"ctx": facts} if facts else {})])
+    (details,) = error.errors(include_url=False)
+    found = user_error(error, document)
+    words = details["msg"].split("'")[0].strip().lower()
+    assert "a.yaml:1:" in found.message
+    assert "should be" not in found.message
+    assert known["type"] in {"value_error", "assertion_error"} or words not in found.message.lower()
