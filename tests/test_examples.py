@@ -18,10 +18,13 @@ EXAMPLES = sorted((HOME / "examples").glob("*.py"))
 NOTEBOOKS = sorted((HOME / "examples").glob("*.ipynb"))
 EXPECTED = {
     "borrow_on_aave": "one thousand more: 36 COLLATERAL_CANNOT_COVER_NEW_BORROW",
+    "keeper": "in 12 episodes of the test split",
     "many_at_once": "repaid {1}",
     "quote_on_uniswap": "CALL UniswapV3.QuoterV2",
     "stress_test": "a deeper shock costs more: True",
 }
+ARGUMENTS = {"keeper": ("256", "12")}
+"""Arguments that shorten an example."""
 EXECUTE = """
 import sys
 from pathlib import Path
@@ -43,12 +46,13 @@ nbformat.write(notebook, Path(folder) / "executed.ipynb")
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem == "stress_test" else [])
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in ("keeper", "stress_test") else [])
         for path in EXAMPLES
     ],
 )
 def test_the_example_runs(path: Path) -> None:
-    finished = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False)
+    command = [sys.executable, str(path), *ARGUMENTS.get(path.stem, ())]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert (finished.returncode, finished.stderr) == (0, "")
     assert EXPECTED[path.stem] in finished.stdout
 

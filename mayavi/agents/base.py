@@ -99,6 +99,8 @@ class Agent(ABC):
 
     priority_fee_wei: int = 0
     """Default tip of its intents."""
+    learner_actions: tuple[str, ...] = ()
+    """Own actions that a learner may choose in its place; `act` returns the intents of each."""
     every_block: bool = False
     """Whether it acts in later blocks of a step too, until nobody has anything left to do: bots, not people."""
 
@@ -112,6 +114,15 @@ class Agent(ABC):
     @abstractmethod
     def step(self, world: World, step_idx: int) -> StepResult:
         """Observe the world and return the intents of this block."""
+
+    def act(self, world: World, action: str, share_ppm: int) -> StepResult:
+        """Return the intents of one of `learner_actions`, at a share of its full size in millionths."""
+        raise NotImplementedError(f"{type(self).__name__} lists '{action}' in learner_actions and does not define act")
+
+    def own_figures(self, world: World) -> Mapping[str, tuple[int, str]]:
+        """Return figures of its own that a learner may observe: by name, the exact integer and its unit."""
+        del world
+        return {}
 
     def does(self, kind: str, run: Callable[[], Details | None], **options: Any) -> StepResult:
         """Return one intent; `options` are those of `Intent`, and `note`."""

@@ -1,0 +1,17 @@
+"""The last line of a traceback, for code that is not ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from traceback import extract_tb
+
+
+def last_line(error: BaseException) -> str:
+    """Describe `error` as `NameError: name 'x' is not defined (saver.py:12)`."""
+    words = str(error).strip().splitlines()
+    text = f"{type(error).__name__}: {words[-1].strip()}" if words else type(error).__name__
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{type(error).__name__}: {error.msg} ({Path(error.filename).name}:{error.lineno})"
+    frames = [each for each in extract_tb(error.__traceback__) if not each.filename.startswith("<frozen")]
+    own = [each for each in frames if Path(each.filename).parent != Path(__file__).parent]
+    return f"{text} ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else text
