@@ -7,23 +7,30 @@ scenario.config.steps, scenario.text
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import BadScenario, UsageError
 from mayavi.scenarios.document_kind import SCENARIO
+from mayavi.scenarios.import_paths import import_named_code
+from mayavi.scenarios.installed import find_entry
 from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
 from mayavi.scenarios.models.positions import POSITIONS
 from mayavi.scenarios.models.prices import PathPrice
-from mayavi.scenarios.registry import entry
+from mayavi.scenarios.models.world import WorldOptions, resolve_snapshot, world_source
 from mayavi.settings.document import Document, to_yaml
 from mayavi.settings.document_kind import Place
-from mayavi.settings.validation import checked
+from mayavi.settings.validation import checked, joined
 
 if TYPE_CHECKING:
     from mayavi.markets.series import Series
+    from mayavi.worlds.source import WorldSource
+
+
+DocumentCheck = Callable[[Document], None]
+"""Looks at a document with all options applied, before any file that it names is opened; raises to refuse it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,18 @@ class Scenario:
     origin: str
     options: tuple[str, ...] = field(default=(), compare=False)
     """Command-line options that changed it, `--set agents.borrowers.count=50`; errors of the build name them."""
+
+    def world(self, rpc_url: str | None = None) -> WorldSource:
+        """Return the world of its `source` and `block`; `rpc_url` is the node, by default that of the environment."""
+        return world_source(self.config.source, self.config.block, self.config.chain, rpc_url)
+
+    def at_block(self, block: int) -> Scenario:
+        """Return the scenario with the number of its block, which `latest` leaves open."""
+        if self.config.block == block:
+            return self
+        document = Document.parse(self.text, self.origin, kind=SCENARIO)
+        config = self.config.model_copy(update={"block": block})
+        return replace(self, config=config, text=to_yaml(document.data | {"block": block}))
 
     def blame(self, error: BadScenario) -> BadScenario:
         """Return an error of the build with the options in front whose value, or last key, it names."""
@@ -56,13 +75,19 @@ def load_scenario(
     steps: int | None = None,
     overrides: Iterable[str] = (),
     grid: Iterable[str] = (),
+    world: WorldOptions | None = None,
+    check: DocumentCheck | None = None,
+    import_paths: bool | None = None,
 ) -> Scenario:
-    """Load a scenario by name or path and apply `chain`, `steps` and each `a.b=c` of `overrides`.
+    """Load a scenario by name or path and apply `chain`, `steps`, `world` and each `a.b=c` of `overrides`.
 
     `grid` holds the overrides of a point of a sweep, which errors call `--grid`. Raises `BadScenario` with the place of
-    what is wrong, and `UnknownName` with the nearest names.
+    what is wrong, and `UnknownName` with the nearest names. `check` may refuse what a document names.
+
+    `kind: my_agents:Saver` imports code, from the folder of the file or an installed package. `import_paths=False`
+    refuses that, as does `MAYAVI_ALLOW_IMPORT_PATHS=0`.
     """
-    return _load_document(_document(name_or_path), chain, steps, overrides, grid)
+    return _load_document(_document(name_or_path), chain, steps, overrides, grid, check, world, import_paths)
 
 
 def load_text(
@@ -72,16 +97,28 @@ def load_text(
     chain: str | None = None,
     steps: int | None = None,
     overrides: Iterable[str] = (),
+    grid: Iterable[str] = (),
+    name: str | None = None,
+    check: DocumentCheck | None = None,
+    import_paths: bool | None = None,
+    folder: Path | None = None,
 ) -> Scenario:
-    """Load a scenario from YAML, such as the `text` of another scenario."""
-    return _load_document(Document.parse(text, origin, kind=SCENARIO), chain, steps, overrides)
+    """Load a scenario from YAML, such as the `text` of another scenario; `name` is for a text without a name.
+
+    Import paths are looked for in `folder`, by default the current one; `import_paths=False` refuses them, for texts of
+    others.
+    """
+    document = Document.parse(text, origin, folder, kind=SCENARIO)
+    if name is not None:
+        document.data = {"name": name} | document.data
+    return _load_document(document, chain, steps, overrides, grid, check, None, import_paths)
 
 
 def scenario_source(name_or_path: str | Path) -> str:
     """Return the file of a scenario as written, with comments."""
     if is_path(name_or_path):
         return Path(name_or_path).read_text(encoding="utf-8")
-    return entry(str(name_or_path)).path.read_text(encoding="utf-8")
+    return find_entry(str(name_or_path)).path.read_text(encoding="utf-8")
 
 
 def is_path(name_or_path: str | Path) -> bool:
@@ -91,11 +128,25 @@ def is_path(name_or_path: str | Path) -> bool:
 
 def _document(name_or_path: str | Path) -> Document:
     if not is_path(name_or_path):
-        found = entry(str(name_or_path))
-        return Document.open(found.path, kind=SCENARIO)
+        found = find_entry(str(name_or_path))
+        document = Document.open(found.path, kind=SCENARIO)
+        if "name" not in document.data:
+            document.data = {"name": found.name} | document.data
+        return document
     document = Document.open(Path(name_or_path), kind=SCENARIO)
     document.data = {"name": _slug(Path(name_or_path).stem)} | document.data
     return document
+
+
+def _override(document: Document, chosen: Iterable[tuple[str, str]]) -> None:
+    errors = []
+    for flag, option in chosen:
+        try:
+            document.override(option, flag)
+        except UsageError as error:
+            errors.append(error)
+    if errors:
+        raise joined(errors)
 
 
 def _load_document(
@@ -104,6 +155,9 @@ def _load_document(
     steps: int | None,
     overrides: Iterable[str],
     grid: Iterable[str] = (),
+    check: DocumentCheck | None = None,
+    world: WorldOptions | None = None,
+    import_paths: bool | None = None,
 ) -> Scenario:
     chosen = [*(("--set", option) for option in overrides), *(("--grid", option) for option in grid)]
     for flag, option in chosen:  # the chain first: other overrides win over what differs by chain
@@ -117,9 +171,14 @@ def _load_document(
     _expand_positions(document)
     if steps is not None:
         document.put(("steps",), steps, f"--steps {steps}")
-    for flag, option in chosen:
-        document.override(option, flag)
+    _override(document, chosen)
     _expand_positions(document)
+    if world is not None:
+        world.apply(document)
+    if check is not None:
+        check(document)
+    import_named_code(document, import_paths)
+    resolve_snapshot(document)
     files = _embed_files(document)
     config = checked(ScenarioConfig, document)
     _check_files(document, config, files)

@@ -31,9 +31,11 @@ _FOUR = ("ethereum", "arbitrum", "polygon", "base")
 
 _ENTRIES = (
     Entry("aave_borrower", "one borrower on Aave V3: supply, borrow, and what four long steps do to it", _SIX),
+    Entry("learning_borrower", "a borrower on Aave V3 whose actions a policy chooses", _SIX),
     Entry("spark_borrower", "the same borrower on SparkLend", ("ethereum",)),
     Entry("compound_v3_borrower", "a borrower on Compound V3 whose collateral loses value", _FOUR),
     Entry("depeg_cascade", "a shock to the collateral of many borrowers, liquidators, and what debt goes bad", _SIX),
+    Entry("steth_depeg", "wstETH falls against ETH under leveraged stakers in Aave's eMode", ("ethereum",)),
     Entry("curve_depeg", "a stablecoin loses its peg in a Curve pool", ("ethereum",)),
     Entry("vesting_cliff", "an unlock from a VestingWallet, sold into a Uniswap V3 pool", _SIX),
     Entry("multi_cohort", "investors, team and community unlock and sell, each in its own way", _SIX),

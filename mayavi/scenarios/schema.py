@@ -7,27 +7,44 @@ import inspect
 from types import ModuleType
 from typing import Any
 
-from mayavi.scenarios.models import agent_settings, config, new_markets, parameters, positions, recorded
+from mayavi.scenarios.models import (
+    agent_settings,
+    config,
+    learner,
+    new_markets,
+    parameters,
+    positions,
+    protocols,
+    recorded,
+)
 from mayavi.scenarios.models import agents as agent_models
 from mayavi.scenarios.models import distributions as distribution_models
 from mayavi.scenarios.models import prices as price_models
+from mayavi.scenarios.models.agents import KINDS
 from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
 
 _MODULES = (
     *(agent_settings, agent_models, config, distribution_models, price_models),
-    *(new_markets, parameters, positions, recorded),
+    *(learner, new_markets, parameters, positions, protocols, recorded),
 )
 
 HINT = "# yaml-language-server: $schema=scenario.schema.json"
 """First line of a scenario: editors find the schema beside it, as `scenario.schema.json`."""
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the schema of scenario files, in which `chains` may also be a mapping of what differs on each."""
+def json_schema(*, own_code: bool = True) -> dict[str, Any]:
+    """Return the schema of scenario files, in which `chains` may also be a mapping of what differs on each.
+
+    With `own_code`, agents and protocols may be those of other packages, named by an import path or an entry point.
+    """
     schema = ScenarioConfig.model_json_schema(mode="validation")
     texts = [_field_texts(module) for module in _MODULES]
     _describe(schema, {name: fields for each in texts for name, fields in each.items()})
     properties = schema["properties"]
+    if own_code:
+        _add_own_code(schema)
+    else:
+        del properties["protocols"], schema["$defs"]["OwnProtocolSettings"]
     names = {key: value for key, value in properties["chains"].items() if key != "title"}
     # It may hold parts of any setting, so only its first keys are checked.
     differing = {"type": ["object", "null"], "propertyNames": {"enum": sorted(set(properties) - {"chains", "name"})}}
@@ -42,6 +59,18 @@ def json_schema() -> dict[str, Any]:
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "Mayavi scenario"
     return schema
+
+
+def _add_own_code(schema: dict[str, Any]) -> None:
+    """Allow agents and protocols that only their own models know."""
+    from mayavi.plugins.entry_points import AGENTS, plugins
+
+    installed = sorted({each.name for each in plugins(AGENTS)} - KINDS)
+    named = [{"pattern": ":"}, *([{"enum": installed}] if installed else [])]
+    kind = {"type": "string", "anyOf": named, "description": "an import path, my_agents:Saver, or an installed kind"}
+    own = {"type": "object", "title": "Own agent", "properties": {"kind": kind}, "required": ["kind"]}
+    schema["properties"]["agents"]["additionalProperties"]["oneOf"].append(own)
+    schema["$defs"]["OwnProtocolSettings"]["additionalProperties"] = True
 
 
 def _describe(schema: dict[str, Any], texts: dict[str, dict[str, str]]) -> None:

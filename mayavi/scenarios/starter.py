@@ -1,8 +1,14 @@
-"""The file that `mayavi scenarios new` writes: a small scenario with comments, ready to run."""
+"""Files that `mayavi new scenario` writes: a small scenario with comments, ready to run, and its schema."""
 
 from __future__ import annotations
 
-from mayavi.scenarios.schema import HINT
+import json
+from pathlib import Path
+
+from mayavi.scenarios.schema import HINT, json_schema
+
+SCHEMA_NAME = "scenario.schema.json"
+"""Name by which an editor finds the schema beside a scenario."""
 
 _TEXT = """\
 {hint}
@@ -46,3 +52,13 @@ gas: {{base_fee: 20 gwei}}
 def starter(file: str) -> str:
     """Return the text of a first scenario for the path `file`."""
     return _TEXT.format(hint=HINT, file=file)
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of scenario files as text."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def schema_file(folder: Path) -> tuple[Path, str]:
+    """Return path and text of the schema for the scenarios of a folder."""
+    return folder / SCHEMA_NAME, schema_text()

@@ -24,6 +24,11 @@ FEW = {
     "spark_borrower": [],
     "compound_v3_borrower": ["prices.WETH={process: step, at: 2, size: -30%, then: {process: gbm, volatility: 30%}}"],
     "depeg_cascade": ["agents.borrowers.count=12"],
+    "steth_depeg": [
+        "prices.wstETH={process: step, at: 2, size: -6%}",
+        "agents.stakers.count=8",
+        "agents.others.count=3",
+    ],
     "curve_depeg": ["step_time=3m", "prices.USDC={process: step, at: 1, size: -10%}", "agents.holders.count=10"],
     "vesting_cliff": ["agents.investors.cliff=6h"],
     "multi_cohort": ["agents.investors.cliff=1d"],
@@ -53,7 +58,7 @@ def test_a_file_names_itself_and_its_chains_as_the_registry_does(name: str) -> N
     assert config.title
 
 
-@pytest.mark.parametrize("name", ["depeg_cascade", "compound_v3_borrower", "curve_depeg"])
+@pytest.mark.parametrize("name", ["depeg_cascade", "steth_depeg", "compound_v3_borrower", "curve_depeg"])
 def test_its_steps_are_short_enough_for_its_prices(name: str) -> None:
     config = load_scenario(name).config
     world = Fork.replica(config.chain).frozen()

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from mayavi.agents.base import Agent
+from mayavi.scenarios.build.agent_kind import numbered as numbered
 from mayavi.scenarios.build.creation import give, units
 from mayavi.scenarios.build.routes import pool_named
 from mayavi.scenarios.figures.limits import Limits
@@ -102,8 +103,3 @@ class AgentSet:
     def capital(self, amounts: dict[str, Decimal]) -> dict[str, int]:
         """Convert whole tokens to smallest units, by symbol."""
         return {symbol: self.units(symbol, amount) for symbol, amount in amounts.items()}
-
-
-def numbered(name: str, number: int, count: int) -> str:
-    """Return `bot`, or `bot-3` if there are several."""
-    return name if count == 1 else f"{name}-{number}"

@@ -25,6 +25,7 @@ from mayavi.scenarios.build.lending_markets import (
 )
 from mayavi.scenarios.build.new_markets import create_aave_v2, create_curve_pool
 from mayavi.scenarios.build.oracle import build_price_posters
+from mayavi.scenarios.build.own_protocols import deploy_protocols, protocol_readers
 from mayavi.scenarios.build.parameters import build_governance, set_parameters
 from mayavi.scenarios.build.pool_depth import scale_pools
 from mayavi.scenarios.build.pricing import draw_prices, opening_gaps_wad
@@ -65,20 +66,29 @@ class Built:
     accounts: FinalAccounts
 
 
-def build(config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: int = 1) -> Built:
+def set_up(config: ScenarioConfig, fork: Fork) -> None:
+    """Make the changes to `fork` that all seeds share: created tokens and pools, scaled pools, parameters."""
+    _check_chain(config, fork)
+    create(config, fork)
+    scale_pools(config, fork)
+    set_parameters(config, fork)
+
+
+def build(
+    config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: int = 1, *, is_set_up: bool = False
+) -> Built:
     """Build the simulation that `config` describes on `fork`, which the simulation changes.
 
-    `seed` defaults to the scenario's own. Raises `BadScenario` where the world lacks what the scenario names.
+    `seed` defaults to the scenario's own; `is_set_up`: `set_up` changed `fork` already. Raises `BadScenario` where the
+    world lacks what the scenario names.
     """
     from mayavi.sim.scheduler import Scheduler
     from mayavi.sim.world_state import WorldState
 
-    _check_chain(config, fork)
+    if not is_set_up:
+        set_up(config, fork)
     chosen = config.seed if seed is None else seed
     step_blocks, step_seconds = pace(config)
-    create(config, fork)
-    scale_pools(config, fork)
-    set_parameters(config, fork)
     prices = draw_prices(config, fork, seed=chosen, step_seconds=step_seconds)
     agents = build_agents(config, fork, step_seconds, chosen)
     if prices is not None and (posters := build_price_posters(agents)):
@@ -144,6 +154,7 @@ def _kpis(
         opening_gaps=opening_gaps,
         limits=limits,
         falls=falls,
+        priced=agents.config.prices,
     )
 
 
@@ -192,6 +203,7 @@ def create(config: ScenarioConfig, fork: Fork) -> None:
         for name, model in config.agents.items():
             if isinstance(model, LaunchTrader):
                 _launch_pool(fork, name, model)
+        deploy_protocols(config, fork)
     except (BadScenario, BadSeries):
         raise
     except (UsageError, ExecutionError) as error:
@@ -263,6 +275,7 @@ def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
     for pool in dict.fromkeys([*agents.pools, *config.watch.pools]):
         readers.append(UniswapFigures(pool_named(fork, pool), pool.partition("/")[0]))
     readers += [CurveFigures(CurveStableSwap(fork, pool)) for pool in agents.curve_pools]
+    readers += protocol_readers(config)
     if config.prices:
         readers.append(OutsidePrices(sorted(config.prices)))
-    return MarketSnapshotHook(readers)
+    return MarketSnapshotHook(readers, every=config.watch.every, last=config.steps - 1)

@@ -1,6 +1,12 @@
 """Registry of agent kinds: maps the `kind` of a scenario's entry to its settings model and builder.
 
-A package adds a kind in two steps. First a settings model and a builder:
+A kind of one's own is an `Agent` with a model of its settings; see `mayavi/scenarios/build/own_agents.py`. A scenario
+names it by an import path, `kind: my_agents:Saver`, or by the name of an entry point of an installed package:
+
+    [project.entry-points."mayavi.agents"]
+    saver = "my_package.saver:Saver"
+
+A kind that builds agents in another way than one object per member has a builder, and its entry point refers to it:
 
     class Whale(AgentSettings):
         kind: Literal["whale"]
@@ -10,48 +16,35 @@ A package adds a kind in two steps. First a settings model and a builder:
     def build_whale(agents: AgentSet, name: str, model: Whale) -> list[Agent]:
         return [WhaleAgent(name, pool=agents.use_pool(model.pool))]
 
-Then an entry point of the group `mayavi.agents`, named after the kind, that refers to the builder or its module:
-
-    [project.entry-points."mayavi.agents"]
-    whale = "my_package.whale:build_whale"
-
 Entry points are read only if a scenario names a kind that Mayavi itself does not have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, get_args
 
-from mayavi.errors import SetupError, UnknownName
+from mayavi.errors import PluginError, SetupError, UnknownName
+from mayavi.plugins import entry_points
+from mayavi.plugins.import_path import import_object, is_import_path
+from mayavi.plugins.permission import forbidden_hint, import_paths_allowed
+from mayavi.plugins.provenance import provenance_of
+from mayavi.scenarios.build.agent_kind import AgentKind as AgentKind
+from mayavi.scenarios.build.agent_kind import Builder as Builder
+from mayavi.scenarios.build.own_agents import kind_of_class
 
 if TYPE_CHECKING:
     from mayavi.agents.base import Agent
     from mayavi.scenarios.build.agent_set import AgentSet
-    from mayavi.scenarios.models.agents import AgentSettings
-
-ENTRY_POINTS = "mayavi.agents"
+    from mayavi.scenarios.models.agent_settings import AgentSettings
 
 _MODULES = ("lending", "oracle", "positions", "recorded", "trading")
 _BUILT_IN = tuple(f"mayavi.scenarios.build.{each}" for each in _MODULES)
 
 M = TypeVar("M", bound="AgentSettings")
-Builder = Callable[["AgentSet", str, Any], "list[Agent]"]
-"""Function `build(agents, name, settings)` that returns the agents of one entry of a scenario."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgentKind:
-    """A kind of agent: the model of its settings and its builder."""
-
-    name: str
-    model: type[AgentSettings]
-    build: Builder
-    last: bool = False
-    """Build after all other kinds, because the builder reads their entries in the `AgentSet`."""
-
 
 _kinds: dict[str, AgentKind] = {}
 
@@ -76,32 +69,72 @@ def agent_kind(
 
 
 def find_kind(name: str) -> AgentKind:
-    """Return the kind called `name`, built in or from an installed package; raise `UnknownName` if there is none."""
-    if name not in _kinds:
-        for module in _BUILT_IN:
-            import_module(module)
+    """Return the kind called `name`: built in, of an installed package, or an import path.
+
+    Raises `UnknownName` if there is none.
+    """
+    if name not in _kinds and not is_import_path(name):
+        built_in_kinds()
     found = _kinds.get(name) or find_plugin(name)
+    if found is None and is_import_path(name):  # in a worker process, of a scenario that was loaded elsewhere
+        found = import_kind(name)
     if found is None:
         raise UnknownName.of("agent kind", name, _kinds, f"there are: {', '.join(sorted(_kinds))}")
     return found
+
+
+def built_in_kinds() -> frozenset[str]:
+    """Import the builders of all built-in kinds, and return their names."""
+    for module in _BUILT_IN:
+        import_module(module)
+    return frozenset(name for name, each in _kinds.items() if each.provenance is None and _is_ours(each))
+
+
+def _is_ours(kind: AgentKind) -> bool:
+    return getattr(kind.build, "__module__", "") in _BUILT_IN
+
+
+def import_kind(path: str, folder: Path | None = None) -> AgentKind:
+    """Import the agent class that `path` names, from `folder` or an installed package; `PluginError` if it is none."""
+    if not import_paths_allowed():
+        raise PluginError(f"the import path '{path}' is not allowed here", forbidden_hint())
+    found = import_object(path, folder)
+    made = kind_of_class(path, found)
+    _kinds[path] = replace(made, provenance=provenance_of(found.__module__))
+    return _kinds[path]
 
 
 def find_plugin(name: str) -> AgentKind | None:
     """Return the kind that an installed package registers under `name`; None if there is none."""
     if name in _kinds:
         return _kinds[name]
-    from importlib.metadata import entry_points
+    if is_import_path(name):
+        return None
+    plugin = entry_points.find_plugin(entry_points.AGENTS, name)
+    return None if plugin is None else load_plugin(plugin)
 
-    for entry in entry_points(group=ENTRY_POINTS, name=name):
+
+def load_plugin(plugin: entry_points.Plugin) -> AgentKind:
+    """Import the agent kind of an entry point: an agent class, or whatever registers a builder; `SetupError`."""
+    from mayavi.agents.base import Agent
+
+    loaded, name = plugin.load(), plugin.name
+    if isinstance(loaded, type) and issubclass(loaded, Agent):
         try:
-            entry.load()
-        except Exception as error:
-            raise SetupError(
-                f"the agent kind '{name}' of '{entry.value}' cannot be loaded: {error}", "repair or remove that package"
-            ) from error
-        if name not in _kinds:
-            raise SetupError(
-                f"'{entry.value}' does not register the agent kind '{name}'",
-                f'declare `kind: Literal["{name}"]` in its model, and decorate the builder with `@agent_kind`',
-            )
-    return _kinds.get(name)
+            _kinds[name] = kind_of_class(name, loaded)
+        except PluginError as error:
+            raise plugin.unusable(f"cannot be used: {error.message}", error.hint) from error
+    if name not in _kinds:
+        raise SetupError(
+            f"'{plugin.value}' does not register the agent kind '{name}'",
+            f'refer to an agent class; or declare `kind: Literal["{name}"]` and decorate a builder with `@agent_kind`',
+        )
+    _kinds[name] = replace(_kinds[name], provenance=plugin.provenance())
+    return _kinds[name]
+
+
+def installed_kinds() -> list[entry_points.Plugin]:
+    """Return the agent kinds of installed packages; those that cannot be used with the reason."""
+    if not entry_points.plugins(entry_points.AGENTS):
+        return []
+    return entry_points.tried(entry_points.AGENTS, built_in_kinds(), load_plugin)

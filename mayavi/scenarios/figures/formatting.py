@@ -17,7 +17,8 @@ _CHANGES = (
 )
 _TITLES = {
     "fees_wei": "gas_fees",
-    "largest_fall": "largest_fall_in_a_step",
+    "jump": "largest_fall_in_a_jump_of_the_scenario",
+    "largest_fall": "largest_fall_in_a_step_without_jumps",
     "step_needed": "seconds_a_step_may_last",
 }
 _RATES = ("supply_rate", "borrow_rate", "utilisation")

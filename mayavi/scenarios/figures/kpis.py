@@ -62,6 +62,7 @@ class ScenarioKpis:
         opening_gaps: Mapping[str, int] | None = None,
         limits: Callable[[], Iterable[tuple[str, int]]] = tuple,
         falls: Mapping[str, LargestFall] | None = None,
+        priced: Iterable[str] = (),
     ) -> None:
         self.tally, self.snapshots = tally, snapshots
         self.populations, self.traced = tuple(populations), tuple(traced)
@@ -76,6 +77,8 @@ class ScenarioKpis:
         self.limits = limits
         self.falls = dict(falls or {})
         """By collateral: the largest fall of its price in one step."""
+        self.priced = frozenset(priced)
+        """Tokens with a price process."""
 
     def __call__(self, world: WorldState) -> list[KpiRow]:
         """Return all KPIs."""
@@ -161,13 +164,13 @@ class ScenarioKpis:
                 yield kpi(f"{metric}.{subject}", figure.value, "wad")
 
     def _constant_debts(self) -> Iterable[KpiRow]:
-        """Name debts, dollars apart, whose price stayed while that of a collateral moved."""
+        """Name debts, dollars apart, that have no price process and stayed while a collateral moved."""
         first, latest = self.snapshots.first, self.snapshots.latest
         if not any(_change(first, latest, subject) for subject, _ in self.assets if (subject, "price") in latest):
             return
         collaterals = {name for _, name in self.assets}
         for token, subject in sorted(self.oracles.items()):
-            if token in collaterals or is_dollar(token) or (subject, "price") not in latest:
+            if token in collaterals | self.priced or is_dollar(token) or (subject, "price") not in latest:
                 continue
             if not _change(first, latest, subject):
                 yield kpi(f"{CONSTANT_PRICE}.{token}", 1, "count")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
 
 from mayavi.scenarios.models.quantities import Wei
 from mayavi.settings.model import Model
@@ -19,3 +21,12 @@ class AgentSettings(Model):
 
     priority_fee: Wei = 0
     """Tip of its transactions above the base fee; it decides the order where `ordering` is priority_fee."""
+
+
+class OwnAgentSettings(AgentSettings):
+    """Settings of an agent kind of one's own: subclass it as `Settings` of the agent, and add its keys."""
+
+    kind: str
+    """Import path of the agent, `my_agents:Saver`, or the name of an entry point."""
+    count: Annotated[int, Field(ge=1, le=100_000)] = 1
+    """Number of agents; distributions are drawn for each."""

@@ -372,16 +372,16 @@ _BuiltIn = (
     | RecordedLiquidations
     | CurveBalances
 )
-_KINDS = frozenset(kind for model in get_args(_BuiltIn) for kind in get_args(model.model_fields["kind"].annotation))
+KINDS = frozenset(kind for model in get_args(_BuiltIn) for kind in get_args(model.model_fields["kind"].annotation))
 
 
 def _other_kinds(data: Any, check: ValidatorFunctionWrapHandler) -> Any:
     """Check settings of a kind that another package registered against that package's model."""
     kind = data.get("kind") if isinstance(data, dict) else None
-    if isinstance(kind, str) and kind not in _KINDS:
+    if isinstance(kind, str) and kind not in KINDS:
         from mayavi.scenarios.build.registry import find_plugin
 
-        plugin = find_plugin(kind)
+        plugin = find_plugin(kind)  # an import path was imported by `load_scenario`, or is unknown
         if plugin is not None:
             return plugin.model.model_validate(data)
     return check(data)

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from mayavi.errors import did_you_mean
 from mayavi.scenarios.models.agents import AgentModel, OracleShock
+from mayavi.scenarios.models.learner import Learner, unknown_agent
 from mayavi.scenarios.models.new_markets import NewCurvePool, NewReserveV2
 from mayavi.scenarios.models.parameters import Changes, fault_of, misplaced_value
 from mayavi.scenarios.models.pool_use import trades_on_chain
@@ -23,7 +24,9 @@ from mayavi.scenarios.models.prices import (
     RampPrice,
     StepPrice,
 )
+from mayavi.scenarios.models.protocols import ProtocolModel
 from mayavi.scenarios.models.quantities import NotNegative, Positive, PositiveRatio, Seconds, Symbol, Wei
+from mayavi.scenarios.models.world import BlockId, Source, world_fault
 from mayavi.settings.model import Model
 
 CHAINS = ("ethereum", "arbitrum", "optimism", "polygon", "base", "avalanche")
@@ -94,8 +97,11 @@ class NewPool(Model):
 
 
 class Watch(Model):
-    """Figures to record after every step, beside those of markets and pools that agents use."""
+    """Figures to record, beside those of markets and pools that agents use, and how often."""
 
+    every: Annotated[int, Field(ge=1, le=10_000_000)] = 1
+    """Steps from one record of all figures to the next. Before the first step and after the last one they are always
+    recorded."""
     pools: list[str] = Field(default_factory=list)
     """Uniswap V3 pools."""
     assets: list[Symbol] = Field(default_factory=list)
@@ -106,7 +112,8 @@ class ScenarioConfig(Model):
     """A simulation on one chain: prices, agents, and how long it lasts."""
 
     question_fields: ClassVar[frozenset[str]] = frozenset(
-        {"steps", "step_blocks", "step_time", "seed", "tokens", "aave_v2", "parameters", "watch", "halt_on_exception"}
+        {"steps", "step_blocks", "step_time", "seed", "source", "block", "tokens", "aave_v2", "parameters", "watch"}
+        | {"halt_on_exception", "learner"}
     )
     """Fields that are no assumptions. `step_blocks` and `step_time` vary together with `steps`, not alone."""
 
@@ -118,6 +125,11 @@ class ScenarioConfig(Model):
     """Chain to run on; `--chain` overrides it."""
     chains: Annotated[list[ChainName], Field(min_length=1)]
     """Chains it can run on; in a file also a mapping of what differs on each."""
+    source: Source = "replica"
+    """World it starts from: replica, snapshot:FILE or rpc, a node; `--source` overrides it."""
+    block: BlockId | None = None
+    """Block of the world: of a replica one of `mayavi world list`, of a node any, as number, hash or latest; `--block`
+    overrides it."""
     steps: Annotated[int, Field(ge=1, le=10_000_000)]
     """Number of steps."""
     step_blocks: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
@@ -145,6 +157,8 @@ class ScenarioConfig(Model):
     positions: TopLevelPositions | None = Field(default=None, exclude=True)
     """Positions on a lending market that the run starts with: a CSV or Parquet file, or a mapping with the keys of
     `kind: positions`. They become an agent called `positions`."""
+    protocols: dict[Name, ProtocolModel] = Field(default_factory=dict)
+    """Protocols of your own, or of installed packages, to deploy before the agents: {vault: {kind: vault:Vault}}."""
     parameters: dict[str, Changes] = Field(default_factory=dict)
     """Protocol parameters to set, from the start or at a step: {aave_v3.WETH: {liquidation_threshold: 81%}}."""
     blocks: dict[Name, list[str]] | None = None
@@ -154,21 +168,25 @@ class ScenarioConfig(Model):
     gas: Gas = Field(default_factory=Gas)
     """Cost of transactions; by default free."""
     watch: Watch = Field(default_factory=Watch)
-    """More figures to record after every step."""
+    """More figures to record, and after how many steps."""
     halt_on_exception: bool = False
     """Stop the run if an agent's code raises; by default the error is recorded and the run goes on."""
+    learner: Learner | None = None
+    """Agent that learns in the environment `mayavi/Scenario-v0`; `mayavi run` ignores it."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> ScenarioConfig:
         self._add_positions()
         for complaint in (
             self._chain_fits,
+            self._world_fits,
             self._pace,
             self._blocks_fit,
             self._pools_fit,
             self._depths_fit,
             self._prices_fit,
             self._parameters_fit,
+            self._learner_fits,
         ):
             complaint()
         return self
@@ -189,6 +207,10 @@ class ScenarioConfig(Model):
         if self.governed and GOVERNANCE in self.agents:
             raise _rule(("agents", GOVERNANCE), f"'{GOVERNANCE}' is the name of what changes parameters", "rename it")
 
+    def _learner_fits(self) -> None:
+        if self.learner is not None and (found := unknown_agent(self.learner, self.agents)) is not None:
+            raise _rule(("learner", "agent"), *found)
+
     @property
     def governed(self) -> bool:
         """Whether parameters change during the run."""
@@ -203,6 +225,10 @@ class ScenarioConfig(Model):
         if self.chain not in self.chains:
             message = f"'{self.name}' cannot be run on '{self.chain}'"
             raise _rule(("chain",), message, f"it runs on: {', '.join(self.chains)}")
+
+    def _world_fits(self) -> None:
+        if found := world_fault(self.source, self.block, self.chain):
+            raise _rule(("block",), *found, involved=(("source",), ("chain",)))
 
     def _pace(self) -> None:
         if self.step_blocks is not None and self.step_time is not None:

@@ -12,12 +12,14 @@ import mayavi
 from mayavi.errors import UsageError
 from mayavi.parallel.cores import available_cores
 from mayavi.scenarios.loading import Scenario
+from mayavi.scenarios.plugin_versions import plugin_versions
 from mayavi.sim.rows import RunInfo
 from mayavi.sim.store import new_run_id
 from mayavi.worlds.source import WorldSource
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
+    from mayavi.scenarios.models.config import ScenarioConfig
     from mayavi.scenarios.run.result import Run
 
 Progress = Callable[[int, int], None]
@@ -49,7 +51,7 @@ class RunRequest:
             chain=self.scenario.config.chain,
             source=self.source,
             world_digest=fork.digest(),
-            versions=versions(),
+            versions=versions(self.scenario.config),
             started_at=time.time(),
             sweep_id=self.sweep_id,
         )
@@ -86,10 +88,11 @@ def check_threads(threads: int | None) -> int:
     return threads
 
 
-def versions() -> dict[str, str]:
-    """Return the versions that the result of a run may depend on."""
+def versions(config: ScenarioConfig | None = None) -> dict[str, str]:
+    """Return the versions that the result of a run may depend on, also of the agents of other packages in `config`."""
     import platform
 
     import numpy as np
 
-    return {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    own = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    return own if config is None else own | plugin_versions(config)

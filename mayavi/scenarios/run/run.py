@@ -6,6 +6,7 @@ run = mayavi.run("depeg_cascade", chain="base", seed=7)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +14,13 @@ from typing import TYPE_CHECKING
 from mayavi.errors import BadScenario, RunHalted, UsageError, did_you_mean
 from mayavi.scenarios.figures.highlights import Highlights
 from mayavi.scenarios.loading import load_scenario
+from mayavi.scenarios.models.world import WorldOptions
 from mayavi.scenarios.run.overrides import Overrides, override_texts
 from mayavi.scenarios.run.request import Progress, RunListener, RunRequest, check_threads
 from mayavi.scenarios.run.result import Kpis, Run
 from mayavi.sim.rows import Recorder, RunEnd, RunInfo
 from mayavi.sim.store import SegmentRecorder, store_path
 from mayavi.sim.world_state import checked_seed
-from mayavi.worlds.source import WorldSource
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -45,15 +46,22 @@ def run(
     """Run a scenario, given by name or file path, and store the run.
 
     `overrides` change values of the scenario: `{"agents.borrowers.count": 50}`, or a list of texts in the format of
-    `--set`. The world is the offline replica of `chain`, a `snapshot` file, or with `source="rpc"` the state of a node
-    at `block`. Results do not depend on `threads`. `progress(done, total)` is called after each step; a `listener`
-    replaces `progress`. With `halt_on_exception` in the scenario, an exception in an agent's code raises `RunHalted`;
-    the steps before it are stored.
+    `--set`. `source`, `snapshot` and `block` override those keys of the scenario: the world is the offline replica of
+    `chain` at `block`, a `snapshot` file, or with `source="rpc"` the state of a node at `block`. Results do not depend
+    on `threads`. `progress(done, total)` is called after each step; a `listener` replaces `progress`. With
+    `halt_on_exception` in the scenario, an exception in an agent's code raises `RunHalted`; the steps before it are
+    stored.
     """
     refuse_unknown(run, unknown)
     threads = check_threads(threads)
-    chosen = load_scenario(scenario, chain=chain, steps=steps, overrides=override_texts(overrides))
-    world = WorldSource.of(source, chain=chosen.config.chain, snapshot=snapshot, rpc_url=rpc_url, block=block)
+    chosen = load_scenario(
+        scenario,
+        chain=chain,
+        steps=steps,
+        overrides=override_texts(overrides),
+        world=WorldOptions(source, snapshot, rpc_url, block),
+    )
+    world = chosen.world(rpc_url)
     request = RunRequest(
         scenario=chosen,
         seed=checked_seed(chosen.config.seed if seed is None else seed),
@@ -63,7 +71,10 @@ def run(
     )
     listener = listener or RunListener(progress)
     with SegmentRecorder(request.store) as recorder:  # refuses an unusable store before the world is opened
-        finished = execute(request, listener.open_world(world), recorder, listener)
+        fork = listener.open_world(world)
+        if world.kind == "rpc":
+            request = replace(request, scenario=chosen.at_block(int(fork.source["block"])))
+        finished = execute(request, fork, recorder, listener)
     listener.finished(finished)
     if finished.status == "halted":
         raise halt_error(finished)

@@ -22,6 +22,7 @@ from mayavi.parallel.cores import available_cores
 from mayavi.parallel.processes import check_jobs
 from mayavi.scenarios.figures.notes import notes_of_many
 from mayavi.scenarios.loading import Scenario, load_scenario
+from mayavi.scenarios.models.world import WorldOptions
 from mayavi.scenarios.run.overrides import Overrides, override_texts
 from mayavi.scenarios.run.request import versions
 from mayavi.scenarios.run.result import Run
@@ -37,7 +38,6 @@ from mayavi.scenarios.sweep.stored_runs import stored_anywhere
 from mayavi.scenarios.sweep.sweep import check_buildable, plan_of
 from mayavi.sim.store import Store, SweepRecord, store_path
 from mayavi.sim.store.database.opening import refuse_unusable
-from mayavi.worlds.source import WorldSource
 
 SEEDS = "0:20"
 _PRICE_MOVES = ("price_impact", "pool_change", "oracle_change", "average_price")
@@ -72,15 +72,15 @@ def sensitivity(
     refuse_unknown(sensitivity, unknown)
     jobs = check_jobs(available_cores() if jobs is None else jobs)
     chosen = parse_seeds(seeds) if isinstance(seeds, str) else check_seeds(seeds)
-    load = partial(_load, scenario, chain, steps, override_texts(overrides))
+    options = WorldOptions(source, snapshot, rpc_url, block)
+    load = partial(_load, scenario, chain, steps, override_texts(overrides), options)
     base = load(())
     moves, skipped = plan_moves(base, load, assumptions, [only] if isinstance(only, str) else only)
-    world = WorldSource.of(source, chain=base.config.chain, snapshot=snapshot, rpc_url=rpc_url, block=block)
     request = SweepRequest(
         scenarios=[base, *(move.scenario for move in moves)],
         points=[(), *(move.overrides for move in moves)],
         seeds=chosen,
-        world=world,
+        world=base.world(rpc_url),
         store=store_path(store),
         jobs=jobs,
     )
@@ -88,9 +88,14 @@ def sensitivity(
 
 
 def _load(
-    scenario: str | Path, chain: str | None, steps: int | None, base: Sequence[str], moved: Sequence[str]
+    scenario: str | Path,
+    chain: str | None,
+    steps: int | None,
+    base: Sequence[str],
+    world: WorldOptions,
+    moved: Sequence[str],
 ) -> Scenario:
-    return load_scenario(scenario, chain=chain, steps=steps, overrides=base, grid=moved)
+    return load_scenario(scenario, chain=chain, steps=steps, overrides=base, grid=moved, world=world)
 
 
 def _run_moves(

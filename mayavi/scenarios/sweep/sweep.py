@@ -19,8 +19,11 @@ import mayavi
 from mayavi.errors import BadScenario, SimulationError, UsageError
 from mayavi.parallel.cores import available_cores
 from mayavi.parallel.processes import check_jobs
+from mayavi.runs.run_id import check_id
 from mayavi.scenarios.figures.limits import PREFIX
 from mayavi.scenarios.loading import Scenario, load_scenario
+from mayavi.scenarios.models.world import WorldOptions
+from mayavi.scenarios.plugin_versions import plugin_versions
 from mayavi.scenarios.run.overrides import Overrides, grid_texts, override_texts
 from mayavi.scenarios.run.request import versions
 from mayavi.scenarios.run.result import Run
@@ -83,8 +86,11 @@ def sweep(
     chosen = _starting_seeds(seeds, most, target)
     points = parse_grid(grid_texts(grid))
     base = override_texts(overrides)
-    scenarios = [load_scenario(scenario, chain=chain, steps=steps, overrides=base, grid=point) for point in points]
-    world = WorldSource.of(source, chain=scenarios[0].config.chain, snapshot=snapshot, rpc_url=rpc_url, block=block)
+    options = WorldOptions(source, snapshot, rpc_url, block)
+    scenarios = [
+        load_scenario(scenario, chain=chain, steps=steps, overrides=base, grid=point, world=options) for point in points
+    ]
+    world = one_world(scenarios, rpc_url)
     request = SweepRequest(
         scenarios=scenarios,
         points=points,
@@ -97,6 +103,19 @@ def sweep(
         most=MOST_RUNS if most is None else check_most(most, len(chosen)),
     )
     return run_sweep(request, listener or SweepListener(progress))
+
+
+def one_world(scenarios: Sequence[Scenario], rpc_url: str | None = None) -> WorldSource:
+    """Return the world of a sweep; `UsageError` if the points of its grid have several."""
+    worlds = list(dict.fromkeys(each.world(rpc_url) for each in scenarios))
+    if len(worlds) > 1:
+        configs = [each.config for each in scenarios]
+        key = next(key for key in ("chain", "source", "block") if len({getattr(each, key) for each in configs}) > 1)
+        raise UsageError(
+            f"the grid has several values for '{key}', and a sweep runs on one world",
+            f"start a sweep for each, and compare them: `mayavi sweep … --set {key}=…`",
+        )
+    return worlds[0]
 
 
 def _starting_seeds(seeds: Iterable[int] | str | None, most: int | None, target: Target | None) -> tuple[int, ...]:
@@ -204,7 +223,8 @@ def _record(plan: Plan, scenario: Scenario, request: SweepRequest) -> SweepRecor
     if request.until is not None:
         asked["until"] = str(request.until)
     started = datetime.now(UTC)
-    return SweepRecord(plan.sweep_id, scenario.name, scenario.text, asked, "running", started, versions=versions())
+    used = versions(scenario.config)
+    return SweepRecord(plan.sweep_id, scenario.name, scenario.text, asked, "running", started, versions=used)
 
 
 def plan_of(request: SweepRequest, seeds: Sequence[int] | None = None) -> Plan:
@@ -213,10 +233,13 @@ def plan_of(request: SweepRequest, seeds: Sequence[int] | None = None) -> Plan:
     `seeds` are those of a sweep that grows, by default the ones it starts with.
     """
     world = request.world
-    identity = {"world": world.open().digest(), "source": world.kind, "version": mayavi.__version__}
+    identity: dict[str, object] = {"world": world.open().digest(), "source": world.kind, "version": mayavi.__version__}
+    if plugins := [found for each in request.scenarios if (found := plugin_versions(each.config))]:
+        identity["plugins"] = plugins  # other code of an agent is another sweep
     start = None if request.until is None else request.seeds
     texts = [each.text for each in request.scenarios]
-    return make_plan(texts, request.points, request.seeds if seeds is None else seeds, identity, start=start)
+    plan = make_plan(texts, request.points, request.seeds if seeds is None else seeds, identity, start=start)
+    return plan if request.sweep_id is None else replace(plan, sweep_id=check_id(request.sweep_id))
 
 
 def check_buildable(scenarios: Sequence[Scenario], world: WorldSource) -> None:

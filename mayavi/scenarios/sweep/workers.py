@@ -14,6 +14,7 @@ from mayavi.scenarios.run.request import RunRequest
 from mayavi.scenarios.run.result import Run
 from mayavi.scenarios.run.run import execute, run_result
 from mayavi.scenarios.sweep.plan import Task
+from mayavi.scenarios.sweep.shipping import ShippedScenarios, ship, unpack
 from mayavi.sim.rows import ActionRow, RunEnd, RunInfo, SnapshotRow
 from mayavi.sim.store import SegmentRecorder, Store
 from mayavi.worlds.source import WorldSource
@@ -71,7 +72,7 @@ def _run_on_ray(
 ) -> Iterator[tuple[Task, Run]]:
     from mayavi.parallel.ray_tasks import work_off_on_ray
 
-    arguments = (tuple(scenarios), world.open(), world.kind, sweep_id)
+    arguments = (ship(scenarios), world.open(), world.kind, sweep_id)
     for task, rows in work_off_on_ray(tasks, prepare_on_node, arguments, address):
         yield task, rows.into(store)
 
@@ -108,10 +109,9 @@ class StepBuffer:
         return run_result(self.info, self.ended, store)
 
 
-def prepare_on_node(
-    scenarios: tuple[Scenario, ...], frozen: Any, source: str, sweep_id: str
-) -> Callable[[Task], StepBuffer]:
+def prepare_on_node(shipped: ShippedScenarios, frozen: Any, source: str, sweep_id: str) -> Callable[[Task], StepBuffer]:
     """Return the function that runs a task on a node, which has neither our files nor our store."""
+    scenarios = unpack(shipped)
 
     def work(task: Task) -> StepBuffer:
         rows = StepBuffer()

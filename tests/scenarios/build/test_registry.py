@@ -92,7 +92,7 @@ def test_settings_of_an_added_kind_are_checked_by_its_model(install) -> None:
 
 def test_an_entry_point_that_cannot_be_used_says_why(install) -> None:
     install("import nothing_of_that_name", "whale = whale_plugin")
-    with pytest.raises(SetupError, match="agent kind 'whale' of 'whale_plugin' cannot be loaded: No module named"):
+    with pytest.raises(SetupError, match="'whale' of 'whale_plugin' cannot be loaded: ModuleNotFoundError: No module"):
         load_text(SCENARIO)
 
 
