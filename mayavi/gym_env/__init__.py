@@ -3,10 +3,13 @@
 import gymnasium, mayavi.gym_env
 
 env = gymnasium.make("mayavi/AaveBorrower-v0", split="train")
+env = mayavi.gym_env.AaveBorrowerEnv(split="train")
 envs = gymnasium.make_vec("mayavi/AaveBorrower-v0", 64, vectorization_mode="vector_entry_point")
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import SetupError
 
@@ -17,14 +20,42 @@ except ModuleNotFoundError as error:
         "environments need gymnasium, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
     ) from error
 
-from mayavi.gym_env.registry import ENVS, entry, make_rows, make_single, make_vector
+from mayavi.gym_env.registry import ENVS, entry, make_rows, make_single, make_vector, plugin_entries
 
-__all__ = ["ENVS", "entry", "make_rows", "make_single", "make_vector"]
+if TYPE_CHECKING:
+    from mayavi.gym_env.environments import (
+        AaveBorrowerEnv,
+        AaveBorrowerShockEnv,
+        AaveLiquidatorEnv,
+        CompoundV3BorrowerEnv,
+        VestingEnv,
+    )
 
-for _each in ENVS.values():
+__all__ = [
+    "ENVS",
+    "AaveBorrowerEnv",
+    "AaveBorrowerShockEnv",
+    "AaveLiquidatorEnv",
+    "CompoundV3BorrowerEnv",
+    "VestingEnv",
+    "entry",
+    "make_rows",
+    "make_single",
+    "make_vector",
+]
+
+for _each in (*ENVS.values(), *plugin_entries()):
     gymnasium.register(
         _each.id,
         entry_point="mayavi.gym_env.registry:make_single",
         vector_entry_point="mayavi.gym_env.registry:make_vector",
         kwargs={"name": _each.name},
     )
+
+
+def __getattr__(name: str) -> Any:
+    """Import the class of an environment when it is asked for."""
+    for each in ENVS.values():
+        if each.single.endswith(f":{name}"):
+            return each.load_single()
+    raise AttributeError(f"module 'mayavi.gym_env' has no attribute '{name}'")

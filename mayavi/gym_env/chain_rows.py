@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from mayavi.errors import MissingStateError
 from mayavi.evm.fleet import Fleet, KeptRow
@@ -26,6 +26,8 @@ class ChainRowsEnv(RowsEnv[C]):
     share, once, before the fleet is made of the chain. `start` takes rows from there to the start of their episodes by
     real transactions.
     """
+
+    takes_world: ClassVar[bool] = True
 
     def __init__(
         self, config: C, rows: int = 1, *, world: WorldSource | Fork | None = None, threads: int | None = None

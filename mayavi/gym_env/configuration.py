@@ -40,6 +40,10 @@ class EnvConfig(Model):
         """Settings that read each file of `data_files` from `places[file]` instead."""
         return {}
 
+    def pinned(self) -> dict[str, object]:
+        """Settings to store with a training in place of these: the contents of files, which may change later."""
+        return {}
+
 
 class ChainConfig(EnvConfig):
     """Settings common to environments on a chain."""

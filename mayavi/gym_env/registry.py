@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import UnknownName, UsageError
+from mayavi.gym_env.own_environments import (
+    SCENARIO,
+    OwnEnvironment,
+    environment_plugins,
+    find_own,
+    tried_environments,
+)
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -15,6 +24,7 @@ if TYPE_CHECKING:
     from mayavi.gym_env.adapters.vector import MayaviVectorEnv
     from mayavi.gym_env.configuration import EnvConfig
     from mayavi.gym_env.rows import RowsEnv
+    from mayavi.plugins.entry_points import Plugin
     from mayavi.worlds.source import WorldSource
 
 
@@ -27,30 +37,64 @@ class Entry:
     home: str
     """`module:class` of its `RowsEnv`."""
     about: str
+    single: str = ""
+    """`module:class` of its `gymnasium.Env`; empty: `MayaviEnv`."""
+    argument: str = ""
+    """Setting that may follow the name: `scenario:FILE` sets `scenario`."""
+    own: OwnEnvironment | None = None
+    """The environment of another package that it stands for."""
 
     def load(self) -> type[RowsEnv[Any]]:
-        """Import the class."""
-        module, _, name = self.home.partition(":")
-        found: type[RowsEnv[Any]] = getattr(import_module(module), name)
+        """Import the class of its rows."""
+        if self.own is not None:
+            return self.own.load()
+        found: type[RowsEnv[Any]] = _imported(self.home)
         return found
+
+    def load_single(self) -> Callable[..., MayaviEnv]:
+        """Import the class of a single environment, or return a function that makes one."""
+        if self.single:
+            found: Callable[..., MayaviEnv] = _imported(self.single)
+            return found
+        return partial(_plain_single, self.name)
+
+
+def _plain_single(name: str, *, render_mode: str | None, **settings: Any) -> MayaviEnv:
+    from mayavi.gym_env.adapters.single import MayaviEnv
+
+    return MayaviEnv(make_rows(name, 1, **settings), render_mode=render_mode)
+
+
+def _imported(home: str) -> Any:
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
 
 
 _HERE = "mayavi.gym_env"
 ENVS: dict[str, Entry] = {
     each.name: each
     for each in (
-        Entry("aave", "mayavi/AaveBorrower-v0", f"{_HERE}.lending.aave_borrower:AaveBorrowerEnv",
-              "a borrower on Aave V3 whose prices stand still: interest decides"),
-        Entry("aave-shock", "mayavi/AaveBorrowerShock-v0", f"{_HERE}.lending.aave_borrower_shock:AaveBorrowerShockEnv",
-              "a borrower on Aave V3 whose collateral follows price paths with shocks"),
-        Entry("compound", "mayavi/CompoundV3Borrower-v0", f"{_HERE}.lending.compound_borrower:CompoundV3BorrowerEnv",
-              "a borrower on Compound V3"),
-        Entry("vesting", "mayavi/Vesting-v0", f"{_HERE}.vesting.env:VestingEnv",
-              "a holder who sells what vests into Uniswap V3"),
-        Entry("liquidator", "mayavi/AaveLiquidator-v0", f"{_HERE}.liquidator.env:AaveLiquidatorEnv",
-              "a liquidator on Aave V3 who sells what it seizes on Uniswap V3"),
-        Entry("rwa", "mayavi/RWAYield-v0", "mayavi.portfolio.env.env:RWAYieldEnv",
-              "a portfolio of USDY, mETH and MI4, rebalanced hour by hour"),
+        Entry("aave", "mayavi/AaveBorrower-v0", f"{_HERE}.lending.aave_borrower:AaveBorrowerRows",
+              "a borrower on Aave V3 whose prices stand still: interest decides",
+              f"{_HERE}.environments:AaveBorrowerEnv"),
+        Entry("aave-shock", "mayavi/AaveBorrowerShock-v0", f"{_HERE}.lending.aave_borrower_shock:AaveBorrowerShockRows",
+              "a borrower on Aave V3 whose collateral follows price paths with shocks",
+              f"{_HERE}.environments:AaveBorrowerShockEnv"),
+        Entry("compound", "mayavi/CompoundV3Borrower-v0", f"{_HERE}.lending.compound_borrower:CompoundV3BorrowerRows",
+              "a borrower on Compound V3",
+              f"{_HERE}.environments:CompoundV3BorrowerEnv"),
+        Entry("vesting", "mayavi/Vesting-v0", f"{_HERE}.vesting.env:VestingRows",
+              "a holder who sells what vests into Uniswap V3",
+              f"{_HERE}.environments:VestingEnv"),
+        Entry("liquidator", "mayavi/AaveLiquidator-v0", f"{_HERE}.liquidator.env:AaveLiquidatorRows",
+              "a liquidator on Aave V3 who sells what it seizes on Uniswap V3",
+              f"{_HERE}.environments:AaveLiquidatorEnv"),
+        Entry("rwa", "mayavi/RWAYield-v0", "mayavi.portfolio.env.env:RWAYieldRows",
+              "a portfolio of USDY, mETH and MI4, rebalanced hour by hour",
+              "mayavi.portfolio.env.gymnasium_env:RWAYieldEnv"),
+        Entry("scenario", "mayavi/Scenario-v0", "mayavi.scenario_env.rows:ScenarioRows",
+              "one agent of any scenario",
+              "mayavi.scenario_env.environment:ScenarioEnv", "scenario"),
     )
 }  # fmt: skip
 
@@ -62,13 +106,49 @@ MULTI_AGENT: dict[str, Entry] = {
 
 
 def entry(name: str) -> Entry:
-    """Find an environment by name or gymnasium id; `UnknownName` with the nearest name if there is none."""
+    """Find an environment by name, `NAME:VALUE` or gymnasium id; `UnknownName` with the nearest name if none fits."""
     known = ENVS | MULTI_AGENT
+    name = split_name(name)[0]
     for each in known.values():
         if name and name in {each.name, each.id}:
             return each
+    if (own := find_own(name)) is not None:
+        return _own_entry(own)
     ids = [each.id for each in known.values() if each.id]
     raise UnknownName.of("environment", name, [*known, *ids], f"there are {', '.join(known)}")
+
+
+def _own_entry(own: OwnEnvironment) -> Entry:
+    about = f"of {own.plugin.package}" if own.plugin else f"'{own.name}'"
+    return Entry(own.name, own.id, own.home, about, own=own)
+
+
+def plugin_entries() -> list[Entry]:
+    """Return the environments of installed packages whose names are free, without importing any."""
+    taken, found = {*ENVS, *MULTI_AGENT, *(each.id for each in ENVS.values())}, environment_plugins()
+    names = Counter(each.name for each in found)
+    return [_own_entry(each) for each in found if names[each.name] == 1 and not {each.name, each.id} & taken]
+
+
+def installed_environments() -> list[Plugin]:
+    """Return the environments of installed packages; those that cannot be used with the reason."""
+    return tried_environments([*ENVS, *MULTI_AGENT])
+
+
+def env_versions(name: str) -> dict[str, str]:
+    """Return the version of an environment's code to record; empty for a built-in one."""
+    own = None if name in ENVS or name.startswith(SCENARIO) else entry(name).own
+    return {} if own is None else {f"environment {own.name}": str(own.provenance())}
+
+
+def split_name(name: str) -> tuple[str, dict[str, object]]:
+    """Split `scenario:FILE` into the name of the environment and the setting it gives; other names give none."""
+    plain, colon, value = name.partition(":")
+    if not colon or not (plain in ENVS and ENVS[plain].argument):
+        return name, {}
+    if not value:
+        raise UsageError(f"'{name}' does not say which {plain}", f"name it: {plain}:FILE")
+    return plain, {ENVS[plain].argument: value}
 
 
 def make_rows(
@@ -85,18 +165,23 @@ def make_rows(
 
     The world is `world`, or the one that `source` names: `replica` (the default), `snapshot:PATH` or `rpc`.
     """
-    from mayavi.gym_env.chain_rows import ChainRowsEnv
     from mayavi.gym_env.configuration import configured
+
+    name, named = split_name(name)
+    kind = entry(name).load()
+    settled = configured(kind.config_type, config, named | settings)
+    if kind.takes_world:
+        return kind(settled, rows, world=chosen_world(world, source), threads=threads)  # type: ignore[call-arg]
+    refuse_world(name, world, source)
+    return kind(settled, rows, threads=threads)
+
+
+def refuse_world(name: str, world: WorldSource | Fork | None, source: str | None) -> None:
+    """Raise `UsageError` if a world is given to an environment that stands on no chain."""
     from mayavi.worlds.source import WorldSource
 
-    world = chosen_world(world, source)
-    kind = entry(name).load()
-    settled = configured(kind.config_type, config, settings)
-    if issubclass(kind, ChainRowsEnv):
-        return kind(settled, rows, world=world, threads=threads)
-    if world is not None and world != WorldSource():
+    if chosen_world(world, source) not in (None, WorldSource()):
         raise UsageError(f"'{name}' stands on no chain, and so on no world", "leave the source out")
-    return kind(settled, rows, threads=threads)
 
 
 def check_single_agent(name: str) -> None:
@@ -121,11 +206,10 @@ def chosen_world(world: WorldSource | Fork | None, source: str | None) -> WorldS
 
 
 def make_single(name: str, *, render_mode: str | None = None, **settings: Any) -> MayaviEnv:
-    """Entry point of `gymnasium.make`."""
-    from mayavi.gym_env.adapters.single import MayaviEnv
-
+    """Entry point of `gymnasium.make`: the class of the environment, such as `AaveBorrowerEnv`."""
     check_single_agent(name)
-    return MayaviEnv(make_rows(name, 1, **settings), render_mode=render_mode)
+    name, named = split_name(name)
+    return entry(name).load_single()(render_mode=render_mode, **named | settings)
 
 
 def make_vector(

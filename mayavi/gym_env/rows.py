@@ -69,6 +69,10 @@ class RowsEnv(ABC, Generic[C]):
     """Scripted strategies of a single agent, by name; those of several roles are in `roles`."""
     render_modes: ClassVar[tuple[str, ...]] = MODES
     """Supported render modes; an environment that adds `human` provides `line`."""
+    info_names: ClassVar[dict[str, tuple[str, ...]]] = {}
+    """By figure of `exact` that is a list: the names of its entries, by which infos show them."""
+    takes_world: ClassVar[bool] = False
+    """Whether the constructor takes a `world`."""
 
     independent_episodes: int | None = None
     """Number of non-overlapping episodes, or None if all are independent."""

@@ -15,7 +15,11 @@ from mayavi.gym_env.rows import RowsEnv
 OURS = {name: each for name, each in ENVS.items() if each.home.startswith("mayavi.")}
 """Environments of the package, without those that other tests register."""
 
-SMALL: dict[str, dict[str, Any]] = {"liquidator": {"borrowers": 3, "horizon": 8}, "rwa": {"horizon": 12}}
+SMALL: dict[str, dict[str, Any]] = {
+    "liquidator": {"borrowers": 3, "horizon": 8},
+    "rwa": {"horizon": 12},
+    "scenario": {"horizon": 4},
+}
 """Settings that shorten episodes in tests."""
 KINDS = [(actions, start) for actions in ("discrete", "continuous") for start in ("drawn", "fixed")]
 VARIANTS = [

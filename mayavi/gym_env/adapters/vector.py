@@ -93,8 +93,11 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
         observations, done = stepped.observations, stepped.done
         infos = self._infos(np.ones(self.num_envs, dtype=np.bool_))
         if self.autoreset_mode is AutoresetMode.SAME_STEP and done.any():
-            final = {name: done if name.startswith("_") else values for name, values in infos.items()}
-            ends = {"final_obs": _objects(observations, done), "_final_obs": done, "final_info": final}
+            ends = {
+                "final_obs": _objects(observations, done),
+                "_final_obs": done,
+                "final_info": _with_masks(infos, done),
+            }
             self.play.begin(done)
             observations = np.where(done[:, None], self.env.observe(), observations)
             infos = self._infos(np.ones(self.num_envs, dtype=np.bool_)) | ends | {"_final_info": done}
@@ -116,7 +119,8 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
             return {}
         infos: dict[str, Any] = {}
         for name, values in row_infos(self.env).items():
-            infos[name] = values
+            parts = self.env.info_names.get(name)
+            infos[name] = values if parts is None else _by_part(values, parts, present)
             infos[f"_{name}"] = present
         return infos
 
@@ -126,15 +130,33 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 def row_infos(env: RowsEnv[Any]) -> dict[str, NDArray[Any]]:
-    """Info columns of all rows: exact integers, episode, step, number of clipped actions."""
+    """Info columns of all rows: exact figures, lists by name where they have names, episode, step, clipped actions."""
     infos: dict[str, NDArray[Any]] = {}
     for name, values in env.exact().items():
         column = np.empty(env.rows, dtype=object)
+        parts = env.info_names.get(name)
         for row, value in enumerate(values):  # one by one: a value may be a list, which NumPy would spread out
-            column[row] = value
+            column[row] = value if parts is None else dict(zip(parts, value, strict=True))
         infos[name] = column
     infos |= {"episode_number": env.episodes.copy(), "step": env.steps.copy(), "clipped_actions": env.clipped.copy()}
     return infos
+
+
+def _by_part(values: NDArray[Any], parts: Sequence[str], present: NDArray[np.bool_]) -> dict[str, Any]:
+    """Columns of a figure with named parts, nested as Gymnasium's own batches nest them."""
+    columns: dict[str, Any] = {}
+    for part in parts:
+        columns[part] = np.array([each[part] for each in values])
+        columns[f"_{part}"] = present
+    return columns
+
+
+def _with_masks(infos: dict[str, Any], present: NDArray[np.bool_]) -> dict[str, Any]:
+    """Copy of `infos` whose masks are `present`."""
+    return {
+        name: present if name.startswith("_") else _with_masks(values, present) if isinstance(values, dict) else values
+        for name, values in infos.items()
+    }
 
 
 def _objects(values: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from mayavi.gym_env.lending.config import LendingConfig
 from mayavi.gym_env.lending.env import THREE_SHARES, LendingRowsEnv
 
 
-class AaveBorrowerEnv(LendingRowsEnv[LendingConfig]):
+class AaveBorrowerRows(LendingRowsEnv[LendingConfig]):
     """Twelve steps of 18,000 blocks, thirty days on Ethereum.
 
     Discrete actions: do nothing, repay as much as the wallet holds, borrow a quarter of the headroom.

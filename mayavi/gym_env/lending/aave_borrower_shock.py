@@ -10,7 +10,7 @@ from mayavi.gym_env.lending.config import ShockConfig
 from mayavi.gym_env.lending.env import LendingRowsEnv
 
 
-class AaveBorrowerShockEnv(LendingRowsEnv[ShockConfig]):
+class AaveBorrowerShockRows(LendingRowsEnv[ShockConfig]):
     """Twenty-four steps of 18,000 blocks, sixty days on Ethereum.
 
     Discrete actions: do nothing, repay a quarter of the debt, repay as much as the wallet holds, borrow a quarter

@@ -10,7 +10,7 @@ from mayavi.gym_env.lending.config import ShockConfig
 from mayavi.gym_env.lending.env import LendingRowsEnv
 
 
-class CompoundV3BorrowerEnv(LendingRowsEnv[ShockConfig]):
+class CompoundV3BorrowerRows(LendingRowsEnv[ShockConfig]):
     """Steps, prices and actions of `mayavi/AaveBorrowerShock-v0` on Compound V3.
 
     Collateral earns nothing, and a debt has a minimum size.

@@ -11,7 +11,7 @@ from mayavi.gym_env.lending.config import Interval
 
 
 class LiquidatorConfig(ChainConfig):
-    """Settings of `AaveLiquidatorEnv`. A `drawn` start draws from the intervals; a `fixed` one takes their middles."""
+    """Settings of `AaveLiquidatorRows`. A `drawn` start draws from the intervals; a `fixed` one takes their middles."""
 
     horizon: int = Field(24, ge=1, le=100_000, description="steps until an episode is truncated")
     step_blocks: int = Field(50, ge=1, le=10_000_000, description="blocks per step; 50 are ten minutes")

@@ -1,4 +1,4 @@
-"""`AaveLiquidatorEnv`: a liquidator on Aave V3 that watches borrowers, and sells collateral into a pool.
+"""`AaveLiquidatorRows`: a liquidator on Aave V3 that watches borrowers, and sells collateral into a pool.
 
 Real transactions open the loans and post prices to the feed that Aave reads. Liquidations are calls of
 `liquidationCall`. Seized collateral is sold at once on the WETH/USDC pool of Uniswap V3, which moves its price.
@@ -32,7 +32,7 @@ def _script(name: str) -> Script:
     return lambda env: STRATEGIES[name](env.view())
 
 
-class AaveLiquidatorEnv(ChainRowsEnv[LiquidatorConfig]):
+class AaveLiquidatorRows(ChainRowsEnv[LiquidatorConfig]):
     """A liquidator that watches `borrowers` accounts. A step: liquidate one or wait, sell what was seized, pass time.
 
     Then the next price is posted to the feed, and arbitrageurs move the pool towards it. Accounts are observed and

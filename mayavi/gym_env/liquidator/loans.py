@@ -1,6 +1,6 @@
 """Loans that liquidators watch: opened on Aave, priced by a posted feed, read for all rows at once.
 
-`AaveLiquidatorEnv` and the multi-agent market both hold a `Loans`. It reads and writes the columns of its environment,
+`AaveLiquidatorRows` and the multi-agent market both hold a `Loans`. It reads and writes the columns of its environment,
 and is independent of the agents.
 """
 

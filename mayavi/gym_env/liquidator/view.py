@@ -43,7 +43,7 @@ class LiquidatorView:
     space: spaces.Box
 
     def observe(self) -> Observations:
-        """(rows, entries) as the table of `AaveLiquidatorEnv` describes them."""
+        """(rows, entries) as the table of `AaveLiquidatorRows` describes them."""
         loans, columns, accounts = self.loans, self.loans.env.columns, self.accounts
         price, debts, scale = loans.price(), np.maximum(columns["debts_usd"], 1e-6), loans.scale_usd
         step_years = loans.config.step_blocks * loans.block_seconds / SECONDS_PER_YEAR

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Liquidators:
     """Liquidators of all rows of `market`; arrays are (rows, liquidators).
 
-    Actions, observations and rewards are those of `AaveLiquidatorEnv`. Liquidators are done when no borrower acts and
+    Actions, observations and rewards are those of `AaveLiquidatorRows`. Liquidators are done when no borrower acts and
     no debt has collateral left.
     """
 
@@ -50,7 +50,7 @@ class Liquidators:
         ]
 
     def observe(self) -> Observations:
-        """(rows, liquidators, entries) as the table of `AaveLiquidatorEnv` lists them."""
+        """(rows, liquidators, entries) as the table of `AaveLiquidatorRows` lists them."""
         return np.stack([each.observe() for each in self.views()], axis=1)
 
     def done(self) -> NDArray[np.bool_]:
@@ -83,4 +83,4 @@ def _script(script: Callable[[LiquidatorView], NDArray[Any]]) -> Script:
 STRATEGIES: dict[str, Script] = {
     name: _script(view.STRATEGIES[name]) for name in ("noop", "close_factor_max", "best_share")
 }
-"""Scripts of `AaveLiquidatorEnv`, played by each liquidator."""
+"""Scripts of `AaveLiquidatorRows`, played by each liquidator."""

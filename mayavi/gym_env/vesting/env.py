@@ -1,4 +1,4 @@
-"""`VestingEnv`: a holder of vesting WETH that has to sell all of it into one pool before the horizon.
+"""`VestingRows`: a holder of vesting WETH that has to sell all of it into one pool before the horizon.
 
 The tokens are in a VestingWallet of OpenZeppelin and are released by its `release`. They are sold on the WETH/USDC pool
 of Uniswap V3 by real swaps, which move its price. Between two steps arbitrageurs move the pool back towards the
@@ -39,7 +39,7 @@ _LATE = 3  # a late cliff is after a third of the time
 _SMALLEST = 1e-8  # smallest ratio of unsold amount to pool depth in observations
 
 
-class VestingEnv(ChainRowsEnv[VestingConfig]):
+class VestingRows(ChainRowsEnv[VestingConfig]):
     """Sale of a vesting inventory. A step: sell, pass time, let arbitrageurs trade, release what vested.
 
     Actions. Discrete: 0 sells nothing, 1 an even part (the unsold amount, vested or not, over the steps left), 2 two

@@ -23,7 +23,7 @@ _RECOVERY, _VOLATILITY, _HALF_LIFE_HOURS = (0.2, 1.0), (0.4, 1.2), (2.0, 48.0)
 
 
 class VestingConfig(ChainConfig):
-    """Settings of `VestingEnv`."""
+    """Settings of `VestingRows`."""
 
     step_blocks: int = Field(300, ge=1, le=10_000_000, description="blocks per step; 300 are an hour")
     inventory: float = Field(0.1, gt=0, le=1e6, description="WETH that vests, before `scale`")
