@@ -1,3 +1,5 @@
+from .env.gymnasium_env import RWAYieldEnv as RWAYieldEnv
+from .market.arrays import market_of_arrays as market_of_arrays
 from .market.assets import growth as growth
 from .market.assets import trade_gas_usd as trade_gas_usd
 from .market.data import RWAMarket as RWAMarket

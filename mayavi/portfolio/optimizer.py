@@ -26,11 +26,12 @@ from mayavi.rl.models import Model, open_model
 from mayavi.rl.training_runs.folder import BEST
 
 if TYPE_CHECKING:
-    from mayavi.portfolio.env.env import RWAYieldEnv
+    from mayavi.portfolio.env.env import RWAYieldRows
     from mayavi.rl.policy import Policy, State
     from mayavi.rl.training.progress import Progress
     from mayavi.rl.training.train import TrainedModel
 
+DEFAULT_MODEL_PATH = Path("models/ppo_yield_router")
 NOT_TRAINED = "train() or load(path) first"
 
 
@@ -110,7 +111,7 @@ class PPOYieldOptimizer:
         self.models = models
         self._model: Model | None = None
         self._policy: Policy | None = None
-        self._env: RWAYieldEnv | None = None
+        self._env: RWAYieldRows | None = None
 
     def __repr__(self) -> str:
         config = self.config
@@ -139,7 +140,10 @@ class PPOYieldOptimizer:
         return done
 
     def save(self, path: str | Path | None = None) -> Path:
-        """Copy the run to `path`, by default `model_path`: its record, its last checkpoint and the one in use."""
+        """Copy the run to `path`, by default `model_path` or `models/ppo_yield_router`.
+
+        The copy has the record, the last checkpoint and the one in use.
+        """
         place = self._place(path)
         model = self.model
         if place.resolve() == model.path.resolve():
@@ -158,12 +162,10 @@ class PPOYieldOptimizer:
     def load(self, path: str | Path | None = None) -> PPOYieldOptimizer:
         """Use the policy of a run (a folder, or an id in `models`) or of a checkpoint (`RUN:STEP`).
 
-        The default is `model_path`. Of a run the best checkpoint is taken, if there was an evaluation, else the last.
-        An error leaves the current policy in use.
+        The default is `model_path`, or `models/ppo_yield_router`. Of a run the best checkpoint is taken, if there was
+        an evaluation, else the last. An error leaves the current policy in use.
         """
-        named = self.model_path if path is None else path
-        if named is None:
-            raise UsageError("no model is named", "load(path), or give model_path when the optimiser is made")
+        named = self._place(path) if path is None else path
         folder = Path(named)
         found = str(folder.absolute()) if folder.exists() else str(named)
         self._use(open_model(found, self.models))
@@ -206,12 +208,7 @@ class PPOYieldOptimizer:
         self._model, self._policy, self._env, self.config = model, policy, env, config
 
     def _place(self, path: str | Path | None) -> Path:
-        place = self.model_path if path is None else Path(path)
-        if place is None:
-            raise UsageError(
-                "no place to save to is named", "save(path), or give model_path when the optimiser is made"
-            )
-        return place
+        return Path(path) if path is not None else self.model_path or DEFAULT_MODEL_PATH
 
     # -- predictions --------------------------------------------------------------------------------------------------
 

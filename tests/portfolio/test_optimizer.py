@@ -77,7 +77,7 @@ def test_its_weights_are_those_that_the_environment_holds(optimizer: PPOYieldOpt
             assert weights.min() >= 0.05
             assert weights.max() <= 0.60
             observation, _, terminated, truncated, info = env.step(optimizer.action(observation, acting))
-            held = np.array(info["target_weights"])
+            held = np.array(list(info["target_weights"].values()))
             if info["turnover"] > 0:
                 traded += 1
                 assert held.tolist() == weights.tolist()
@@ -111,7 +111,9 @@ def test_rows_are_decided_together_as_each_alone_and_a_memory_goes_on(optimizer:
         assert (optimizer.predict(hours[0]) == optimizer.predict(hours[0], together)).all()
 
 
-def test_what_is_saved_is_loaded_and_decides_the_same(optimizer: PPOYieldOptimizer, tmp_path: Path) -> None:
+def test_what_is_saved_is_loaded_and_decides_the_same(
+    optimizer: PPOYieldOptimizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = optimizer.save(tmp_path / "router")
     again = PPOYieldOptimizer().load(place)
     assert again.config == optimizer.config
@@ -123,6 +125,9 @@ def test_what_is_saved_is_loaded_and_decides_the_same(optimizer: PPOYieldOptimiz
     assert by_path.load() is by_path
     assert by_path.save() == place  # its own folder: nothing to do
     assert optimizer.save(place) == place  # a run is replaced by a run
+    monkeypatch.chdir(tmp_path)
+    assert optimizer.save() == Path("models/ppo_yield_router")
+    assert PPOYieldOptimizer().load().model.run_id == "ppo_yield_router"
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(UsageError, match="is there, and is no training run"):

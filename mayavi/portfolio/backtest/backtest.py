@@ -20,7 +20,7 @@ from mayavi.portfolio.backtest.episodes import Make, Outcome, Runs, run_drawn, r
 from mayavi.portfolio.backtest.history import annualised, historical_figures
 from mayavi.portfolio.backtest.metrics import HOURS_A_YEAR, METRICS, Floats, ratio
 from mayavi.portfolio.env.config import RWAConfig
-from mayavi.portfolio.env.env import RWAYieldEnv
+from mayavi.portfolio.env.env import RWAYieldRows
 from mayavi.rl.evaluation.comparison import pooled_name
 from mayavi.rl.evaluation.play import Progress, Strategy
 from mayavi.rl.evaluation.strategies import OPTIMUM, RandomPlay, Trained, baseline, check_strategies
@@ -92,7 +92,7 @@ class Paired:
 class Backtest:
     """Results of a backtest."""
 
-    env: RWAYieldEnv
+    env: RWAYieldRows
     settings: BacktestSettings
     runs: Runs
     subjects: tuple[str, ...]
@@ -109,7 +109,7 @@ class Backtest:
         return self.env.config.data is not None
 
 
-def rules(env: type[RWAYieldEnv] | RWAYieldEnv) -> list[str]:
+def rules(env: type[RWAYieldRows] | RWAYieldRows) -> list[str]:
     """Names of the baselines: all strategies of the environment except `noop`, an alias."""
     return [name for name in env.strategies if name != "noop"]
 
@@ -135,7 +135,7 @@ def backtest(
     if clash := [name for name in own if name in names or own.count(name) > 1 or name == BOUND]:
         raise UsageError(f"two portfolios are called '{clash[0]}'", "each needs a name of its own")
 
-    def players(here: RWAYieldEnv) -> list[Strategy]:
+    def players(here: RWAYieldRows) -> list[Strategy]:
         rest: list[Strategy] = [
             RandomPlay(settings.seed) if name == "random" else baseline(here, name, seed=settings.seed)
             for name in names
@@ -190,9 +190,9 @@ class Backtester:
         done = backtest(self.make, subjects, None, replace(self.settings, episodes=n_episodes))
         return {name: episode_results(each.outcome) for name, each in done.portfolios.items()}
 
-    def make(self, rows: int) -> RWAYieldEnv:
+    def make(self, rows: int) -> RWAYieldRows:
         """Build the environment with `rows` rows."""
-        return RWAYieldEnv(self.config, rows)
+        return RWAYieldRows(self.config, rows)
 
 
 def episode_results(outcome: Outcome) -> list[dict[str, float]]:
@@ -218,7 +218,7 @@ def _trainings(own: Sequence[str], portfolios: dict[str, Portfolio]) -> list[lis
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _baselines(env: RWAYieldEnv, against: Sequence[str] | None) -> list[str]:
+def _baselines(env: RWAYieldRows, against: Sequence[str] | None) -> list[str]:
     names = list(dict.fromkeys(rules(env) if against is None else against))
     check_strategies(env, names)
     if OPTIMUM in names:

@@ -15,12 +15,12 @@ from mayavi.errors import SimulationError, UsageError
 from mayavi.portfolio.backtest.hindsight import hindsight_bound
 from mayavi.portfolio.backtest.metrics import Floats, portfolio_metrics
 from mayavi.portfolio.backtest.play import Stage, Walked
-from mayavi.portfolio.env.env import RWAYieldEnv
+from mayavi.portfolio.env.env import RWAYieldRows
 from mayavi.portfolio.env.markets import SharedMarket
 from mayavi.rl.evaluation.play import Progress, Strategy
 
-Make = Callable[[int], RWAYieldEnv]
-Players = Callable[[RWAYieldEnv], Sequence[Strategy]]
+Make = Callable[[int], RWAYieldRows]
+Players = Callable[[RWAYieldRows], Sequence[Strategy]]
 """Builds new strategies for a batch: some are stateful, so threads do not share them."""
 
 BATCH = 1_024
@@ -76,7 +76,7 @@ def run_drawn(
     rows = min(episodes, BATCH)
     starts = range(0, episodes, rows)
     workers = min(len(starts), threads or os.cpu_count() or 1)
-    idle: list[RWAYieldEnv] = []
+    idle: list[RWAYieldRows] = []
     done = 0
 
     def batch(start: int) -> tuple[dict[str, Any], Floats, int]:
@@ -107,7 +107,7 @@ def run_drawn(
     return Runs(outcomes, np.concatenate([part[1] for part in parts]))
 
 
-def run_windows(env: RWAYieldEnv, players: Players, *, progress: Progress | None = None) -> Runs:
+def run_windows(env: RWAYieldRows, players: Players, *, progress: Progress | None = None) -> Runs:
     """Play all consecutive windows of a historical market; `env` has a row for each."""
     market = env.markets
     assert isinstance(market, SharedMarket)
@@ -128,14 +128,14 @@ def run_windows(env: RWAYieldEnv, players: Players, *, progress: Progress | None
     return Runs(outcomes, bound, windows)
 
 
-def window_count(env: RWAYieldEnv) -> int:
+def window_count(env: RWAYieldRows) -> int:
     """Number of consecutive windows of a historical market."""
     if not isinstance(env.markets, SharedMarket):
         raise UsageError("simulated markets have no windows", "give a number of episodes")
     return len(env.markets.consecutive(env.config.horizon))
 
 
-def _bound(env: RWAYieldEnv, stage: Stage) -> Floats:
+def _bound(env: RWAYieldRows, stage: Stage) -> Floats:
     config = env.config
     ahead = stage.factors[:, :, : stage.count].transpose(2, 0, 1)
     grown = hindsight_bound(
@@ -164,7 +164,7 @@ def _points(horizon: int) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, horizon, CURVE_POINTS).round().astype(np.int64))
 
 
-def _figures(env: RWAYieldEnv, walked: Walked) -> dict[str, Floats]:
+def _figures(env: RWAYieldRows, walked: Walked) -> dict[str, Floats]:
     return portfolio_metrics(
         walked.values,
         risk_free_rate=env.config.risk_free_rate,
@@ -173,7 +173,7 @@ def _figures(env: RWAYieldEnv, walked: Walked) -> dict[str, Floats]:
     )
 
 
-def _batch_results(env: RWAYieldEnv, walked: Walked) -> dict[str, Any]:
+def _batch_results(env: RWAYieldRows, walked: Walked) -> dict[str, Any]:
     points = _points(env.config.horizon)
     peaks = np.maximum.accumulate(walked.values, axis=1)
     return {
@@ -204,7 +204,7 @@ def _merge_batches(name: str, parts: list[dict[str, Any]]) -> Outcome:
     return Outcome(name, metrics, joined("final"), joined("lengths"), joined("stopped"), curves)
 
 
-def _window_outcome(name: str, env: RWAYieldEnv, walked: Walked) -> Outcome:
+def _window_outcome(name: str, env: RWAYieldRows, walked: Walked) -> Outcome:
     growth = (walked.values[:, 1:] / walked.values[:, :-1]).ravel()
     equity = np.concatenate([[1.0], np.cumprod(growth)])
     weights = np.concatenate([walked.weights[:, :-1].reshape(-1, 3), walked.weights[-1:, -1]])

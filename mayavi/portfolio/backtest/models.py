@@ -13,7 +13,7 @@ from mayavi.portfolio.backtest.backtest import BacktestSettings, backtest
 from mayavi.portfolio.backtest.document import document_of
 from mayavi.portfolio.backtest.policies import grouped, subjects_of
 from mayavi.portfolio.env.config import RWAConfig
-from mayavi.portfolio.env.env import RWAYieldEnv
+from mayavi.portfolio.env.env import RWAYieldRows
 from mayavi.rl.evaluation.models import check_different, model_facts
 from mayavi.rl.evaluation.play import Progress
 from mayavi.rl.models import Model
@@ -40,21 +40,21 @@ def backtest_models(
     """
     settings = settings or BacktestSettings()
     for model in models:
-        if model.env_name != RWAYieldEnv.name:
+        if model.env_name != RWAYieldRows.name:
             raise ModelMismatch(
-                f"run {model.run_id} was trained on '{model.env_name}', not on '{RWAYieldEnv.name}'",
+                f"run {model.run_id} was trained on '{model.env_name}', not on '{RWAYieldRows.name}'",
                 f"`mayavi eval {model.run_id}` evaluates it there",
             )
     check_different(models)
     trained = dict(models[0].config.env_config) if models else {}
     kept = {key: value for key, value in trained.items() if key not in MARKET_SETTINGS}
     asked = configured(RWAConfig, {**kept, "split": "test", **(config or {})})
-    env = RWAYieldEnv(asked, 1)
+    env = RWAYieldRows(asked, 1)
     groups = grouped(models, historical=asked.data is not None)
     subjects = subjects_of(groups, env, seed=settings.seed, in_sample=in_sample)
 
-    def make(rows: int) -> RWAYieldEnv:
-        return RWAYieldEnv(asked, rows, threads=threads)
+    def make(rows: int) -> RWAYieldRows:
+        return RWAYieldRows(asked, rows, threads=threads)
 
     done = backtest(make, subjects, against, settings, threads=threads, progress=progress)
     facts = [model_facts(name, model) for name, group in groups.items() for model in group]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mayavi.gym_env.action_clipping import clip_actions
 from mayavi.gym_env.rows import Floats
-from mayavi.portfolio.env.env import LEAST, RWAYieldEnv, total_over_assets
+from mayavi.portfolio.env.env import LEAST, RWAYieldRows, total_over_assets
 from mayavi.rl.evaluation.play import Strategy
 from mayavi.rl.evaluation.strategies import Planned, RandomPlay, Scripted
 
@@ -44,7 +44,7 @@ class Walked:
 class Stage:
     """Batch of episodes at their start, which `walk` replays with one strategy after another."""
 
-    def __init__(self, env: RWAYieldEnv, episodes: Sequence[int]) -> None:
+    def __init__(self, env: RWAYieldRows, episodes: Sequence[int]) -> None:
         """`env` is at the start; its first rows play `episodes`, further rows are padding."""
         self.env, self.count = env, len(episodes)
         self.episodes = [*episodes, *(episodes[-1] for _ in range(env.rows - len(episodes)))]
@@ -73,7 +73,7 @@ class Stage:
 class _Recorder:
     """Record values, costs and weights while a strategy plays; hours are the first axis."""
 
-    def __init__(self, env: RWAYieldEnv, count: int, each_weight: bool) -> None:
+    def __init__(self, env: RWAYieldRows, count: int, each_weight: bool) -> None:
         horizon = env.config.horizon
         self.env, self.count, self.each_weight = env, count, each_weight
         self.values = np.empty((horizon + 1, count))
@@ -130,7 +130,7 @@ def _observing_walk(stage: Stage, strategy: Strategy, record: _Recorder) -> None
 
 
 def _blind_walk(stage: Stage, strategy: Strategy, record: _Recorder) -> None:
-    """Play the trades, costs, growth and stops of `RWAYieldEnv.apply` without what only observations need."""
+    """Play the trades, costs, growth and stops of `RWAYieldRows.apply` without what only observations need."""
     env, count, config = stage.env, stage.count, stage.env.config
     low, high, share = config.min_weight, config.max_weight, config.rebalance_cost_bps / 10_000.0
     weights, value, peak, steps = env.weights, env.columns["value"], env.columns["peak"], env.columns["steps"]

@@ -20,7 +20,7 @@ from mayavi.gym_env.configuration import configured
 from mayavi.gym_env.rows import Observations, RowsEnv
 from mayavi.markets.timestamps import say_time
 from mayavi.portfolio.env.config import RWAConfig
-from mayavi.portfolio.env.env import RWAYieldEnv
+from mayavi.portfolio.env.env import RWAYieldRows
 from mayavi.portfolio.env.markets import SharedMarket, known_until
 from mayavi.rl.evaluation.contamination import split_known
 from mayavi.rl.evaluation.strategies import Strategy, Trained
@@ -89,7 +89,7 @@ class Predicting:
 
     def actions(self, env: RowsEnv[Any], observations: Observations) -> NDArray[Any]:
         """Actions for the predicted weights."""
-        assert isinstance(env, RWAYieldEnv)
+        assert isinstance(env, RWAYieldRows)
         return env.actions_for(np.stack([np.asarray(self.agent.predict(each)) for each in observations]))
 
 
@@ -111,7 +111,7 @@ def subject_of(name: str, agent: Any, config: RWAConfig, *, seed: int = 0) -> St
     model = agent if isinstance(agent, Model) else getattr(agent, "model", None)
     if isinstance(model, Model):
         policy = agent.policy() if agent is model else agent.policy
-        env = RWAYieldEnv(config, 1)
+        env = RWAYieldRows(config, 1)
         model.check_fits(env)
         check_unseen([model], env)
         return Trained(name, policy, True, seed)
@@ -138,7 +138,7 @@ def grouped(models: Sequence[Model], *, historical: bool) -> dict[str, list[Mode
 
 
 def subjects_of(
-    groups: Mapping[str, Sequence[Model]], env: RWAYieldEnv, *, seed: int = 0, in_sample: bool = False
+    groups: Mapping[str, Sequence[Model]], env: RWAYieldRows, *, seed: int = 0, in_sample: bool = False
 ) -> list[Strategy]:
     """Make strategies of grouped models; `in_sample` skips the check for unseen markets."""
     found: list[Strategy] = []
@@ -159,7 +159,7 @@ def subjects_of(
     return found
 
 
-def check_unseen(models: Sequence[Model], env: RWAYieldEnv) -> list[int]:
+def check_unseen(models: Sequence[Model], env: RWAYieldRows) -> list[int]:
     """Choose the model that plays each window of a historical market; `UsageError` where all have seen it.
 
     Simulated markets have no windows: the split must be unseen, and the result is empty.

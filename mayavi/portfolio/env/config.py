@@ -33,7 +33,7 @@ Weights = Annotated[tuple[float, float, float], Field(strict=False), AfterValida
 
 
 class RWAConfig(EnvConfig):
-    """Settings of `RWAYieldEnv`."""
+    """Settings of `RWAYieldRows`."""
 
     actions: Literal["discrete", "continuous"] = Field("continuous", description="kind of action space")
     horizon: int = Field(720, ge=1, le=100_000, description="hours until an episode is truncated: 720 are thirty days")
@@ -48,10 +48,10 @@ class RWAConfig(EnvConfig):
         0.0001, ge=0, le=1, description="smallest turnover, as a share of the value, that is traded"
     )
     lent_share: float = Field(0.5, ge=0, le=1, description="share of USDY and mETH that is supplied to Aave")
-    reward: Literal["log_growth", "seed"] = Field(
+    reward: Literal["log_growth", "shaped"] = Field(
         "log_growth",
         description="`log_growth`: log growth of the value over the risk-free rate, less a penalty on its square; "
-        "`seed`: a shaped reward, for comparison",
+        "`shaped`: Sharpe ratio less penalties, for comparison",
     )
     risk_aversion: float = Field(
         2.0, ge=0, le=1_000, description="with `log_growth`: twice the weight of the penalty on the square"

@@ -1,4 +1,4 @@
-"""`RWAYieldEnv`: a portfolio of USDY, mETH and MI4, rebalanced hour by hour.
+"""`RWAYieldRows`: a portfolio of USDY, mETH and MI4, rebalanced hour by hour.
 
 USDY is tokenised treasury bills, mETH is liquid-staked ETH, MI4 an index of BTC, ETH, SOL and dollars. The market is
 simulated by `RWAModel`, one path for each episode, or read from a file (`data`).
@@ -23,7 +23,7 @@ from mayavi.portfolio.env.markets import SharedMarket, known_until, open_markets
 from mayavi.portfolio.env.observations import VOLATILITY_KEEPS, bounds, observed
 from mayavi.portfolio.env.rewards import REWARDS, sharpe_ratio
 from mayavi.portfolio.env.strategies import STRATEGIES
-from mayavi.portfolio.market.data import ASSETS, COLUMNS, PLACE
+from mayavi.portfolio.market.data import ASSETS, COLUMNS, PLACE, RWAMarket
 
 PARTS = len(ASSETS)
 HOLD = 0
@@ -36,7 +36,7 @@ TOLERANCE = 1e-6
 """Tolerance of `action_of` for sums and bounds, for rounding to float32."""
 
 
-class RWAYieldEnv(RowsEnv[RWAConfig]):
+class RWAYieldRows(RowsEnv[RWAConfig]):
     """Portfolio of three assets. A step at hour t trades at t, pays the costs, holds until t + 1 and observes.
 
     Continuous actions are three numbers from -1 to 1; (a + 1) / 2 is the requested weight of each asset. The request is
@@ -52,19 +52,28 @@ class RWAYieldEnv(RowsEnv[RWAConfig]):
     `env.observations` documents the observations, `env.rewards` the rewards. An episode terminates when the value is
     more than `stop_drawdown` below its peak, and is truncated after `horizon` hours.
 
-    With `start="fixed"` all episodes of all splits use one path; with `data`, the first start of the split.
+    `market` is a historical market in memory, in place of `data`. With `start="fixed"` all episodes of all splits use
+    one path; with `data`, the first start of the split.
     """
 
     name = "rwa"
     config_type = RWAConfig
     strategies: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = STRATEGIES
     render_modes: ClassVar[tuple[str, ...]] = ("human", *MODES)
+    info_names: ClassVar[dict[str, tuple[str, ...]]] = {
+        "weights": ASSETS,
+        "target_weights": ASSETS,
+        "return_by_asset": ASSETS,
+        "market": COLUMNS,
+    }
 
-    def __init__(self, config: RWAConfig, rows: int = 1, *, threads: int | None = None) -> None:
+    def __init__(
+        self, config: RWAConfig, rows: int = 1, *, threads: int | None = None, market: RWAMarket | None = None
+    ) -> None:
         check_bounds(PARTS, config.min_weight, config.max_weight)
         super().__init__(config, rows, threads=threads)
         starts = np.zeros(rows, dtype=np.int64)
-        self.markets = open_markets(config, rows, starts)
+        self.markets = open_markets(config, rows, starts, market)
         self.world_digest = self.markets.digest
         self.weights = np.full((PARTS, rows), 1.0 / PARTS)
         """Current weights, (3, rows)."""

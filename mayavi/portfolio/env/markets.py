@@ -37,7 +37,7 @@ _AT_ONCE = 24
 
 
 class RowMarkets(ABC):
-    """Market data of every row of `RWAYieldEnv` by the hour of its episode.
+    """Market data of every row of `RWAYieldRows` by the hour of its episode.
 
     `levels` are the value of a dollar put into each asset at the first known hour; their ratios are growth factors.
     """
@@ -51,7 +51,7 @@ class RowMarkets(ABC):
         self._features = np.zeros((paths, hours - LOOKBACK, FEATURES), dtype=np.float32)
         self._levels = np.ones((paths, hours, len(ASSETS)))
         self._gas = np.zeros((paths, hours - LOOKBACK))
-        self._pegs = np.ones((paths, hours - LOOKBACK if config.reward == "seed" else 0, len(PEGS)))
+        self._pegs = np.ones((paths, hours - LOOKBACK if config.reward == "shaped" else 0, len(PEGS)))
 
     @abstractmethod
     def places(self) -> tuple[Any, Any]:
@@ -256,10 +256,16 @@ def model_with(parameters: dict[str, Any]) -> RWAModel:
     return replace(RWAModel(), **parameters)
 
 
-def open_markets(config: RWAConfig, rows: int, starts: NDArray[np.int64]) -> RowMarkets:
-    """Open the markets that `config` describes. `starts` receives the start of each row in a shared market."""
-    if config.data is not None:
+def open_markets(
+    config: RWAConfig, rows: int, starts: NDArray[np.int64], market: RWAMarket | None = None
+) -> RowMarkets:
+    """Open the markets that `config` describes, or the historical `market`.
+
+    `starts` receives the start of each row in a shared market.
+    """
+    if market is None and config.data is not None:
         market = read_market(config)
+    if market is not None:
         first, last = start_range(market, config)
         starts[:] = first
         return SharedMarket(market, config, rows, first, first if config.start == "fixed" else last, starts)

@@ -1,4 +1,4 @@
-"""Observations of `RWAYieldEnv`: what is known at the current hour, scaled, within finite bounds.
+"""Observations of `RWAYieldRows`: what is known at the current hour, scaled, within finite bounds.
 
 | | |
 |---|---|
@@ -30,7 +30,7 @@ from mayavi.portfolio.market.data import ASSETS, COLUMNS, HOURS_PER_YEAR, PLACE
 
 if TYPE_CHECKING:
     from mayavi.gym_env.rows import Floats, Observations
-    from mayavi.portfolio.env.env import RWAYieldEnv
+    from mayavi.portfolio.env.env import RWAYieldRows
 
 WINDOWS = (1, 24, LOOKBACK)
 """Windows of returns, in hours."""
@@ -102,7 +102,7 @@ def features(values: Floats, levels: Floats) -> NDArray[np.float32]:
     return found
 
 
-def observed(env: RWAYieldEnv) -> Observations:
+def observed(env: RWAYieldRows) -> Observations:
     """Observations of all rows, (rows, SIZE)."""
     columns, config, hours = env.columns, env.config, env.hours
     value = columns["value"]

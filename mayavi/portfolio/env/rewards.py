@@ -1,4 +1,4 @@
-"""Reward functions of `RWAYieldEnv`, by name. Each returns one reward per row for the last hour."""
+"""Reward functions of `RWAYieldRows`, by name. Each returns one reward per row for the last hour."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mayavi.portfolio.market.data import HOURS_PER_YEAR
 
 if TYPE_CHECKING:
     from mayavi.gym_env.rows import Floats
-    from mayavi.portfolio.env.env import RWAYieldEnv
+    from mayavi.portfolio.env.env import RWAYieldRows
 
 LEAST_GROWTH = 1e-12
 """Lower bound of an hourly growth factor, for its logarithm."""
 
 SHARPE_WINDOW = 168
-SEED_DRAWDOWN, SEED_COST, SEED_DEPEG = 50.0, 1_000.0, 10.0
-SEED_PEGS = (0.995, 0.98)
-"""Pegs of USDY and mETH below which `seed` charges a penalty."""
+SHAPED_DRAWDOWN, SHAPED_COST, SHAPED_DEPEG = 50.0, 1_000.0, 10.0
+SHAPED_PEGS = (0.995, 0.98)
+"""Pegs of USDY and mETH below which `shaped` charges a penalty."""
 
 
 def hourly_rate(percent_a_year: float) -> float:
@@ -29,7 +29,7 @@ def hourly_rate(percent_a_year: float) -> float:
     return percent_a_year / 100.0 / HOURS_PER_YEAR
 
 
-def log_growth(env: RWAYieldEnv) -> Floats:
+def log_growth(env: RWAYieldRows) -> Floats:
     """Log growth in excess of the risk-free rate, less a penalty on its square.
 
     The reward is scaling × (x - risk_aversion / 2 × x²), where x is the hour's log growth less the risk-free rate.
@@ -48,7 +48,7 @@ def log_growth(env: RWAYieldEnv) -> Floats:
     return rewards
 
 
-def _utility(env: RWAYieldEnv, grown: Floats) -> Floats:
+def _utility(env: RWAYieldRows, grown: Floats) -> Floats:
     """Reward of `log_growth` for hourly growth factors."""
     config = env.config
     excess: Floats = portable.log(grown) - hourly_rate(config.risk_free_rate)
@@ -56,7 +56,7 @@ def _utility(env: RWAYieldEnv, grown: Floats) -> Floats:
     return rewards
 
 
-def equal_growth(env: RWAYieldEnv) -> Floats:
+def equal_growth(env: RWAYieldRows) -> Floats:
     """Growth factor of equal weights without costs in the last hour."""
     hours = env.hours
     factors = env.markets.levels_at(hours) / env.markets.levels_at(np.maximum(hours - 1, 0))
@@ -64,7 +64,7 @@ def equal_growth(env: RWAYieldEnv) -> Floats:
     return growth
 
 
-def seed(env: RWAYieldEnv) -> Floats:
+def shaped(env: RWAYieldRows) -> Floats:
     """Shaped reward for comparison: sharpe × scaling - 50 × drawdown - depeg penalty - 1,000 × cost share.
 
     `sharpe` is the hour's excess return over the standard deviation of the last 168 returns plus 1e-8 (100 times the
@@ -79,14 +79,14 @@ def seed(env: RWAYieldEnv) -> Floats:
     sharpe = np.where(count > 1, excess / (deviation + 1e-8), excess * 100.0)
     pegs, held = env.markets.pegs_at(env.hours), columns["target"]
     depegs = np.zeros(env.rows)
-    for asset, least in enumerate(SEED_PEGS):
-        depegs += np.where(pegs[:, asset] < least, SEED_DEPEG * held[:, asset], 0.0)
+    for asset, least in enumerate(SHAPED_PEGS):
+        depegs += np.where(pegs[:, asset] < least, SHAPED_DEPEG * held[:, asset], 0.0)
     costs = columns["turnover"] * (config.rebalance_cost_bps / 10_000.0)
-    rewards: Floats = sharpe * config.reward_scaling - SEED_DRAWDOWN * env.drawdown() - depegs - SEED_COST * costs
+    rewards: Floats = sharpe * config.reward_scaling - SHAPED_DRAWDOWN * env.drawdown() - depegs - SHAPED_COST * costs
     return rewards
 
 
-def trailing_moments(env: RWAYieldEnv) -> tuple[Floats, Floats, Floats]:
+def trailing_moments(env: RWAYieldRows) -> tuple[Floats, Floats, Floats]:
     """Mean, standard deviation and number of the returns of the last 168 hours, or fewer near the start."""
     back = env.hours[:, None] + np.arange(-SHARPE_WINDOW, 1)
     values = env.value_at(back)  # the initial value before the start: returns of zero
@@ -98,7 +98,7 @@ def trailing_moments(env: RWAYieldEnv) -> tuple[Floats, Floats, Floats]:
     return mean, np.sqrt(squares.sum(axis=1) / known), count
 
 
-def sharpe_ratio(env: RWAYieldEnv) -> Floats:
+def sharpe_ratio(env: RWAYieldRows) -> Floats:
     """Sharpe ratio per year of the last 168 hours; zero until two returns differ."""
     mean, deviation, count = trailing_moments(env)
     excess = (mean - hourly_rate(env.config.risk_free_rate)) * math.sqrt(HOURS_PER_YEAR)
@@ -106,4 +106,4 @@ def sharpe_ratio(env: RWAYieldEnv) -> Floats:
     return ratio
 
 
-REWARDS: dict[str, Callable[[RWAYieldEnv], Floats]] = {"log_growth": log_growth, "seed": seed}
+REWARDS: dict[str, Callable[[RWAYieldRows], Floats]] = {"log_growth": log_growth, "shaped": shaped}

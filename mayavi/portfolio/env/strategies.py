@@ -19,9 +19,9 @@ from mayavi.portfolio.env.config import LOOKBACK
 from mayavi.portfolio.market.data import ASSETS
 
 if TYPE_CHECKING:
-    from mayavi.portfolio.env.env import RWAYieldEnv
+    from mayavi.portfolio.env.env import RWAYieldRows
 
-Play = Callable[["RWAYieldEnv"], NDArray[Any]]
+Play = Callable[["RWAYieldRows"], NDArray[Any]]
 Floats = NDArray[np.float64]
 
 WINDOW = LOOKBACK
@@ -31,7 +31,7 @@ _ROWS_AT_ONCE = 128
 """Rows per batch: their past hours stay in the processor's cache."""
 
 
-def buy_and_hold(env: RWAYieldEnv) -> NDArray[Any]:
+def buy_and_hold(env: RWAYieldRows) -> NDArray[Any]:
     """Trade only to restore the bounds."""
     return env.holding_actions()
 
@@ -40,7 +40,7 @@ def _fixed(*wanted: float) -> Play:
     """Rebalance every hour to the projection of these weights; returns the same array while settings are the same."""
     known: dict[tuple[Any, ...], NDArray[Any]] = {}
 
-    def play(env: RWAYieldEnv) -> NDArray[Any]:
+    def play(env: RWAYieldRows) -> NDArray[Any]:
         config = env.config
         key = (env.rows, config.min_weight, config.max_weight, config.actions)
         found = known.get(key)
@@ -56,11 +56,11 @@ def _fixed(*wanted: float) -> Play:
 
 
 def _daily(
-    estimate: Callable[[RWAYieldEnv, NDArray[np.intp]], Floats], rule: Callable[[Floats, float, float], Floats]
+    estimate: Callable[[RWAYieldRows, NDArray[np.intp]], Floats], rule: Callable[[Floats, float, float], Floats]
 ) -> Play:
     """At the first hour of each day, set the weights that `rule` derives from an estimate and the bounds."""
 
-    def play(env: RWAYieldEnv) -> NDArray[Any]:
+    def play(env: RWAYieldRows) -> NDArray[Any]:
         actions, config = env.holding_actions(), env.config
         due = np.flatnonzero(env.hours % DECISION_HOURS == 0)
         if len(due):
@@ -72,11 +72,11 @@ def _daily(
     return play
 
 
-def _covariance(env: RWAYieldEnv, rows: NDArray[np.intp]) -> Floats:
+def _covariance(env: RWAYieldRows, rows: NDArray[np.intp]) -> Floats:
     return allocation.covariance(env.past_growth(WINDOW, rows))
 
 
-def _grown(env: RWAYieldEnv, rows: NDArray[np.intp]) -> Floats:
+def _grown(env: RWAYieldRows, rows: NDArray[np.intp]) -> Floats:
     """Growth factor over the whole window, (rows, 1, 3)."""
     markets, hours = env.markets, env.hours
     return (markets.levels_at(hours)[rows] / markets.levels_at(hours - WINDOW)[rows])[:, None]

@@ -106,7 +106,7 @@ def read_rwa(
     hours = _common_hours(known, label, begin, end)
     columns = {name: each.at(hours, fill)[None, :] for name, each in known.items()}
     assumed = tuple(name for name in COLUMNS if name not in columns)
-    _fill_absent(columns, model or RWAModel())
+    fill_absent(columns, model or RWAModel())
     values = np.empty((1, len(hours), len(COLUMNS)))
     for name, place in PLACE.items():
         values[:, :, place] = columns[name]
@@ -264,7 +264,7 @@ def _common_hours(
     return hours
 
 
-def _fill_absent(columns: dict[str, Floats], model: RWAModel) -> None:
+def fill_absent(columns: dict[str, Floats], model: RWAModel) -> None:
     """Fill absent columns from the model's means and from what is known by each hour."""
     eth, btc, fed = (columns[name] for name in REQUIRED)
 

@@ -12,7 +12,7 @@ from mayavi.gym_env.configuration import configured
 from mayavi.numerics.streams import stream
 from mayavi.portfolio.backtest.backtest import BacktestSettings
 from mayavi.portfolio.env.config import RWAConfig
-from mayavi.portfolio.env.env import RWAYieldEnv
+from mayavi.portfolio.env.env import RWAYieldRows
 from mayavi.portfolio.market.history import write_rwa
 from mayavi.portfolio.market.model import RWAModel
 from mayavi.statistics.bootstrap import Bootstrap
@@ -25,12 +25,12 @@ def config_with(**settings: Any) -> RWAConfig:
     return configured(RWAConfig, {**SHORT, **settings})
 
 
-def making(**settings: Any) -> Callable[[int], RWAYieldEnv]:
+def making(**settings: Any) -> Callable[[int], RWAYieldRows]:
     config = config_with(**settings)
-    return lambda rows: RWAYieldEnv(config, rows)
+    return lambda rows: RWAYieldRows(config, rows)
 
 
-def started(rows: int, **settings: Any) -> RWAYieldEnv:
+def started(rows: int, **settings: Any) -> RWAYieldRows:
     env = making(**settings)(rows)
     env.begin(range(rows), range(rows))
     return env

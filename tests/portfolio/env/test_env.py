@@ -16,7 +16,7 @@ from mayavi.gym_env import make_rows
 from mayavi.gym_env.episodes import episode_stream
 from mayavi.gym_env.registry import make_single
 from mayavi.portfolio.env.config import LOOKBACK
-from mayavi.portfolio.env.env import RWAYieldEnv
+from mayavi.portfolio.env.env import RWAYieldRows
 from mayavi.portfolio.env.observations import OWN
 from mayavi.portfolio.market.assets import growth, trade_gas_usd
 from mayavi.portfolio.market.data import ASSETS, COLUMNS, PLACE, RWAMarket
@@ -27,26 +27,26 @@ from tests.portfolio.env.by_hand import USUAL, PortfolioByHand
 WITHOUT_COSTS = {"rebalance_cost_bps": 0.0, "least_turnover": 0.0, "market": {"gas_median": 1e-12}}
 
 
-def rwa(rows: int = 1, **settings: Any) -> RWAYieldEnv:
+def rwa(rows: int = 1, **settings: Any) -> RWAYieldRows:
     env = make_rows("rwa", rows, **settings)
-    assert isinstance(env, RWAYieldEnv)
+    assert isinstance(env, RWAYieldRows)
     return env
 
 
-def market_of(env: RWAYieldEnv, episode: int) -> RWAMarket:
+def market_of(env: RWAYieldRows, episode: int) -> RWAMarket:
     """The market of an episode, lookback and all."""
     model = replace(RWAModel(), **env.config.market)
     return model.draw([episode_stream("rwa", env.config.split, episode)], LOOKBACK + env.config.horizon)
 
 
-def by_hand(env: RWAYieldEnv, episode: int) -> PortfolioByHand:
+def by_hand(env: RWAYieldRows, episode: int) -> PortfolioByHand:
     market = market_of(env, episode)
     inputs = {name: market.column(name)[0].tolist() for name in COLUMNS}
     factors = growth(market.values, env.config.lent_share)[0].tolist()
     return PortfolioByHand(env.config, inputs, factors, trade_gas_usd(market.values)[0].tolist(), LOOKBACK)
 
 
-def requests(rng: np.random.Generator, env: RWAYieldEnv, at: int) -> NDArray[np.float32]:
+def requests(rng: np.random.Generator, env: RWAYieldRows, at: int) -> NDArray[np.float32]:
     """Any action; now and then what is held already."""
     drawn = rng.uniform(-1, 1, (env.rows, 3)).astype(np.float32)
     return env.holding_actions() if at % 5 == 4 else drawn
@@ -55,7 +55,7 @@ def requests(rng: np.random.Generator, env: RWAYieldEnv, at: int) -> NDArray[np.
 # -- accounts ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("reward", ["log_growth", "seed"])
+@pytest.mark.parametrize("reward", ["log_growth", "shaped"])
 def test_an_episode_is_what_plain_arithmetic_makes_of_its_market(reward: str) -> None:
     env = rwa(3, reward=reward, horizon=400, rebalance_cost_bps=7.0, stop_drawdown=0.3, risk_free_rate=5.0)
     numbers = [11, 12, 13]
@@ -174,7 +174,7 @@ def test_a_benchmark_takes_the_markets_noise_off_and_leaves_every_difference() -
     assert np.abs(less["even"]).mean() < 0.02 * np.abs(plain["even"]).mean()  # but for gas
     assert less["usdy"].std() < 0.7 * plain["usdy"].std()
     with pytest.raises(UsageError, match="a benchmark belongs to log_growth"):
-        rwa(1, reward="seed", benchmark="equal_weight")
+        rwa(1, reward="shaped", benchmark="equal_weight")
 
 
 def test_ruin_terminates_and_the_horizon_truncates() -> None:
@@ -427,7 +427,8 @@ def test_a_batch_is_two_hundred_single_environments(horizon: int, each_end: int)
         seen, rewards, terminated, truncated, infos = batch.step(action)
         for row in np.flatnonzero(~over):
             fact = (seen[row].tolist(), rewards[row], terminated[row], truncated[row])
-            told[row].append((*fact, infos["portfolio_value"][row], infos["weights"][row]))
+            weights = {asset: infos["weights"][asset][row] for asset in ASSETS}
+            told[row].append((*fact, infos["portfolio_value"][row], weights))
         ruined |= terminated & ~over
         over |= terminated | truncated
     some = [np.flatnonzero(which)[:each_end].tolist() for which in (ruined, ~ruined)]
