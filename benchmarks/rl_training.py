@@ -58,7 +58,7 @@ def trainings(section: Section, effort: Effort) -> None:
 def from_the_shell(section: Section, effort: Effort, timesteps: int) -> None:
     """Measure `mayavi train` from process start to the model on disk."""
     with tempfile.TemporaryDirectory() as folder:
-        asked = ["train", "--env", ENV, "--timesteps", str(timesteps), "--models", folder]
+        asked = ["train", "--env", ENV, "--timesteps", str(timesteps), "--models", folder, "--no-eval"]
         if effort.quick:  # without runner processes, which import RLlib once more each
             asked += ["--set", "runners=0"]
         contestants = {each: run([*command(), *asked, "--framework", each]) for each in NAMES}

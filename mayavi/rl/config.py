@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from mayavi.errors import UnknownName
-from mayavi.rl.env_defaults import MARKET, env_defaults
+from mayavi.rl.env_defaults import MARKET, SCENARIO, SCENARIO_ID, env_defaults
 from mayavi.settings.document_kind import DocumentKind
 from mayavi.settings.model import Model
 from mayavi.settings.validation import checked_values
 
 Framework = Literal["rllib", "sb3"]
-Algorithm = Literal["ppo", "sac", "dqn"]
+Algorithm = Literal["ppo", "sac", "dqn", "cql"]
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 _START_HINT = "begin with `env: aave`; docs/how-to/train.md lists the settings"
@@ -43,12 +43,16 @@ class TrainConfig(Model):
     env: str = Field(description="environment, by name or gymnasium id")
     env_config: dict[str, Any] = Field(default_factory=dict, description="settings of the environment")
     framework: Framework = Field("rllib", description="training framework: Ray RLlib or stable-baselines3")
-    algorithm: Algorithm = Field("ppo", description="PPO; SAC for continuous actions, DQN for discrete ones")
-    timesteps: int = Field(50_000, ge=1, le=10**12, description="environment steps, rounded up to whole rollouts")
+    algorithm: Algorithm = Field(
+        "ppo", description="PPO; SAC for continuous actions, DQN for discrete ones; CQL offline"
+    )
+    timesteps: int = Field(
+        50_000, ge=1, le=10**12, description="environment steps, rounded up to whole rollouts; CQL: gradient steps"
+    )
     seed: int = Field(0, ge=0, lt=2**31, description="random seed")
     recurrent: bool = Field(False, description="recurrent policy (LSTM); PPO only")
     source: str = Field("replica", description="source of the world: `replica`, `snapshot:PATH` or `rpc`")
-    block: int | None = Field(None, ge=0, description="with `rpc`: block at which the world is read")
+    block: int | None = Field(None, ge=0, description="block of the world; of a replica one of `mayavi world list`")
 
     num_envs: int = Field(64, ge=1, le=65_536, description="parallel episodes, over all runners together")
     network: Annotated[tuple[_Width, ...], Field(strict=False, min_length=1, max_length=8)] = Field(
@@ -98,6 +102,11 @@ class TrainConfig(Model):
     exploration_share: _Share = Field(0.2, description="DQN: share of the training in which exploration declines")
     exploration_end: _Share = Field(0.05, description="DQN: share of random actions after that")
 
+    rollouts: str | None = Field(None, description="CQL: Parquet file of recorded rollouts to learn from")
+    conservative_weight: float = Field(
+        5.0, ge=0, le=1e6, description="CQL: weight of the penalty on values of actions that the data does not show"
+    )
+
     runners: int | None = Field(
         None, ge=0, le=1024, description="RLlib: environment runner processes; none: MAYAVI_RL_NUM_ENV_RUNNERS"
     )
@@ -113,6 +122,24 @@ class TrainConfig(Model):
     evaluate_episodes: int = Field(
         64, ge=1, le=100_000, description="episodes of each such evaluation, always the same"
     )
+    test_episodes: int = Field(
+        200,
+        ge=0,
+        le=1_000_000,
+        description="episodes of the evaluation at the end of `mayavi train`, on the test split; 0: none",
+    )
+
+    @model_validator(mode="after")
+    def _offline(self) -> Self:
+        if (self.algorithm == "cql") != (self.rollouts is not None):
+            raise ValueError(
+                "CQL learns from recorded rollouts; name their file: --rollouts FILE (`mayavi rollouts` records them)"
+                if self.rollouts is None
+                else f"{self.algorithm.upper()} plays its own rollouts; take --algorithm cql, or leave rollouts out"
+            )
+        if self.algorithm == "cql" and self.framework != "rllib":
+            raise ValueError("stable-baselines3 has no CQL; take --framework rllib")
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -166,8 +193,23 @@ class TrainConfig(Model):
             inner = {**values.get("env_config", {}), **layer.get("env_config", {})}
             values |= {**layer, "env_config": inner}
         check_choices(values)
+        values = pin_env(values)
         values = {**env_defaults(values), **values}
         return checked_values(cls, values, TRAINING)
+
+
+def pin_env(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Write `env: scenario:FILE` as environment and settings, with the contents of the file in place of its path."""
+    env = values.get("env")
+    if not isinstance(env, str) or env.partition(":")[0] not in (SCENARIO, SCENARIO_ID):
+        return dict(values)
+    from mayavi.gym_env.configuration import configured
+    from mayavi.gym_env.registry import entry, split_name
+
+    settings = {**values["env_config"], **split_name(env)[1]}
+    if "\n" not in str(settings.get(SCENARIO, "")):
+        settings |= configured(entry(env).load().config_type, settings).pinned()
+    return {**values, "env": SCENARIO, "env_config": settings}
 
 
 def check_choices(values: Mapping[str, Any]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-MARKET, RWA = "market", "rwa"
-"""The multi-agent market, which only RLlib trains, and the portfolio of tokenised assets."""
+MARKET, RWA, SCENARIO = "market", "rwa", "scenario"
+"""The multi-agent market, which only RLlib trains, the portfolio of tokenised assets, and the agent of a scenario."""
+SCENARIO_ID = "mayavi/Scenario-v0"
 _IDS = {"mayavi/RWAYield-v0": RWA}
 
 _RWA: dict[str, Any] = {
@@ -29,7 +30,7 @@ def env_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     """Defaults for the training described by `values`, which take precedence."""
     named = str(values.get("env"))
     env = _IDS.get(named, named)
-    if env == MARKET:  # each row is a market of its own: many rows are slow
+    if env in (MARKET, SCENARIO):  # each row is a market or simulation of its own: many rows are slow
         return {"num_envs": 8, "minibatch_size": min(256, 8 * values.get("rollout_steps", 32))}
     if env == RWA:
         found = _RWA | (_RWA_RECURRENT if values.get("recurrent") else {})

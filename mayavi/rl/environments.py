@@ -101,9 +101,9 @@ def env_facts(config: TrainConfig) -> EnvFacts:
     facts = facts_of(make_training_rows(config, 1))
     if len(facts.roles) > 1 and config.algorithm != "ppo":
         raise UsageError(f"the {facts.name} supports only PPO", "leave --algorithm out")
-    if config.algorithm == "sac" and facts.discrete:
+    if config.algorithm in {"sac", "cql"} and facts.discrete:
         raise UsageError(
-            f"SAC needs continuous actions, and '{facts.name}' has discrete ones",
+            f"{config.algorithm.upper()} needs continuous actions, and '{facts.name}' has discrete ones",
             "`--set actions=continuous`, or --algorithm ppo or dqn",
         )
     if config.algorithm == "dqn" and not facts.discrete:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 KIND = "training"
 RECORD = "run.json"
 _FACTS = ("env", "seed", "status", "steps", "episodes", "world_digest", "versions")
+_USAGE = ("device", "hardware", "seconds", "steps_per_second", "cost")
+"""Facts that records of older versions may lack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ def write_training(model: Model, path: Path, report: Report | None = None) -> st
     facts = {
         "run_id": model.run_id,
         **{name: record[name] for name in _FACTS},
+        **{name: record[name] for name in _USAGE if name in record},
         "config": record["config"],
         "evaluations": sorted(evaluations),
     }

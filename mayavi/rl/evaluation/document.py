@@ -23,6 +23,7 @@ from mayavi.gym_env.rows import RowsEnv
 from mayavi.rl.evaluation.comparison import Comparison, pooled_name
 from mayavi.rl.evaluation.convergence import Convergence
 from mayavi.rl.evaluation.evaluate import REFERENCE, Evaluation, Summary
+from mayavi.rl.evaluation.noise import Noise
 from mayavi.rl.evaluation.settings import EvaluationSettings
 from mayavi.rl.search.optimum import SearchSettings
 from mayavi.statistics.bootstrap import Bootstrap, deviation
@@ -130,6 +131,7 @@ def settings_document(settings: EvaluationSettings, against: list[str]) -> dict[
         "confidence": settings.bootstrap.confidence,
         "minimum_distinct": settings.minimum_distinct,
         "search": settings.search.to_json(),
+        **({"noise": settings.noise.to_json()} if settings.noise else {}),
     }
 
 
@@ -143,6 +145,7 @@ def settings_from(document: Mapping[str, Any]) -> EvaluationSettings:
         Bootstrap(given["seed"], given["resamples"], given["confidence"]),
         given["minimum_distinct"],
         SearchSettings(**given["search"]),
+        Noise(**given.get("noise", {})),
     )
 
 
@@ -257,11 +260,13 @@ def _convergence(convergence: Convergence) -> dict[str, Any]:
 
 
 def eval_name(document: Mapping[str, Any]) -> str:
-    """File name of an evaluation, derived from its settings, environment and models."""
+    """File name of an evaluation, derived from its settings, environment, models and the policies compared with."""
     settings, env = document["settings"], document["env"]
     asked = {"settings": settings, "env": env["name"], "config": env["config"], "models": document["models"]}
     if steps := checkpoint_steps(document):
         asked["checkpoints"] = steps
+    if rivals := document.get("rivals"):
+        asked["rivals"] = rivals
     key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
     how = "deterministic" if settings["deterministic"] else "stochastic"
     return f"{env['config']['split']}-{settings['episodes']}-{how}-{key}.json"

@@ -27,6 +27,7 @@ from mayavi.rl.evaluation.comparison import (
     each_pair,
     pooled_name,
 )
+from mayavi.rl.evaluation.noise import disturbed
 from mayavi.rl.evaluation.play import Played, Progress, play_roles
 from mayavi.rl.evaluation.settings import EvaluationSettings
 from mayavi.rl.evaluation.strategies import (
@@ -164,6 +165,11 @@ def evaluate_roles(
     for name, each in names.items():
         if OPTIMUM not in each:
             continue
+        if settings.noise:
+            raise UsageError(
+                "the optimum is a plan for undisturbed episodes, and has none under noise",
+                "leave it out of --against, or leave the noise out",
+            )
         if REFERENCE in env.role(name).strategies and REFERENCE not in each:
             each.insert(0, REFERENCE)
         heard = say("searching the optimum") if say is not None else None
@@ -221,7 +227,8 @@ def _play_all(
 
     def game(players: Mapping[str, Strategy], name: str, what: str) -> dict[str, Played]:
         progress = say(f"playing {what}") if say is not None else None
-        return play_roles(env, players, range(settings.episodes), name=name, progress=progress)
+        playing = disturbed(players, settings.noise, settings.seed, several_roles=env.multi_agent)
+        return play_roles(env, playing, range(settings.episodes), name=name, progress=progress)
 
     found: dict[str, dict[str, Played]] = {role: {} for role in env.role_names}
     for subject in subjects:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import mayavi
 from mayavi.errors import UnknownName, UsageError
 from mayavi.gym_env.configuration import SPLITS
-from mayavi.gym_env.registry import entry, make_rows
+from mayavi.gym_env.registry import entry, env_versions, make_rows, split_name
 from mayavi.gym_env.rows import RowsEnv
 from mayavi.rl.evaluation.comparison import are_pooled
 from mayavi.rl.evaluation.contamination import seen
@@ -23,6 +23,7 @@ from mayavi.rl.evaluation.evaluate import (
     evaluate_roles,
     evaluation_env,
 )
+from mayavi.rl.evaluation.noise import disturbed
 from mayavi.rl.evaluation.play import play_roles
 from mayavi.rl.evaluation.rivals import add_rivals, rival_names
 from mayavi.rl.evaluation.settings import EvaluationSettings
@@ -68,7 +69,7 @@ def evaluate_models(
     used: dict[str, str] = {}
     for model in (*models, *rivals):
         model.check_fits(env)
-        used |= versions(model.config.framework)
+        used |= versions(model.config.framework, model.env_name)
 
     def of_split(split: str) -> RowsEnv[Any]:
         return _maker(first.env_name, {**changed, "split": split}, world, threads)(1)
@@ -111,10 +112,11 @@ def evaluate_baselines(
     import numpy as np
 
     settings = settings or EvaluationSettings()
-    make = _maker(entry(env_name).name, config or {}, world, threads)
+    make = _maker(entry(env_name).name, {**split_name(env_name)[1], **(config or {})}, world, threads)
     env = evaluation_env(make, settings)
     names = _all_names(env, against)
     used = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    used |= env_versions(env_name)
     found = evaluate_roles(env, make, [], names, settings, say=say)
     return document_of(found, against=names, models=[], versions=used)
 
@@ -237,6 +239,7 @@ def _converged(
     games = []
     for subject, each in zip(subjects, checkpoints, strict=True):
         progress = say(f"playing the checkpoint of step {each.steps:,}") if say is not None else None
-        games.append(play_roles(env, subject.players, range(settings.episodes), name=subject.name, progress=progress))
+        players = disturbed(subject.players, settings.noise, settings.seed, several_roles=env.multi_agent)
+        games.append(play_roles(env, players, range(settings.episodes), name=subject.name, progress=progress))
     steps = [each.steps for each in checkpoints]
     return {role: find_convergence(steps, [game[role] for game in games], settings) for role in env.role_names}

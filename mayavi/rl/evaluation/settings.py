@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from mayavi.errors import UsageError
+from mayavi.rl.evaluation.noise import Noise
 from mayavi.rl.evaluation.verdict import MINIMUM_DISTINCT, check_minimum
 from mayavi.rl.search.optimum import SearchSettings
 from mayavi.statistics.bootstrap import Bootstrap
@@ -24,6 +25,7 @@ class EvaluationSettings:
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
     minimum_distinct: int = MINIMUM_DISTINCT
     search: SearchSettings = field(default_factory=SearchSettings)
+    noise: Noise = field(default_factory=Noise)
 
     def __post_init__(self) -> None:
         if type(self.episodes) is not int or self.episodes < 1:

@@ -11,9 +11,11 @@ import os
 import platform
 import re
 import sys
+import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,9 +24,9 @@ from typing import Any
 from mayavi.errors import MayaviError, RemoteError, SetupError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_config
-from mayavi.rl.modal.cost_guard import NO_GPU, STARTUP_S, Machine
+from mayavi.rl.modal.cost_guard import MOST_TIMEOUT_S, NO_GPU, STARTUP_S, Machine
+from mayavi.rl.training.cost import MODAL, Rental, charged_until_now
 from mayavi.rl.training.train import train
-from mayavi.rl.training_runs.atomic_files import write_json
 from mayavi.rl.training_runs.file_copies import MANIFEST, fetch, mirror, read_manifest
 from mayavi.rl.training_runs.folder import FINISHED, RunFolder
 
@@ -33,11 +35,11 @@ VOLUME = "mayavi-models"
 MOUNT = Path("/models")
 WORLDS = "worlds"
 FILES = "data"
-PATH_SETTINGS = ("source", "env_config")
-"""Settings of a training that may contain paths of a machine."""
-HOME_FILE = "home.json"
-"""Stored with a run: the values of `PATH_SETTINGS` on the machine that requested it."""
+PATH_SETTINGS = ("source", "block", "env_config", "rollouts")
+"""Settings of a training that may contain paths of a machine. `run.json` has those of the requesting machine."""
 _HOME = "/root"
+_START_TIME = 19
+"""Place of the start time among the fields of /proc/PID/stat that follow the name of the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,13 @@ class Request:
     world: str | None
     """Path of the snapshot in the volume; None if the environment needs no world."""
     files: dict[str, str] = field(default_factory=dict)
-    """Paths in the volume of the historical market data files, by their paths on the requesting machine."""
+    """Paths in the volume of historical market data and recorded rollouts, by their paths on the requesting machine."""
     volume: str = str(MOUNT)
     environment: dict[str, str] = field(default_factory=dict)
+    usd_per_hour: str = "0"
+    most_usd: str | None = None
+    requested: str = ""
+    """Identifies the request: all its attempts share the maximum cost."""
 
 
 # -- on the Modal machine ---------------------------------------------------------------------------------------------
@@ -66,13 +72,25 @@ def train_on_volume(asked: dict[str, Any]) -> dict[str, Any]:
     request = Request(**asked)
     os.environ.update(request.environment)
     try:
-        return train_in(Path(request.volume), request, _commit)
+        return train_in(Path(request.volume), request, _commit, since=_machine_start())
     except MayaviError as error:
         return {"error": error.message, "hint": error.hint, "kind": type(error).__name__}
 
 
-def train_in(volume: Path, request: Request, commit: Callable[[], None]) -> dict[str, Any]:
-    """Train in a temporary folder and mirror the run to `volume`; `commit` is called after each mirror."""
+def train_in(
+    volume: Path, request: Request, commit: Callable[[], None], *, since: float | None = None
+) -> dict[str, Any]:
+    """Train in a temporary folder and mirror the run to `volume`; `commit` is called after each mirror.
+
+    `since` is the time at which the machine started; its cost counts from there to the last write.
+    """
+    rental = Rental(
+        MODAL,
+        Decimal(request.usd_per_hour),
+        None if request.most_usd is None else Decimal(request.most_usd),
+        request.requested,
+        time.time() if since is None else since,
+    )
     config = TrainConfig.of(request.config, _paths_in_volume(volume, request))
     stored = volume / request.run_id
     with TemporaryDirectory() as scratch:
@@ -80,7 +98,6 @@ def train_in(volume: Path, request: Request, commit: Callable[[], None]) -> dict
         folder = RunFolder(models / request.run_id)
 
         def store() -> None:
-            write_json(folder.path / HOME_FILE, {name: request.config[name] for name in PATH_SETTINGS})
             mirror(folder.path, stored)
             commit()
 
@@ -94,8 +111,18 @@ def train_in(volume: Path, request: Request, commit: Callable[[], None]) -> dict
                 record | {"config": record["config"] | {name: config.to_json()[name] for name in PATH_SETTINGS}}
             )
             resume = str(folder.path)
-        done = train(config, models=models, resume=resume, run_id=request.run_id, commit=store)
-        store()
+        recorded = {name: request.config.get(name) for name in PATH_SETTINGS}
+        done = train(
+            config,
+            models=models,
+            resume=resume,
+            run_id=request.run_id,
+            commit=store,
+            rental=rental,
+            recorded=recorded,
+        )
+        folder.write(charged_until_now(folder.read(), rental))
+        store()  # with the last curves
     return {"run_id": done.run_id, "steps": done.steps}
 
 
@@ -103,12 +130,30 @@ def _paths_in_volume(volume: Path, request: Request) -> dict[str, Any]:
     """Settings `PATH_SETTINGS` with the paths that the world and the data files have in the volume."""
     settings: dict[str, Any] = {}
     if request.world is not None:
-        settings["source"] = f"snapshot:{volume / request.world}"
+        settings |= {"source": f"snapshot:{volume / request.world}", "block": None}  # a snapshot has its own block
     if request.files:
         places = {name: str(volume / place) for name, place in request.files.items()}
         config = env_config(TrainConfig.of(request.config))
         settings["env_config"] = request.config["env_config"] | config.with_data_files(places)
+        if (rollouts := request.config.get("rollouts")) is not None:
+            settings["rollouts"] = places[rollouts]
     return settings
+
+
+def _machine_start() -> float:
+    """Time at which the machine of this process started: of a container on Modal that of its first process."""
+    import modal
+
+    now = time.time()
+    if modal.is_local():
+        return now
+    try:
+        up = float(Path("/proc/uptime").read_text(encoding="utf-8").split()[0])
+        fields = Path("/proc/1/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        ran = up - int(fields[_START_TIME]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return now
+    return now - ran if 0 <= ran <= MOST_TIMEOUT_S else now
 
 
 def _commit() -> None:

@@ -7,7 +7,7 @@ cores and memory are hard limits, all attempts share the timeout, and start-up t
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
 
@@ -133,6 +133,20 @@ def check_cost(machine: Machine, ceiling: Decimal) -> None:
     raise CostCeiling(
         f"this training could cost more than ${ceiling:.2f}: {machine.describe()}",
         "; or ".join(changes),
+    )
+
+
+def check_total_cost(machine: Machine, trainings: int, ceiling: Decimal, say: Callable[[str], None]) -> None:
+    """Show the maximum cost of several trainings, and raise `CostCeiling` if their sum is above `ceiling`."""
+    total = machine.worst_case_usd * trainings
+    each = f"{trainings:,} training{'' if trainings == 1 else 's'}"
+    say(f"Modal, at most ${_cents_up(total)} for {each}; each {machine.describe()}; the ceiling is ${ceiling:.2f}")
+    if total <= ceiling:
+        return
+    fits = int(ceiling / machine.worst_case_usd) if machine.worst_case_usd else trainings
+    raise CostCeiling(
+        f"{each} could cost ${_cents_up(total)}, more than ${ceiling:.2f}",
+        f"{fits:,} of them fit; a shorter MAYAVI_MODAL_TIMEOUT_S allows more, or raise {CEILING} to {_cents_up(total)}",
     )
 
 

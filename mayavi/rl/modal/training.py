@@ -16,10 +16,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mayavi.errors import RemoteError, SetupError, UsageError
+from mayavi.gym_env.registry import env_versions
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_facts, needs_chain
 from mayavi.rl.modal.app import Request, as_arguments, build_app, import_modal, open_volume
 from mayavi.rl.modal.cost_guard import Machine, ceiling_usd, check_cost
+from mayavi.rl.modal.gpu_memory import check_memory, memory_gb
 from mayavi.rl.modal.volume import (
     Say,
     Volume,
@@ -29,15 +31,17 @@ from mayavi.rl.modal.volume import (
     upload_run,
     upload_world,
 )
-from mayavi.rl.training.memory_ceiling import check_ceiling, estimate
+from mayavi.rl.rollouts.fitting import check_rollouts
+from mayavi.rl.training.memory_ceiling import VARIABLE as MEMORY_CEILING
+from mayavi.rl.training.memory_ceiling import estimate
 from mayavi.rl.training.progress import Progress, TrainProgress
 from mayavi.rl.training.resuming import check_resumable
 from mayavi.rl.training.train import TrainedModel, trained_model
-from mayavi.rl.training_runs.folder import FINISHED, RECORD, RunFolder, find_run, models_path
+from mayavi.rl.training_runs.folder import FINISHED, RECORD, RunFolder, find_run, models_path, now
 from mayavi.runs.run_id import check_id, new_run_id
 
 POLL_S = 15.0
-FORWARDED = ("MAYAVI_LOCAL_GPU_MEM_GB_CEILING", "MAYAVI_RL_NUM_ENV_RUNNERS")
+FORWARDED = ("MAYAVI_RL_NUM_ENV_RUNNERS",)
 """Environment variables of this machine that are set on the Modal machine too."""
 
 Call = Callable[[Machine, Any, Request, Callable[[], None]], dict[str, Any]]
@@ -49,6 +53,7 @@ def train_on_modal(
     *,
     models: Path | None = None,
     resume: str | None = None,
+    run_id: str | None = None,
     progress: Progress | None = None,
     begun: Callable[[str], None] | None = None,
     say: Say = print,
@@ -67,11 +72,11 @@ def train_on_modal(
     say(f"Modal, {machine.describe()}; the ceiling is ${ceiling:.2f}")
     check_cost(machine, ceiling)
     import_modal()
-    _check_trainable(config)
-    run_id = folder.run_id if folder is not None else new_run_id()
+    _check_trainable(config, machine)
+    run_id = folder.run_id if folder is not None else check_id(run_id or new_run_id())
     with explain_modal_errors():
         store = volume if volume is not None else open_volume()
-        request = _upload(config, run_id, folder, store)
+        request = _upload(config, run_id, folder, store, machine)
         if begun is not None:
             begun(run_id)
         say("starting a machine; the first time Modal builds its image, which takes some minutes")
@@ -139,18 +144,24 @@ def explain_modal_errors() -> Iterator[None]:
         ) from error
 
 
-def _check_trainable(config: TrainConfig) -> None:
-    """Check locally, at no cost, everything that the Modal machine would refuse."""
+def _check_trainable(config: TrainConfig, machine: Machine) -> None:
+    """Check locally, at no cost, everything that the Modal machine would refuse. Its own memory is the limit."""
     if config.source.partition(":")[0] == "rpc":
         raise UsageError(
             "a machine on Modal asks no node",
             f"read it beforehand: mayavi snapshot warm --env {config.env} --output FILE, then --source snapshot:FILE",
         )
+    if env_versions(config.env):
+        raise UsageError(
+            f"a machine on Modal has only Mayavi's own environments, and '{config.env}' is none",
+            "train it here, without --remote",
+        )
     facts = env_facts(config)
-    check_ceiling(estimate(config, facts.sizes(), discrete=facts.discrete))
+    check_rollouts(config, facts)
+    check_memory(estimate(config, facts.sizes(), discrete=facts.discrete), machine)
 
 
-def _upload(config: TrainConfig, run_id: str, folder: RunFolder | None, volume: Volume) -> Request:
+def _upload(config: TrainConfig, run_id: str, folder: RunFolder | None, volume: Volume, machine: Machine) -> Request:
     """Upload everything that the training needs, and describe it in a request."""
     with TemporaryDirectory() as scratch:
         world = upload_world(config, volume, Path(scratch)) if needs_chain(config) else None
@@ -158,7 +169,17 @@ def _upload(config: TrainConfig, run_id: str, folder: RunFolder | None, volume: 
         if folder is not None:
             upload_run(folder, volume, Path(scratch))
     environment = {name: os.environ[name] for name in FORWARDED if name in os.environ}
-    return Request(config.to_json(), run_id, world, files, environment=environment)
+    environment[MEMORY_CEILING] = f"{memory_gb(machine):g}"
+    return Request(
+        config.to_json(),
+        run_id,
+        world,
+        files,
+        environment=environment,
+        usd_per_hour=str(machine.usd_per_hour),
+        most_usd=str(machine.worst_case_usd),
+        requested=f"{run_id} {now()}",
+    )
 
 
 def _report(volume: Volume, run_id: str, config: TrainConfig, progress: Progress | None) -> None:

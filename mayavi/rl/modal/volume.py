@@ -12,11 +12,13 @@ from typing import Any, Protocol
 from mayavi.errors import RemoteError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_config, world_of
-from mayavi.rl.modal.app import FILES, HOME_FILE, WORLDS, import_modal
+from mayavi.rl.modal.app import FILES, WORLDS, import_modal
 from mayavi.rl.training_runs.file_copies import FORMAT, MANIFEST, digest_of, fetch, list_files, parse_manifest
 from mayavi.rl.training_runs.folder import RECORD, RunFolder
 
 STAGING = ".downloads"
+HOME_FILE = "home.json"
+"""Stored by older versions with a run: settings with paths of the requesting machine, which its record lacked."""
 
 Say = Callable[[str], None]
 """Shows a message to the user."""
@@ -53,8 +55,8 @@ def upload_world(config: TrainConfig, volume: Volume, scratch: Path) -> str:
 
 
 def upload_data_files(config: TrainConfig, volume: Volume) -> dict[str, str]:
-    """Upload historical market data, named by hash. Returns paths in the volume by path on this machine."""
-    files = env_config(config).data_files()
+    """Upload market data and recorded rollouts, named by hash. Returns paths in the volume by path on this machine."""
+    files = [*env_config(config).data_files(), *([] if config.rollouts is None else [config.rollouts])]
     if not files:
         return {}
     places = {each: f"{FILES}/{digest_of(Path(each))}{Path(each).suffix}" for each in files}

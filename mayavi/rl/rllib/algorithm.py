@@ -11,6 +11,7 @@ from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import EnvFacts
 from mayavi.rl.rllib.env import register_training
 from mayavi.rl.training.global_rng import spread_seed
+from mayavi.rl.training.memory_ceiling import CQL_DRAWN_ACTIONS
 
 _NO_CLIP = 1e12  # RLlib clips the value's error, stable-baselines3 does not
 
@@ -32,6 +33,8 @@ def algorithm_config(config: TrainConfig, facts: EnvFacts, runners: int) -> Any:
     rows = rows_per_runner * max(runners, 1)
     if config.algorithm == "ppo":
         return made.training(**_ppo_settings(config, rows), **training)
+    if config.algorithm == "cql":
+        return _cql_settings(config, made, training)
     made = made.reporting(min_sample_timesteps_per_iteration=1)
     training |= _replay_settings(config, rows)
     rate = _learning_rate(config)
@@ -66,12 +69,18 @@ def _common_config(config: TrainConfig, facts: EnvFacts, runners: int, rows_per_
 
     from mayavi.gym_env.adapters.rllib import multi_agent, vectorize_mode
 
-    made: Any = {"ppo": PPOConfig, "sac": SACConfig, "dqn": DQNConfig}[config.algorithm]()
+    made: Any
+    if config.algorithm == "cql":
+        from mayavi.rl.rllib.offline import new_cql_config
+
+        made = new_cql_config()
+    else:
+        made = {"ppo": PPOConfig, "sac": SACConfig, "dqn": DQNConfig}[config.algorithm]()
     return (
         made.environment(
             **register_training(config),
             # PPO's actions are the environment's own, clipped; SAC's are squashed and scaled to the space.
-            normalize_actions=config.algorithm == "sac",
+            normalize_actions=config.algorithm in {"sac", "cql"},
             clip_actions=config.algorithm == "ppo",
         )
         .env_runners(
@@ -107,6 +116,27 @@ def _ppo_settings(config: TrainConfig, rows: int) -> dict[str, Any]:
     }
 
 
+def _cql_settings(config: TrainConfig, made: Any, training: dict[str, Any]) -> Any:
+    rate = _learning_rate(config)
+    return (
+        made.reporting(min_sample_timesteps_per_iteration=0, min_train_timesteps_per_iteration=0)
+        .offline_data(dataset_num_iters_per_learner=1)  # RLlib demands it; batches come from `Steps`
+        .training(
+            actor_lr=rate,
+            critic_lr=rate,
+            alpha_lr=rate,
+            lr=None,
+            tau=config.tau,
+            bc_iters=0,
+            min_q_weight=config.conservative_weight,
+            num_actions=CQL_DRAWN_ACTIONS,
+            train_batch_size_per_learner=config.minibatch_size,
+            replay_buffer_config={"type": "EpisodeReplayBuffer", "capacity": 1},  # unused
+            **training,
+        )
+    )
+
+
 def _replay_settings(config: TrainConfig, rows: int) -> dict[str, Any]:
     # RLlib takes as many gradient steps as it needs to learn from each played step `training_intensity` times.
     played = config.train_every * rows
@@ -130,7 +160,7 @@ def _network(config: TrainConfig, facts: EnvFacts) -> Any:
             max_seq_len=min(config.rollout_steps, facts.horizon),
             vf_share_layers=False,
         )
-    if config.algorithm == "sac":
+    if config.algorithm in {"sac", "cql"}:
         return DefaultModelConfig(
             fcnet_hiddens=list(config.network),
             fcnet_activation=config.activation,

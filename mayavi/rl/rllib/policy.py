@@ -17,6 +17,8 @@ from mayavi.rl.rllib.ray_connection import silence_ray
 from mayavi.rl.training_runs.checkpoints import Checkpoint
 
 ONLY_POLICY = "default_policy"
+SQUASHED = {"sac", "cql"}
+"""Algorithms whose actions pass through tanh."""
 
 StateShapes = dict[tuple[str, ...], tuple[tuple[int, ...], int]]
 """Shape and size of each part of a recurrent state, by its path in RLlib's nested dictionary."""
@@ -39,7 +41,7 @@ def load_rllib_policy(config: TrainConfig, checkpoint: Checkpoint, role: str | N
 
 
 class RllibPolicy(Policy):
-    """PPO, recurrent PPO, SAC or DQN policy."""
+    """PPO, recurrent PPO, SAC, DQN or CQL policy."""
 
     def __init__(self, module: Any, config: TrainConfig) -> None:
         super().__init__(module.observation_space, module.action_space)
@@ -73,7 +75,7 @@ class RllibPolicy(Policy):
             return Categorical(inputs), state
         space: Any = self.action_space
         mean, log_std = np.split(inputs, 2, axis=1)
-        return Gaussian(mean, np.exp(log_std), space.low, space.high, squashed=self.algorithm == "sac"), state
+        return Gaussian(mean, np.exp(log_std), space.low, space.high, squashed=self.algorithm in SQUASHED), state
 
     def _state_shapes(self) -> StateShapes:
         found: StateShapes = {}

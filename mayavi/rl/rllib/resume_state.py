@@ -42,7 +42,7 @@ def resume_state(algorithm: Any) -> bytes:
         {
             "runners": runners,
             "chance": global_rng.state(),
-            "learner": _learner_state(algorithm),
+            "learner": learner_state(algorithm),
             "buffer": _buffer_state(algorithm),
         }
     )
@@ -66,7 +66,7 @@ def restore(algorithm: Any, pickled: bytes) -> str:
         _restore_runner(runner, runners[runner.worker_index or 0])
 
     group.foreach_env_runner(restore_runner, local_env_runner=not remote)
-    _restore_learner(algorithm, saved["learner"])
+    restore_learner(algorithm, saved["learner"])
     _restore_buffer(algorithm, saved["buffer"])
     global_rng.restore(saved["chance"])  # last: building the algorithm seeded the generators of this process
     return ""
@@ -125,7 +125,8 @@ def _restore_runner(runner: Any, pickled: bytes) -> None:
     global_rng.restore(found["chance"])
 
 
-def _learner_state(algorithm: Any) -> dict[str, Any]:
+def learner_state(algorithm: Any) -> dict[str, Any]:
+    """Values of the learner that are no weights."""
     learner = algorithm.learner_group._learner
     coefficients = {
         name: {role: value.detach().cpu().numpy() for role, value in getattr(learner, name).items()}
@@ -135,7 +136,8 @@ def _learner_state(algorithm: Any) -> dict[str, Any]:
     return {"weights": coefficients, "targets": dict(getattr(learner, _TARGET_UPDATES, {}))}
 
 
-def _restore_learner(algorithm: Any, saved: dict[str, Any]) -> None:
+def restore_learner(algorithm: Any, saved: dict[str, Any]) -> None:
+    """Restore what `learner_state` saved."""
     import torch
 
     learner = algorithm.learner_group._learner

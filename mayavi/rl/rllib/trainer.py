@@ -20,6 +20,7 @@ import torch
 from mayavi.errors import MayaviError, WorkerError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.rllib.files import ALGORITHM, RESUME_STATE
+from mayavi.rl.rllib.offline import train_offline
 from mayavi.rl.rllib.ray_connection import checked_runners, ray_for, silence_ray
 from mayavi.rl.rllib.statistics import set_statistics, update_statistics
 from mayavi.rl.training.global_rng import spread_seed
@@ -31,7 +32,7 @@ from mayavi.rl.training_runs.checkpoints import Checkpoint
 def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint | None, address: str | None) -> None:
     """Train until the timesteps are reached; `session` is called after every rollout."""
     kept = session.record.get("runners") if resume else None  # another machine may have another number of cores
-    runners = checked_runners(config, address, kept)
+    runners = checked_runners(config, address, kept) if config.algorithm != "cql" else 0
     torch.set_num_threads(config.torch_threads)
     # RLlib warns and prints; standard output belongs to the caller.
     with ray_for(runners, address) as ray, warnings.catch_warnings(), redirect_stdout(sys.stderr):
@@ -39,7 +40,10 @@ def train_with_rllib(config: TrainConfig, session: Session, resume: Checkpoint |
         try:
             algorithm = _build_algorithm(config, session, runners)
             try:
-                _train(config, session, algorithm, resume)
+                if config.algorithm == "cql":
+                    train_offline(config, session, algorithm, resume)
+                else:
+                    _train(config, session, algorithm, resume)
             finally:
                 algorithm.stop()
                 shutil.rmtree(algorithm.logdir, ignore_errors=True)  # an empty folder of Ray's

@@ -34,6 +34,7 @@ def train_on(
     *,
     models: Path | None = None,
     resume: str | None = None,
+    run_id: str | None = None,
     progress: Progress | None = None,
     ray: str | None = None,
     begun: Callable[[str], None] | None = None,
@@ -41,12 +42,15 @@ def train_on(
 ) -> TrainedModel:
     """Train `config` on `backend`; the run is stored in `models` on this machine.
 
-    `say` receives messages for the user, such as the maximum cost before anything is spent.
+    `run_id` is the id of a new run. `say` receives messages for the user, such as the maximum cost before anything is
+    spent.
     """
     if backend == MODAL:
         from mayavi.rl.modal.training import train_on_modal
 
         if ray is not None:
             raise UsageError("a training runs on a Ray cluster or on Modal, not on both", "leave --ray or --remote out")
-        return train_on_modal(config, models=models, resume=resume, progress=progress, begun=begun, say=say)
-    return train(config, models=models, resume=resume, progress=progress, ray=ray, begun=begun)
+        return train_on_modal(
+            config, models=models, resume=resume, run_id=run_id, progress=progress, begun=begun, say=say
+        )
+    return train(config, models=models, resume=resume, run_id=run_id, progress=progress, ray=ray, begun=begun)

@@ -25,12 +25,19 @@ def check_installed(framework: str) -> None:
             )
 
 
-def versions(framework: str) -> dict[str, str]:
-    """Versions of Mayavi, Python and every package that the figures of a training depend on."""
+def versions(framework: str, env: str | None = None) -> dict[str, str]:
+    """Versions of Mayavi, Python and every package that the figures of a training depend on.
+
+    `env` adds the code of an environment of another package.
+    """
     found = {"mayavi": mayavi.__version__, "python": platform.python_version()}
     for name in ("numpy", "torch", "gymnasium", *PACKAGES[framework]):
         try:
             found[name] = version(name.replace("_", "-"))
         except PackageNotFoundError:
             found[name] = "unknown"
+    if env is not None:
+        from mayavi.gym_env.registry import env_versions
+
+        found |= env_versions(env)
     return found

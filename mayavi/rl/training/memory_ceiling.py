@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 VARIABLE = "MAYAVI_LOCAL_GPU_MEM_GB_CEILING"
 DEFAULT_GB = 4.0
+CQL_DRAWN_ACTIONS = 10
+"""Actions that CQL draws for each observation, from each of three distributions."""
 _FLOAT = 4
 _GB = 10**9
 
@@ -103,11 +105,13 @@ def _estimate_policy(config: TrainConfig, observations: int, actions: int, discr
             _mlp_parameters([observations, *config.network]) + _mlp_parameters([config.lstm_size, last])
             for _, last in towers
         )
-    if config.algorithm == "sac" and config.framework == "rllib":
+    if config.algorithm in {"sac", "cql"} and config.framework == "rllib":
         parameters = _mlp_parameters([observations, *config.network, 2 * actions]) + 4 * _fused_critic_parameters(
             config, observations, actions
         )
     kept = sum(first + 2 * sum(config.network) + last for first, last in towers)
+    if config.algorithm == "cql":  # critics also value three groups of drawn actions for each observation
+        kept *= 1 + 3 * CQL_DRAWN_ACTIONS
     if config.recurrent:
         kept += 2 * 6 * config.lstm_size
     return MemoryEstimate(

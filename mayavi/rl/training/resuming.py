@@ -17,6 +17,7 @@ FREE_TO_CHANGE = {
     "checkpoint_every_s",
     "checkpoint_every_steps",
     "evaluate_every",
+    "test_episodes",
     "runners",
     "device",
     "torch_threads",
@@ -40,7 +41,7 @@ def check_resumable(folder: RunFolder, config: TrainConfig) -> None:
                 "a run resumes with the settings it was started with; leave the option out, or start another run",
             )
     for name, there in record["versions"].items():
-        here = versions(config.framework).get(name)
+        here = versions(config.framework, config.env).get(name)
         if name not in {"python", "mayavi"} and here != there:
             raise UsageError(
                 f"run {folder.run_id} was trained with {name} {there}, and {here} is installed",

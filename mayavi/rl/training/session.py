@@ -10,6 +10,7 @@ from typing import Any
 
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import EnvFacts
+from mayavi.rl.training.cost import Meter, Rental
 from mayavi.rl.training.progress import Progress, TrainProgress
 from mayavi.rl.training.validation import Validator, best_of
 from mayavi.rl.training_runs.checkpoints import Checkpoint, drop_resume_files, write_checkpoint
@@ -41,12 +42,14 @@ class Session:
         *,
         progress: Progress | None = None,
         commit: Callable[[], None] | None = None,
+        rental: Rental | None = None,
     ) -> None:
         self.folder, self.config, self.facts, self.record = folder, config, facts, record
         self._progress, self._commit = progress, commit
         self._began = time.monotonic()
         self._seconds_before = float(record["seconds"])
         self._saved_at, self._saved_steps = self._began, int(record["steps"])
+        self._meter = Meter(record, rental or Rental.local())
         self._newest: Checkpoint | None = None
         self._validator = Validator(folder, config, int(record["steps"])) if config.evaluate_every else None
         self._writer: Any = None
@@ -105,6 +108,7 @@ class Session:
     def write_record(self) -> None:
         """Write `run.json` and call `commit`."""
         self.record["seconds"] = round(self.seconds, 3)
+        self._meter.update(self.record)
         self.folder.write(self.record)
         if self._commit is not None:
             self._commit()

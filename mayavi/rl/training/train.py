@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,9 @@ from mayavi.errors import UsageError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_facts, pin_block
 from mayavi.rl.rllib.ray_connection import checked_runners
+from mayavi.rl.rollouts.fitting import check_rollouts
 from mayavi.rl.training import global_rng
+from mayavi.rl.training.cost import Rental
 from mayavi.rl.training.frameworks import check_installed, versions
 from mayavi.rl.training.memory_ceiling import check_ceiling, estimate
 from mayavi.rl.training.progress import Progress
@@ -51,6 +53,8 @@ class TrainedModel:
     """Why a resumed training differs from an uninterrupted one."""
     best: Mapping[str, Any] | None = None
     """Best evaluation on the validation split, with `steps` and `mean_reward`; its policy is in `best/`."""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """Contents of `run.json`, with the hardware, the sessions and their cost."""
 
 
 def train(
@@ -63,13 +67,18 @@ def train(
     run_id: str | None = None,
     ray: str | None = None,
     begun: Callable[[str], None] | None = None,
+    rental: Rental | None = None,
+    recorded: Mapping[str, Any] | None = None,
 ) -> TrainedModel:
     """Train `config` and store the run in a folder of `models`.
 
     `resume` names a run to continue; `config` may differ from the stored one only in the settings of `FREE_TO_CHANGE`.
     `commit()` is called after every write to the run's folder, `begun(run_id)` once the run's folder is locked. `ray`
     is the address of a cluster for RLlib's runners. The global random generators of the caller are preserved.
+    `rental` is the price of this machine, by default MAYAVI_LOCAL_USD_PER_HOUR. `recorded` are settings that `run.json`
+    has in place of those of `config`: paths of the machine that the run will be used on.
     """
+    rental = rental or Rental.local()
     check_installed(config.framework)
     place = models_path(models)
     if resume is None:
@@ -80,6 +89,7 @@ def train(
         check_resumable(folder, config)
     _check_device(config)
     facts = env_facts(config)
+    check_rollouts(config, facts)
     memory = estimate(config, facts.sizes(), discrete=facts.discrete)
     check_ceiling(memory)
     if config.framework == "rllib" and resume is None:  # before the folder is created
@@ -89,12 +99,12 @@ def train(
             begun(folder.run_id)
         checkpoint = None
         if resume is None:
-            record = _new_record(config) | facts.to_json() | {"world_digest": facts.world_digest}
+            record = _new_record(config, recorded or {}) | facts.to_json() | {"world_digest": facts.world_digest}
         else:
-            record = folder.read() | {"config": config.to_json(), "finished_at": None}
+            record = folder.read() | {"config": config.to_json() | dict(recorded or {}), "finished_at": None}
             checkpoint = checkpoint_to_resume(folder, record, facts.world_digest, config)
         record |= {"status": TRAINING, "memory": memory.to_json()}
-        session = Session(folder, config, facts, record, progress=progress, commit=commit)
+        session = Session(folder, config, facts, record, progress=progress, commit=commit, rental=rental)
         _run(session, checkpoint, ray)
     return trained_model(folder, config, resumed=checkpoint is not None)
 
@@ -116,6 +126,7 @@ def trained_model(folder: RunFolder, config: TrainConfig, *, resumed: bool = Tru
         exact=last["exact"] if last else True,
         reason=last.get("reason", "") if last else "",
         best=done.get("best"),
+        record=done,
     )
 
 
@@ -160,11 +171,11 @@ def _check_device(config: TrainConfig) -> None:
         )
 
 
-def _new_record(config: TrainConfig) -> dict[str, Any]:
+def _new_record(config: TrainConfig, recorded: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "status": TRAINING,
-        "config": config.to_json(),
-        "versions": versions(config.framework),
+        "config": config.to_json() | dict(recorded),
+        "versions": versions(config.framework, config.env),
         "seed": config.seed,
         "device": config.device,
         "steps": 0,

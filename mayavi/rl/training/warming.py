@@ -92,6 +92,11 @@ def warm(
     if not 1 <= rollouts <= MOST_ROLLOUTS:
         raise UsageError(f"{rollouts:,} rollouts cannot be played", f"give 1 … {MOST_ROLLOUTS:,}")
     kind = entry(name).load()
+    if kind.takes_world and not issubclass(kind, ChainRowsEnv):
+        raise UsageError(
+            f"a snapshot cannot be warmed by '{name}', whose agents read other state with every seed",
+            "train it with --source rpc: what was read is cached",
+        )
     if not issubclass(kind, ChainRowsEnv):
         raise UsageError(f"'{name}' uses no chain, so that there is nothing to fetch", "it needs no snapshot to train")
     settings = configured(kind.config_type, config)

@@ -31,6 +31,8 @@ FORMAT = 1
 VARIABLE = "MAYAVI_MODELS"
 DEFAULT = Path("data/models")
 RECORD = "run.json"
+EVALUATIONS = "evaluations"
+"""Folder in that of the models for evaluations of several runs; that of one run is in the run's own folder."""
 BEST = "best"
 TRAINING, FINISHED, INTERRUPTED, FAILED = "training", "finished", "interrupted", "failed"
 

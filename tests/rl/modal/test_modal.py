@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import shutil
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -16,15 +18,18 @@ from typing import Any
 import modal
 import pytest
 import torch
+from modal.cli._download import _volume_download
+from modal.types import FileEntryType
 
-from mayavi.errors import MayaviError, RemoteError, SetupError, UsageError
+from mayavi.errors import CostCeiling, MayaviError, MemoryCeiling, RemoteError, SetupError, UsageError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.modal import app as modal_app
 from mayavi.rl.modal import training as modal_training
-from mayavi.rl.modal.cost_guard import Machine
+from mayavi.rl.modal.cost_guard import MOST_TIMEOUT_S, Machine
 from mayavi.rl.modal.training import explain_modal_errors, fetch_run, train_on_modal
-from mayavi.rl.modal.volume import download, upload_world
+from mayavi.rl.modal.volume import download, upload_data_files, upload_world
 from mayavi.rl.models import open_model
+from mayavi.rl.training.cost import describe_cost
 from mayavi.rl.training.train import train
 from mayavi.rl.training_runs.catalogue import list_trainings, open_training
 from mayavi.rl.training_runs.comparison import compare_trainings
@@ -125,6 +130,82 @@ def test_a_model_trained_there_is_the_one_trained_here(volume: FolderVolume, tmp
     assert (listed.run_id, listed.status, listed.problem) == (done.run_id, "finished", "")
     assert compare_trainings(listed, open_training(here.path)).equal
     assert len(list((volume.path / "worlds").iterdir())) == 1
+    # What it cost: from the start of the machine to its end, of the maximum that was shown before.
+    (session,) = model.record["sessions"]
+    assert (session["where"], session["most_usd"]) == ("modal", float(Machine().worst_case_usd))
+    assert session["cost_usd"] == pytest.approx(session["seconds"] * float(Machine().usd_per_hour) / 3600, abs=2e-6)
+    assert session["seconds"] >= model.record["seconds"]
+    assert model.record["cost"]["usd"] == session["cost_usd"]
+    assert describe_cost(done.record).endswith("of at most $5.68")
+    assert describe_cost(open_model(here.run_id, tmp_path / "local").record) == ""
+
+
+class Downloads:
+    """The part of Modal's volume that `modal volume get` uses, over a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    async def iterdir(self, path: str) -> Any:
+        for each in sorted((self.path / path.lstrip("/")).rglob("*")):
+            kind = FileEntryType.DIRECTORY if each.is_dir() else FileEntryType.FILE
+            yield SimpleNamespace(path=str(each.relative_to(self.path)), type=kind, size=each.stat().st_size)
+
+    async def read_file(self, path: str) -> Any:
+        yield (self.path / path).read_bytes()
+
+
+def test_a_run_copied_by_hand_from_the_volume_is_used_like_any_other(
+    volume: FolderVolume, tmp_path: Path, run_mayavi
+) -> None:
+    config, models = TrainConfig.of(SETTINGS), tmp_path / "models"
+    world = upload_world(config, volume, tmp_path)
+    request = modal_app.Request(config.to_json(), "run-1", world, usd_per_hour="3600", most_usd="5", requested="once")
+    modal_app.train_in(volume.path, request, lambda: None)
+    shutil.rmtree(volume.path / "worlds")  # nothing of the machine on Modal is needed here
+    models.mkdir()
+    asyncio.run(
+        _volume_download(Downloads(volume.path), "run-1", models, overwrite=False, progress_cb=lambda **_: None)
+    )
+    assert open_model("run-1", models).config == config
+    assert open_model("run-1", models).record["cost"]["most_usd"] == 5
+    there = ("run-1", "--models", str(models))
+    shown = json.loads(run_mayavi("eval", *there, "--episodes", "20", "--json").stdout)
+    assert shown["models"][0]["steps"] == 64
+    bundle = str(tmp_path / "bundle.zip")
+    assert run_mayavi("artifact", *there, "--output", bundle, "--no-report").returncode == 0
+    assert "verified: " in run_mayavi("artifact", "verify", bundle).stdout
+    report = run_mayavi("report", *there, "--out", str(tmp_path / "page.html"))
+    assert report.returncode == 0, report.stderr
+    further = train(TrainConfig.of(config.to_json(), {"timesteps": 96}), models=models, resume="run-1")
+    assert (further.steps, further.resumed_from, further.exact) == (96, 64, True)
+
+
+def test_the_memory_there_is_the_limit_and_not_the_one_here(
+    volume: FolderVolume, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[modal_app.Request] = []
+
+    def refuse(machine: Machine, store: Any, request: modal_app.Request, poll: Any) -> dict[str, Any]:
+        asked.append(request)
+        return {"error": "that is enough", "hint": None}
+
+    options: dict[str, Any] = {"models": tmp_path / "models", "volume": volume, "call": refuse, "say": lambda _: None}
+    large = TrainConfig.of(SETTINGS, {"network": [16384, 16384]})
+    monkeypatch.setenv("MAYAVI_LOCAL_GPU_MEM_GB_CEILING", "0.5")
+    with pytest.raises(MemoryCeiling, match=r"may take 0\.5 GB"):
+        train(large, models=tmp_path / "models")
+    with pytest.raises(RemoteError, match="that is enough"):
+        train_on_modal(large, **options)
+    assert asked[0].environment["MAYAVI_LOCAL_GPU_MEM_GB_CEILING"] == "23"
+    larger = TrainConfig.of(SETTINGS, {"network": [32768, 32768]})
+    with pytest.raises(MemoryCeiling, match="the A10G on Modal has 23 GB") as refused:
+        train_on_modal(larger, **options)
+    assert "MAYAVI_MODAL_GPU=L40S has 47 GB" in (refused.value.hint or "")
+    monkeypatch.setenv("MAYAVI_MODAL_GPU", "none")
+    with pytest.raises(MemoryCeiling, match=r"the machine on Modal has 17\.2 GB of main memory"):
+        train_on_modal(larger, **options)
+    assert len(asked) == 1
 
 
 def test_every_checkpoint_is_committed_and_the_next_attempt_goes_on(
@@ -276,6 +357,60 @@ def test_the_files_of_a_market_travel_along_and_its_record_names_them_as_here(
     assert weights(done.path / "final") == weights(here.path / "final")
 
 
+def test_recorded_rollouts_travel_along(volume: FolderVolume, tmp_path: Path) -> None:
+    from mayavi.rl.rollouts.recording import RolloutSettings, record_baseline
+
+    file = tmp_path / "random.parquet"
+    record_baseline("rwa", "equal_weight", file, RolloutSettings(2), config={"actions": "continuous", "horizon": 4})
+    config = TrainConfig.of(
+        {"env": "rwa", "algorithm": "cql", "rollouts": str(file), "env_config": {"actions": "continuous", "horizon": 4}}
+    )
+    places = upload_data_files(config, volume)
+    request = modal_app.Request(config.to_json(), "run", None, places)
+    there = TrainConfig.of(request.config, modal_app._paths_in_volume(volume.path, request))
+    assert there.rollouts is not None
+    assert Path(there.rollouts).is_relative_to(volume.path)
+    assert Path(there.rollouts).read_bytes() == file.read_bytes()
+    assert there.env_config == config.env_config
+
+
+def test_a_training_of_a_grid_is_paid_for_once_even_if_the_grid_was_killed_before_the_download(
+    volume: FolderVolume, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mayavi.rl.grid.plan import plan_grid
+    from mayavi.rl.grid.train_grid import train_grid
+    from mayavi.rl.grid.trial import run_trial
+
+    paid: list[str] = []
+
+    def pay(machine: Machine, store: FolderVolume, request: modal_app.Request, poll: Any) -> dict[str, Any]:
+        paid.append(request.run_id)
+        return locally(machine, store, request, poll)
+
+    monkeypatch.setattr(modal_training, "open_volume", lambda: volume)
+    monkeypatch.setattr(modal_training, "call_modal", pay)
+    # Ray Tune runs trials in processes of their own, which these replacements would not reach.
+    monkeypatch.setattr(
+        "mayavi.rl.grid.tuner.run_trials", lambda trials, *_: [run_trial(each.to_json()) for each in trials]
+    )
+    plan = plan_grid([SETTINGS | {"evaluate_episodes": 24}], ["learning_rate=1e-3,1e-4"], "3")
+    said: list[str] = []
+    models = tmp_path / "models"
+    with pytest.raises(CostCeiling, match=r"2 trainings could cost \$11\.35, more than \$10\.00"):
+        train_grid(plan, models=models, backend="modal", say=said.append)
+    assert said == [f"Modal, at most $11.35 for 2 trainings; each {Machine().describe()}; the ceiling is $10.00"]
+    assert not paid
+    monkeypatch.setenv("MAYAVI_MODAL_COST_CEIL_USD", "12")
+    done = train_grid(plan, models=models, backend="modal", say=said.append)
+    assert (len(paid), done.failed) == (2, 0)
+    assert done.most_usd == pytest.approx(2 * float(Machine().worst_case_usd))
+    assert 0 < done.cost_usd < done.most_usd
+    shutil.rmtree(models / paid[0])  # as if the grid had been killed while that run was on its way
+    again = train_grid(plan, models=models, backend="modal", say=said.append)
+    assert len(paid) == 2
+    assert again.to_json() == done.to_json()
+
+
 def test_a_node_is_not_asked_from_there(volume: FolderVolume, tmp_path: Path) -> None:
     config = TrainConfig.of(SETTINGS, {"source": "rpc"})
     with pytest.raises(UsageError, match="asks no node") as error:
@@ -325,6 +460,18 @@ def test_the_call_is_waited_for_and_followed(monkeypatch: pytest.MonkeyPatch) ->
     found = modal_training.call_modal(Machine(), None, request, lambda: polled.append(1))
     assert (found["steps"], len(polled)) == (1, 2)
     assert asked == [modal_app.as_arguments(request)]
+
+
+def test_a_machine_counts_from_the_start_of_its_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    import psutil
+
+    monkeypatch.setattr(modal, "is_local", lambda: False)
+    began, now = psutil.Process(1).create_time(), time.time()
+    found = modal_app._machine_start()
+    if now - began < MOST_TIMEOUT_S - 60:
+        assert found == pytest.approx(began, abs=5)
+    elif now - began > MOST_TIMEOUT_S + 60:  # no machine on Modal is that old
+        assert found == pytest.approx(now, abs=5)
 
 
 def test_without_modal_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

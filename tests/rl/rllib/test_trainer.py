@@ -35,7 +35,7 @@ def test_every_algorithm_goes_on_exactly(repository: Path, learning_server: Comm
             ["-q", "-n", "0", "tests/rl/rllib/work.py"], os.environ, repository, module="pytest"
         )
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert "6 passed" in finished.stdout
+    assert "7 passed" in finished.stdout
 
 
 def last_line(finished: subprocess.CompletedProcess[str]) -> dict[str, Any]:

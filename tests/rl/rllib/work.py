@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mayavi.errors import WorkerError
+from mayavi.errors import UsageError, WorkerError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.models import open_model
 from mayavi.rl.rllib.ray_connection import ray_for
@@ -75,6 +75,35 @@ def test_a_training_that_died_ends_with_the_weights_of_one_that_did_not(
     assert resumed.mean_reward == whole.mean_reward
     assert resumed.best == whole.best
     assert bool(whole.best) == bool(config.evaluate_every)
+
+
+def test_cql_learns_from_recorded_rollouts_and_goes_on_exactly(tmp_path: Path) -> None:
+    from mayavi.rl.evaluation.play import play
+    from mayavi.rl.rollouts.recording import RolloutSettings, record_baseline
+
+    data = tmp_path / "random.parquet"
+    record_baseline("chase", "random", data, RolloutSettings(300), config={"actions": "continuous", "split": "train"})
+    settings = {"algorithm": "cql", "rollouts": str(data), "learning_rate": 1e-2, "gamma": 0.9, "network": [32]}
+    settings |= {"minibatch_size": 64, "conservative_weight": 0.1}
+    config = TrainConfig.of(CHASE, ACTIONS, settings, {"timesteps": 150, "checkpoint_every_steps": 50})
+    whole = train(config, models=tmp_path, run_id="whole")
+    assert whole.record["rollouts"]["episodes"] == 300
+    with pytest.raises(DiedError):
+        train(config, models=tmp_path, run_id="died", progress=dying(100))
+    kept = data.read_bytes()
+    record_baseline("chase", "random", data, RolloutSettings(9), config={"actions": "continuous", "split": "train"})
+    with pytest.raises(UsageError, match="is not the file that run died was trained on"):
+        train(config, models=tmp_path, resume="died")
+    data.write_bytes(kept)
+    resumed = train(config, models=tmp_path, resume="died")
+    assert (resumed.resumed_from, resumed.exact, resumed.steps) == (50, True, 150)
+    assert weights_digest("died", tmp_path) == weights_digest("whole", tmp_path)
+    model = open_model("whole", tmp_path)
+    env = model.make_env(128, split="test")
+    learned = play(env, model.policy(), range(128)).rewards.mean()
+    assert learned > play(env, "random", range(128)).rewards.mean() + 0.2
+    parameters = sum(each.numel() for each in model.policy().module.parameters())  # type: ignore[attr-defined]
+    assert 0 < parameters <= model.record["memory"]["parameters"]
 
 
 def test_other_runners_resume_with_new_episodes_and_the_run_says_so(tmp_path: Path) -> None:

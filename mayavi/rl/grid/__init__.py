@@ -1,0 +1,1 @@
+"""Train a grid of settings with several seeds, and choose the best settings on the validation split."""
