@@ -70,7 +70,7 @@ def scenario_page(folder: Path, name: str) -> Page:
 
 
 def sweep_example(folder: Path) -> Page:
-    from mayavi.report.shapes.sweep import sweep_page
+    from mayavi.report.shapes.sweeps.sweep import sweep_page
 
     small = {"agents.borrowers.count": 25}
     store = folder / "runs.duckdb"
@@ -94,7 +94,7 @@ def compare_example(folder: Path) -> Page:
 
 def incident_example(folder: Path) -> Page:
     from mayavi.cli.printing.incident import document
-    from mayavi.report.shapes.incident import incident_page
+    from mayavi.report.shapes.replays.incident import incident_page
     from mayavi.scenarios.incidents.replay import replay_incident
 
     change = "aave_v2.USDC.liquidation_bonus=2%"
@@ -106,7 +106,7 @@ def incident_example(folder: Path) -> Page:
 def backtest_example(folder: Path) -> Page:
     from mayavi.portfolio.backtest.backtest import BacktestSettings
     from mayavi.portfolio.backtest.models import backtest_models
-    from mayavi.report.shapes.backtest import backtest_page
+    from mayavi.report.shapes.backtests.backtest import backtest_page
 
     command = "mayavi backtest rwa --simulated --episodes 200 --split test --seed 0"
     settings = BacktestSettings(episodes=200)
@@ -133,7 +133,7 @@ def trained(folder: Path) -> Path:
 
 
 def training_example(folder: Path) -> Page:
-    from mayavi.report.shapes.training import training_page
+    from mayavi.report.shapes.learning.training import training_page
 
     return training_page("seed-0", trained(folder))
 

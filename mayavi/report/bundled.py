@@ -30,6 +30,6 @@ def run_report(run: BundledRun, tables: Tables) -> bytes:
 
 def evaluation_report(document: Mapping[str, Any]) -> bytes:
     """Render the report of an evaluation of a bundled training."""
-    from mayavi.report.shapes.evaluation import evaluation_page
+    from mayavi.report.shapes.learning.evaluation import evaluation_page
 
     return render(evaluation_page(document)).encode()

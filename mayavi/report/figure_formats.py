@@ -10,8 +10,14 @@ from mayavi.scenarios.figures.formatting import COINS, title_of
 from mayavi.statistics.estimate import Estimate
 
 _CHANGES = ("oracle_change", "largest_fall", "jump", "price_impact", "pool_change", "opening_gap", "pool_gap",
-            "liquidity_change", "liquidation_sale_gap")  # fmt: skip
-_TITLES = {"liquidated": "liquidated value", "failed": "failed actions", "raised": "actions that raised"}
+            "liquidity_change", "liquidation_sale_gap", "largest_step_fall", "largest_step_rise")  # fmt: skip
+_TITLES = {
+    "liquidated": "liquidated value",
+    "failed": "failed actions",
+    "raised": "actions that raised",
+    "largest_step_fall": "largest fall of {} in a step",
+    "largest_step_rise": "largest rise of {} in a step",
+}
 _RATES = ("supply_rate", "borrow_rate", "utilisation")
 
 
@@ -27,7 +33,13 @@ class FigureFormat:
     @property
     def title(self) -> str:
         """Title of the figure: `bad debt`."""
-        return _TITLES.get(self.name) or title_of(self.name)
+        kind, _, of = self.name.partition(".")
+        return _TITLES[kind].format(of) if kind in _TITLES else title_of(self.name)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the figure is a share or a change itself, so that differences are in percentage points."""
+        return self.format in {"percent", "change"}
 
     @property
     def exact_format(self) -> str:

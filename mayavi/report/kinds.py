@@ -27,7 +27,7 @@ def sweep_builder(store_path: Path | None, name: str) -> tuple[str, str, Callabl
     record = store.sweep(name)
 
     def build() -> Page:
-        from mayavi.report.shapes.sweep import sweep_page
+        from mayavi.report.shapes.sweeps.sweep import sweep_page
 
         return sweep_page(store, record.sweep_id)
 
@@ -43,7 +43,7 @@ def training_builder(models: Path | None, name: str) -> tuple[str, str, Callable
     training = find_training(name, folder)
 
     def build() -> Page:
-        from mayavi.report.shapes.training import training_page
+        from mayavi.report.shapes.learning.training import training_page
 
         return training_page(str(training.folder.path.absolute()), folder)
 
@@ -108,7 +108,7 @@ def history_builder(path: Path) -> Callable[[], Page]:
     """Return what builds the page of the replays in the database at `path`."""
 
     def build() -> Page:
-        from mayavi.report.shapes.history import history_page
+        from mayavi.report.shapes.replays.history import history_page
 
         return history_page(path)
 
@@ -116,7 +116,7 @@ def history_builder(path: Path) -> Callable[[], Page]:
 
 
 def _evaluation(document: Document, path: Path, models: Path | None) -> Page:
-    from mayavi.report.shapes.evaluation import evaluation_page
+    from mayavi.report.shapes.learning.evaluation import evaluation_page
     from mayavi.rl.evaluation.document import read_eval
 
     checked = read_eval(path.read_bytes() if path.suffix == ".json" else json.dumps(document).encode(), path)
@@ -138,12 +138,12 @@ def _trainings(document: Document, path: Path, models: Path | None) -> list[str]
 
 
 def _backtest(document: Document) -> Page:
-    from mayavi.report.shapes.backtest import backtest_page
+    from mayavi.report.shapes.backtests.backtest import backtest_page
 
     return backtest_page(document)
 
 
 def _incident(document: Document) -> Page:
-    from mayavi.report.shapes.incident import incident_page
+    from mayavi.report.shapes.replays.incident import incident_page
 
     return incident_page(document)

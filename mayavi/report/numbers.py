@@ -6,12 +6,14 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal
 
 DASH = "–"
 MINUS = "−"
 _SPACE = "\u00a0"
 """Keeps a number and its unit in one line."""
 _HYPHEN = re.compile(r"(?<![\w.)\]−-])-(?=[$.]?\d)")
+_TINY = re.compile(r"(?<![\w.])\d(?:\.\d+)?e-\d\d\b")
 _SCALES = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
@@ -42,8 +44,13 @@ def usd(number: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Format a ratio with three significant digits: `12.3 %`."""
-    return DASH if share is None or not math.isfinite(share) else f"{short(share * 100)}{_SPACE}%"
+    """Format a ratio with three significant digits: `12.3 %`, `1,360 %`."""
+    if share is None or not math.isfinite(share):
+        return DASH
+    amount = abs(share) * 100
+    thousands = 999.5 <= amount < 999_500
+    text = _signed(share, f"{float(f'{amount:.3g}'):,.0f}") if thousands else short(share * 100)
+    return f"{text}{_SPACE}%"
 
 
 def change(share: float | None) -> str:
@@ -104,9 +111,9 @@ def bounds(low: float | None, high: float | None, format: str = "short") -> str:
     return f"[{write(low)}, {write(high)}]" if exists(low) or exists(high) else ""
 
 
-def minus_signs(text: str) -> str:
-    """Write the minus of numbers in a text as a minus: `[−0.52, 1.2]`; hyphens of names and dates stay."""
-    return _HYPHEN.sub(MINUS, text)
+def written_numbers(text: str) -> str:
+    """Write the numbers of a sentence as pages do: `[−0.52, 0.00004291]`; hyphens of names and dates stay."""
+    return _HYPHEN.sub(MINUS, _TINY.sub(lambda found: f"{Decimal(found[0]):f}", text))
 
 
 def utc(timestamp: int) -> str:

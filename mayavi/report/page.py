@@ -190,9 +190,11 @@ class Provenance:
     facts: tuple[tuple[str, str], ...]
     """Seed, digests, versions, identifiers."""
     command: str
-    """The command line that reproduces the result."""
+    """The command line that repeats the result; empty if none does."""
     summary: str = ""
     """The line under the verdict; by default the first facts."""
+    note: str = "The same command on the same version gives the same numbers and digests on every machine."
+    """What the command repeats, and what it needs for that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mayavi.report.plotly import ensure_plotly, report_packages
+from tests.chromium import axe, axe_source
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 WIDE, NARROW = 1280, 390
-SERIOUS = {"serious", "critical"}
 REDRAWN = f"""new Promise((done) => {{
   const look = () => [...document.querySelectorAll('.plot')].every((plot) => plot.layout.width < {NARROW})
     ? done() : setTimeout(look, 20);
@@ -92,21 +91,3 @@ def empty_charts(page: Page) -> list[str]:
         if ImageChops.difference(drawn.crop(tuple(map(round, box))), bare.crop(tuple(map(round, box)))).getbbox()
         is None
     ]
-
-
-def axe(page: Page, *rules: str) -> list[str]:
-    """Serious findings of axe-core: rule, element and what is wrong. The inside of a chart is an image to readers."""
-    options = {"resultTypes": ["violations"], "iframes": False} | ({"runOnly": list(rules)} if rules else {})
-    answer = page.evaluate("(options) => axe.run({ exclude: ['.plot > *'] }, options)", options)
-    return [
-        f"{each['id']}: {node['html'][:160]} {node['failureSummary']}"
-        for each in answer["violations"]
-        if each["impact"] in SERIOUS
-        for node in each["nodes"][:3]
-    ]
-
-
-def axe_source() -> str:
-    """The script of axe-core, installed from npm at first use."""
-    ensure_plotly(dev=True)
-    return (report_packages().packages / "axe-core" / "axe.min.js").read_text(encoding="utf-8")

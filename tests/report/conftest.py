@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from mayavi.report.output import find_chromium, write_html
+from mayavi.report.output import write_html
 from mayavi.scenarios import registry
 from mayavi.scenarios.run.run import run
 from mayavi.sim.store import Store
+from tests.chromium import launched_chromium
 from tests.report.browser import Looked, look_at
 
 if TYPE_CHECKING:
@@ -26,8 +26,13 @@ SHORTER = {
         "prices.USDC={process: step, at: 1, size: -12%}",
     ],
     "depeg_cascade": ["agents.borrowers.count=30"],
+    "steth_depeg": [
+        "agents.stakers.count=12",
+        "agents.others.count=4",
+        "prices.wstETH={process: step, at: 2, size: -6.5%}",
+    ],
 }
-STEPS = {"curve_depeg": 5, "depeg_cascade": 6, "multi_cohort": 30}
+STEPS = {"curve_depeg": 5, "depeg_cascade": 6, "multi_cohort": 30, "steth_depeg": 5}
 CheckPage = Callable[[Path], Looked]
 
 
@@ -40,24 +45,17 @@ def library_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return Store(path)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One Chromium per worker; skipped without one, failed where MAYAVI_REQUIRE_CHROMIUM=1."""
-    program = find_chromium()
-    if program is None:
-        why = "no Chromium is installed: `apt install chromium`, or name one with MAYAVI_CHROMIUM"
-        if os.environ.get("MAYAVI_REQUIRE_CHROMIUM") == "1":
-            pytest.fail(why)
-        pytest.skip(why)
-    from playwright.sync_api import sync_playwright
+    """One Chromium per module: while it is there, no other test can run an event loop.
 
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
+    Skipped without one, failed where MAYAVI_REQUIRE_CHROMIUM=1.
+    """
+    with launched_chromium() as launched:
         yield launched
-        launched.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def check_page(browser: Browser) -> CheckPage:
     """Look at a page and assert what holds for every page; return what was found."""
 

@@ -12,12 +12,12 @@ from mayavi.report.numbers import (
     count,
     exact,
     interval,
-    minus_signs,
     percent,
     short,
     shortened,
     usd,
     utc,
+    written_numbers,
 )
 
 
@@ -47,6 +47,8 @@ def test_three_digits(number: float | None, text: str) -> None:
 def test_units_stay_with_their_number() -> None:
     assert usd(-13_678.4) == "−$13.7\u00a0k"
     assert percent(0.1234) == "12.3\u00a0%"
+    assert percent(-13.643) == "−1,360\u00a0%"
+    assert change(13.643) == "+1,360\u00a0%"
     assert change(0.014) == "+1.4\u00a0%"
     assert change(-1e-20) == "−1.00e-18\u00a0%"
     assert change(0.0) == "0\u00a0%"
@@ -64,6 +66,7 @@ def test_intervals_and_names() -> None:
 
 
 def test_the_minus_of_numbers_in_texts_is_one_and_hyphens_stay() -> None:
-    assert minus_signs("the interval [-0.006463, -.5] holds -$3") == "the interval [−0.006463, −.5] holds −$3"
-    for text in ("2024-10-11", "sweep-0123", "1e-09", "runs 3-5", "best-of-3"):
-        assert minus_signs(text) == text
+    assert written_numbers("interval [4.291e-05, 0.001531]") == "interval [0.00004291, 0.001531]"
+    assert written_numbers("the interval [-0.006463, -.5] holds -$3") == "the interval [−0.006463, −.5] holds −$3"
+    for text in ("2024-10-11", "sweep-0123", "runs 3-5", "best-of-3"):
+        assert written_numbers(text) == text

@@ -13,6 +13,7 @@ from mayavi.report.builder import run_page, shape_of
 from mayavi.report.numbers import FORMATS
 from mayavi.report.page import ActionLog, Chart, Page, Scrubber, Table
 from mayavi.report.render import render
+from mayavi.report.run.actions import describe
 from mayavi.report.run.lending import STRANDED, health_chart
 from mayavi.report.run.prices import price_chart, quoted
 from mayavi.report.run.rows import MOST_POINTS, opened
@@ -28,8 +29,10 @@ SHAPES = {
     "curve_depeg": "curve",
     "depeg_cascade": "cascade",
     "launch_replay": "launch",
+    "learning_borrower": "borrower",
     "multi_cohort": "vesting",
     "spark_borrower": "borrower",
+    "steth_depeg": "cascade",
     "vesting_cliff": "vesting",
 }
 
@@ -337,3 +340,9 @@ def test_trades_of_others_are_named_beside_the_sales_of_an_unlock(library_store:
 def texts(of: Page) -> list[str]:
     charts = [*blocks(of, Chart), *filter(None, [of.hero])]
     return [of.verdict.sentence, *of.summary, *(f"{chart.title} {chart.subtitle}" for chart in charts)]
+
+
+def test_a_call_says_its_verb_once() -> None:
+    details = {"repaid": "1022080000", "debt": "USDC"}
+    assert describe("repay", details, {"USDC": 6}) == "repay 1,022.08 USDC"
+    assert describe("rebalance", details, {"USDC": 6}) == "rebalance repaid 1,022.08 USDC"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 from mayavi.report.charts.axes import Axis, Values, axis_title, base_layout, finite, plain
@@ -55,16 +56,19 @@ def heat_map(
         trace |= {"zmin": -most, "zmax": most}
     elif known and min(known) >= 0:
         trace |= {"zmin": 0, "zmax": max(known) or 1.0}
+    tall = height or max(160, 90 + 40 * min(len(rows), 12) if len(rows) <= 12 else 560)
     layout = base_layout(
         xaxis=_labels(x_title, columns) | {"side": "bottom"},
         yaxis=_labels(y_title, rows) | {"autorange": "reversed"},
     )
+    if y_title:  # Plotly cuts a title that is longer than its axis
+        lines = wrap(y_title, max(12, (tall - 70) // 7))
+        layout["yaxis"]["title"]["text"] = "<br>".join(map(plain, lines))
     corner = f"{y_title} \\ {x_title}" if x_title or y_title else "name"
     table = Table(
         (Column(corner), *(Column(each, exact_format(value.format)) for each in columns)),
         tuple((label, *row) for label, row in zip(rows, z, strict=True)),
     )
-    tall = height or max(160, 90 + 40 * min(len(rows), 12) if len(rows) <= 12 else 560)
     return Chart(title, subtitle, (trace,), layout, table, height=tall, source=source, wide=wide)
 
 

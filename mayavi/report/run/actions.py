@@ -113,6 +113,10 @@ def action_log(rows: RunRows) -> ActionLog:
     return ActionLog(logged, int(total), f"mayavi runs export {rows.run.run_id} --format csv", note)
 
 
+_SAID = {"repay": "repaid ", "borrow": "borrowed ", "withdraw": "withdrawn "}
+"""By kind of action: the word of its amount that the kind says already."""
+
+
 def describe(kind: str, details: Mapping[str, Any], decimals: Mapping[str, int]) -> str:
     """Say in words what an action called and moved: `liquidate borrowers-67: paid 24,906.83 USDC of debt for …`."""
     if kind in {"liquidate", "absorb"} and "borrower" in details:
@@ -131,7 +135,7 @@ def describe(kind: str, details: Mapping[str, Any], decimals: Mapping[str, int])
         supplied = format_amount(details["supplied"], str(details.get("collateral", "")), decimals)
         borrowed = format_amount(details.get("borrowed", "0"), str(details.get("debt", "")), decimals)
         return f"supply {supplied}, borrow {borrowed}"
-    moved = describe_trade(details, decimals)
+    moved = describe_trade(details, decimals).removeprefix(_SAID.get(kind, ""))
     pool = f" on {details['pool']}" if isinstance(details.get("pool"), str) else ""
     return f"{kind} {moved}{pool}" if moved else f"{kind} {details.get('note', '')}".strip()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -16,16 +16,26 @@ if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
     from mayavi.sim.store import RunRecord
 
-_OWN = {"name", "title", "chain", "steps", "seed"}
+OWN_OPTIONS = {"name", "title", "chain", "steps", "seed"}
 """Keys that have options of their own or change nothing."""
 MOST_OPTIONS = 12
+_WORLDS = {"rpc": ("--source", "rpc", "--block", "BLOCK"), "snapshot": ("--snapshot", "FILE")}
+"""Options that name a world other than the replica, with what the store does not know in capitals."""
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The safe loader of libyaml, several times as fast, where there is one."""
 
 
 def differences(run: RunRecord) -> list[tuple[str, Any, Any]] | None:
     """Return (key, default, value) for what differs from the library's scenario; None if it is not from there."""
-    default = _default(run.scenario, run.chain)
+    return changes(run.scenario, run.chain, run.scenario_text)
+
+
+@lru_cache(maxsize=64)
+def changes(scenario: str, chain: str, text: str) -> list[tuple[str, Any, Any]] | None:
+    """Return what `differences` returns, for a scenario text."""
+    default = _default(scenario, chain)
     try:
-        own = yaml.safe_load(run.scenario_text)
+        own = yaml.load(text, Loader=_LOADER)
     except yaml.YAMLError:
         return None
     if not isinstance(own, dict) or default is None:
@@ -64,8 +74,10 @@ def flattened(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def command_of(run: RunRecord, differing: list[tuple[str, Any, Any]] | None) -> tuple[str, bool]:
     """Return the command that repeats the run, and whether it needs the scenario's text in a file."""
+    if run.scenario == "demo" and not run.scenario_text:
+        return f"mayavi demo --seed {run.seed} --steps {run.steps - 1}", False
     options = ["--seed", str(run.seed)]
-    settings = [(key, value) for key, _, value in differing or () if key not in _OWN]
+    settings = [(key, value) for key, _, value in differing or () if key not in OWN_OPTIONS]
     whole = differing is None or len(settings) > MOST_OPTIONS or any(value is None for _, value in settings)
     words = ["mayavi", "run", "scenario.yaml" if whole else run.scenario]
     if not whole:
@@ -74,9 +86,33 @@ def command_of(run: RunRecord, differing: list[tuple[str, Any, Any]] | None) -> 
         options += ["--steps", str(run.steps)] if "steps" in keys else []
         for key, value in settings:
             options += ["--set", f"{key}={_option(value)}"]
-    if run.source != "replica":
-        options += ["--source", run.source]
-    return shlex.join([*words, *options]), whole
+    named = "source" in {key for key, _ in settings}
+    return shlex.join([*words, *options, *(() if named else _WORLDS.get(run.source, ()))]), whole
+
+
+def repeatability(source: str) -> str:
+    """Say what the command that repeats a run needs, by the kind of world that the run started from."""
+    if source == "rpc":
+        return (
+            "The run read its world from a node and kept no snapshot, so these numbers come again only from the same"
+            " block: put its number for `BLOCK`, and compare the digest of the world."
+        )
+    if source == "snapshot":
+        return (
+            "The same command on the same version gives the same numbers and digests, on every machine that has the"
+            " snapshot: put its path for `FILE`, and compare the digest of the world."
+        )
+    return Provenance((), "").note
+
+
+def sweep_line(run: RunRecord, seeds: str = "0:100") -> str:
+    """Return the `mayavi sweep` command with the parameters of a run; empty for a run that was built in Python."""
+    if not run.scenario_text.strip():
+        return ""
+    command, _ = command_of(run, differences(run))
+    words = shlex.split(command)
+    at = words.index("--seed")
+    return shlex.join(["mayavi", "sweep", *words[2:at], *words[at + 2 :], "--seeds", seeds])
 
 
 def parameter_section(rows: RunRows) -> Section:
@@ -89,12 +125,13 @@ def parameter_section(rows: RunRows) -> Section:
     elif not differing:
         blocks.append(Text((f"Every parameter is the default of `{rows.run.scenario}`.",)))
     else:
-        written = tuple((key, _shown(default), _shown(value)) for key, default, value in differing)
-        columns = (Column("parameter", "code"), Column("default"), Column("this run"))
+        written = tuple((key, shown_value(default), shown_value(value)) for key, default, value in differing)
+        columns = (Column("parameter", "code"), Column("default", "code"), Column("this run", "code"))
         blocks.append(Table(columns, written, "Parameters that differ from the scenario's defaults"))
     if whole:
-        blocks.append(Text(("Save the scenario below as scenario.yaml for the command that reproduces the run.",)))
-    blocks.append(Code(rows.run.scenario_text, "The complete scenario (YAML)", folded=True))
+        blocks.append(Text(("Save the scenario below as scenario.yaml for the command that repeats the run.",)))
+    if rows.run.scenario_text:
+        blocks.append(Code(rows.run.scenario_text, "The complete scenario (YAML)", folded=True))
     return Section("parameters", "Parameters", tuple(blocks))
 
 
@@ -102,6 +139,9 @@ def provenance(rows: RunRows) -> Provenance:
     """Seed, digests, versions and ids of a run."""
     run = rows.run
     command, _ = command_of(run, differences(run))
+    note = repeatability(run.source)
+    if not run.scenario_text.strip() and run.scenario != "demo":
+        command, note = "", "The run was built in Python and has no scenario: only the program that made it repeats it."
     counts = f"{run.action_count or 0:,} actions, {run.failed_count or 0:,} failed, {run.raised_count or 0:,} raised"
     facts = [
         ("seed", str(run.seed)),
@@ -120,7 +160,7 @@ def provenance(rows: RunRows) -> Provenance:
     ]
     if run.sweep_id:
         facts.append(("sweep", run.sweep_id))
-    return Provenance(tuple(facts), command)
+    return Provenance(tuple(facts), command, note=note)
 
 
 def _option(value: Any) -> str:
@@ -129,7 +169,8 @@ def _option(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
+    """Write the value of a parameter for readers: `not set`, text as it is, anything else as JSON."""
     if value is None:
         return "not set"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

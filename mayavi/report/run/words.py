@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mayavi.report.numbers import DASH, FORMATS, change, count, exists, usd
 from mayavi.report.numbers import short as short_number
 from mayavi.report.page import Tile, Tone, Verdict
+from mayavi.report.run.parameters import sweep_line
 from mayavi.scenarios.figures.formatting import shown
 from mayavi.sim.store.database.schema import literal
 
@@ -134,4 +135,8 @@ def at_least(number: float) -> str:
 
 def one_seed(rows: RunRows) -> str:
     """Say that a single run has no interval, and how to get one."""
-    return f"One run, seed {rows.run.seed}: it has no interval. `mayavi sweep {rows.run.scenario}` gives one."
+    if rows.run.sweep_id:
+        return f"One run, seed {rows.run.seed}: it has no interval. Its sweep `{rows.run.sweep_id}` has one."
+    command = sweep_line(rows.run)
+    hint = f" `{command}` gives one." if command else ""
+    return f"One run, seed {rows.run.seed}: it has no interval.{hint}"

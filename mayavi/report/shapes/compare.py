@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mayavi.report.charts.axes import Axis
 from mayavi.report.charts.intervals import intervals
-from mayavi.report.figure_formats import FigureFormat, figure_format
 from mayavi.report.numbers import DASH, change, short
 from mayavi.report.page import Block, Chart, Column, Page, Provenance, Section, Table, Tile, Tone, Verdict
+from mayavi.report.sources.kpi_differences import ROUNDING, KpiDifference, kpi_differences, rounded_only
 from mayavi.report.sources.parameter_names import parameter_name, value_name
 from mayavi.report.sources.parameters import differing, seeds_text
 from mayavi.report.sources.sides import Side, read_sides
-from mayavi.scenarios.sensitivity.paired_difference import PairedDifference, paired_difference
 from mayavi.scenarios.sweep.result import BAD_DEBT, LIQUIDATED
 from mayavi.sim.store import Store
 
 FIELDS = ("scenario", "steps", "chain", "source", "world_digest", "status", "versions")
 MOST_ROWS = 16
-BOOKKEEPING = ("actions", "failed", "raised", "transactions", "gas_used", "fees_wei")
 MOST_CHANGES = 2
 """Parameters that labels and the verdict name; of more, only their number."""
 _WORDS = {
@@ -30,41 +27,6 @@ _WORDS = {
     "not_distinguishable": "not distinguishable",
     "no_interval": "no interval",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class KpiDifference:
-    """A KPI of a side against the baseline, paired by seed where both have the seed."""
-
-    name: str
-    format: FigureFormat
-    base: float | None
-    other: float | None
-    paired: PairedDifference | None
-
-    @property
-    def value(self) -> float | None:
-        """The mean difference; None if one side lacks the KPI."""
-        if self.paired is not None and self.paired.pairs:
-            return self.paired.value
-        return None if self.base is None or self.other is None else self.other - self.base
-
-    @property
-    def points(self) -> bool:
-        """Whether the KPI is a share itself, so that a difference is in percentage points."""
-        return self.format.format in {"percent", "change"}
-
-    @property
-    def bookkeeping(self) -> bool:
-        """Whether the KPI counts work and not outcomes: actions, transactions, gas."""
-        return self.name.partition(".")[0] in BOOKKEEPING
-
-    @property
-    def share(self) -> float | None:
-        """The difference as a share of the baseline; None for KPIs that are shares themselves."""
-        if self.points:
-            return None
-        return self.value / abs(self.base) if self.value is not None and self.base else None
 
 
 def compare_page(store: Store, named: Sequence[str]) -> Page:
@@ -109,23 +71,6 @@ def _label_by_parameters(sides: Sequence[Side]) -> None:
 
 def _written(value: str | None) -> str:
     return "not set" if value is None else value_name(value)
-
-
-def kpi_differences(base: Side, side: Side) -> list[KpiDifference]:
-    """Compare every KPI of two sides; equal ones are left out."""
-    found = []
-    shared = sorted(set(base.runs) & set(side.runs))
-    for name in [*base.kpis, *(each for each in side.kpis if each not in base.kpis)]:
-        one, other = base.kpis.get(name, {}), side.kpis.get(name, {})
-        pairs = [other[seed] - one[seed] for seed in shared if seed in one and seed in other]
-        pairs = [each for each in pairs if math.isfinite(each)]
-        means = base.mean(name), side.mean(name)
-        if means[0] == means[1] and not any(pairs):
-            continue
-        unit = base.units.get(name) or side.units.get(name, "")
-        shown = figure_format(name, unit, base.record.chain)
-        found.append(KpiDifference(name, shown, *means, paired_difference(pairs) if len(pairs) > 1 else None))
-    return found
 
 
 def _headline(found: Sequence[KpiDifference]) -> KpiDifference | None:
@@ -237,6 +182,9 @@ def _summary(base: Side, others: Sequence[Side], found: dict[str, list[KpiDiffer
         if shared > 1:
             text += f"; {len(decided):,} beyond chance, over {shared:,} seeds that both have"
         sentences.append(f"{text}.")
+        if rounded := rounded_only(base, side):
+            more = "figure differs" if rounded == 1 else "figures differ"
+            sentences.append(f"{rounded:,} more {more} by rounding only ({ROUNDING}): that is equal here.")
         for each in sorted(decided, key=lambda each: -abs(each.share or 0.0))[:3]:
             sentences.append(f"{each.format.title} changes by {_paired_text(each)}.")
     return sentences
@@ -320,7 +268,7 @@ def _parameters(sides: Sequence[Side]) -> Section:
     rows = tuple(
         (path, *(None if value is None else value[:200] for value in values)) for path, values in found.items()
     )
-    columns = (Column("parameter", "code"), *(Column(side.label) for side in sides))
+    columns = (Column("parameter", "code"), *(Column(side.label, "code") for side in sides))
     empty = "The scenarios are equal."
     return Section("parameters", "Parameters that differ", (Table(columns, rows, empty=empty),))
 
@@ -348,4 +296,7 @@ def _provenance(sides: Sequence[Side], named: Sequence[str]) -> Provenance:
         shown = ", ".join(runs[:4]) + (f" and {len(runs) - 4:,} more" if len(runs) > 4 else "")
         facts.append((side.label, f"{side.record.scenario} on {side.record.chain}: {shown}"))
         facts.append((f"digest of {side.label}", side.record.digest))
-    return Provenance(tuple(facts), f"mayavi report compare {' '.join(named)}", f"{len(sides):,} results compared")
+    note = "The command compares the stored results again: it needs their store, and executes nothing."
+    return Provenance(
+        tuple(facts), f"mayavi report compare {' '.join(named)}", f"{len(sides):,} results compared", note
+    )

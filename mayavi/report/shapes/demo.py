@@ -1,4 +1,4 @@
-"""The page of `mayavi demo`: one borrower, whose steps are not stored."""
+"""The page of `mayavi demo`: one borrower, step by step."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mayavi.errors import UnknownRun, UsageError
+from mayavi.report.sources.price_moves import price_moves
 from mayavi.report.sources.quoting import quoted_list
 from mayavi.report.sources.sweep import read_sweep
 from mayavi.sim.store import RunRecord, Store
@@ -117,3 +118,7 @@ def _add_kpis(store: Store, sides: Sequence[Side]) -> None:
         side, seed = owners[run_id]
         side.kpis.setdefault(name, {})[seed] = number
         side.units[name] = unit
+    for run_id, name, share in price_moves(store, owners):
+        side, seed = owners[run_id]
+        side.kpis.setdefault(name, {})[seed] = share
+        side.units[name] = "share"

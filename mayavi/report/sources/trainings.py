@@ -125,7 +125,7 @@ def changed_settings(training: Training) -> dict[str, tuple[Any, Any]]:
 
 def _identity(training: Training) -> str:
     """Settings and world without the seed: trainings with equal ones are repetitions."""
-    settings = {name: value for name, value in training.config.items() if name != "seed"}
+    settings = {name: value for name, value in training.config.items() if name not in {"seed", "test_episodes"}}
     return json.dumps([settings, training.record.get("world_digest")], sort_keys=True)
 
 

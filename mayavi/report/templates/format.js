@@ -19,11 +19,12 @@ Report.format = (value, format) => {
     }
     return three(number);
   };
+  const hundredths = (number) => (number >= 999.5 && number < 999500 ? digits(Number(number.toPrecision(3)), 0, 0) : short(number));
   switch (format) {
     case "usd": return minus(`$${short(amount)}`);
     case "exact_usd": return minus(`$${digits(amount, 2, 2)}`);
-    case "percent": return `${minus(short(amount * 100))}\u00a0%`;
-    case "change": return `${value > 0 ? "+" : ""}${minus(short(amount * 100))}\u00a0%`;
+    case "percent": return `${minus(hundredths(amount * 100))}\u00a0%`;
+    case "change": return `${value > 0 ? "+" : ""}${minus(hundredths(amount * 100))}\u00a0%`;
     case "exact_percent": return `${minus(digits(amount * 100, 0, 4))}\u00a0%`;
     case "count": return minus(amount >= 1e15 ? short(amount) : digits(amount, 0, Number.isInteger(value) || amount >= 1000 ? 0 : 1));
     case "short": return minus(short(amount));

@@ -19,7 +19,6 @@ from mayavi.sim.store.artifact import BundledRun, Outcome, read_artifact, verify
 from mayavi.validation.bundles.scan import BLOCK, scan_checks
 from mayavi.validation.bundles.training import training_checks
 from mayavi.validation.gate import GateContext, GateReport, GateSkipped, Progress, Tally
-from mayavi.worlds.source import WorldSource
 
 SCENARIO, STEPS = "aave_borrower", 3
 
@@ -140,13 +139,14 @@ def _places(bundle: Path, count: int) -> Iterator[int]:
 
 def _run_again(bundled: BundledRun) -> Outcome:
     recorder = MemoryRecorder()
+    scenario = load_text(bundled.scenario_text, origin="the bundle's scenario", import_paths=False)
     request = RunRequest(
-        scenario=load_text(bundled.scenario_text, origin="the bundle's scenario"),
+        scenario=scenario,
         seed=bundled.seed,
         source=bundled.source,
         store=Path(),
     )
-    execute(request, WorldSource("replica", bundled.chain).open(), recorder)
+    execute(request, scenario.world().open(), recorder)
     assert recorder.info is not None
     assert recorder.ended is not None
     end = recorder.ended

@@ -10,11 +10,11 @@ from mayavi.scenarios.registry import names
 from mayavi.scenarios.run.determinism import check_determinism
 from mayavi.sim.world_state import checked_seed
 from mayavi.validation.gate import GateContext, GateReport, Progress, Tally
-from mayavi.worlds.source import WorldSource
 
 SMALLER: Mapping[str, Sequence[str]] = {
     "curve_depeg": ["steps=5", "prices.USDC.steps=2", "agents.holders.count=10", "agents.savers.count=10"],
     "depeg_cascade": ["agents.borrowers.count=25"],
+    "steth_depeg": ["agents.stakers.count=10", "agents.others.count=4"],
 }
 """Overrides that shorten the runs of large scenarios; `mayavi validate determinism SCENARIO` checks the whole."""
 
@@ -34,7 +34,7 @@ class DeterminismGate:
         for done, name in enumerate(chosen):
             progress(done, len(chosen))
             scenario = load_scenario(name, overrides=SMALLER.get(name, ()))
-            world, seed = WorldSource("replica", scenario.config.chain), checked_seed(scenario.config.seed)
+            world, seed = scenario.world(), checked_seed(scenario.config.seed)
             for each in check_determinism(scenario, world, seed).comparisons:
                 tally.check(each.passed, f"{name}, {each.name}: {each.difference}", part=name)
         progress(len(chosen), len(chosen))

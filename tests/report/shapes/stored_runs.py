@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import duckdb
 
 from mayavi.scenarios.loading import Scenario, load_scenario
-from mayavi.sim.rows import KpiRow, RunCounts, RunEnd, RunInfo
+from mayavi.sim.rows import KpiRow, RunCounts, RunEnd, RunInfo, SnapshotRow
 from mayavi.sim.store import Store, SweepRecord
 from mayavi.sim.store.recorder import SegmentRecorder, run_row
 
@@ -43,11 +44,15 @@ def store_run(
     sweep_id: str | None = None,
     status: str = "finished",
     error: str = "",
+    snapshots: Sequence[SnapshotRow] = (),
+    **info_changes: Any,
 ) -> None:
-    """Store a run of `depeg_cascade` with the given KPIs."""
+    """Store a run of `depeg_cascade` with the given KPIs and market figures; `info_changes` replace fields of it."""
     info, end = _run(seed, kpis, run_id, tuple(overrides), sweep_id, status, error)
     with SegmentRecorder(path) as recorder:
-        recorder.begin(info)
+        recorder.begin(replace(info, **info_changes))
+        for row in snapshots:
+            recorder.record([], [row])
         recorder.end(end)
 
 

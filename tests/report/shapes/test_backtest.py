@@ -12,7 +12,7 @@ from mayavi.portfolio.backtest.document import document_of
 from mayavi.portfolio.backtest.formatting import figure
 from mayavi.report.charts.axes import end_labels
 from mayavi.report.render import render
-from mayavi.report.shapes.backtest import backtest_page
+from mayavi.report.shapes.backtests.backtest import backtest_page
 from tests.portfolio.backtest.worlds import QUICK, making, past_market
 from tests.report.shapes.page_texts import cells, charts, section, tables
 

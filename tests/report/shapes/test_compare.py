@@ -10,6 +10,7 @@ from mayavi.errors import UnknownRun, UsageError
 from mayavi.report.render import render
 from mayavi.report.shapes.compare import compare_page
 from mayavi.scenarios.sensitivity.paired_difference import paired_difference
+from mayavi.sim.rows import SnapshotRow
 from mayavi.sim.store import Store
 from tests.report.shapes.page_texts import cells, has_section, tables
 from tests.report.shapes.stored_runs import kpi, lending, store_run, store_sweep
@@ -110,3 +111,37 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         compare_page(store, names)
+
+
+def test_rounding_counts_as_equal_and_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "runs.duckdb"
+    base = [kpi("oracle_change.WETH", -0.3), kpi("bad_debt", 100.0), kpi("gas_used", 10**10, "gas")]
+    near = [kpi("oracle_change.WETH", -0.3 + 8e-12), kpi("bad_debt", 100.0 + 1e-8), kpi("gas_used", 10**10 + 1, "gas")]
+    store_run(path, 1, base, "run-base")
+    store_run(path, 1, near, "run-near", overrides=["gas.base_fee=50 gwei"])
+    page = compare_page(Store(path), ["run-base", "run-near"])
+    (figures,) = tables(page, "figures")
+    assert [row[0] for row in figures.rows] == ["gas used"]  # counts are exact
+    assert "2 more figures differ by rounding only" in " ".join(page.summary)
+    store_run(path, 1, [kpi("oracle_change.WETH", -0.3001), *base[1:]], "run-far", overrides=["gas.base_fee=9 gwei"])
+    assert [row[0] for row in tables(compare_page(Store(path), ["run-base", "run-far"]), "figures")[0].rows] == [
+        "oracle change WETH"
+    ]
+
+
+def test_falls_and_rises_of_a_price_are_shown_with_their_jumps(tmp_path: Path) -> None:
+    path = tmp_path / "runs.duckdb"
+    for run_id, prices, override in (
+        ("run-calm", (100.0, 99.0, 101.0), "10 gwei"),
+        ("run-wild", (100.0, 70.0, 105.0), "50 gwei"),
+    ):
+        rows = [
+            SnapshotRow(step, step, step, "WETH", "market_price", "0", price, "usd_e8")
+            for step, price in enumerate(prices)
+        ]
+        store_run(path, 1, lending(1.0, 5.0), run_id, overrides=[f"gas.base_fee={override}"], snapshots=rows)
+    (figures,) = tables(compare_page(Store(path), ["run-calm", "run-wild"]), "figures")
+    assert [row[:4] for row in figures.rows] == [
+        ("largest fall of WETH in a step", "−1\u00a0%", "−30\u00a0%", "−29 points"),
+        ("largest rise of WETH in a step", "+2.02\u00a0%", "+50\u00a0%", "+48.0 points"),
+    ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mayavi.report.shapes.comparisons import differences_chart, means_chart, pairs_chart, verdict_of
-from mayavi.report.shapes.evaluation import tiles_of
+from mayavi.report.shapes.learning.comparisons import differences_chart, means_chart, pairs_chart, verdict_of
+from mayavi.report.shapes.learning.evaluation import tiles_of
 
 SETTINGS = {"episodes": 20, "minimum_distinct": 20}
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mayavi.report.render import render
-from mayavi.report.shapes.backtest import backtest_page
+from mayavi.report.shapes.backtests.backtest import backtest_page
 from mayavi.report.shapes.compare import compare_page
-from mayavi.report.shapes.incident import incident_page
-from mayavi.report.shapes.sweep import sweep_page
-from mayavi.report.shapes.training import training_page
+from mayavi.report.shapes.learning.training import training_page
+from mayavi.report.shapes.replays.incident import incident_page
+from mayavi.report.shapes.sweeps.sweep import sweep_page
 from mayavi.sim.store import Store
 from tests.report.shapes.stored_runs import kpi, store_sweep
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mayavi.report.shapes.learning_curves import learning_chart, seeds_chart
+from mayavi.report.shapes.learning.learning_curves import learning_chart, seeds_chart
 from mayavi.report.sources.trainings import Curve
 
 

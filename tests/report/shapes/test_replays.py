@@ -14,9 +14,9 @@ from mayavi.errors import StoreUnreadable, UsageError
 from mayavi.replay.history.store import HistoryStore
 from mayavi.report.registry import find
 from mayavi.report.render import render
-from mayavi.report.shapes.history import history_page
-from mayavi.report.shapes.incident import incident_page
-from mayavi.report.shapes.incident_accuracy import compared_amounts
+from mayavi.report.shapes.replays.history import history_page
+from mayavi.report.shapes.replays.incident import incident_page
+from mayavi.report.shapes.replays.incident_accuracy import compared_amounts
 from tests.report.shapes.page_texts import cells, has_section, tables, tile
 
 GENESIS = "0x" + "00" * 32

@@ -12,8 +12,8 @@ from mayavi.report.numbers import usd
 from mayavi.report.page import Page
 from mayavi.report.registry import Places, find
 from mayavi.report.render import render
-from mayavi.report.shapes.sweep import sweep_page
-from mayavi.report.shapes.sweep_risk import SHORTFALL
+from mayavi.report.shapes.sweeps.risk import SHORTFALL
+from mayavi.report.shapes.sweeps.sweep import sweep_page
 from mayavi.sim.store import Store
 from mayavi.statistics.summary import summarise
 from tests.report.shapes.conftest import COUNTS, SIZES, losses

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mayavi.portfolio.env.env import RWAYieldEnv
+from mayavi.portfolio.env.env import RWAYieldRows
 
 
-class DriftingEnv(RWAYieldEnv):
+class DriftingEnv(RWAYieldRows):
     """Portfolio with rewards that are never the same twice."""
 
     made = 0

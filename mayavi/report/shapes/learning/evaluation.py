@@ -8,9 +8,9 @@ from typing import Any
 from mayavi.report.charts.axes import Axis, Xs
 from mayavi.report.charts.intervals import intervals
 from mayavi.report.charts.lines import Line, lines
-from mayavi.report.numbers import bounds, percent, short
+from mayavi.report.numbers import bounds, percent, short, written_numbers
 from mayavi.report.page import Block, Column, Page, Provenance, Section, Table, Tile, Verdict
-from mayavi.report.shapes.comparisons import (
+from mayavi.report.shapes.learning.comparisons import (
     TONES,
     comparisons_table,
     decisive,
@@ -24,6 +24,7 @@ from mayavi.report.shapes.comparisons import (
     verdict_of,
 )
 from mayavi.rl.evaluation.document import parts_of
+from mayavi.rl.evaluation.noise import Noise
 
 
 def evaluation_page(document: Mapping[str, Any], runs: Sequence[str] = ()) -> Page:
@@ -59,7 +60,7 @@ def page_verdict(document: Mapping[str, Any]) -> Verdict:
     for each in first["comparisons"]:
         if len(names) > 1 and {each["strategy"], each["against"]} == set(names[:2]):
             mean = short(first[names[0]]["mean_reward"])
-            sentence = f"{names[0]} has the highest mean reward, {mean} an episode: {each['reason']}."
+            sentence = f"{names[0]} has the highest mean reward, {mean} an episode: {written_numbers(each['reason'])}."
             return Verdict(sentence, each["verdict"], TONES[each["verdict"]], difference_line(each["difference"]))
     return verdict_of((), None)
 
@@ -128,7 +129,7 @@ def summary_of(document: Mapping[str, Any]) -> list[str]:
         head = f"As {role}: " if role else ""
         for each in decisive(part)[:8]:
             text = f"{head}{each['strategy']} against {each['against']}: {each['verdict']}, {each['reason']}."
-            found.append(text)
+            found.append(written_numbers(text))
             head = ""
         if part["regret"] is not None:
             shares = [
@@ -221,7 +222,8 @@ def warnings_of(document: Mapping[str, Any]) -> list[str]:
     for part in parts_of(document).values():
         saturated = [each for each in decisive(part) if each["verdict"] == "saturated"]
         if saturated:
-            found.append(f"{len(saturated):,} comparisons are saturated: {saturated[0]['reason']}.")
+            many = "1 comparison is" if len(saturated) == 1 else f"{len(saturated):,} comparisons are"
+            found.append(f"{many} saturated: {written_numbers(saturated[0]['reason'])}.")
     return found
 
 
@@ -239,6 +241,9 @@ def evaluation_command(document: Mapping[str, Any], runs: Sequence[str] = ()) ->
         parts.append(f"--against {','.join(settings['against'])}")
     parts += [f"--episodes {settings['episodes']}", f"--split {env['config']['split']}"]
     parts += [] if settings["deterministic"] else ["--stochastic"]
+    noise = Noise(**settings.get("noise", {}))
+    parts += [f"--noise-actions {noise.actions:g}"] if noise.actions else []
+    parts += [f"--noise-observations {noise.observations:g}"] if noise.observations else []
     parts += [f"--seed {settings['seed']}"] if settings["seed"] else []
     return " ".join(parts)
 
@@ -251,6 +256,7 @@ def evidence_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("world digest", env["world_digest"]),
         ("episodes", f"{settings['episodes']:,} of the {env['config']['split']} split"),
         ("play", "deterministic" if settings["deterministic"] else "stochastic"),
+        *([("noise", Noise(**settings["noise"]).describe())] if settings.get("noise") else []),
         ("bootstrap", f"seed {settings['seed']}, {settings['resamples']:,} resamples"),
         ("schema", f"{document['schema']} {document['version']}"),
     ]

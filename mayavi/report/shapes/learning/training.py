@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import MayaviError
-from mayavi.report.numbers import bounds, short
+from mayavi.report.numbers import bounds, short, written_numbers
 from mayavi.report.page import Block, Chart, Column, Page, Provenance, Section, Table, Text, Tile, Verdict
-from mayavi.report.shapes.comparisons import TONES, difference_line, differences_chart
-from mayavi.report.shapes.evaluation import page_verdict, part_sections, tiles_of, warnings_of
-from mayavi.report.shapes.learning_curves import learning_chart, seeds_chart
-from mayavi.report.shapes.policy_chart import policy_section
+from mayavi.report.shapes.learning.comparisons import TONES, difference_line, differences_chart
+from mayavi.report.shapes.learning.evaluation import page_verdict, part_sections, tiles_of, warnings_of
+from mayavi.report.shapes.learning.learning_curves import learning_chart, seeds_chart
+from mayavi.report.shapes.learning.policy_chart import policy_section
 from mayavi.report.sources.policy_map import PolicyMap, policy_maps
 from mayavi.report.sources.trainings import PooledComparison, TrainingData, pooled_comparisons, read_training
 from mayavi.rl.evaluation.document import parts_of
+from mayavi.rl.training.cost import describe_cost
+from mayavi.rl.training.hardware import describe_hardware
 
 _IDENTITY = ("env", "framework", "algorithm")
 
@@ -143,7 +145,9 @@ def _summary(data: TrainingData, document: Mapping[str, Any] | None, pooled: lis
     if document is not None and not pooled:
         part = next(iter(parts_of(document).values()))
         for each in part["comparisons"]:
-            found.append(f"{each['strategy']} against {each['against']}: {each['verdict']}, {each['reason']}.")
+            found.append(
+                f"{each['strategy']} against {each['against']}: {each['verdict']}, {written_numbers(each['reason'])}."
+            )
     if not found:
         found.append("There is no evaluation yet, so that nothing can be said about the policy.")
     return found
@@ -253,14 +257,22 @@ def _seeds(data: TrainingData) -> Section:
             (
                 each.config["seed"], each.run_id, each.status, each.record.get("steps"), each.record.get("episodes"),
                 each.record.get("mean_reward"), best.get("mean_reward"), best.get("steps"), each.record.get("seconds"),
+                each.record.get("steps_per_second"), _hardware(each.record), describe_cost(each.record) or None,
             )
         )  # fmt: skip
     columns = (
         Column("seed", "count"), Column("training", "code"), Column("status"), Column("steps", "count"),
         Column("episodes", "count"), Column("training reward", "number"), Column("best validation", "number"),
-        Column("after steps", "count"), Column("seconds", "number"),
+        Column("after steps", "count"), Column("seconds", "number"), Column("steps a second", "number"),
+        Column("hardware"), Column("cost"),
     )  # fmt: skip
     return Section("seeds", "Trainings", (Table(columns, tuple(rows)),))
+
+
+def _hardware(record: Mapping[str, Any]) -> str | None:
+    """Machines that a training ran on; None for a record of an older version."""
+    found = dict.fromkeys(describe_hardware(each["hardware"]) for each in record.get("sessions") or ())
+    return "; ".join(found) or None
 
 
 def _settings(data: TrainingData) -> Section:
@@ -272,7 +284,10 @@ def _settings(data: TrainingData) -> Section:
 
 
 def _value(value: Any) -> str | None:
-    return None if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):  # of a scenario, its first line
+        first, *rest = value.splitlines() or [""]
+        return f"{first} … ({len(rest) + 1} lines)" if rest else first
+    return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def training_command(
@@ -286,9 +301,14 @@ def training_command(
     parts += ["--recurrent"] if config.get("recurrent") else []
     for name, (value, _) in changed.items():
         if name not in named and name != "recurrent" and value is not None:
-            parts.append(f"--set {name}={_value(value)}")
+            text = isinstance(value, str) and "\n" in value  # a scenario, which `run.json` holds
+            parts.append(f"--set {name}={'FILE' if text else _value(value)}")
     command = " ".join(parts)
     return f"for seed in {' '.join(map(str, seeds))}; do {command}; done" if len(seeds) > 1 else command
+
+
+_REPEATABLE = "The same command on the same version and processor repeats the training; results of a GPU may differ."
+_ON_A_GPU = "The command repeats the training with other numbers: GPU arithmetic is not reproducible."
 
 
 def _provenance(data: TrainingData) -> Provenance:
@@ -300,11 +320,17 @@ def _provenance(data: TrainingData) -> Provenance:
         ("world", str(config.get("source", "replica"))),
         ("world digest", str(record.get("world_digest") or "")),
         ("device", str(record.get("device") or "")),
+        ("hardware", _hardware(record) or ""),
         ("started", str(record.get("started_at") or "")),
+        ("finished", str(record.get("finished_at") or "")),
+        ("training time", f"{record['seconds']:,.1f} s" if record.get("seconds") else ""),
+        ("steps a second", f"{record['steps_per_second']:,.1f}" if record.get("steps_per_second") else ""),
+        ("cost", describe_cost(record)),
         *((f"version of {name}", str(version)) for name, version in (record.get("versions") or {}).items()),
     ]
     digest = str(record.get("world_digest") or "")[:12]
     summary = f"{_seeds_text(data)} · {config.get('source', 'replica')}, world digest {digest}…"
     return Provenance(
-        tuple((name, value) for name, value in facts if value), training_command(config, data.changed, seeds), summary
-    )
+        tuple((name, value) for name, value in facts if value), training_command(config, data.changed, seeds), summary,
+        _REPEATABLE if str(record.get("device") or "cpu").startswith("cpu") else _ON_A_GPU,
+    )  # fmt: skip

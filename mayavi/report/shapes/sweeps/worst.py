@@ -12,7 +12,7 @@ from mayavi.scenarios.sensitivity.paired_difference import CONFIDENCE, paired_di
 
 
 def worst_points(data: SweepData, name: str, worst: SweepPoint) -> list[SweepPoint]:
-    """Return the worst point and those whose mean of the KPI cannot be told from its own with the seeds they share.
+    """Return the worst point and the points that do not differ from it significantly on shared seeds.
 
     The intervals hold for all comparisons together (Bonferroni).
     """
@@ -49,9 +49,13 @@ def worst_words(data: SweepData, name: str, worst: SweepPoint) -> str:
 def how_told_apart(data: SweepData, name: str) -> str:
     """Say how points are compared with the worst one."""
     title = figure_format(name, data.with_runs[0].kpis[name].unit, data.chain).title
+    others = len(data.with_runs) - 1
+    intervals = (
+        "its 95 % interval" if others == 1 else f"95 % intervals that hold for all {others:,} comparisons together"
+    )
     return (
         f"Whether a point differs from the worst is judged by the paired difference of the mean {title} over the seeds "
-        f"that both have, with 95 % intervals that hold for all {len(data.with_runs) - 1:,} comparisons together."
+        f"that both have, with {intervals}."
     )
 
 

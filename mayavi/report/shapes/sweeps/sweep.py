@@ -7,11 +7,10 @@ from typing import Any
 
 from mayavi.report.figure_formats import figure_format
 from mayavi.report.page import Block, Cell, Chart, Column, Page, Provenance, Section, Table, Text
-from mayavi.report.run.parameters import differences
-from mayavi.report.shapes.sensitivity import sensitivity_section, sensitivity_verdict, tornado
-from mayavi.report.shapes.sweep_distributions import distribution_section, headline_distribution
-from mayavi.report.shapes.sweep_grid import grid_charts
-from mayavi.report.shapes.sweep_risk import (
+from mayavi.report.run.parameters import differences, repeatability
+from mayavi.report.shapes.sweeps.distributions import distribution_section, headline_distribution
+from mayavi.report.shapes.sweeps.grid import grid_charts
+from mayavi.report.shapes.sweeps.risk import (
     at_risk,
     at_risk_name,
     extremes,
@@ -21,8 +20,9 @@ from mayavi.report.shapes.sweep_risk import (
     tiles,
     verdict,
 )
-from mayavi.report.shapes.sweep_runs import failed_section, worst_section
-from mayavi.report.shapes.sweep_worst import how_told_apart
+from mayavi.report.shapes.sweeps.runs import failed_section, worst_section
+from mayavi.report.shapes.sweeps.sensitivity import sensitivity_section, sensitivity_verdict, tornado
+from mayavi.report.shapes.sweeps.worst import how_told_apart
 from mayavi.report.sources.parameter_names import parameter_name, value_name
 from mayavi.report.sources.parameters import seeds_text, sweep_command, written
 from mayavi.report.sources.sweep import SweepData, read_sweep
@@ -183,7 +183,7 @@ def _parameters(data: SweepData) -> Section:
     blocks: list[Block] = []
     if data.axes:
         axes = tuple((path, ", ".join(values), len(values)) for path, values in data.axes.items())
-        columns = (Column("parameter", "code"), Column("values"), Column("number", "count"))
+        columns = (Column("parameter", "code"), Column("values", "code"), Column("number", "count"))
         blocks.append(Table(columns, axes, title="Parameters that vary"))
     record = next((point.record for point in data.points if point.record is not None), None)
     known = None if record is None else differences(record)
@@ -194,7 +194,7 @@ def _parameters(data: SweepData) -> Section:
         for key, default, value in known:
             if key not in data.axes:
                 rows.append((key, *(None if each is None else written(each)[:200] for each in (value, default))))
-        columns = (Column("parameter", "code"), Column("value"), Column("default"))
+        columns = (Column("parameter", "code"), Column("value", "code"), Column("default", "code"))
         empty = "Every other parameter has its default." if data.axes else "Every parameter has its default."
         title = "Different from the scenario's defaults"
         blocks.append(Table(columns, tuple(rows), title=title, empty=empty))
@@ -221,4 +221,5 @@ def _provenance(data: SweepData, verb: str) -> Provenance:
         *((f"version of {name}", version) for name, version in record.versions.items()),
     ]
     summary = f"seeds {seeds_text(seeds)} · {data.source} of {data.chain}, digest {data.world_digest[:12]}…"
-    return Provenance(tuple((name, value) for name, value in facts if value), command, summary if data.chain else "")
+    shown = tuple((name, value) for name, value in facts if value)
+    return Provenance(shown, command, summary if data.chain else "", repeatability(data.source))

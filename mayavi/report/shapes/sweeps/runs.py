@@ -9,7 +9,7 @@ from typing import Any
 from mayavi.report.figure_formats import worst_is_low
 from mayavi.report.page import Cell, Column, Section, Table
 from mayavi.report.run.parameters import command_of, differences
-from mayavi.report.shapes.sweep_risk import format_in
+from mayavi.report.shapes.sweeps.risk import format_in
 from mayavi.report.sources.parameter_names import parameter_name, value_name
 from mayavi.report.sources.sweep import SweepData, SweepPoint
 from mayavi.scenarios.sweep.result import BAD_DEBT, LIQUIDATED

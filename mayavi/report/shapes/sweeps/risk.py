@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mayavi.report.figure_formats import FigureFormat, figure_format, interval_text, worst_is_low
 from mayavi.report.numbers import percent
 from mayavi.report.page import Tile, Tone, Verdict
-from mayavi.report.shapes.sweep_worst import worst_words
+from mayavi.report.shapes.sweeps.worst import worst_words
 from mayavi.report.sources.sweep import SweepData, SweepPoint
 from mayavi.scenarios.sweep.result import BAD_DEBT, LIQUIDATED
 from mayavi.statistics.estimate import Estimate

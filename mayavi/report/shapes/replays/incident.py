@@ -14,7 +14,13 @@ from mayavi.report.charts.lines import Line, lines
 from mayavi.report.numbers import change, percent
 from mayavi.report.page import Block, Chart, Column, Page, Provenance, Section, Table, Text, Tile
 from mayavi.report.run.words import plural
-from mayavi.report.shapes.incident_accuracy import LARGE_MISS, accuracy_tiles, compared_amounts, points, verdict_of
+from mayavi.report.shapes.replays.incident_accuracy import (
+    LARGE_MISS,
+    accuracy_tiles,
+    compared_amounts,
+    points,
+    verdict_of,
+)
 from mayavi.report.sources.quoting import quoted
 from mayavi.sim.store import Store
 

@@ -11,7 +11,7 @@ from mayavi.report.charts.heat_map import heat_map
 from mayavi.report.charts.intervals import intervals
 from mayavi.report.figure_formats import FigureFormat, worst_is_low
 from mayavi.report.page import Chart
-from mayavi.report.shapes.sweep_risk import at_risk, at_risk_name, format_in
+from mayavi.report.shapes.sweeps.risk import at_risk, at_risk_name, format_in
 from mayavi.report.sources.parameter_names import parameter_name, value_name
 from mayavi.report.sources.sweep import SweepData, SweepPoint
 from mayavi.scenarios.sweep.result import BAD_DEBT, LIQUIDATED

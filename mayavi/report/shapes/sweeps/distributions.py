@@ -7,7 +7,7 @@ from mayavi.report.charts.distributions import FEW, distribution, ecdf
 from mayavi.report.charts.intervals import intervals
 from mayavi.report.figure_formats import FigureFormat
 from mayavi.report.page import Block, Chart, Section
-from mayavi.report.shapes.sweep_risk import at_risk, at_risk_name, extremes, format_in
+from mayavi.report.shapes.sweeps.risk import at_risk, at_risk_name, extremes, format_in
 from mayavi.report.sources.parameter_names import parameter_name
 from mayavi.report.sources.sweep import SweepData, SweepPoint
 from mayavi.scenarios.sweep.result import LIQUIDATED

@@ -1,0 +1,1 @@
+"""Pages of sweeps and sensitivity analyses."""
