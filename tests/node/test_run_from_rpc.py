@@ -38,8 +38,17 @@ def test_a_run_on_a_node_is_the_run_on_the_replica(run_mayavi, node: Hardhat, tm
     assert live.returncode == 0, live.stderr
     found, replica = json.loads(live.stdout), json.loads(run_mayavi(*options).stdout)
     assert found["digest"] == replica["digest"]
-    assert Store(store).run(found["run_id"]).source == "rpc"
-    assert node.url not in live.stdout
+    record = Store(store).run(found["run_id"])
+    assert record.source == "rpc"
+    assert node.url not in live.stdout + record.scenario_text
+    assert {"source: rpc", f"block: {node.block_number}"} <= set(record.scenario_text.splitlines())
+
+    mine = tmp_path / "mine.yaml"  # source and block of the file, no option
+    mine.write_text(record.scenario_text, encoding="utf-8")
+    again = run_mayavi(
+        *("run", str(mine), "--seed", "7", "--store", str(store), "--json"), env=cache | {"MAYAVI_RPC_URL": node.url}
+    )
+    assert json.loads(again.stdout)["digest"] == replica["digest"]
 
 
 def test_a_sweep_on_a_node_goes_on_where_it_stopped(run_mayavi, node: Hardhat, tmp_path: Path) -> None:

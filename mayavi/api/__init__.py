@@ -1,0 +1,1 @@
+"""HTTP service: runs, sweeps, reports and rows for programs and for the dashboard."""

@@ -1,0 +1,1 @@
+"""Queue of jobs and the worker processes that execute them."""

@@ -1,0 +1,1 @@
+"""Scenarios of submissions: what an inline document may not hold."""

@@ -1,0 +1,1 @@
+"""Read runs, rows and reports for answers."""

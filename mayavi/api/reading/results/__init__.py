@@ -1,0 +1,1 @@
+"""Pages, reports and bundles, built in other processes."""

@@ -1,0 +1,1 @@
+"""Runs and sweeps of the queue and the store: index, lists, details, actions."""

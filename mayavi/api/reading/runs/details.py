@@ -1,0 +1,77 @@
+"""Details of one run: KPIs, notes, scenario, and the command that repeats it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mayavi.api.models.jobs import Ended
+from mayavi.api.models.runs import Kpi, RunDetails
+from mayavi.api.queue.job import Job
+from mayavi.api.queue.jobs import JobQueue
+from mayavi.api.reading.runs.bodies import IndexedRun
+from mayavi.api.reading.runs.changed_parameters import short_changes
+from mayavi.api.reading.runs.job_mirror import submission_of
+from mayavi.sim.store import Store
+from mayavi.sim.store.database.views import reading
+from mayavi.sim.store.store import RunRecord, run_record
+
+_RUN = "SELECT * FROM runs WHERE run_id = $1"
+_KPIS = "SELECT name, value, number, unit FROM kpis WHERE run_id = $1 ORDER BY seq"
+
+
+def details_of(store: Store, queue: JobQueue, run: IndexedRun) -> RunDetails | None:
+    """Return the details; None if the run has been removed meanwhile."""
+    summary = run.summary.model_dump(exclude={"parameters"})
+    run_id = run.summary.run_id
+    if not run.in_store:
+        job = queue.job(run_id)
+        return None if job is None else RunDetails(**summary, scenario_text=scenario_of(job))
+    with reading(store.path) as connection:
+        answer = connection.execute(_RUN, [run_id])
+        names = [column[0] for column in answer.description or ()]
+        row = answer.fetchone()
+        kpis = connection.execute(_KPIS, [run_id]).fetchall()
+    if row is None:  # removed, or the rows of an attempt that died, which the next attempt discards
+        job = queue.job(run_id)
+        return None if job is None or job.status in Ended else RunDetails(**summary, scenario_text=scenario_of(job))
+    from mayavi.report.run.parameters import repeatability
+
+    record = run_record(dict(zip(names, row, strict=True)))
+    return RunDetails(
+        **summary,
+        parameters=dict(short_changes(record.scenario, record.chain, record.scenario_text)),
+        kpis=[
+            Kpi(name=name, value=value, number=number if _is_finite(number) else None, unit=unit)
+            for name, value, number, unit in kpis
+        ],
+        notes=_notes(kpis),
+        scenario_text=record.scenario_text,
+        world_digest=record.world_digest,
+        versions=record.versions,
+        command=command_line(record),
+        command_note=repeatability(record.source),
+    )
+
+
+def command_line(record: RunRecord) -> str:
+    """Return the command that repeats a run; empty for a run that was built in Python."""
+    from mayavi.report.run.parameters import command_of, differences
+
+    return command_of(record, differences(record))[0] if record.scenario_text.strip() else ""
+
+
+def scenario_of(job: Job) -> str:
+    """Return the resolved scenario of a job that has not begun."""
+    text = submission_of(job).get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _notes(kpis: list[tuple[Any, ...]]) -> list[str]:
+    from mayavi.scenarios.figures.notes import notes
+
+    return list(notes({name: number for name, _, number, _ in kpis}))
+
+
+def _is_finite(number: float | None) -> bool:
+    return number is not None and math.isfinite(number)

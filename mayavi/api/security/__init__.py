@@ -1,0 +1,1 @@
+"""Keys, sessions, limits and headers."""

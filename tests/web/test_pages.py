@@ -1,0 +1,133 @@
+"""Every page by its address: heading, quiet console, axe-core in both themes, and no wider than a phone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks.service import ServiceProcess
+from tests.web.conftest import Visit
+from tests.web.pages_of import PAGES, Stored, address, store_examples
+from tests.web.visitor import NARROW, Visitor
+
+
+@pytest.fixture(scope="module")
+def stored(service: ServiceProcess) -> Stored:
+    return store_examples(service)
+
+
+@pytest.fixture(scope="module")
+def reader(browser, service: ServiceProcess, stored: Stored) -> Visitor:
+    """One visitor for all pages: what one of them logs is found by the test that opened it."""
+    visitor = Visitor(browser, service.url, service.key)
+    visitor.log_in()
+    return visitor
+
+
+@pytest.mark.slow(5)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_quiet_usable_and_fits_a_phone(reader: Visitor, stored: Stored, name: str) -> None:
+    reader.open(address(name, stored))
+    reader.settle()
+    assert PAGES[name][1] in reader.page.locator("h1").first.inner_text()
+    assert reader.page.title().endswith("Mayavi")
+    assert reader.serious_findings() == {"light": [], "dark": []}
+    try:
+        reader.page.set_viewport_size({"width": NARROW, "height": 844})
+        assert reader.overflow() <= 0, reader.too_wide()
+    finally:
+        reader.page.set_viewport_size({"width": 1280, "height": 900})
+    reader.check()
+
+
+def test_the_page_of_a_run_shows_what_its_report_shows(
+    visitor: Visitor, service: ServiceProcess, stored: Stored
+) -> None:
+    visitor.open(address("run", stored))
+    visitor.settle()
+    with service.client() as client:
+        page = client.get(f"/runs/{stored.run}/page").raise_for_status().json()
+    shown = visitor.page.locator("main").inner_text()
+    assert page["verdict"]["sentence"] in shown
+    for tile in page["tiles"]:
+        assert tile["label"] in shown
+    visitor.page.locator(".js-plotly-plot").first.wait_for()
+
+
+def test_lists_and_steps_answer_what_a_reader_looks_for(reader: Visitor, stored: Stored) -> None:
+    page = reader.page
+    reader.open("runs?single=1")
+    reader.settle()
+    row = page.get_by_test_id("runs").locator(f"[data-row]:has(a[href$='{stored.run}'])")
+    row.get_by_text("borrowers.count 12").wait_for()  # what was changed in the scenario
+    assert "$" in row.inner_text()  # its bad debt
+    reader.open(f"runs/{stored.run}/steps?step=99")
+    page.get_by_role("heading", name="This run has no step 99").wait_for()
+    assert "0 to 4" in page.get_by_test_id("steps").inner_text()
+    reader.open(f"runs/{stored.run}/agents")
+    reader.settle()
+    assert "–" not in page.get_by_test_id("agents").locator("[data-row]").nth(1).inner_text()
+
+
+def test_a_click_anywhere_in_a_chart_opens_the_nearest_step(reader: Visitor, stored: Stored) -> None:
+    reader.open(f"runs/{stored.run}")
+    plot = reader.page.locator(".hero .plot[data-drawn=yes] .nsewdrag").first
+    plot.wait_for()
+    box = plot.bounding_box()
+    assert box is not None
+    reader.page.mouse.click(box["x"] + box["width"] * 0.55, box["y"] + 3)  # far from every point
+    reader.page.wait_for_url(re.compile(rf"/app/runs/{stored.run}/steps\?step=[0-4]$"))
+
+
+def test_tables_show_whole_calls_and_all_rows(reader: Visitor, stored: Stored, service: ServiceProcess) -> None:
+    cut_off = "(each) => each.scrollHeight > each.clientHeight + 1 || each.scrollWidth > each.clientWidth + 1"
+    try:
+        for width in (420, 1400):
+            reader.page.set_viewport_size({"width": width, "height": 900})
+            reader.open(f"runs/{stored.run}/actions?kind=liquidate&status=success")
+            reader.settle()
+            calls = reader.page.get_by_test_id("actions").locator(".wraps > span[title^=liquidate]")
+            calls.first.wait_for()
+            assert not calls.evaluate_all(f"(all) => all.some({cut_off})"), width
+    finally:
+        reader.page.set_viewport_size({"width": 1280, "height": 900})
+    reader.open(address("compare", stored))
+    reader.settle()
+    with service.client() as client:
+        data = client.get("/compare", params={"run": [stored.run, stored.other_run]}).raise_for_status().json()
+    rows = next(section for section in data["sections"] if section["id"] == "figures")["blocks"][0]["rows"]
+    table = reader.page.locator("#figures .scroll")
+    assert len(rows) > 12
+    assert table.locator("tbody tr").count() == len(rows)
+    assert table.evaluate("(box) => box.scrollHeight <= box.clientHeight")  # none is hidden below an edge
+    reader.check()
+
+
+def test_keys_move_search_and_open(visitor: Visitor, stored: Stored) -> None:
+    page = visitor.page
+    page.keyboard.press("?")
+    page.get_by_test_id("help").get_by_role("heading", name="Keyboard").wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type(stored.run)
+    page.get_by_text("1 run", exact=True).wait_for()
+    page.keyboard.press("Escape")
+    page.locator("body").press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/app/runs/{stored.run}*")
+
+
+def test_the_theme_is_kept(visit: Visit) -> None:
+    visitor = visit()
+    visitor.log_in("worlds")
+    visitor.settle()
+    back = "getComputedStyle(document.body).backgroundColor"
+    light = visitor.page.evaluate(back)
+    visitor.page.keyboard.press("t")
+    visitor.page.keyboard.press("t")
+    dark = visitor.page.evaluate(back)
+    assert dark != light
+    visitor.page.reload()
+    visitor.settle()
+    assert visitor.page.evaluate(back) == dark
